@@ -1,0 +1,94 @@
+/**
+ * Failures: why a run or a call did not succeed. One closed vocabulary for everything that goes wrong.
+ *
+ * - The code is always assigned by the host or the worker; nothing the guest throws or returns can choose it.
+ * - The message tells a model what to do next. It never carries host stacks, paths, causes or secrets.
+ */
+
+/** Every code, with what it means. A code never changes its meaning. */
+export const FAILURE_CODES = {
+  syntax_error: "The source is not a program the guest can run",
+  module_denied: "The source uses import, export, import.meta or require",
+  guest_error: "The program threw, or left a promise rejection unhandled",
+  tool_failed: "A call failed and the program did not catch it",
+  deadlock: "The program waits for something that can never happen",
+  source_limit: "The source is larger than limits.sourceBytes",
+  timeout: "The run used up limits.wallTimeMs or limits.cpuTimeMs",
+  memory_limit: "The program needed more than limits.memoryBytes",
+  result_limit: "The result is larger than limits.resultBytes or nested too deeply",
+  call_limit: "The run made more calls than limits.calls, or more at once than the queue holds",
+  aborted: "The caller aborted the run, or the host was closed",
+  too_many_runs: "The host already holds as many live runs as it may",
+  unavailable: "The sandbox could not be started, or kept dying",
+  replay_diverged: "The program did not repeat what its ledger recorded",
+  token_invalid: "The suspension token is not one of this host's, or was altered",
+  token_expired: "The suspension token is past its expiry",
+  token_used: "The suspension token was already used to resume its run",
+  suspension_limit: "The suspended run is larger than limits.suspensionBytes",
+  internal: "Codecell itself is at fault",
+} as const;
+
+export type FailureCode = keyof typeof FAILURE_CODES;
+
+/** Codes of a failed call, as `error.code` inside the guest. */
+export const CALL_FAILURE_CODES = {
+  unknown_tool: "No tool of this name",
+  invalid_input: "The input does not match the tool's schema",
+  input_limit: "The input is larger than limits.callInputBytes",
+  denied: "The host's policy or a person refused the call",
+  tool_failed: "The tool threw",
+  invalid_output: "The tool's output does not match its schema or is no JSON",
+  output_limit: "The output is larger than limits.callOutputBytes",
+  outcome_unknown: "The call was dispatched before a crash and its outcome is not known",
+} as const;
+
+export type CallFailureCode = keyof typeof CALL_FAILURE_CODES;
+
+/** A place in the model's own source, both counted from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What the guest threw, bounded, as data. */
+export interface GuestError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+}
+
+export interface Failure {
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly position?: Position;
+  readonly error?: GuestError;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Why a call failed, as the guest and the events see it. */
+export interface CallFailure {
+  readonly code: CallFailureCode;
+  readonly name: string;
+  readonly message: string;
+}
+
+const BRAND = "codecell.error";
+
+/** The one error class; thrown to host programmers who ask for a value instead of a result. */
+export class CodecellError extends Error {
+  /** Marks instances across duplicate copies of this package. */
+  readonly brand = BRAND;
+  override readonly name = "CodecellError";
+  readonly code: FailureCode;
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.code = failure.code;
+    this.failure = failure;
+  }
+
+  static is(value: unknown): value is CodecellError {
+    return typeof value === "object" && value !== null && "brand" in value && value.brand === BRAND;
+  }
+}

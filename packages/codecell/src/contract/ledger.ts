@@ -1,0 +1,44 @@
+/**
+ * Ledger: everything a run received and every call it made. A run is a function of its ledger.
+ *
+ * - Append-only. A delivery is recorded before the guest sees it; a call before it is dispatched.
+ * - Calls are numbered by their creation in the guest, from 0, without gaps.
+ * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
+ */
+import type { CallFailure } from "./failure.ts";
+import type { Limits } from "./limits.ts";
+
+export type Language = "javascript" | "typescript";
+
+export interface LedgerCall {
+  readonly tool: string;
+  /** Input as JSON text, as the guest wrote it. */
+  readonly input: string;
+}
+
+export type DeliveryItem =
+  | { readonly kind: "output"; readonly call: number; readonly output: string }
+  | { readonly kind: "failure"; readonly call: number; readonly failure: CallFailure }
+  | { readonly kind: "timer"; readonly timer: number };
+
+/** What moved the guest at one moment: everything in it is handed over before the guest's jobs run. */
+export interface Delivery {
+  /** Milliseconds since the epoch; the guest's clock stands at this value until the next delivery. */
+  readonly clock: number;
+  readonly items: readonly DeliveryItem[];
+}
+
+export interface Ledger {
+  readonly version: 1;
+  readonly runId: string;
+  readonly source: string;
+  readonly language: Language;
+  /** 32 random bytes as hex: all randomness of the guest comes from it. */
+  readonly seed: string;
+  /** The guest's clock at the start. */
+  readonly clock: number;
+  readonly limits: Limits;
+  readonly toolNames: readonly string[];
+  readonly calls: readonly LedgerCall[];
+  readonly deliveries: readonly Delivery[];
+}

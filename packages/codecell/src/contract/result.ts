@@ -1,0 +1,79 @@
+/** Results and events of a run: closed unions of plain data. */
+import type { CallFailure, Failure } from "./failure.ts";
+import type { Json } from "./value.ts";
+
+export type LogLevel = "debug" | "log" | "info" | "warn" | "error";
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly text: string;
+}
+
+export interface RunStats {
+  /** Milliseconds from start to result. */
+  readonly wallTimeMs: number;
+  /** Milliseconds of guest execution, the preparation of its source included. */
+  readonly cpuTimeMs: number;
+  readonly calls: number;
+  /** How often the run was rebuilt from its ledger because its worker was lost or busy. */
+  readonly rebuilds: number;
+}
+
+interface ResultCommon {
+  readonly runId: string;
+  readonly logs: readonly LogLine[];
+  /** Log lines that did not fit limits.logBytes. */
+  readonly logsDropped: number;
+  readonly stats: RunStats;
+}
+
+export interface PendingCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: Json;
+  /** What the tool asked for when it suspended the run. */
+  readonly payload: Json;
+}
+
+export interface Suspension {
+  /** Sealed, single-use; give it back to `host.resume`. */
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly pending: readonly PendingCall[];
+}
+
+export type RunResult =
+  | (ResultCommon & { readonly status: "completed"; readonly value: Json })
+  | (ResultCommon & { readonly status: "suspended"; readonly suspension: Suspension })
+  | (ResultCommon & { readonly status: "failed"; readonly failure: Failure });
+
+export type RunEvent =
+  | { readonly type: "run-start"; readonly runId: string; readonly clock: number }
+  | {
+      readonly type: "call-start";
+      readonly runId: string;
+      readonly callId: string;
+      readonly index: number;
+      readonly tool: string;
+      readonly input: Json;
+    }
+  | {
+      readonly type: "call-progress";
+      readonly runId: string;
+      readonly callId: string;
+      readonly output: unknown;
+    }
+  | {
+      readonly type: "call-end";
+      readonly runId: string;
+      readonly callId: string;
+      readonly index: number;
+      readonly tool: string;
+      readonly durationMs: number;
+      readonly outcome:
+        | { readonly status: "completed"; readonly outputBytes: number }
+        | { readonly status: "failed"; readonly failure: CallFailure };
+    }
+  | ({ readonly type: "log"; readonly runId: string } & LogLine)
+  | { readonly type: "run-end"; readonly runId: string; readonly result: RunResult };

@@ -1,0 +1,43 @@
+/**
+ * Tool: anything the guest can call. Types flow from the schemas to `execute`.
+ */
+import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
+import type { Json } from "./value.ts";
+
+/** What a tool is told about the call it serves. */
+export interface CallContext {
+  readonly runId: string;
+  readonly callId: string;
+  /** The same for every attempt at this call, also after a crash; different for every other call. */
+  readonly idempotencyKey: string;
+  /** Aborted when the run is aborted, times out or fails. */
+  readonly signal: AbortSignal;
+  /** What the caller gave to `start` as `context`. */
+  readonly context: unknown;
+  /** Ends this execution and suspends the run until somebody resolves the call; see `host.resume`. */
+  readonly suspend: (payload: Json) => never;
+  /** After a resume: what the call was resolved with. */
+  readonly resolution: Json | undefined;
+}
+
+export interface Tool<Input = unknown, Output = unknown> {
+  readonly description?: string | undefined;
+  /** Standard Schema or JSON Schema; without one any JSON is accepted. */
+  readonly input?: StandardSchema<unknown, Input> | JsonSchema | undefined;
+  readonly output?: StandardSchema<Output, unknown> | JsonSchema | undefined;
+  /** May return an async iterable: the last value is the output, earlier ones are progress. */
+  readonly execute: (input: Input, call: CallContext) => Output | Promise<Output> | AsyncIterable<Output>;
+}
+
+// The one sanctioned `any`: a tool of some input type, where the type is known to its definer only.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type AnyTool = Tool<any, unknown>;
+
+export type ToolSet = Readonly<Record<string, AnyTool>>;
+
+/** Identity; infers the types of `execute` from the schemas. */
+export function defineTool<Input = unknown, Output = unknown>(
+  tool: Tool<Input, Output>,
+): Tool<Input, Output> {
+  return tool;
+}

@@ -1,0 +1,2 @@
+/** Json: what can cross the boundary between host and guest. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
