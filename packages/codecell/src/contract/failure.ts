@@ -70,6 +70,8 @@ export interface CallFailure {
   readonly code: CallFailureCode;
   readonly name: string;
   readonly message: string;
+  /** The `code` of the error the tool threw, if it had one. */
+  readonly toolCode?: string;
 }
 
 const BRAND = "codecell.error";
@@ -77,7 +79,7 @@ const BRAND = "codecell.error";
 /** The one error class; thrown to host programmers who ask for a value instead of a result. */
 export class CodecellError extends Error {
   /** Marks instances across duplicate copies of this package. */
-  readonly brand = BRAND;
+  readonly brand: string = BRAND;
   override readonly name = "CodecellError";
   readonly code: FailureCode;
   readonly failure: Failure;

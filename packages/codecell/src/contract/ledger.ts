@@ -5,7 +5,7 @@
  * - Calls are numbered by their creation in the guest, from 0, without gaps.
  * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
  */
-import type { CallFailure } from "./failure.ts";
+import type { CallFailure, Failure } from "./failure.ts";
 import type { Limits } from "./limits.ts";
 
 export type Language = "javascript" | "typescript";
@@ -41,4 +41,6 @@ export interface Ledger {
   readonly toolNames: readonly string[];
   readonly calls: readonly LedgerCall[];
   readonly deliveries: readonly Delivery[];
+  /** Why the host ended the run before the program did. */
+  readonly stopped?: Failure;
 }

@@ -1,0 +1,161 @@
+/**
+ * Invoke: the host's handling of one call. Look up, validate, authorise, execute, validate, encode.
+ *
+ * - Never throws and never rejects: every way to fail is an outcome.
+ * - What was authorised is what is executed: the validated input, encoded once by the guest.
+ * - Of an error only name, message and the tool's own code cross; stacks, causes and other fields stay here.
+ */
+import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
+import type { Limits } from "../contract/limits.ts";
+import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import { parseJsonText, utf8Bytes } from "../value/json-text.ts";
+import { closestNames } from "./closest-names.ts";
+import { validatorOf } from "./schema.ts";
+
+export type CallOutcome =
+  | { readonly status: "completed"; readonly output: string; readonly outputBytes: number }
+  | { readonly status: "failed"; readonly failure: CallFailure }
+  | { readonly status: "suspended"; readonly payload: Json };
+
+/** What the host's policy says about a call. */
+export type Decision = "allow" | { readonly deny: string };
+
+export interface CallDetails {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tool: string;
+  /** The input after validation, as the tool will receive it. */
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+  readonly context: unknown;
+}
+
+export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
+
+export interface Invocation {
+  readonly tools: ToolSet;
+  readonly tool: string;
+  readonly input: string;
+  readonly context: Omit<CallContext, "suspend">;
+  readonly limits: Limits;
+  readonly authorize: Authorize | undefined;
+  readonly onStart: (input: Json) => void;
+  readonly onProgress: (output: unknown) => void;
+}
+
+const MAX_MESSAGE = 4096;
+const MAX_NAME = 128;
+
+/** Thrown by `call.suspend`; recognised by identity, so nothing else can pose as it. */
+class SuspendSignal {
+  readonly payload: Json;
+
+  constructor(payload: Json) {
+    this.payload = payload;
+  }
+}
+
+export async function invoke(invocation: Invocation): Promise<CallOutcome> {
+  const { tools, tool: name, limits, authorize, context } = invocation;
+  const parsed = parseJsonText(invocation.input, limits.callInputBytes);
+  if (!parsed.ok) return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
+  invocation.onStart(parsed.value);
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  if (tool === undefined) return refused("unknown_tool", unknownTool(name, Object.keys(tools)));
+  try {
+    const input = await validatorOf(tool.input)(parsed.value, "input");
+    if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
+    if (authorize !== undefined) {
+      const { runId, callId, signal } = context;
+      const decision = await authorize({ runId, callId, tool: name, input: input.value, signal, context: context.context });
+      if (decision !== "allow") {
+        return refused("denied", `Cannot call tool "${name}": ${bounded(decision.deny, MAX_MESSAGE) || "it was denied"}`);
+      }
+    }
+    return await execute(name, tool, input.value, invocation);
+  } catch (error) {
+    if (error instanceof SuspendSignal) return { status: "suspended", payload: error.payload };
+    return { status: "failed", failure: toCallFailure(error) };
+  }
+}
+
+async function execute(name: string, tool: AnyTool, input: unknown, invocation: Invocation): Promise<CallOutcome> {
+  const call: CallContext = {
+    ...invocation.context,
+    suspend: (payload) => {
+      throw new SuspendSignal(payload);
+    },
+  };
+  let output: unknown = await tool.execute(input, call);
+  if (isAsyncIterable(output)) output = await lastOf(output, invocation.onProgress);
+  const validated = await validatorOf(tool.output)(output, "output");
+  if (!validated.ok) return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(validated.value ?? null);
+  } catch {
+    text = undefined;
+  }
+  if (text === undefined) return refused("invalid_output", `Tool "${name}" gave an output that is no JSON`);
+  const bytes = text.length > invocation.limits.callOutputBytes ? text.length : utf8Bytes(text);
+  if (bytes > invocation.limits.callOutputBytes) {
+    return refused(
+      "output_limit",
+      `Tool "${name}" gave an output of ${bytes} bytes, at most ${invocation.limits.callOutputBytes} are allowed: ask it for less`,
+    );
+  }
+  return { status: "completed", output: text, outputBytes: bytes };
+}
+
+async function lastOf(items: AsyncIterable<unknown>, onProgress: (output: unknown) => void): Promise<unknown> {
+  let last: unknown;
+  let any = false;
+  for await (const item of items) {
+    if (any) onProgress(last);
+    last = item;
+    any = true;
+  }
+  return last;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+function unknownTool(name: string, known: readonly string[]): string {
+  const closest = closestNames(name, known);
+  if (closest.length > 0) {
+    const names = closest.map((one) => `"${one}"`).join(", ");
+    return `Cannot call tool "${name}": no such tool, closest ${closest.length === 1 ? "is" : "are"} ${names}`;
+  }
+  const list = known.slice(0, 20).map((one) => `"${one}"`);
+  if (list.length === 0) return `Cannot call tool "${name}": this run has no tools`;
+  const more = known.length > list.length ? ` and ${known.length - list.length} more` : "";
+  return `Cannot call tool "${name}": no such tool, there are ${list.join(", ")}${more}`;
+}
+
+function refused(code: CallFailureCode, message: string): CallOutcome {
+  return { status: "failed", failure: { code, name: "CallError", message } };
+}
+
+function toCallFailure(error: unknown): CallFailure {
+  try {
+    if (typeof error === "object" && error !== null && "message" in error) {
+      const { name, message, code } = error as { name?: unknown; message: unknown; code?: unknown };
+      return {
+        code: "tool_failed",
+        name: bounded(name, MAX_NAME) || "Error",
+        message: bounded(message, MAX_MESSAGE) || "The tool failed",
+        ...(typeof code === "string" || typeof code === "number" ? { toolCode: bounded(String(code), MAX_NAME) } : {}),
+      };
+    }
+    return { code: "tool_failed", name: "Error", message: bounded(error, MAX_MESSAGE) || "The tool failed" };
+  } catch {
+    return { code: "tool_failed", name: "Error", message: "The tool failed" };
+  }
+}
+
+function bounded(value: unknown, length: number): string {
+  return typeof value === "string" ? value.slice(0, length) : "";
+}

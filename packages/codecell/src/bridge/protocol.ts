@@ -1,0 +1,172 @@
+/**
+ * Protocol: the messages between host and worker, and their validation.
+ *
+ * - Both sides send arrays: everything that is ready together travels together.
+ * - The host trusts nothing a worker sends: a worker may have been taken over by its guest. A message that does not
+ *   parse is a crash of that worker.
+ * - Cells are named by the number of their placement, never reused, so late messages find nobody.
+ */
+import type { Language, Delivery } from "../contract/ledger.ts";
+import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
+import type { LogLevel, LogLine } from "../contract/result.ts";
+
+/** The limits a worker enforces. */
+export interface CellLimits {
+  readonly cpuTimeMs: number;
+  readonly memoryBytes: number;
+  readonly stackBytes: number;
+  readonly resultBytes: number;
+  readonly logBytes: number;
+  readonly callInputBytes: number;
+  readonly calls: number;
+  readonly timers: number;
+}
+
+export type Command =
+  | {
+      readonly type: "start";
+      readonly cell: number;
+      readonly source: string;
+      readonly language: Language;
+      readonly seed: string;
+      readonly clock: number;
+      readonly toolNames: readonly string[];
+      readonly limits: CellLimits;
+      /** Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one. */
+      readonly history: readonly Delivery[];
+    }
+  | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
+  | { readonly type: "drop"; readonly cell: number };
+
+/** A timer that was set (a delay) or cleared (null). */
+export interface TimerChange {
+  readonly timer: number;
+  readonly delayMs: number | null;
+}
+
+export interface CallRequest {
+  readonly tool: string;
+  readonly input: string;
+}
+
+/** How the program ended. */
+export type CellEnd =
+  | { readonly status: "returned"; readonly result: string; readonly unhandled: CellFailure | null }
+  | { readonly status: "failed"; readonly failure: CellFailure };
+
+/** A failure, with the failed call an uncaught error came from. */
+export interface CellFailure {
+  readonly failure: Failure;
+  readonly call: number | null;
+}
+
+/** What one cell did since its last report. */
+export interface Report {
+  readonly cell: number;
+  readonly calls: readonly CallRequest[];
+  readonly timers: readonly TimerChange[];
+  readonly logs: readonly LogLine[];
+  readonly logsDropped: number;
+  /** In total, over this placement. */
+  readonly cpuTimeMs: number;
+  readonly end: CellEnd | null;
+}
+
+/** What a worker is given when it starts. */
+export interface WorkerSetup {
+  readonly engine: WebAssembly.Module;
+  /** See `StatusBoard`. */
+  readonly status: SharedArrayBuffer;
+}
+
+/** Indices into the Int32Array a worker and its host share. */
+export const STATUS = {
+  /** The cell being executed, 0 for none. */
+  cell: 0,
+  /** Counts entries, so that a host can tell a long stay from many short ones. */
+  entries: 1,
+  /** The cell whose guest code must stop. */
+  cancel: 2,
+} as const;
+
+export const STATUS_BYTES = 12;
+
+const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["debug", "log", "info", "warn", "error"]);
+
+/** Reads a worker's message. Undefined when it is not one. */
+export function parseReports(message: unknown): Report[] | undefined {
+  return isArrayOf(message, isReport) ? (message as Report[]) : undefined;
+}
+
+function isReport(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    isCount(value["cell"]) &&
+    isArrayOf(value["calls"], isCallRequest) &&
+    isArrayOf(value["timers"], isTimerChange) &&
+    isArrayOf(value["logs"], isLogLine) &&
+    isCount(value["logsDropped"]) &&
+    isDuration(value["cpuTimeMs"]) &&
+    (value["end"] === null || isEnd(value["end"]))
+  );
+}
+
+function isCallRequest(value: unknown): boolean {
+  return isRecord(value) && typeof value["tool"] === "string" && typeof value["input"] === "string";
+}
+
+function isTimerChange(value: unknown): boolean {
+  return isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]));
+}
+
+function isLogLine(value: unknown): boolean {
+  return isRecord(value) && LOG_LEVELS.has(value["level"] as string) && typeof value["text"] === "string";
+}
+
+function isEnd(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  if (value["status"] === "returned") {
+    return typeof value["result"] === "string" && (value["unhandled"] === null || isCellFailure(value["unhandled"]));
+  }
+  return value["status"] === "failed" && isCellFailure(value["failure"]);
+}
+
+function isCellFailure(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    (value["call"] === null || isCount(value["call"])) &&
+    isRecord(value["failure"]) &&
+    isFailure(value["failure"])
+  );
+}
+
+function isFailure({ code, message, position, error, details }: Record<string, unknown>): boolean {
+  return (
+    typeof code === "string" &&
+    Object.hasOwn(FAILURE_CODES, code) &&
+    typeof message === "string" &&
+    details === undefined &&
+    (position === undefined || (isRecord(position) && isCount(position["line"]) && isCount(position["column"]))) &&
+    (error === undefined ||
+      (isRecord(error) &&
+        typeof error["name"] === "string" &&
+        typeof error["message"] === "string" &&
+        (error["stack"] === undefined || typeof error["stack"] === "string")))
+  );
+}
+
+function isArrayOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isDuration(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && Number.isFinite(value);
+}

@@ -1,0 +1,87 @@
+/**
+ * Schemas of tools as validators. Standard Schema validates itself; JSON Schema is interpreted, never compiled to code.
+ */
+import { Validator, type SchemaDraft } from "@cfworker/json-schema";
+import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
+
+export type Validated =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: string };
+
+export type Validate = (value: unknown, root: string) => Validated | Promise<Validated>;
+
+const MOST_PROBLEMS = 3;
+
+const accept: Validate = (value) => ({ ok: true, value });
+
+const validators = new WeakMap<object, Validate>();
+
+export function validatorOf(schema: StandardSchema | JsonSchema | undefined): Validate {
+  if (schema === undefined || schema === true) return accept;
+  if (schema === false) return () => ({ ok: false, problems: "nothing is allowed here" });
+  let validate = validators.get(schema);
+  if (validate === undefined) {
+    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : fromJsonSchema(schema);
+    validators.set(schema, validate);
+  }
+  return validate;
+}
+
+function isStandardSchema(schema: StandardSchema | Readonly<Record<string, unknown>>): schema is StandardSchema {
+  return "~standard" in schema;
+}
+
+function fromStandardSchema(schema: StandardSchema): Validate {
+  return async (value, root) => {
+    const result = await schema["~standard"].validate(value);
+    if (result.issues === undefined) return { ok: true, value: result.value };
+    return { ok: false, problems: join(result.issues.map((issue) => `${root}${path(issue)}: ${issue.message}`)) };
+  };
+}
+
+function path({ path: keys = [] }: StandardIssue): string {
+  return keys
+    .map((segment) => (typeof segment === "object" ? segment.key : segment))
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+    .join("");
+}
+
+function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
+  const validator = new Validator(schema, draftOf(schema), false);
+  return (value, root) => {
+    // An absent value has no place in JSON Schema; tools see it as null.
+    const { valid, errors } = validator.validate(value ?? null);
+    if (valid) return { ok: true, value };
+    // The innermost errors say what is wrong, the outer ones only that something is.
+    const deepest = errors.filter(({ keyword }) => !OUTER_KEYWORDS.has(keyword));
+    const shown = deepest.length > 0 ? deepest : errors;
+    return {
+      ok: false,
+      problems: join(shown.map(({ instanceLocation, error }) => `${root}${pointer(instanceLocation)}: ${error}`)),
+    };
+  };
+}
+
+const OUTER_KEYWORDS: ReadonlySet<string> = new Set(["properties", "items", "prefixItems", "$ref", "allOf", "anyOf"]);
+
+function draftOf({ $schema }: Readonly<Record<string, unknown>>): SchemaDraft {
+  if (typeof $schema !== "string") return "2020-12";
+  if ($schema.includes("draft-04")) return "4";
+  if ($schema.includes("draft-07") || $schema.includes("draft-06")) return "7";
+  return $schema.includes("2019-09") ? "2019-09" : "2020-12";
+}
+
+/** `#/items/0/name` as `.items[0].name`. */
+function pointer(location: string): string {
+  return location
+    .split("/")
+    .slice(1)
+    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`))
+    .join("");
+}
+
+function join(problems: readonly string[]): string {
+  const shown = problems.slice(0, MOST_PROBLEMS).join("; ");
+  return problems.length > MOST_PROBLEMS ? `${shown}; and ${problems.length - MOST_PROBLEMS} more` : shown;
+}

@@ -1,0 +1,56 @@
+/**
+ * What crosses between the worker and the prelude inside the guest: numbers for the kinds of messages,
+ * and the order of the functions the prelude hands out. Imported by both sides.
+ */
+
+/** First argument of the host function the prelude is given. */
+export const HOST = {
+  /** (tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. */
+  call: 1,
+  /** (level, text) */
+  log: 2,
+  /** (timerId, delayMs): returns undefined, or a text why no timer can be set. */
+  timerSet: 3,
+  /** (timerId) */
+  timerClear: 4,
+  /** (resultJson): the program returned. */
+  done: 5,
+  /** (origin, call, name, message, stack): the program threw; see `THROWN`. */
+  thrown: 6,
+  /** The same arguments: a rejection nobody handled, reported when asked after the program ended. */
+  unhandled: 7,
+} as const;
+
+/** Index of each function in the array the prelude returns. */
+export const GUEST = {
+  /** (program, configJson): begins. */
+  start: 0,
+  /** (callIndex, outputJson) */
+  resolve: 1,
+  /** (callIndex, failureJson) */
+  reject: 2,
+  /** (timerId) */
+  fire: 3,
+  /** (promise, reason, isHandled): the engine's rejection tracker. */
+  track: 4,
+  /** (): reports what is left unhandled. */
+  finish: 5,
+  /** (value): an exception no guest code caught. */
+  uncaught: 6,
+} as const;
+
+/** Names of the two files a guest stack can mention. */
+export const SOURCE_FILE = "source";
+export const PRELUDE_FILE = "codecell";
+
+/** Read by the prelude at start. */
+export interface StartConfig {
+  readonly seed: string;
+  readonly toolNames: readonly string[];
+}
+
+/** What a thrown value is, as far as the prelude can tell without trusting it. */
+export const THROWN = { value: 0, outOfMemory: 1, badResult: 2 } as const;
+
+/** In place of a call's index: the thrown value did not come from a call. */
+export const NO_CALL = -1;

@@ -1,0 +1,242 @@
+/**
+ * Core: what joins the program to its host. Calls out, outcomes in, timers, and how the program ends.
+ *
+ * - All state lives in closures inside the guest's memory, so a copy of that memory is the whole run.
+ * - No global can settle a call, read what is pending or reach these functions.
+ * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
+ */
+import type { CallFailure } from "../../contract/failure.ts";
+import { HOST, NO_CALL, THROWN, type StartConfig } from "../abi.ts";
+import { encode } from "./encode.ts";
+import { isOutOfMemory } from "./harden.ts";
+import {
+  append,
+  apply,
+  defineHidden,
+  defineVisible,
+  isError,
+  jsonParse,
+  list,
+  type List,
+  mapDelete,
+  mapForEach,
+  mapSet,
+  mapSize,
+  primordial,
+  queueMicrotask,
+  record,
+  stringSlice,
+  symbolToString,
+  weakMapGet,
+  weakMapSet,
+} from "./primordials.ts";
+import { seedRandom } from "./random.ts";
+import { installTools } from "./tools.ts";
+
+export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
+
+interface PendingCall {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  /** Made when the call was, so that its stack shows the line of the call. */
+  readonly error: Error;
+}
+
+interface Timer {
+  readonly callback: (...args: unknown[]) => unknown;
+  readonly args: unknown[];
+  readonly repeatMs: number | undefined;
+}
+
+export interface Core {
+  /** In the order of GUEST in ../abi.ts. */
+  readonly functions: readonly unknown[];
+  readonly setTimeout: (callback: unknown, ms?: unknown, ...args: unknown[]) => number;
+  readonly clearTimeout: (id?: unknown) => void;
+  readonly setInterval: (callback: unknown, ms?: unknown, ...args: unknown[]) => number;
+  readonly queueMicrotask: (callback: unknown) => void;
+}
+
+const MAX_TIMER_MS = 2_147_483_647;
+const MAX_TEXT = 8192;
+
+export function createCore(host: HostFunction): Core {
+  let calls = 0;
+  const pending = record<PendingCall | undefined>();
+  const callErrors = new primordial.WeakMap<object, number>();
+  const unhandled = new primordial.Map<object, unknown>();
+  let timerCount = 0;
+  const timers = record<Timer | undefined>();
+
+  function call(tool: string, input: unknown): Promise<unknown> {
+    return new primordial.Promise((resolve, reject) => {
+      const error = new primordial.Error();
+      const text = encode(input, "input");
+      const refusal = host(HOST.call, tool, text);
+      if (typeof refusal === "string") {
+        reject(toCallError(error, jsonParse(refusal)));
+        return;
+      }
+      pending[calls++] = { __proto__: null, resolve, reject, error } as PendingCall;
+    });
+  }
+
+  function toCallError(error: Error, failure: CallFailure): Error {
+    defineHidden(error, "name", failure.name);
+    defineHidden(error, "message", failure.message);
+    defineVisible(error, "code", failure.code);
+    if (failure.toolCode !== undefined) defineVisible(error, "toolCode", failure.toolCode);
+    return error;
+  }
+
+  function resolve(index: number, output: string): void {
+    const call = take(index);
+    if (call !== undefined) call.resolve(jsonParse(output));
+  }
+
+  function reject(index: number, failure: string): void {
+    const call = take(index);
+    if (call === undefined) return;
+    const error = toCallError(call.error, jsonParse(failure));
+    weakMapSet(callErrors, error, index);
+    call.reject(error);
+  }
+
+  function take(index: number): PendingCall | undefined {
+    const call = pending[index];
+    delete pending[index];
+    return call;
+  }
+
+  function start(program: () => Promise<unknown>, configText: string): void {
+    const config = jsonParse(configText) as StartConfig;
+    seedRandom(config.seed);
+    installTools(config.toolNames, call);
+    drive(program);
+  }
+
+  async function drive(program: () => Promise<unknown>): Promise<void> {
+    let value: unknown;
+    try {
+      value = await program();
+    } catch (error) {
+      uncaught(error);
+      return;
+    }
+    try {
+      host(HOST.done, encode(value, "the result"));
+    } catch (error) {
+      report(HOST.thrown, error, THROWN.badResult);
+    }
+  }
+
+  function uncaught(error: unknown): void {
+    report(HOST.thrown, error, THROWN.value);
+  }
+
+  /** Reads an arbitrary thrown value; its getters may throw, which ends the reading, not the report. */
+  function report(kind: number, value: unknown, origin: number): void {
+    if (isOutOfMemory(value)) {
+      host(kind, THROWN.outOfMemory, NO_CALL, "InternalError", "out of memory", "");
+      return;
+    }
+    const isObject = typeof value === "object" && value !== null;
+    const call = isObject ? (weakMapGet(callErrors, value) ?? NO_CALL) : NO_CALL;
+    let name = "";
+    let message = "The program threw a value that cannot be read";
+    let stack = "";
+    try {
+      if (isError(value)) {
+        name = bounded(value.name);
+        message = bounded(value.message);
+        stack = bounded(value.stack);
+      } else message = thrownText(value);
+    } catch {
+      // what was read so far is reported
+    }
+    host(kind, origin, call, name, message, stack);
+  }
+
+  function thrownText(value: unknown): string {
+    if (typeof value === "object" && value !== null) return bounded(encode(value, "value"));
+    return typeof value === "symbol" ? bounded(symbolToString(value)) : bounded(`${value as string}`);
+  }
+
+  function track(promise: object, reason: unknown, isHandled: number): void {
+    if (isHandled) mapDelete(unhandled, promise);
+    else mapSet(unhandled, promise, reason);
+  }
+
+  function finish(): void {
+    if (mapSize(unhandled) === 0) return;
+    let first = true;
+    mapForEach(unhandled, (reason) => {
+      if (first) report(HOST.unhandled, reason, THROWN.value);
+      first = false;
+    });
+  }
+
+  function addTimer(callback: unknown, ms: unknown, args: unknown[], repeats: boolean): number {
+    if (typeof callback !== "function") {
+      throw new primordial.TypeError("Cannot set a timer: the callback is not a function");
+    }
+    const wanted = +(ms as number);
+    const delay = wanted >= 1 && wanted <= MAX_TIMER_MS ? wanted - (wanted % 1) : repeats ? 1 : 0;
+    const id = ++timerCount;
+    timers[id] = {
+      __proto__: null,
+      callback,
+      args,
+      repeatMs: repeats ? delay : undefined,
+    } as unknown as Timer;
+    schedule(id, delay);
+    return id;
+  }
+
+  function schedule(id: number, delay: number): void {
+    const refusal = host(HOST.timerSet, id, delay);
+    if (typeof refusal !== "string") return;
+    delete timers[id];
+    throw new primordial.RangeError(refusal);
+  }
+
+  function fire(id: number): void {
+    const timer = timers[id];
+    if (timer === undefined) return;
+    if (timer.repeatMs === undefined) delete timers[id];
+    else schedule(id, timer.repeatMs);
+    guarded(timer.callback, timer.args);
+  }
+
+  function guarded(callback: (...args: unknown[]) => unknown, args: unknown[]): void {
+    try {
+      apply(callback, undefined, args);
+    } catch (error) {
+      uncaught(error);
+    }
+  }
+
+  function clearTimer(id?: unknown): void {
+    const key = +(id as number);
+    if (timers[key] === undefined) return;
+    delete timers[key];
+    host(HOST.timerClear, key);
+  }
+
+  return {
+    functions: [start, resolve, reject, fire, track, finish, uncaught],
+    setTimeout: (callback, ms, ...args) => addTimer(callback, ms, args, false),
+    setInterval: (callback, ms, ...args) => addTimer(callback, ms, args, true),
+    clearTimeout: clearTimer,
+    queueMicrotask: (callback) => {
+      if (typeof callback !== "function") {
+        throw new primordial.TypeError("Cannot queue a microtask: the callback is not a function");
+      }
+      queueMicrotask(() => guarded(callback as () => unknown, []));
+    },
+  };
+}
+
+function bounded(text: unknown): string {
+  return typeof text === "string" ? stringSlice(text, 0, MAX_TEXT) : "";
+}

@@ -1,0 +1,58 @@
+/**
+ * Tools: the `tools` global of the direct profile.
+ *
+ * - Reads like an object with one function per tool; nothing can be added, changed or removed.
+ * - A name that is no tool gives a function too: calling it asks the host, which answers with the closest names.
+ */
+import { defineProperty, freeze, hasOwn, keys, primordial, record } from "./primordials.ts";
+
+type ToolFunction = (input: unknown) => Promise<unknown>;
+
+export function installTools(names: readonly string[], call: (tool: string, input: unknown) => Promise<unknown>): void {
+  const known = record<true>();
+  for (let index = 0; index < names.length; index++) known[names[index] as string] = true;
+  freeze(known);
+  const functions = record<ToolFunction>();
+
+  function toolFunction(name: string): ToolFunction {
+    const made = functions[name];
+    if (made !== undefined) return made;
+    const fresh = freeze((input: unknown) => call(name, input));
+    if (hasOwn(known, name)) functions[name] = fresh;
+    return fresh;
+  }
+
+  const refuse = (): never => {
+    throw new primordial.TypeError("Cannot change tools: they are given by the host");
+  };
+
+  const tools = new primordial.Proxy(record(), {
+    __proto__: null,
+    get: (_target: object, key: string | symbol): unknown =>
+      // `then` must stay absent, or awaiting `tools` would call it.
+      typeof key === "symbol" || (!hasOwn(known, key) && (key === "then" || key === "toJSON"))
+        ? undefined
+        : toolFunction(key),
+    has: (_target: object, key: string | symbol): boolean => typeof key === "string" && hasOwn(known, key),
+    ownKeys: (): string[] => keys(known),
+    getOwnPropertyDescriptor: (_target: object, key: string | symbol): PropertyDescriptor | undefined =>
+      typeof key === "string" && hasOwn(known, key)
+        ? ({ __proto__: null, value: toolFunction(key), enumerable: true, configurable: true, writable: false } as PropertyDescriptor)
+        : undefined,
+    getPrototypeOf: (): null => null,
+    isExtensible: (): boolean => true,
+    set: refuse,
+    defineProperty: refuse,
+    deleteProperty: refuse,
+    setPrototypeOf: refuse,
+    preventExtensions: refuse,
+  } as ProxyHandler<object>);
+
+  defineProperty(globalThis, "tools", {
+    __proto__: null,
+    value: tools,
+    writable: false,
+    enumerable: true,
+    configurable: false,
+  } as PropertyDescriptor);
+}

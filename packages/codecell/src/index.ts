@@ -1,0 +1,29 @@
+// Everything exported here is public API. Named exports only.
+export { CodecellError } from "./contract/failure.ts";
+export type {
+  CallFailure,
+  CallFailureCode,
+  Failure,
+  FailureCode,
+  GuestError,
+  Position,
+} from "./contract/failure.ts";
+export type { Delivery, DeliveryItem, Language, Ledger, LedgerCall } from "./contract/ledger.ts";
+export type { LimitName, Limits } from "./contract/limits.ts";
+export type {
+  LogLevel,
+  LogLine,
+  PendingCall,
+  RunEvent,
+  RunResult,
+  RunStats,
+  Suspension,
+} from "./contract/result.ts";
+export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
+export { defineTool } from "./contract/tool.ts";
+export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
+export type { Json } from "./contract/value.ts";
+export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
+export type { CallResolution } from "./run/run.ts";
+export { createHost, run } from "./run/host.ts";
+export type { Host, HostOptions, ResumeOptions, RunHandle, RunOptions, StartOptions } from "./run/host.ts";

@@ -1,0 +1,47 @@
+/** The failures that the host itself finds, in words that tell a model what to do next. */
+import type { CallFailure, Failure } from "../contract/failure.ts";
+import type { Limits } from "../contract/limits.ts";
+import type { Loss } from "../sandbox/sandbox.ts";
+import type { LedgerBook } from "../suspend/ledger-book.ts";
+
+export function timeoutFailure(book: LedgerBook, executing: readonly number[]): Failure {
+  const { wallTimeMs } = book.header.limits;
+  const tools = [...new Set(executing.map((index) => `"${book.calls[index]?.tool}"`))];
+  const waiting = tools.length === 0 ? "" : ` while waiting for ${tools.slice(0, 3).join(", ")}`;
+  return { code: "timeout", message: `The run took longer than ${wallTimeMs} ms${waiting}: do less in one run` };
+}
+
+export function abortedFailure(reason: unknown): Failure {
+  const why = reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "";
+  return { code: "aborted", message: why === "" ? "The run was aborted" : `The run was aborted: ${why.slice(0, 500)}` };
+}
+
+export function deadlockFailure(): Failure {
+  return {
+    code: "deadlock",
+    message:
+      "The program waits for a promise that nothing can settle: no call and no timer is pending, look for a promise whose resolve is never called",
+  };
+}
+
+export function lostFailure(loss: Loss, limits: Limits): Failure {
+  if (loss === "overran") {
+    return {
+      code: "timeout",
+      message: `The program used more than ${limits.cpuTimeMs} ms of processor time without a pause: work on less data at once`,
+    };
+  }
+  return { code: "unavailable", message: "The sandbox could not run the program: it failed to start or died repeatedly" };
+}
+
+/** The program let the failure of a call escape. */
+export function callFailedFailure(thrown: Failure, call: CallFailure, tool: string, callId: string): Failure {
+  const at = thrown.position;
+  const place = at === undefined ? "" : ` (line ${at.line}, column ${at.column})`;
+  return {
+    ...thrown,
+    code: "tool_failed",
+    message: `Tool "${tool}" failed and the program did not catch it: ${call.message}${place}`,
+    details: { tool, callId, call },
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * Host: owns the sandbox and starts runs in it.
+ *
+ * - Options and limits are resolved here, once; below this nothing is optional.
+ * - Misuse by the host programmer throws; whatever the program does is a result.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import { availableParallelism } from "node:os";
+import type { Authorize } from "../bridge/invoke.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { Language, Ledger } from "../contract/ledger.ts";
+import { type Limits, resolveLimits } from "../contract/limits.ts";
+import type { PendingCall, RunEvent, RunResult } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import { NodePool } from "../sandbox/node-pool.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
+import { Sealer } from "../suspend/seal.ts";
+import { type SuspendedRun, Tokens } from "../suspend/token.ts";
+import { utf8Bytes } from "../value/json-text.ts";
+import { type CallResolution, Run, type RunSetup, toCallId } from "./run.ts";
+
+export interface HostOptions {
+  /** Worker threads; as many as the machine has cores unless said otherwise. */
+  readonly workers?: number;
+  /** Defaults for the limits of every run. */
+  readonly limits?: Partial<Limits>;
+  /** Runs that may be live at the same time; 100,000 unless said otherwise. */
+  readonly liveRuns?: number;
+  /** Seals suspension tokens; at least 16 bytes. Without it tokens do not outlive this host. */
+  readonly sealKey?: Uint8Array;
+}
+
+export interface RunOptions {
+  readonly tools?: ToolSet;
+  readonly signal?: AbortSignal;
+  /** Handed to every tool as `call.context`. */
+  readonly context?: unknown;
+  /** Asked before every call, with the validated input. Time spent here is not the run's. */
+  readonly authorize?: Authorize;
+}
+
+export interface StartOptions extends RunOptions {
+  readonly source: string;
+  readonly language?: Language;
+  readonly limits?: Partial<Limits>;
+}
+
+export interface ResumeOptions extends RunOptions {
+  readonly token: string;
+  /** How pending calls go on, by call id. Those left out stay pending. */
+  readonly resolutions: Readonly<Record<string, CallResolution>>;
+}
+
+export interface RunHandle {
+  readonly runId: string;
+  readonly events: AsyncIterable<RunEvent>;
+  readonly result: Promise<RunResult>;
+  /** Everything that has happened so far; `host.replay` repeats it. */
+  readonly ledger: () => Ledger;
+}
+
+export interface Host extends AsyncDisposable {
+  start(options: StartOptions): RunHandle;
+  /** Continues a suspended run. */
+  resume(options: ResumeOptions): RunHandle;
+  /** Repeats a recorded run without calling any tool. */
+  replay(ledger: Ledger): RunHandle;
+}
+
+const LIVE_RUNS = 100_000;
+const EXTRA_WORKERS = 8;
+
+export function createHost(options: HostOptions = {}): Host {
+  const workers = options.workers ?? availableParallelism();
+  if (!Number.isInteger(workers) || workers < 1) {
+    throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
+  }
+  resolveLimits(options.limits);
+  const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
+  return new SandboxHost(options, sandbox);
+}
+
+class SandboxHost implements Host {
+  readonly #options: HostOptions;
+  readonly #sandbox: Sandbox;
+  readonly #tokens: Tokens;
+  readonly #runs = new Set<Run>();
+  #closed = false;
+
+  constructor(options: HostOptions, sandbox: Sandbox) {
+    this.#options = options;
+    this.#sandbox = sandbox;
+    this.#tokens = new Tokens(new Sealer(options.sealKey));
+  }
+
+  start(options: StartOptions): RunHandle {
+    const { source, language = "typescript", tools = {} } = options;
+    if (typeof source !== "string") throw new TypeError("Cannot start a run: source must be a string");
+    if (language !== "javascript" && language !== "typescript") {
+      throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
+    }
+    const limits = resolveLimits({ ...this.#options.limits, ...options.limits });
+    const bytes = utf8Bytes(source);
+    const refusal: Failure | undefined =
+      bytes > limits.sourceBytes
+        ? { code: "source_limit", message: `The source has ${bytes} bytes, at most ${limits.sourceBytes} are allowed` }
+        : undefined;
+    const header: LedgerHeader = {
+      runId: randomUUID(),
+      source: refusal === undefined ? source : "",
+      language,
+      seed: randomBytes(32).toString("hex"),
+      clock: Date.now(),
+      limits,
+      toolNames: Object.keys(tools),
+    };
+    return this.#begin(new LedgerBook(header), options, { tools, refusal });
+  }
+
+  resume(options: ResumeOptions): RunHandle {
+    const claimed = this.#tokens.claim(options.token);
+    if ("code" in claimed) {
+      return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
+    }
+    const { ledger, pending } = claimed;
+    return this.#begin(new LedgerBook(ledger, ledger.calls, ledger.deliveries), options, {
+      tools: options.tools ?? {},
+      pending: resolvePending(claimed, pending, options.resolutions),
+    });
+  }
+
+  replay(ledger: Ledger): RunHandle {
+    const book = new LedgerBook(ledger, ledger.calls, ledger.deliveries);
+    book.stopped = ledger.stopped;
+    return this.#begin(book, {}, {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (const run of this.#runs) run.stop("the host was closed");
+    await this.#sandbox[Symbol.asyncDispose]();
+  }
+
+  #begin(
+    book: LedgerBook,
+    options: RunOptions,
+    how: { readonly tools?: ToolSet; readonly pending?: RunSetup["pending"]; readonly refusal?: Failure | undefined },
+  ): RunHandle {
+    const { runId } = book.header;
+    const run: Run = new Run({
+      book,
+      sandbox: this.#sandbox,
+      tools: how.tools,
+      signal: options.signal,
+      context: options.context,
+      authorize: options.authorize,
+      pending: how.pending ?? new Map(),
+      suspend: (pending) =>
+        this.#tokens.issue(book.toLedger(), pending, (index, payload) => toPendingCall(book, index, payload)),
+    });
+    const refusal = how.refusal ?? this.#admissionRefusal();
+    if (refusal === undefined) {
+      this.#runs.add(run);
+      void run.result.then(() => this.#runs.delete(run));
+    }
+    run.start(refusal);
+    return { runId, events: run.events, result: run.result, ledger: () => run.ledger() };
+  }
+
+  #admissionRefusal(): Failure | undefined {
+    if (this.#closed) return { code: "aborted", message: "Cannot start a run: the host is closed" };
+    const liveRuns = this.#options.liveRuns ?? LIVE_RUNS;
+    if (this.#runs.size < liveRuns) return undefined;
+    return { code: "too_many_runs", message: `Cannot start a run: ${liveRuns} are live already, try again later` };
+  }
+}
+
+function resolvePending(
+  { ledger }: SuspendedRun,
+  pending: SuspendedRun["pending"],
+  resolutions: Readonly<Record<string, CallResolution>>,
+): RunSetup["pending"] {
+  return new Map(
+    pending.map(([index, payload]) => {
+      const callId = toCallId(ledger.runId, index);
+      return [index, { payload, resolution: Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined }];
+    }),
+  );
+}
+
+function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingCall {
+  const call = book.calls[index];
+  return {
+    callId: toCallId(book.header.runId, index),
+    tool: call?.tool ?? "",
+    input: JSON.parse(call?.input ?? "null") as Json,
+    payload,
+  };
+}
+
+function emptyHeader(): LedgerHeader {
+  return {
+    runId: randomUUID(),
+    source: "",
+    language: "javascript",
+    seed: "",
+    clock: Date.now(),
+    limits: resolveLimits(),
+    toolNames: [],
+  };
+}
+
+let defaultHost: Host | undefined;
+
+/** Runs one program on a host shared by the whole process. */
+export function run(options: StartOptions): Promise<RunResult> {
+  defaultHost ??= createHost();
+  return defaultHost.start(options).result;
+}

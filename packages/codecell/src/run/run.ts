@@ -1,0 +1,362 @@
+/**
+ * Run: drives one run from its ledger to its result.
+ *
+ * - Every delivery is recorded before the guest sees it, every call before it is dispatched.
+ * - The cell may be lost at any moment: it is placed again with the ledger's deliveries, and no tool is called twice.
+ * - Settles exactly once. After that nothing the cell or a tool does is seen.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type Authorize, type CallOutcome, invoke } from "../bridge/invoke.ts";
+import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
+import type { LedgerBook } from "../suspend/ledger-book.ts";
+import { parseJsonText } from "../value/json-text.ts";
+import { CallQueue } from "./call-queue.ts";
+import { Deadline } from "./deadline.ts";
+import { EventStream } from "./event-stream.ts";
+import { abortedFailure, callFailedFailure, deadlockFailure, lostFailure, timeoutFailure } from "./failures.ts";
+import { RunTimers } from "./timers.ts";
+
+/** How a pending call of a suspended run goes on. */
+export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
+
+export interface RunSetup {
+  readonly book: LedgerBook;
+  readonly sandbox: Sandbox;
+  /** Undefined replays: nothing but what the ledger holds may happen. */
+  readonly tools: ToolSet | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly context: unknown;
+  readonly authorize: Authorize | undefined;
+  /** Calls the ledger leaves open, with how they go on; undefined stays pending. */
+  readonly pending: ReadonlyMap<number, { readonly payload: Json; readonly resolution: CallResolution | undefined }>;
+  readonly suspend: (pending: ReadonlyMap<number, Json>) => Suspension | Failure;
+}
+
+/** How often a run's own worker may crash under it. */
+const MOST_CRASHES = 2;
+/** How long a failed run waits for tools that ignore its abort. */
+const STOP_GRACE_MS = 5000;
+
+export class Run {
+  readonly events: EventStream = new EventStream();
+  readonly result: Promise<RunResult>;
+  readonly #setup: RunSetup;
+  readonly #book: LedgerBook;
+  readonly #inCallerContext = AsyncLocalStorage.snapshot();
+  readonly #settle: (result: RunResult) => void;
+  readonly #startedAt = performance.now();
+  readonly #abort = new AbortController();
+  readonly #queue: CallQueue;
+  readonly #timers: RunTimers;
+  readonly #deadline: Deadline;
+  readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
+  /** Calls whose tools suspended the run, with what they asked for. */
+  readonly #suspended = new Map<number, Json>();
+  #placement: Placement | undefined;
+  /** Reports the cell still owes. */
+  #unanswered = 0;
+  #items: DeliveryItem[] = [];
+  #logs: LogLine[] = [];
+  #logsDropped = 0;
+  #cpuTimeMs = 0;
+  #rebuilds = -1;
+  #crashes = 0;
+  #lastReport: Report | undefined;
+  #stopping = false;
+  #settled = false;
+
+  constructor(setup: RunSetup) {
+    this.#setup = setup;
+    this.#book = setup.book;
+    const { promise, resolve } = Promise.withResolvers<RunResult>();
+    this.result = promise;
+    this.#settle = resolve;
+    const { limits } = this.#book.header;
+    this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
+    this.#timers = new RunTimers((timer) => this.#receive({ kind: "timer", timer }));
+    this.#deadline = new Deadline(limits.wallTimeMs, () => this.#stop(timeoutFailure(this.#book, this.#queue.executing)));
+  }
+
+  get runId(): string {
+    return this.#book.header.runId;
+  }
+
+  ledger(): Ledger {
+    return this.#book.toLedger();
+  }
+
+  /** Begins; a refusal ends the run before anything is placed. */
+  start(refusal: Failure | undefined): void {
+    this.events.emit({ type: "run-start", runId: this.runId, clock: this.#book.header.clock });
+    if (refusal !== undefined) {
+      this.#stop(refusal);
+      return;
+    }
+    const { signal } = this.#setup;
+    if (signal?.aborted === true) {
+      this.#onAbort();
+      return;
+    }
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    for (const [index, { payload, resolution }] of this.#setup.pending) {
+      if (resolution === undefined) this.#suspended.set(index, payload);
+    }
+    this.#place();
+    const resolved = [...this.#setup.pending].filter(([, { resolution }]) => resolution !== undefined);
+    this.#queue.admit(resolved.map(([index]) => index));
+  }
+
+  /** Ends the run from outside, for example because its host closes. */
+  stop(reason: unknown): void {
+    this.#stop(abortedFailure(reason));
+  }
+
+  #place(): void {
+    this.#rebuilds++;
+    this.#book.rewind();
+    this.#unanswered = 1;
+    const { header, deliveries } = this.#book;
+    const { source, language, seed, clock, toolNames, limits } = header;
+    const generation = this.#rebuilds;
+    const isCurrent = (): boolean => generation === this.#rebuilds && !this.#stopping;
+    this.#placement = this.#setup.sandbox.place(
+      { source, language, seed, clock, toolNames, limits, history: [...deliveries] },
+      {
+        onReport: (report) => {
+          if (isCurrent()) this.#onReport(report);
+        },
+        onLost: (loss) => {
+          if (isCurrent()) this.#onLost(loss);
+        },
+      },
+    );
+  }
+
+  #onLost(loss: Loss): void {
+    if (loss === "crashed") this.#crashes++;
+    if (loss === "displaced" || (loss === "crashed" && this.#crashes <= MOST_CRASHES)) this.#place();
+    else this.#stop(lostFailure(loss, this.#book.header.limits));
+  }
+
+  #onReport(report: Report): void {
+    this.#unanswered--;
+    this.#lastReport = report;
+    this.#cpuTimeMs = report.cpuTimeMs;
+    this.#logsDropped = report.logsDropped;
+    const news = this.#book.read(report);
+    if (news === undefined) {
+      this.#stop({ code: "replay_diverged", message: "The program made another call than its ledger recorded" });
+      return;
+    }
+    for (const line of news.logs) {
+      this.#logs.push(line);
+      this.events.emit({ type: "log", runId: this.runId, ...line });
+    }
+    if (report.end?.status === "failed") {
+      void this.#fail(this.#toFailure(report.end.failure));
+      return;
+    }
+    if (this.#setup.tools === undefined) this.#replayOnly(news.calls.length);
+    else {
+      this.#setTimers(news.timers, report);
+      if (!this.#queue.admit(news.calls.map((_, index) => news.firstCall + index))) {
+        const { callsInFlight, callsQueued } = this.#book.header.limits;
+        const message = `Cannot make ${news.calls.length} calls at once: ${callsInFlight} may execute and ${callsQueued} may wait, make them in smaller groups`;
+        void this.#fail({ code: "call_limit", message });
+        return;
+      }
+    }
+    this.#advance();
+  }
+
+  /** A replay has no tools: a call that is not in the ledger, or has no outcome there, ends it. */
+  #replayOnly(newCalls: number): void {
+    if (newCalls > 0) {
+      this.#stop({ code: "replay_diverged", message: "The program made calls that its ledger does not hold" });
+    }
+  }
+
+  #setTimers(changes: readonly TimerChange[], report: Report): void {
+    if (report.end === null) this.#timers.apply(changes);
+    else this.#timers.clear();
+  }
+
+  async #execute(index: number): Promise<void> {
+    const call = this.#book.calls[index];
+    const { tools, context, authorize, pending } = this.#setup;
+    if (call === undefined || tools === undefined) return;
+    const { runId } = this;
+    const callId = toCallId(runId, index);
+    const startedAt = performance.now();
+    const resolved = pending.get(index)?.resolution;
+    const outcome: CallOutcome =
+      resolved !== undefined && "deny" in resolved
+        ? { status: "failed", failure: { code: "denied", name: "CallError", message: `Cannot call tool "${call.tool}": ${resolved.deny}` } }
+        : await this.#inCallerContext(() =>
+            invoke({
+              tools,
+              tool: call.tool,
+              input: call.input,
+              limits: this.#book.header.limits,
+              context: { runId, callId, idempotencyKey: callId, signal: this.#abort.signal, context, resolution: resolved?.resolution },
+              authorize: authorize === undefined ? undefined : (details) => this.#pausing(() => authorize(details)),
+              onStart: (input) => this.#emit({ type: "call-start", runId, callId, index, tool: call.tool, input }),
+              onProgress: (output) => this.#emit({ type: "call-progress", runId, callId, output }),
+            }),
+          );
+    if (outcome.status === "suspended") this.#suspended.set(index, outcome.payload);
+    else {
+      this.#emit({
+        type: "call-end",
+        runId,
+        callId,
+        index,
+        tool: call.tool,
+        durationMs: performance.now() - startedAt,
+        outcome:
+          outcome.status === "completed" ? { status: "completed", outputBytes: outcome.outputBytes } : outcome,
+      });
+      this.#receive(
+        outcome.status === "completed"
+          ? { kind: "output", call: index, output: outcome.output }
+          : { kind: "failure", call: index, failure: outcome.failure },
+      );
+    }
+    // After the queue has let go of this call.
+    process.nextTick(() => this.#advance());
+  }
+
+  /** Waiting for a decision does not use up wall time. */
+  async #pausing<T>(ask: () => T | Promise<T>): Promise<T> {
+    this.#deadline.pause();
+    try {
+      return await ask();
+    } finally {
+      this.#deadline.resume();
+    }
+  }
+
+  /** Hands something over to the guest, together with all that is ready in this turn of the event loop. */
+  #receive(item: DeliveryItem): void {
+    this.#items.push(item);
+    if (this.#items.length === 1) process.nextTick(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#stopping) return;
+    const delivery = { clock: Date.now(), items: this.#items };
+    this.#items = [];
+    this.#book.addDelivery(delivery);
+    this.#unanswered++;
+    this.#placement?.deliver(delivery);
+  }
+
+  /** Settles the run when nothing can move it any more. */
+  #advance(): void {
+    if (this.#stopping || this.#unanswered > 0 || this.#items.length > 0 || this.#queue.size > 0) return;
+    const end = this.#lastReport?.end ?? null;
+    if (end === null && this.#timers.size > 0) return;
+    if (this.#suspended.size > 0) this.#suspend();
+    else if (end?.status === "returned") this.#return(end.result, end.unhandled);
+    else if (this.#setup.tools === undefined) this.#stop(this.#book.stopped ?? replayEnded);
+    else this.#stop(deadlockFailure());
+  }
+
+  #suspend(): void {
+    const suspension = this.#setup.suspend(this.#suspended);
+    if ("code" in suspension) this.#stop(suspension);
+    else this.#finish({ status: "suspended", suspension });
+  }
+
+  #return(result: string, unhandled: CellFailure | null): void {
+    if (unhandled !== null) {
+      const failure = this.#toFailure(unhandled);
+      this.#stop({ ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` });
+      return;
+    }
+    const parsed = parseJsonText(result, this.#book.header.limits.resultBytes);
+    if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
+    else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
+  }
+
+  #toFailure({ failure, call }: CellFailure): Failure {
+    const callFailure = call === null ? undefined : this.#book.failureOf(call);
+    if (call === null || callFailure === undefined) return failure;
+    return callFailedFailure(failure, callFailure, this.#book.calls[call]?.tool ?? "", toCallId(this.runId, call));
+  }
+
+  /** The program failed: its calls are told to stop, and get a moment to do so. */
+  async #fail(failure: Failure): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#placement?.drop();
+    this.#timers.clear();
+    this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    this.#queue.close();
+    let grace: NodeJS.Timeout | undefined;
+    const graceOver = new Promise<void>((resolve) => {
+      grace = setTimeout(resolve, STOP_GRACE_MS);
+    });
+    await Promise.race([this.#queue.idle, graceOver]);
+    clearTimeout(grace);
+    this.#finish({ status: "failed", failure });
+  }
+
+  /** Ends the run at once, whatever its tools do. */
+  #stop(failure: Failure): void {
+    if (this.#settled) return;
+    this.#stopping = true;
+    if (this.#lastReport?.end?.status !== "failed") this.#book.stopped = failure;
+    this.#finish({ status: "failed", failure });
+  }
+
+  #finish(outcome: Ending): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#stopping = true;
+    this.#placement?.drop();
+    this.#timers.clear();
+    this.#queue.close();
+    this.#deadline[Symbol.dispose]();
+    this.#setup.signal?.removeEventListener("abort", this.#onAbort);
+    if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    const result: RunResult = {
+      ...outcome,
+      runId: this.runId,
+      logs: this.#logs,
+      logsDropped: this.#logsDropped,
+      stats: {
+        wallTimeMs: performance.now() - this.#startedAt,
+        cpuTimeMs: this.#cpuTimeMs,
+        calls: this.#book.calls.length,
+        rebuilds: this.#rebuilds,
+      },
+    };
+    this.events.emit({ type: "run-end", runId: this.runId, result });
+    this.#settle(result);
+  }
+
+  #emit(event: Parameters<EventStream["emit"]>[0]): void {
+    if (!this.#settled) this.events.emit(event);
+  }
+}
+
+type Ending =
+  | { readonly status: "completed"; readonly value: Json }
+  | { readonly status: "suspended"; readonly suspension: Suspension }
+  | { readonly status: "failed"; readonly failure: Failure };
+
+const replayEnded: Failure = {
+  code: "replay_diverged",
+  message: "Cannot replay to the end: the ledger ends while the program still waits",
+};
+
+export function toCallId(runId: string, index: number): string {
+  return `${runId}:${index}`;
+}

@@ -1,0 +1,34 @@
+/** RunTimers: the guest's timers, kept by the host so that they survive the loss of a cell. */
+import type { TimerChange } from "../bridge/protocol.ts";
+
+export class RunTimers {
+  readonly #fire: (timer: number) => void;
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+
+  constructor(fire: (timer: number) => void) {
+    this.#fire = fire;
+  }
+
+  get size(): number {
+    return this.#timers.size;
+  }
+
+  apply(changes: readonly TimerChange[]): void {
+    for (const { timer, delayMs } of changes) {
+      clearTimeout(this.#timers.get(timer));
+      if (delayMs === null) this.#timers.delete(timer);
+      else {
+        const handle = setTimeout(() => {
+          this.#timers.delete(timer);
+          this.#fire(timer);
+        }, delayMs);
+        this.#timers.set(timer, handle);
+      }
+    }
+  }
+
+  clear(): void {
+    for (const handle of this.#timers.values()) clearTimeout(handle);
+    this.#timers.clear();
+  }
+}

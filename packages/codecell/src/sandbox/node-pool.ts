@@ -1,0 +1,164 @@
+/**
+ * NodePool: the Sandbox of worker threads.
+ *
+ * - The number of workers follows the cores. Only while cells hold workers for long are more started, up to a bound.
+ * - A cell whose worker is held by another is displaced, not left waiting; one whose worker died likewise.
+ * - A worker that stays in one cell past that cell's processor time is killed. The thread's end is the only guarantee:
+ *   native loops of the engine do not see interrupts.
+ */
+import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox.ts";
+import { loadEngine } from "./engine.ts";
+import { NodeWorker, type Resident } from "./node-worker.ts";
+import { Supervisor } from "./supervisor.ts";
+
+interface Waiting {
+  readonly resident: Resident;
+  readonly start: CellStart;
+}
+
+export interface NodePoolOptions {
+  /** Workers in ordinary times. */
+  readonly workers: number;
+  /** Workers while some are held by single cells. */
+  readonly maxWorkers: number;
+}
+
+/** Workers that die before they ever answered, in a row, until the pool gives up. */
+const MOST_FAILED_STARTS = 3;
+
+export class NodePool implements Sandbox {
+  readonly #options: NodePoolOptions;
+  readonly #workers = new Set<NodeWorker>();
+  readonly #supervisor: Supervisor;
+  #engine: WebAssembly.Module | undefined;
+  #loading = false;
+  #waiting: Waiting[] = [];
+  #cells = 0;
+  #failedStarts = 0;
+  #closed = false;
+
+  constructor(options: NodePoolOptions) {
+    this.#options = options;
+    this.#supervisor = new Supervisor(this.#workers, (worker, others) => this.#displace(worker, others));
+  }
+
+  place(start: CellStart, listener: CellListener): Placement {
+    const resident: Resident = {
+      cell: ++this.#cells,
+      listener,
+      cpuTimeMs: start.limits.cpuTimeMs,
+      unanswered: 0,
+      worker: undefined,
+    };
+    this.#admit({ resident, start });
+    return {
+      deliver: (delivery) => {
+        const { worker } = resident;
+        if (worker === undefined) return;
+        if (worker.occupied && worker.current !== resident.cell) {
+          this.#displace(worker, [resident]);
+          return;
+        }
+        worker.deliver(resident, delivery);
+        this.#supervisor.watch();
+      },
+      drop: () => {
+        if (resident.worker !== undefined) resident.worker.drop(resident);
+        else this.#waiting = this.#waiting.filter((entry) => entry.resident !== resident);
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#supervisor.stop();
+    await Promise.all([...this.#workers].map((worker) => worker.close()));
+    this.#workers.clear();
+  }
+
+  #admit(entry: Waiting): void {
+    const engine = this.#engine;
+    if (engine === undefined) {
+      this.#waiting.push(entry);
+      this.#load();
+      return;
+    }
+    const worker = this.#choose(engine);
+    if (worker === undefined) this.#waiting.push(entry);
+    else worker.start(entry.resident, entry.start);
+    this.#supervisor.watch();
+  }
+
+  /** The least loaded worker that nobody holds; a new one where that would be better. */
+  #choose(engine: WebAssembly.Module): NodeWorker | undefined {
+    let best: NodeWorker | undefined;
+    let held = 0;
+    for (const worker of this.#workers) {
+      if (worker.occupied) held++;
+      else if (best === undefined || worker.unanswered < best.unanswered) best = worker;
+    }
+    const target = Math.min(this.#options.workers + held, this.#options.maxWorkers);
+    if (this.#workers.size < target && (best === undefined || best.unanswered > 0)) return this.#spawn(engine);
+    return best;
+  }
+
+  #spawn(engine: WebAssembly.Module): NodeWorker {
+    const worker = new NodeWorker(engine, (dead) => this.#bury(dead));
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  #load(): void {
+    if (this.#loading) return;
+    this.#loading = true;
+    loadEngine().then(
+      (engine) => {
+        this.#loading = false;
+        this.#engine = engine;
+        this.#admitWaiting();
+      },
+      () => {
+        this.#loading = false;
+        this.#loseWaiting();
+      },
+    );
+  }
+
+  #admitWaiting(): void {
+    if (this.#closed) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const entry of waiting) this.#admit(entry);
+  }
+
+  #loseWaiting(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { resident } of waiting) resident.listener.onLost("unavailable");
+  }
+
+  #bury(worker: NodeWorker): void {
+    this.#workers.delete(worker);
+    if (this.#closed) return;
+    this.#failedStarts = worker.ready ? 0 : this.#failedStarts + 1;
+    const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
+    const { current } = worker;
+    for (const resident of worker.evict()) {
+      let loss: Loss = "displaced";
+      if (giveUp) loss = "unavailable";
+      else if (resident.cell === current) loss = this.#supervisor.isCondemned(worker) ? "overran" : "crashed";
+      resident.listener.onLost(loss);
+    }
+    if (giveUp) this.#failedStarts = 0;
+    this.#admitWaiting();
+  }
+
+  /** Moves cells away from a worker that one of them holds. */
+  #displace(worker: NodeWorker, others: readonly Resident[]): void {
+    for (const resident of others) {
+      worker.drop(resident);
+      resident.listener.onLost("displaced");
+    }
+    this.#admitWaiting();
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * NodeWorker: one worker thread and the cells placed on it, as the pool sees them.
+ *
+ * - Commands given in one turn of the event loop leave in one message, after all microtasks.
+ * - Whatever the thread sends is parsed before use; what does not parse is a crash.
+ * - Dies once: after `onDeath` it never calls back again.
+ */
+import { Worker } from "node:worker_threads";
+import {
+  type Command,
+  parseReports,
+  type Report,
+  STATUS,
+  STATUS_BYTES,
+  type WorkerSetup,
+} from "../bridge/protocol.ts";
+import type { CellListener, CellStart } from "./sandbox.ts";
+import type { Delivery } from "../contract/ledger.ts";
+
+/** A cell on a worker. */
+export interface Resident {
+  readonly cell: number;
+  readonly listener: CellListener;
+  readonly cpuTimeMs: number;
+  /** Commands sent or queued that have not been answered. */
+  unanswered: number;
+  /** Where it lives; undefined while it waits for a place and after it was lost or dropped. */
+  worker: NodeWorker | undefined;
+}
+
+const STACK_MB = 8;
+const HEAP_MB = 1024;
+
+export class NodeWorker {
+  readonly residents = new Map<number, Resident>();
+  /** Commands not yet answered, over all residents. */
+  unanswered = 0;
+  /** Set by the supervisor while one cell holds the thread. */
+  occupied = false;
+  ready = false;
+  #thread: Worker;
+  #status: Int32Array;
+  #outbox: Command[] = [];
+  #onDeath: (worker: NodeWorker) => void;
+  #dead = false;
+
+  constructor(engine: WebAssembly.Module, onDeath: (worker: NodeWorker) => void) {
+    const status = new SharedArrayBuffer(STATUS_BYTES);
+    this.#status = new Int32Array(status);
+    this.#onDeath = onDeath;
+    const setup: WorkerSetup = { engine, status };
+    this.#thread = new Worker(new URL(import.meta.resolve("#worker")), {
+      name: "codecell",
+      workerData: setup,
+      env: {},
+      stdout: true,
+      stderr: true,
+      resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: HEAP_MB },
+    });
+    this.#thread.unref();
+    this.#thread.on("message", (message: unknown) => this.#receive(message));
+    this.#thread.on("messageerror", () => this.kill());
+    this.#thread.on("error", () => this.kill());
+    this.#thread.on("exit", () => this.kill());
+  }
+
+  /** The cell being executed, 0 for none. */
+  get current(): number {
+    return Atomics.load(this.#status, STATUS.cell);
+  }
+
+  /** Changes with every entry into a cell. */
+  get entries(): number {
+    return Atomics.load(this.#status, STATUS.entries);
+  }
+
+  start(resident: Resident, start: CellStart): void {
+    this.residents.set(resident.cell, resident);
+    resident.worker = this;
+    this.#send(resident, { type: "start", cell: resident.cell, ...start });
+  }
+
+  deliver(resident: Resident, delivery: Delivery): void {
+    this.#send(resident, { type: "deliver", cell: resident.cell, delivery });
+  }
+
+  /** Forgets a cell; if it is executing, its guest code is told to stop. */
+  drop(resident: Resident): void {
+    const { cell } = resident;
+    if (!this.residents.delete(cell)) return;
+    resident.worker = undefined;
+    this.unanswered -= resident.unanswered;
+    if (this.current === cell) Atomics.store(this.#status, STATUS.cancel, cell);
+    this.#post({ type: "drop", cell });
+  }
+
+  /** Hands over all residents, for good. */
+  evict(): Resident[] {
+    const residents = [...this.residents.values()];
+    this.residents.clear();
+    for (const resident of residents) resident.worker = undefined;
+    return residents;
+  }
+
+  /** Ends the thread; all its residents are lost. */
+  kill(): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#onDeath(this);
+    void this.#thread.terminate();
+  }
+
+  async close(): Promise<void> {
+    this.#dead = true;
+    await this.#thread.terminate();
+  }
+
+  #send(resident: Resident, command: Command): void {
+    resident.unanswered++;
+    this.unanswered++;
+    this.#post(command);
+  }
+
+  #post(command: Command): void {
+    if (this.#dead) return;
+    this.#outbox.push(command);
+    if (this.#outbox.length > 1) return;
+    process.nextTick(() => {
+      const commands = this.#outbox;
+      this.#outbox = [];
+      if (!this.#dead) this.#thread.postMessage(commands);
+    });
+  }
+
+  #receive(message: unknown): void {
+    if (this.#dead) return;
+    const reports = parseReports(message);
+    if (reports === undefined) {
+      this.kill();
+      return;
+    }
+    this.ready = true;
+    this.occupied = false;
+    for (const report of reports) this.#answer(report);
+  }
+
+  #answer(report: Report): void {
+    const resident = this.residents.get(report.cell);
+    // Late reports of dropped cells find nobody.
+    if (resident === undefined) return;
+    if (resident.unanswered === 0) {
+      this.kill();
+      return;
+    }
+    resident.unanswered--;
+    this.unanswered--;
+    resident.listener.onReport(report);
+  }
+}

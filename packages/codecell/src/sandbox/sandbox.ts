@@ -1,0 +1,35 @@
+/**
+ * Sandbox: where cells live. One contract, whatever isolates them.
+ *
+ * - A cell is placed, moved by deliveries, and dropped. Every `place` and every `deliver` is answered by one report,
+ *   in order, unless the cell is lost or dropped first.
+ * - A lost cell is gone: whoever placed it may place it again with its history.
+ */
+import type { Command, Report } from "../bridge/protocol.ts";
+import type { Delivery } from "../contract/ledger.ts";
+
+export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell">;
+
+/**
+ * Why a cell is gone.
+ * - `overran`: it held its worker past its processor time and did not yield; its worker was killed.
+ * - `crashed`: its worker died while executing it.
+ * - `displaced`: its worker was lost or held by another cell; nothing is wrong with this one.
+ * - `unavailable`: no worker could be started.
+ */
+export type Loss = "overran" | "crashed" | "displaced" | "unavailable";
+
+export interface CellListener {
+  onReport(report: Report): void;
+  onLost(loss: Loss): void;
+}
+
+export interface Placement {
+  deliver(delivery: Delivery): void;
+  /** Stops guest code if it is running, and forgets the cell. No report or loss follows. */
+  drop(): void;
+}
+
+export interface Sandbox extends AsyncDisposable {
+  place(start: CellStart, listener: CellListener): Placement;
+}

@@ -1,0 +1,88 @@
+/**
+ * Supervisor: notices workers that stay in one cell for too long.
+ *
+ * - After a moment the worker counts as occupied and the cells that wait behind the holder are moved away.
+ * - Past the holder's processor time, or when the holder was dropped and does not leave, the worker is killed.
+ * - Looks only while commands are unanswered; an idle pool costs nothing.
+ */
+import type { NodeWorker, Resident } from "./node-worker.ts";
+
+const LOOK_EVERY_MS = 10;
+/** A stay after which neighbours are moved away. */
+const OCCUPIED_AFTER_MS = 25;
+/** What a cell may take beyond its processor time to notice an interrupt. */
+const GRACE_MS = 50;
+
+interface Stay {
+  /** Undefined when the cell was dropped and has not left yet. */
+  readonly holder: Resident | undefined;
+  readonly cell: number;
+  readonly entries: number;
+  readonly since: number;
+}
+
+export class Supervisor {
+  readonly #workers: ReadonlySet<NodeWorker>;
+  readonly #displace: (worker: NodeWorker, others: readonly Resident[]) => void;
+  readonly #stays = new WeakMap<NodeWorker, Stay>();
+  readonly #condemned = new WeakSet<NodeWorker>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    workers: ReadonlySet<NodeWorker>,
+    displace: (worker: NodeWorker, others: readonly Resident[]) => void,
+  ) {
+    this.#workers = workers;
+    this.#displace = displace;
+  }
+
+  /** Called when commands were sent. */
+  watch(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Whether the supervisor, not an accident, ended this worker. */
+  isCondemned(worker: NodeWorker): boolean {
+    return this.#condemned.has(worker);
+  }
+
+  #look(): void {
+    const now = performance.now();
+    let busy = false;
+    for (const worker of [...this.#workers]) {
+      const cell = worker.current;
+      if (cell !== 0 || worker.unanswered > 0) busy = true;
+      if (cell !== 0) this.#judge(worker, cell, now);
+      else {
+        worker.occupied = false;
+        this.#stays.delete(worker);
+      }
+    }
+    if (!busy) this.stop();
+  }
+
+  #judge(worker: NodeWorker, cell: number, now: number): void {
+    const { entries } = worker;
+    const holder = worker.residents.get(cell);
+    let stay = this.#stays.get(worker);
+    if (stay?.cell !== cell || stay.entries !== entries || stay.holder !== holder) {
+      stay = { holder, cell, entries, since: now };
+      this.#stays.set(worker, stay);
+    }
+    const stayedMs = now - stay.since;
+    if (stayedMs > (holder?.cpuTimeMs ?? 0) + GRACE_MS) {
+      this.#condemned.add(worker);
+      worker.kill();
+    } else if (stayedMs > OCCUPIED_AFTER_MS) {
+      worker.occupied = true;
+      const others = [...worker.residents.values()].filter((one) => one.cell !== cell && one.unanswered > 0);
+      if (others.length > 0) this.#displace(worker, others);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * LedgerBook: writes a run's ledger, and checks a rebuilt cell against it.
+ *
+ * - A cell repeats the same calls, timers and logs in the same order, so of each kind only the number already seen
+ *   has to be remembered to tell repetition from news.
+ * - A repeated call that differs from the recorded one is a divergence, never a guess.
+ */
+import type { CallRequest, Report, TimerChange } from "../bridge/protocol.ts";
+import type { CallFailure, Failure } from "../contract/failure.ts";
+import type { Delivery, Ledger, LedgerCall } from "../contract/ledger.ts";
+import type { LogLine } from "../contract/result.ts";
+
+export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
+
+/** What a report adds to what was known. */
+export interface News {
+  readonly firstCall: number;
+  readonly calls: readonly CallRequest[];
+  readonly timers: readonly TimerChange[];
+  readonly logs: readonly LogLine[];
+}
+
+export class LedgerBook {
+  readonly header: LedgerHeader;
+  readonly calls: LedgerCall[];
+  readonly deliveries: Delivery[];
+  readonly #failures = new Map<number, CallFailure>();
+  stopped: Failure | undefined;
+  #timersSeen = 0;
+  #logsSeen = 0;
+  // How far the present placement has come.
+  #calls = 0;
+  #timers = 0;
+  #logs = 0;
+
+  constructor(header: LedgerHeader, calls: readonly LedgerCall[] = [], deliveries: readonly Delivery[] = []) {
+    this.header = header;
+    this.calls = [...calls];
+    this.deliveries = [];
+    for (const delivery of deliveries) this.addDelivery(delivery);
+  }
+
+  addDelivery(delivery: Delivery): void {
+    this.deliveries.push(delivery);
+    for (const item of delivery.items) if (item.kind === "failure") this.#failures.set(item.call, item.failure);
+  }
+
+  /** The recorded failure of a call. */
+  failureOf(call: number): CallFailure | undefined {
+    return this.#failures.get(call);
+  }
+
+  /** A new placement repeats everything from the start. */
+  rewind(): void {
+    this.#calls = 0;
+    this.#timers = 0;
+    this.#logs = 0;
+  }
+
+  /** What is new in a report; undefined when it contradicts the ledger. */
+  read(report: Report): News | undefined {
+    const repeated = Math.min(report.calls.length, this.calls.length - this.#calls);
+    for (let index = 0; index < repeated; index++) {
+      const made = report.calls[index];
+      const recorded = this.calls[this.#calls + index];
+      if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) return undefined;
+    }
+    const firstCall = this.#calls + repeated;
+    const calls = report.calls.slice(repeated);
+    this.calls.push(...calls);
+    this.#calls += report.calls.length;
+    const timers = report.timers.slice(Math.max(0, this.#timersSeen - this.#timers));
+    this.#timers += report.timers.length;
+    this.#timersSeen = Math.max(this.#timersSeen, this.#timers);
+    const logs = report.logs.slice(Math.max(0, this.#logsSeen - this.#logs));
+    this.#logs += report.logs.length;
+    this.#logsSeen = Math.max(this.#logsSeen, this.#logs);
+    return { firstCall, calls, timers, logs };
+  }
+
+  /** Whether the present placement has made every recorded call. */
+  get isCaughtUp(): boolean {
+    return this.#calls >= this.calls.length;
+  }
+
+  toLedger(): Ledger {
+    return {
+      version: 1,
+      ...this.header,
+      calls: [...this.calls],
+      deliveries: [...this.deliveries],
+      ...(this.stopped === undefined ? {} : { stopped: this.stopped }),
+    };
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Tokens: suspended runs as sealed, expiring, single-use texts.
+ *
+ * - Holds the whole ledger: any process with the key can resume the run.
+ * - A token is claimed before it is used; a second claim in this process is refused.
+ */
+import { randomUUID } from "node:crypto";
+import type { Failure } from "../contract/failure.ts";
+import type { Ledger } from "../contract/ledger.ts";
+import type { PendingCall, Suspension } from "../contract/result.ts";
+import type { Json } from "../contract/value.ts";
+import type { Sealer } from "./seal.ts";
+
+/** What a token holds. */
+export interface SuspendedRun {
+  readonly id: string;
+  readonly expiresAt: number;
+  readonly ledger: Ledger;
+  /** Index of each pending call, with what its tool asked for. */
+  readonly pending: readonly (readonly [number, Json])[];
+}
+
+export class Tokens {
+  readonly #sealer: Sealer;
+  /** Ids of used tokens, with their expiry. */
+  readonly #used = new Map<string, number>();
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  issue(
+    ledger: Ledger,
+    pending: ReadonlyMap<number, Json>,
+    toPendingCall: (index: number, payload: Json) => PendingCall,
+  ): Suspension | Failure {
+    const expiresAt = Date.now() + ledger.limits.suspensionTimeMs;
+    const run: SuspendedRun = { id: randomUUID(), expiresAt, ledger, pending: [...pending] };
+    const token = this.#sealer.seal(JSON.stringify(run));
+    if (token.length > ledger.limits.suspensionBytes) {
+      return {
+        code: "suspension_limit",
+        message: `Cannot suspend the run: it takes ${token.length} bytes, at most ${ledger.limits.suspensionBytes} are allowed`,
+      };
+    }
+    return { token, expiresAt, pending: run.pending.map(([index, payload]) => toPendingCall(index, payload)) };
+  }
+
+  /** Takes a token for good. */
+  claim(token: string): SuspendedRun | Failure {
+    const content = this.#sealer.open(token);
+    if (content === undefined) {
+      return { code: "token_invalid", message: "Cannot resume: the token was not sealed with this host's key" };
+    }
+    const run = JSON.parse(content) as SuspendedRun;
+    const now = Date.now();
+    if (now > run.expiresAt) return { code: "token_expired", message: "Cannot resume: the token has expired" };
+    for (const [id, expiresAt] of this.#used) if (now > expiresAt) this.#used.delete(id);
+    if (this.#used.has(run.id)) {
+      return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
+    }
+    this.#used.set(run.id, run.expiresAt);
+    return run;
+  }
+}

@@ -1,0 +1,318 @@
+/**
+ * Cell: one run living in a vm of this worker.
+ *
+ * - Moves only in `start` and `deliver`; between them no guest code is on any stack and the vm may be parked.
+ * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
+ * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
+ */
+import type { CallRequest, CellEnd, CellFailure, Command, Report, TimerChange } from "../bridge/protocol.ts";
+import type { Failure, FailureCode } from "../contract/failure.ts";
+import type { Delivery } from "../contract/ledger.ts";
+import type { LogLevel, LogLine } from "../contract/result.ts";
+import { HOST, NO_CALL, THROWN, type StartConfig } from "../guest/abi.ts";
+import { type PreparedSource, prepareSource } from "../source/prepare.ts";
+import type { ParkedMemory } from "./image.ts";
+import { toFailure } from "./thrown.ts";
+import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
+import type { VmHolder, VmPool } from "./vm-pool.ts";
+
+export type StartCommand = Extract<Command, { type: "start" }>;
+
+/** What a cell needs of its worker. */
+export interface CellEnvironment {
+  readonly vms: VmPool;
+  readonly now: () => number;
+  /** Whether the host asked this cell to stop. */
+  readonly isCancelled: (cell: number) => boolean;
+}
+
+const MAX_TOOL_NAME_BYTES = 1024;
+
+export class Cell implements VmOwner, VmHolder {
+  clock: number;
+  readonly #command: StartCommand;
+  readonly #environment: CellEnvironment;
+  #source: PreparedSource | undefined;
+  #vm: Vm | undefined;
+  #parked: ParkedMemory | undefined;
+  #cpuTimeMs = 0;
+  #deadline = 0;
+  #callCount = 0;
+  #logBytes = 0;
+  #timers = new Set<number>();
+  #compiling = false;
+  #tooManyCalls = false;
+  #returned: string | undefined;
+  #unhandled: CellFailure | null = null;
+  #end: CellEnd | null = null;
+  // What the next report carries.
+  #calls: CallRequest[] = [];
+  #timerChanges: TimerChange[] = [];
+  #logs: LogLine[] = [];
+  #logsDropped = 0;
+
+  constructor(command: StartCommand, environment: CellEnvironment) {
+    this.#command = command;
+    this.#environment = environment;
+    this.clock = command.clock;
+  }
+
+  get ended(): boolean {
+    return this.#end?.status === "failed";
+  }
+
+  start(): Report {
+    this.#timed(() => {
+      const prepared = prepareSource(this.#command.source, this.#command.language);
+      if (!prepared.ok) {
+        this.#fail({ failure: prepared.failure, call: null });
+        return;
+      }
+      this.#source = prepared;
+      this.#enter((vm) => {
+        vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
+        const config: StartConfig = { seed: this.#command.seed, toolNames: this.#command.toolNames };
+        this.#compiling = true;
+        return vm.start(prepared.script, JSON.stringify(config), () => {
+          this.#compiling = false;
+        });
+      });
+      for (const delivery of this.#command.history) this.#deliver(delivery);
+    });
+    return this.#report();
+  }
+
+  deliver(delivery: Delivery): Report {
+    this.#timed(() => this.#deliver(delivery));
+    return this.#report();
+  }
+
+  park(): void {
+    const { vms } = this.#environment;
+    vms.stopWaiting(this);
+    if (this.#vm !== undefined) this.#parked = vms.park(this.#vm);
+    this.#vm = undefined;
+  }
+
+  drop(): void {
+    const { vms } = this.#environment;
+    vms.stopWaiting(this);
+    if (this.#vm !== undefined) vms.release(this.#vm);
+    this.#vm = undefined;
+    this.#parked = undefined;
+  }
+
+  interrupt(): boolean {
+    return (
+      this.#tooManyCalls ||
+      this.#environment.now() > this.#deadline ||
+      this.#environment.isCancelled(this.#command.cell)
+    );
+  }
+
+  hostCall(kind: number, args: HostArguments): string | undefined {
+    switch (kind) {
+      case HOST.call:
+        return this.#call(args);
+      case HOST.log:
+        return this.#log(args);
+      case HOST.timerSet:
+        return this.#setTimer(args.number(1), args.number(2));
+      case HOST.timerClear:
+        this.#timers.delete(args.number(1));
+        this.#timerChanges.push({ timer: args.number(1), delayMs: null });
+        return undefined;
+      case HOST.done:
+        return this.#done(args);
+      case HOST.thrown:
+        this.#fail(this.#thrown(args));
+        return undefined;
+      case HOST.unhandled:
+        this.#unhandled = this.#thrown(args);
+        return undefined;
+      default:
+        throw new VmFault("trap", `The prelude sent an unknown message ${kind}`);
+    }
+  }
+
+  #deliver(delivery: Delivery): void {
+    if (this.ended) return;
+    this.clock = delivery.clock;
+    this.#enter((vm) => {
+      for (const item of delivery.items) {
+        let outcome: VmOutcome;
+        if (item.kind === "timer") outcome = this.#timers.delete(item.timer) ? vm.fire(item.timer) : "ok";
+        else if (item.kind === "output") outcome = vm.settle("resolve", item.call, item.output);
+        else outcome = vm.settle("reject", item.call, JSON.stringify(item.failure));
+        if (outcome !== "ok") return outcome;
+      }
+      return "ok";
+    });
+  }
+
+  /** Runs guest code until its job queue is empty. */
+  #enter(action: (vm: Vm) => VmOutcome): void {
+    const { vms } = this.#environment;
+    vms.stopWaiting(this);
+    const vm = (this.#vm ??= vms.acquire(this.#command.limits.memoryBytes, this.#parked));
+    this.#parked = undefined;
+    vm.owner = this;
+    try {
+      let outcome = action(vm);
+      if (outcome === "ok") outcome = vm.runJobs();
+      if (outcome === "ok" && this.#returned !== undefined) outcome = vm.finish();
+      if (outcome !== "ok" || !vm.isSettled()) this.#spoil(vm, this.#classify(outcome));
+    } catch (error) {
+      this.#spoil(vm, this.#classifyFault(error));
+    }
+    if (this.ended) this.drop();
+    else vms.startWaiting(this);
+  }
+
+  #spoil(vm: Vm, failure: Failure): void {
+    vm.spoilt = true;
+    this.#end = null;
+    this.#fail({ failure, call: null });
+  }
+
+  #classify(outcome: VmOutcome): Failure {
+    if (outcome === "failed") return outOfMemory(this.#command.limits.memoryBytes);
+    if (this.#tooManyCalls) {
+      return failure("call_limit", `Cannot make more than ${this.#command.limits.calls} calls in one run`);
+    }
+    if (this.#environment.isCancelled(this.#command.cell)) return failure("aborted", "The run was aborted");
+    if (outcome === "interrupted") {
+      return failure(
+        "timeout",
+        `The program used more than ${this.#command.limits.cpuTimeMs} ms of processor time: do less work per run, or look for a loop that does not end`,
+      );
+    }
+    return failure("guest_error", "The program exhausted the engine's stack");
+  }
+
+  #classifyFault(error: unknown): Failure {
+    if (error instanceof VmFault && error.reason === "memory") return outOfMemory(this.#command.limits.memoryBytes);
+    if (error instanceof RangeError) return failure("guest_error", "The program recursed too deeply");
+    if (error instanceof WebAssembly.RuntimeError) {
+      const grown = (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
+      return grown
+        ? outOfMemory(this.#command.limits.memoryBytes)
+        : failure("guest_error", "The program made the engine stop");
+    }
+    return failure("internal", "The sandbox failed while running the program");
+  }
+
+  #call(args: HostArguments): string | undefined {
+    const { callInputBytes, calls } = this.#command.limits;
+    if (args.byteLength(1) > MAX_TOOL_NAME_BYTES) {
+      return callRefusal("unknown_tool", "Cannot call a tool of this name: it is longer than any tool's");
+    }
+    const bytes = args.byteLength(2);
+    if (bytes > callInputBytes) {
+      const tool = args.string(1);
+      return callRefusal(
+        "input_limit",
+        `Cannot call tool "${tool}": its input has ${bytes} bytes, at most ${callInputBytes} are allowed`,
+      );
+    }
+    if (this.#callCount >= calls) {
+      this.#tooManyCalls = true;
+      return callRefusal("input_limit", `Cannot make more than ${calls} calls in one run`);
+    }
+    this.#callCount++;
+    this.#calls.push({ tool: args.string(1), input: args.string(2) });
+    return undefined;
+  }
+
+  #log(args: HostArguments): undefined {
+    const bytes = args.byteLength(2);
+    if (this.#logBytes + bytes > this.#command.limits.logBytes) {
+      this.#logsDropped++;
+      return;
+    }
+    this.#logBytes += bytes;
+    this.#logs.push({ level: args.string(1) as LogLevel, text: args.string(2) });
+  }
+
+  #setTimer(timer: number, delayMs: number): string | undefined {
+    if (this.#timers.size >= this.#command.limits.timers) {
+      return `Cannot set more than ${this.#command.limits.timers} timers at once`;
+    }
+    this.#timers.add(timer);
+    this.#timerChanges.push({ timer, delayMs });
+    return undefined;
+  }
+
+  #done(args: HostArguments): undefined {
+    const { resultBytes } = this.#command.limits;
+    const bytes = args.byteLength(1);
+    if (bytes <= resultBytes) {
+      this.#returned = args.string(1);
+      return;
+    }
+    const message = `The result has ${bytes} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`;
+    this.#fail({ failure: failure("result_limit", message), call: null });
+  }
+
+  #thrown(args: HostArguments): CellFailure {
+    const origin = args.number(1);
+    if (origin === THROWN.outOfMemory) {
+      return { failure: outOfMemory(this.#command.limits.memoryBytes), call: null };
+    }
+    const call = args.number(2);
+    const thrown = { name: args.string(3), message: args.string(4), stack: args.string(5) };
+    const code: FailureCode = this.#compiling ? "syntax_error" : "guest_error";
+    return {
+      failure: toFailure(code, thrown, this.#source as PreparedSource),
+      call: call === NO_CALL ? null : call,
+    };
+  }
+
+  /** The first end counts: what fails after it is a consequence. */
+  #fail(failed: CellFailure): void {
+    if (this.#end === null) this.#end = { status: "failed", failure: failed };
+  }
+
+  #timed(action: () => void): void {
+    const start = this.#environment.now();
+    this.#deadline = start + this.#command.limits.cpuTimeMs - this.#cpuTimeMs;
+    action();
+    this.#cpuTimeMs += this.#environment.now() - start;
+  }
+
+  #report(): Report {
+    const report: Report = {
+      cell: this.#command.cell,
+      calls: this.#calls,
+      timers: this.#timerChanges,
+      logs: this.#logs,
+      logsDropped: this.#logsDropped,
+      cpuTimeMs: this.#cpuTimeMs,
+      end: this.#end ?? this.#returnedEnd(),
+    };
+    this.#calls = [];
+    this.#timerChanges = [];
+    this.#logs = [];
+    return report;
+  }
+
+  #returnedEnd(): CellEnd | null {
+    if (this.#returned === undefined) return null;
+    return { status: "returned", result: this.#returned, unhandled: this.#unhandled };
+  }
+}
+
+function failure(code: FailureCode, message: string): Failure {
+  return { code, message };
+}
+
+function outOfMemory(memoryBytes: number): Failure {
+  return failure(
+    "memory_limit",
+    `The program needed more than ${memoryBytes} bytes of memory: keep less data at once, for example filter or page inside the loop`,
+  );
+}
+
+function callRefusal(code: string, message: string): string {
+  return JSON.stringify({ code, name: "CallError", message });
+}

@@ -1,0 +1,141 @@
+/**
+ * The engine's WebAssembly module, cut to what the driver uses.
+ *
+ * - The memory becomes an import, so that every instance gets a maximum of its own from one compiled module.
+ *   The engine's own limit does not cover all it allocates; the maximum does.
+ * - Exports the driver does not use are dropped: instantiation pays for each of them.
+ * - Refuses a module whose layout is not the one the driver was written against.
+ */
+
+/** What the driver calls. A missing name fails the start, not the first use. */
+export const ENGINE_EXPORTS = [
+  "__stack_pointer",
+  "_initialize",
+  "qjs_call",
+  "qjs_eval",
+  "qjs_execute_pending_job",
+  "qjs_free_cstring",
+  "qjs_free_value",
+  "qjs_get_exception",
+  "qjs_get_float64",
+  "qjs_get_global",
+  "qjs_get_prop_uint32",
+  "qjs_get_string_len",
+  "qjs_get_undefined",
+  "qjs_init",
+  "qjs_is_exception",
+  "qjs_is_job_pending",
+  "qjs_is_null",
+  "qjs_new_host_function",
+  "qjs_new_number",
+  "qjs_new_string",
+  "qjs_run_gc",
+  "qjs_set_interrupt_handler",
+  "qjs_set_max_stack_size",
+  "qjs_set_memory_limit",
+  "qjs_set_promise_rejection_handler",
+  "wasm_free",
+  "wasm_malloc",
+] as const;
+
+export type EngineExport = (typeof ENGINE_EXPORTS)[number];
+
+/** Pages of 64 KiB the module asks for at least; read from the module by `cutEngineModule`. */
+export const ENGINE_INITIAL_PAGES = 18;
+
+const SECTION = { custom: 0, import: 2, memory: 5, export: 7 } as const;
+const KIND_MEMORY = 2;
+const MAX_PAGES = 65_536;
+
+export function cutEngineModule(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
+  const parts: Uint8Array[] = [wasm.subarray(0, 8)];
+  let offset = 8;
+  const wanted = new Set<string>(ENGINE_EXPORTS);
+  while (offset < wasm.length) {
+    const id = wasm[offset];
+    const size = readLeb(wasm, offset + 1);
+    const end = size.next + size.value;
+    const body = wasm.subarray(size.next, end);
+    if (id === SECTION.import) parts.push(section(SECTION.import, addMemoryImport(body)));
+    else if (id === SECTION.export) parts.push(section(SECTION.export, keepExports(body, wanted)));
+    else if (id === SECTION.memory) checkMemory(body);
+    else if (id !== SECTION.custom) parts.push(wasm.subarray(offset, end));
+    offset = end;
+  }
+  if (wanted.size > 0) {
+    throw new Error(`Cannot use this engine: it does not export ${[...wanted].join(", ")}`);
+  }
+  return concat(parts);
+}
+
+function checkMemory(body: Uint8Array): void {
+  const [count, flags, pages] = body;
+  if (count !== 1 || flags !== 0 || pages !== ENGINE_INITIAL_PAGES) {
+    throw new Error("Cannot use this engine: its memory is declared differently than expected");
+  }
+}
+
+function addMemoryImport(body: Uint8Array): Uint8Array {
+  const count = readLeb(body, 0);
+  const entry = [...name("env"), ...name("memory"), KIND_MEMORY, 1, ...leb(ENGINE_INITIAL_PAGES), ...leb(MAX_PAGES)];
+  return concat([
+    Uint8Array.from(leb(count.value + 1)),
+    body.subarray(count.next),
+    Uint8Array.from(entry),
+  ]);
+}
+
+function keepExports(body: Uint8Array, wanted: Set<string>): Uint8Array {
+  const count = readLeb(body, 0);
+  const kept: Uint8Array[] = [];
+  let offset = count.next;
+  for (let index = 0; index < count.value; index++) {
+    const start = offset;
+    const length = readLeb(body, offset);
+    const nameEnd = length.next + length.value;
+    const exported = new TextDecoder().decode(body.subarray(length.next, nameEnd));
+    offset = readLeb(body, nameEnd + 1).next;
+    if (wanted.delete(exported)) kept.push(body.subarray(start, offset));
+  }
+  return concat([Uint8Array.from(leb(kept.length)), ...kept]);
+}
+
+function section(id: number, body: Uint8Array): Uint8Array {
+  return concat([Uint8Array.from([id, ...leb(body.length)]), body]);
+}
+
+function name(text: string): number[] {
+  const bytes = new TextEncoder().encode(text);
+  return [...leb(bytes.length), ...bytes];
+}
+
+function leb(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    const low = rest & 0x7f;
+    rest >>>= 7;
+    bytes.push(rest === 0 ? low : low | 0x80);
+  } while (rest !== 0);
+  return bytes;
+}
+
+function readLeb(bytes: Uint8Array, start: number): { readonly value: number; readonly next: number } {
+  let value = 0;
+  let next = start;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[next++] ?? 0;
+    value |= (byte & 0x7f) << shift;
+    if ((byte & 0x80) === 0) return { value: value >>> 0, next };
+  }
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}

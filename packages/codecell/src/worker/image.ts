@@ -1,0 +1,134 @@
+/**
+ * Image: the memory of a vm in which engine and prelude have started and no guest code has run yet.
+ * Every cell begins as a copy of it, and a cell that waits can be reduced to the pages that differ from it.
+ *
+ * - After `reset` the memory is byte for byte the image again; a vm for which this cannot be shown is discarded.
+ * - The stack lies below all data and is empty between deliveries: only bytes left behind there are cleared.
+ */
+import { Vm, type VmAddresses } from "./vm.ts";
+
+const PAGE_BYTES = 4096;
+const BLOCK_BYTES = 65_536;
+
+/** A waiting cell's memory: the pages that differ from the image. */
+export interface ParkedMemory {
+  /** Length of the whole memory. */
+  readonly byteLength: number;
+  /** Numbers of the pages held, ascending. */
+  readonly pages: Uint32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Compares ranges of equal length; the environment may have a faster one than a loop. */
+export type EqualRanges = (
+  left: Uint8Array,
+  leftStart: number,
+  right: Uint8Array,
+  rightStart: number,
+  length: number,
+) => boolean;
+
+export class Image {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly addresses: VmAddresses;
+  #module: WebAssembly.Module;
+  #equal: EqualRanges;
+  #zeros = new Uint8Array(BLOCK_BYTES);
+  #stackBytes: number;
+  /** The runs of 4 KiB pages that are not zero, as [start, end) byte offsets. */
+  #used: readonly (readonly [number, number])[];
+
+  constructor(module: WebAssembly.Module, prelude: string, equal: EqualRanges) {
+    const vm = new Vm(module);
+    this.addresses = vm.build(prelude);
+    this.bytes = new Uint8Array(vm.memory.buffer.slice(0) as ArrayBuffer);
+    this.#module = module;
+    this.#equal = equal;
+    this.#stackBytes = Math.floor(this.addresses.stackPointer / BLOCK_BYTES) * BLOCK_BYTES;
+    this.bytes.fill(0, 0, this.#stackBytes);
+    this.#used = usedRanges(this.bytes);
+  }
+
+  /** A new instance in the image's state. Untouched pages are not written, so they cost no memory. */
+  createVm(maxPages: number): Vm {
+    const vm = new Vm(this.#module, Math.max(maxPages, this.bytes.length / BLOCK_BYTES));
+    const missing = (this.bytes.length - vm.memory.buffer.byteLength) / BLOCK_BYTES;
+    if (missing > 0) vm.memory.grow(missing);
+    const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
+    for (const [start, end] of this.#used) memory.set(this.bytes.subarray(start, end), start);
+    vm.adopt(this.addresses);
+    return vm;
+  }
+
+  /** Brings a vm back to the image. False when it must be discarded instead. */
+  reset(vm: Vm): boolean {
+    if (vm.spoilt || vm.memory.buffer.byteLength !== this.bytes.length) return false;
+    const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
+    this.#clearStack(memory);
+    memory.set(this.bytes.subarray(this.#stackBytes), this.#stackBytes);
+    vm.adopt(this.addresses);
+    return true;
+  }
+
+  park(vm: Vm): ParkedMemory {
+    const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
+    this.#clearStack(memory);
+    const pages: number[] = [];
+    for (let block = this.#stackBytes; block < memory.length; block += BLOCK_BYTES) {
+      if (this.#sameAsImage(memory, block, BLOCK_BYTES)) continue;
+      for (let page = block; page < block + BLOCK_BYTES; page += PAGE_BYTES) {
+        if (!this.#sameAsImage(memory, page, PAGE_BYTES)) pages.push(page / PAGE_BYTES);
+      }
+    }
+    const bytes = new Uint8Array(pages.length * PAGE_BYTES);
+    pages.forEach((page, index) => {
+      const start = page * PAGE_BYTES;
+      bytes.set(memory.subarray(start, start + PAGE_BYTES), index * PAGE_BYTES);
+    });
+    return { byteLength: memory.length, pages: Uint32Array.from(pages), bytes };
+  }
+
+  /** Writes a parked cell into a vm that is in the image's state. */
+  unpark(vm: Vm, parked: ParkedMemory): void {
+    const missing = (parked.byteLength - vm.memory.buffer.byteLength) / BLOCK_BYTES;
+    if (missing > 0) vm.memory.grow(missing);
+    const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
+    parked.pages.forEach((page, index) => {
+      memory.set(parked.bytes.subarray(index * PAGE_BYTES, (index + 1) * PAGE_BYTES), page * PAGE_BYTES);
+    });
+    vm.adopt(this.addresses);
+  }
+
+  #sameAsImage(memory: Uint8Array, start: number, length: number): boolean {
+    return start < this.bytes.length
+      ? this.#equal(memory, start, this.bytes, start, length)
+      : this.#equal(memory, start, this.#zeros, 0, length);
+  }
+
+  #clearStack(memory: Uint8Array): void {
+    for (let block = 0; block < this.#stackBytes; block += BLOCK_BYTES) {
+      if (!this.#equal(memory, block, this.#zeros, 0, BLOCK_BYTES)) {
+        memory.fill(0, block, block + BLOCK_BYTES);
+      }
+    }
+  }
+}
+
+function usedRanges(bytes: Uint8Array): (readonly [number, number])[] {
+  const ranges: [number, number][] = [];
+  for (let page = 0; page < bytes.length; page += PAGE_BYTES) {
+    if (bytes.subarray(page, page + PAGE_BYTES).every((byte) => byte === 0)) continue;
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === page) last[1] = page + PAGE_BYTES;
+    else ranges.push([page, page + PAGE_BYTES]);
+  }
+  return ranges;
+}
+
+/** Without native help: compares 4 bytes at a time where both ranges are aligned. */
+export const equalRanges: EqualRanges = (left, leftStart, right, rightStart, length) => {
+  const a = new Int32Array(left.buffer, left.byteOffset + leftStart, length / 4);
+  const b = new Int32Array(right.buffer, right.byteOffset + rightStart, length / 4);
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+};

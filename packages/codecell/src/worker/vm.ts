@@ -1,0 +1,318 @@
+/**
+ * Vm: one engine instance, driven directly through its exports.
+ *
+ * - Knows nothing of runs: an owner takes it, enters it, and gives it back or throws it away.
+ * - Never reads guest values as objects: only strings and numbers that the prelude handed over cross here.
+ * - Every address it keeps was made while the base image was built, so it holds in every copy of that image.
+ * - An instance that trapped, was interrupted or lost its stack pointer is spoilt and must not be entered again.
+ */
+import { GUEST, PRELUDE_FILE, SOURCE_FILE } from "../guest/abi.ts";
+import { ENGINE_INITIAL_PAGES, type EngineExport } from "./engine-module.ts";
+
+type EngineFunctions = Record<Exclude<EngineExport, "__stack_pointer">, (...args: number[]) => number>;
+type EngineExports = EngineFunctions & { readonly __stack_pointer: WebAssembly.Global };
+
+/** Who is inside the vm: answers what the guest asks of the outside. */
+export interface VmOwner {
+  /** Milliseconds since the epoch. */
+  readonly clock: number;
+  /** Whether guest code must stop now. */
+  interrupt(): boolean;
+  /** One message of the prelude; a returned text is handed to the guest. */
+  hostCall(kind: number, args: HostArguments): string | undefined;
+}
+
+export interface HostArguments {
+  number(index: number): number;
+  /** UTF-8 bytes of a string argument, without decoding it. */
+  byteLength(index: number): number;
+  string(index: number): string;
+}
+
+/** Thrown when the engine cannot serve any more: no memory for a string, or a trap. */
+export class VmFault extends Error {
+  override readonly name = "VmFault";
+  readonly reason: "memory" | "trap";
+
+  constructor(reason: "memory" | "trap", message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** How an entry into the guest ended. */
+export type VmOutcome = "ok" | "interrupted" | "failed";
+
+/** Fixed addresses inside the base image. */
+export interface VmAddresses {
+  readonly stackPointer: number;
+  /** For short strings and argument lists. */
+  readonly scratch: number;
+  /** Handles of the prelude's functions, in the order of `GUEST`. */
+  readonly functions: readonly number[];
+  readonly undefinedValue: number;
+  readonly sourceFile: number;
+}
+
+const SCRATCH_BYTES = 8192;
+const ARGV_BYTES = 16;
+const EVAL_BACKTRACE_BARRIER = 1 << 6;
+const HEAP_RESERVE_BYTES = 1024 * 1024;
+const MAX_PAGES = 65_536;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export class Vm implements HostArguments {
+  readonly memory: WebAssembly.Memory;
+  readonly maxPages: number;
+  owner: VmOwner | undefined;
+  spoilt = false;
+  #engine: EngineExports;
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView<ArrayBuffer>;
+  #addresses: VmAddresses | undefined;
+  #argv = 0;
+
+  constructor(module: WebAssembly.Module, maxPages: number = MAX_PAGES) {
+    this.maxPages = maxPages;
+    this.memory = new WebAssembly.Memory({ initial: ENGINE_INITIAL_PAGES, maximum: maxPages });
+    this.#bytes = new Uint8Array(this.memory.buffer as ArrayBuffer);
+    this.#view = new DataView(this.memory.buffer as ArrayBuffer);
+    const instance = new WebAssembly.Instance(module, {
+      env: {
+        memory: this.memory,
+        host_call: (_name: number, _length: number, _this: number, argc: number, argv: number) =>
+          this.#hostCall(argc, argv),
+        host_interrupt: () => (this.owner?.interrupt() === false ? 0 : 1),
+        host_promise_rejection: (promise: number, reason: number, isHandled: number) =>
+          this.#track(promise, reason, isHandled),
+        host_module_normalize: () => 0,
+        host_module_load: () => 0,
+        host_get_timezone_offset: () => 0,
+      },
+      wasi_snapshot_preview1: {
+        clock_time_get: (_id: number, _precision: bigint, result: number) => {
+          const milliseconds = Math.floor(this.owner?.clock ?? 0);
+          this.#memory();
+          this.#view.setBigUint64(result, BigInt(milliseconds) * 1_000_000n, true);
+          return 0;
+        },
+        // Only used while the base image is built; the guest's randomness comes from its seed.
+        random_get: (address: number, length: number) => {
+          this.#memory().fill(0, address, address + length);
+          return 0;
+        },
+        fd_close: () => 8,
+        fd_fdstat_get: () => 8,
+        fd_seek: () => 8,
+        fd_write: () => 8,
+      },
+    });
+    this.#engine = instance.exports as unknown as EngineExports;
+  }
+
+  /** Starts the engine and the prelude; done once per worker, for the base image. */
+  build(prelude: string): VmAddresses {
+    const engine = this.#engine;
+    engine._initialize();
+    if (engine.qjs_init() !== 0) throw new VmFault("trap", "The engine did not start");
+    engine.qjs_set_max_stack_size(256 * 1024);
+    const scratch = engine.wasm_malloc(SCRATCH_BYTES);
+    this.#addresses = {
+      stackPointer: Number(engine.__stack_pointer.value),
+      scratch,
+      functions: [],
+      undefinedValue: engine.qjs_get_undefined(),
+      sourceFile: this.#allocate(`${SOURCE_FILE}\0`).address,
+    };
+    const preludeFile = this.#allocate(`${PRELUDE_FILE}\0`).address;
+    const text = this.#allocate(`${prelude}\0`);
+    const factory = this.#checked(engine.qjs_eval(text.address, text.length - 1, preludeFile, 0));
+    engine.wasm_free(text.address);
+    const hostName = this.#allocate("host\0");
+    const host = engine.qjs_new_host_function(hostName.address, hostName.length - 1, 0);
+    const list = this.#checked(this.#invoke(factory, host));
+    const functions = Object.values(GUEST).map((index) => engine.qjs_get_prop_uint32(list, index));
+    engine.qjs_free_value(list);
+    engine.qjs_free_value(factory);
+    engine.qjs_set_interrupt_handler(1);
+    engine.qjs_set_promise_rejection_handler(1);
+    engine.qjs_run_gc();
+    // Heap the guest can use before the memory has to grow; its pages stay untouched until then.
+    engine.wasm_free(engine.wasm_malloc(HEAP_RESERVE_BYTES));
+    this.#addresses = { ...this.#addresses, functions };
+    return this.#addresses;
+  }
+
+  /** Makes this instance continue from memory that was copied into it. */
+  adopt(addresses: VmAddresses): void {
+    this.#addresses = addresses;
+    this.#engine.__stack_pointer.value = addresses.stackPointer;
+    this.#memory();
+  }
+
+  limit(memoryBytes: number, stackBytes: number): void {
+    this.#engine.qjs_set_memory_limit(memoryBytes);
+    this.#engine.qjs_set_max_stack_size(stackBytes);
+  }
+
+  /** Evaluates a script to a function and, if that succeeds, hands it to the prelude's start. */
+  start(script: string, config: string, onCompiled: () => void): VmOutcome {
+    const engine = this.#engine;
+    const text = this.#allocate(`${script}\0`);
+    const program = engine.qjs_eval(
+      text.address,
+      text.length - 1,
+      this.#fixed.sourceFile,
+      EVAL_BACKTRACE_BARRIER,
+    );
+    engine.wasm_free(text.address);
+    if (engine.qjs_is_exception(program) !== 0) return this.#uncaught();
+    onCompiled();
+    return this.#callGuest(GUEST.start, program, this.#newString(config));
+  }
+
+  settle(kind: "resolve" | "reject", call: number, json: string): VmOutcome {
+    return this.#callGuest(GUEST[kind], this.#engine.qjs_new_number(call), this.#newString(json));
+  }
+
+  fire(timer: number): VmOutcome {
+    return this.#callGuest(GUEST.fire, this.#engine.qjs_new_number(timer));
+  }
+
+  finish(): VmOutcome {
+    return this.#callGuest(GUEST.finish);
+  }
+
+  /** Runs the job queue until it is empty. */
+  runJobs(): VmOutcome {
+    const engine = this.#engine;
+    while (engine.qjs_is_job_pending() !== 0) {
+      if (engine.qjs_execute_pending_job() < 0) {
+        const outcome = this.#uncaught();
+        if (outcome !== "ok") return outcome;
+      }
+    }
+    return "ok";
+  }
+
+  /** Whether an entry left the engine as it must be between deliveries. */
+  isSettled(): boolean {
+    return Number(this.#engine.__stack_pointer.value) === this.#fixed.stackPointer;
+  }
+
+  number(index: number): number {
+    return this.#engine.qjs_get_float64(this.#argument(index));
+  }
+
+  byteLength(index: number): number {
+    const { address, length } = this.#cstring(index);
+    this.#engine.qjs_free_cstring(address);
+    return length;
+  }
+
+  string(index: number): string {
+    const { address, length } = this.#cstring(index);
+    const text = decoder.decode(this.#memory().subarray(address, address + length));
+    this.#engine.qjs_free_cstring(address);
+    return text;
+  }
+
+  get #fixed(): VmAddresses {
+    if (this.#addresses === undefined) throw new VmFault("trap", "The vm has no image");
+    return this.#addresses;
+  }
+
+  #callGuest(which: number, ...args: number[]): VmOutcome {
+    const engine = this.#engine;
+    const result = this.#invoke(this.#fixed.functions[which] ?? 0, ...args);
+    for (const argument of args) engine.qjs_free_value(argument);
+    const failed = engine.qjs_is_exception(result) !== 0;
+    engine.qjs_free_value(result);
+    return failed ? this.#uncaught() : "ok";
+  }
+
+  /** Hands an exception that no guest code caught to the prelude, which reports it. */
+  #uncaught(): VmOutcome {
+    const engine = this.#engine;
+    const exception = engine.qjs_get_exception();
+    if (this.owner?.interrupt() !== false) return "interrupted";
+    const result = this.#invoke(this.#fixed.functions[GUEST.uncaught] ?? 0, exception);
+    engine.qjs_free_value(exception);
+    const failed = engine.qjs_is_exception(result) !== 0;
+    engine.qjs_free_value(result);
+    return failed ? "failed" : "ok";
+  }
+
+  #invoke(callee: number, ...args: number[]): number {
+    const { scratch, undefinedValue } = this.#fixed;
+    this.#memory();
+    const argv = scratch + SCRATCH_BYTES - ARGV_BYTES;
+    for (let index = 0; index < args.length; index++) {
+      this.#view.setUint32(argv + index * 4, args[index] ?? 0, true);
+    }
+    return this.#engine.qjs_call(callee, undefinedValue, args.length, argv);
+  }
+
+  #hostCall(argc: number, argv: number): number {
+    const owner = this.owner;
+    if (owner === undefined || argc === 0) return this.#engine.qjs_get_undefined();
+    this.#argv = argv;
+    const answer = owner.hostCall(this.number(0), this);
+    return answer === undefined ? this.#engine.qjs_get_undefined() : this.#newString(answer);
+  }
+
+  #track(promise: number, reason: number, isHandled: number): void {
+    const handled = this.#engine.qjs_new_number(isHandled);
+    const result = this.#invoke(this.#fixed.functions[GUEST.track] ?? 0, promise, reason, handled);
+    for (const value of [promise, reason, handled, result]) this.#engine.qjs_free_value(value);
+  }
+
+  #argument(index: number): number {
+    this.#memory();
+    return this.#view.getUint32(this.#argv + index * 4, true);
+  }
+
+  #cstring(index: number): { readonly address: number; readonly length: number } {
+    const lengthAt = this.#fixed.scratch + SCRATCH_BYTES - ARGV_BYTES;
+    const address = this.#engine.qjs_get_string_len(this.#argument(index), lengthAt);
+    if (address === 0) throw new VmFault("memory", "No memory for a string");
+    this.#memory();
+    return { address, length: this.#view.getUint32(lengthAt, true) };
+  }
+
+  #newString(text: string): number {
+    const { scratch } = this.#fixed;
+    if (text.length * 3 <= SCRATCH_BYTES - ARGV_BYTES) {
+      const room = this.#memory().subarray(scratch, scratch + SCRATCH_BYTES - ARGV_BYTES);
+      return this.#engine.qjs_new_string(scratch, encoder.encodeInto(text, room).written);
+    }
+    const copy = this.#allocate(text);
+    const value = this.#engine.qjs_new_string(copy.address, copy.length);
+    this.#engine.wasm_free(copy.address);
+    return value;
+  }
+
+  #allocate(text: string): { readonly address: number; readonly length: number } {
+    const bytes = encoder.encode(text);
+    const address = this.#engine.wasm_malloc(bytes.length);
+    if (address === 0) throw new VmFault("memory", "No memory for a string");
+    this.#memory().set(bytes, address);
+    return { address, length: bytes.length };
+  }
+
+  #checked(value: number): number {
+    if (this.#engine.qjs_is_exception(value) !== 0) throw new VmFault("trap", "The prelude did not start");
+    return value;
+  }
+
+  /** The memory as it is now; views go stale whenever it grows. */
+  #memory(): Uint8Array<ArrayBuffer> {
+    if (this.#bytes.length === 0) {
+      this.#bytes = new Uint8Array(this.memory.buffer as ArrayBuffer);
+      this.#view = new DataView(this.memory.buffer as ArrayBuffer);
+    }
+    return this.#bytes;
+  }
+}
