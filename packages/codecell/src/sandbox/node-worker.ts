@@ -32,7 +32,7 @@ const STACK_MB = 8;
 const HEAP_MB = 1024;
 
 export class NodeWorker {
-  readonly residents = new Map<number, Resident>();
+  readonly residents: Map<number, Resident> = new Map();
   /** Commands not yet answered, over all residents. */
   unanswered = 0;
   /** Set by the supervisor while one cell holds the thread. */

@@ -7,17 +7,16 @@
  */
 import type { CallFailure } from "../../contract/failure.ts";
 import { HOST, NO_CALL, THROWN, type StartConfig } from "../abi.ts";
+import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
+import { exposeGlobal } from "./expose.ts";
 import { isOutOfMemory } from "./harden.ts";
 import {
-  append,
   apply,
   defineHidden,
   defineVisible,
   isError,
   jsonParse,
-  list,
-  type List,
   mapDelete,
   mapForEach,
   mapSet,
@@ -42,25 +41,24 @@ interface PendingCall {
   readonly error: Error;
 }
 
+type Callback = (...args: unknown[]) => unknown;
+
 interface Timer {
-  readonly callback: (...args: unknown[]) => unknown;
+  readonly callback: Callback;
   readonly args: unknown[];
   readonly repeatMs: number | undefined;
 }
 
-export interface Core {
+export interface CoreFunctions {
   /** In the order of GUEST in ../abi.ts. */
   readonly functions: readonly unknown[];
-  readonly setTimeout: (callback: unknown, ms?: unknown, ...args: unknown[]) => number;
-  readonly clearTimeout: (id?: unknown) => void;
-  readonly setInterval: (callback: unknown, ms?: unknown, ...args: unknown[]) => number;
-  readonly queueMicrotask: (callback: unknown) => void;
+  readonly setTimer: (callback: () => void, delayMs: number) => number;
 }
 
 const MAX_TIMER_MS = 2_147_483_647;
 const MAX_TEXT = 8192;
 
-export function createCore(host: HostFunction): Core {
+export function createCore(host: HostFunction): CoreFunctions {
   let calls = 0;
   const pending = record<PendingCall | undefined>();
   const callErrors = new primordial.WeakMap<object, number>();
@@ -111,8 +109,9 @@ export function createCore(host: HostFunction): Core {
   function start(program: () => Promise<unknown>, configText: string): void {
     const config = jsonParse(configText) as StartConfig;
     seedRandom(config.seed);
+    startClock();
     installTools(config.toolNames, call);
-    drive(program);
+    void drive(program);
   }
 
   async function drive(program: () => Promise<unknown>): Promise<void> {
@@ -177,15 +176,13 @@ export function createCore(host: HostFunction): Core {
   }
 
   function addTimer(callback: unknown, ms: unknown, args: unknown[], repeats: boolean): number {
-    if (typeof callback !== "function") {
-      throw new primordial.TypeError("Cannot set a timer: the callback is not a function");
-    }
+    const task = toCallback(callback, "set a timer");
     const wanted = +(ms as number);
     const delay = wanted >= 1 && wanted <= MAX_TIMER_MS ? wanted - (wanted % 1) : repeats ? 1 : 0;
     const id = ++timerCount;
     timers[id] = {
       __proto__: null,
-      callback,
+      callback: task,
       args,
       repeatMs: repeats ? delay : undefined,
     } as unknown as Timer;
@@ -208,7 +205,7 @@ export function createCore(host: HostFunction): Core {
     guarded(timer.callback, timer.args);
   }
 
-  function guarded(callback: (...args: unknown[]) => unknown, args: unknown[]): void {
+  function guarded(callback: Callback, args: unknown[]): void {
     try {
       apply(callback, undefined, args);
     } catch (error) {
@@ -223,18 +220,31 @@ export function createCore(host: HostFunction): Core {
     host(HOST.timerClear, key);
   }
 
-  return {
-    functions: [start, resolve, reject, fire, track, finish, uncaught],
-    setTimeout: (callback, ms, ...args) => addTimer(callback, ms, args, false),
-    setInterval: (callback, ms, ...args) => addTimer(callback, ms, args, true),
+  const globals = {
+    setTimeout(callback: unknown, ms?: unknown, ...args: unknown[]): number {
+      return addTimer(callback, ms, args, false);
+    },
+    setInterval(callback: unknown, ms?: unknown, ...args: unknown[]): number {
+      return addTimer(callback, ms, args, true);
+    },
     clearTimeout: clearTimer,
-    queueMicrotask: (callback) => {
-      if (typeof callback !== "function") {
-        throw new primordial.TypeError("Cannot queue a microtask: the callback is not a function");
-      }
-      queueMicrotask(() => guarded(callback as () => unknown, []));
+    clearInterval: clearTimer,
+    queueMicrotask(callback: unknown): void {
+      const task = toCallback(callback, "queue a microtask");
+      queueMicrotask(() => guarded(task, []));
     },
   };
+  for (const [name, value] of Object.entries(globals)) exposeGlobal(name, value);
+
+  return {
+    functions: [start, resolve, reject, fire, track, finish, uncaught],
+    setTimer: (callback, delayMs) => addTimer(callback, delayMs, [], false),
+  };
+}
+
+function toCallback(value: unknown, purpose: string): Callback {
+  if (typeof value === "function") return value as Callback;
+  throw new primordial.TypeError(`Cannot ${purpose}: the callback is not a function`);
 }
 
 function bounded(text: unknown): string {

@@ -1,0 +1,33 @@
+/**
+ * Expose: puts prelude classes and functions where the guest finds them, looking like built-ins.
+ *
+ * - Globals are writable, configurable and not enumerable, as in browsers.
+ */
+import { registerPlatformPrototype } from "./brands.ts";
+import { defineConstant, defineHidden, primordial, toStringTag } from "./primordials.ts";
+
+// oxlint-disable-next-line typescript/no-unsafe-function-type -- any constructor, abstract or not
+export type Class = Function & { readonly prototype: object };
+
+export function exposeGlobal(name: string, value: unknown): void {
+  defineHidden(globalThis, name, value);
+}
+
+/** Names a class and its instances, and marks them as platform objects. */
+export function dressClass(name: string, constructor: Class): void {
+  defineConstant(constructor, "name", name, true);
+  defineConstant(constructor.prototype, toStringTag, name, true);
+  registerPlatformPrototype(constructor.prototype);
+}
+
+export function exposeClass(name: string, constructor: Class): void {
+  dressClass(name, constructor);
+  exposeGlobal(name, constructor);
+}
+
+export function requireArguments(name: string, given: number, wanted: number): void {
+  if (given >= wanted) return;
+  throw new primordial.TypeError(
+    `Cannot ${name}: ${wanted} argument${wanted === 1 ? "" : "s"} required, ${given} present`,
+  );
+}

@@ -1,0 +1,20 @@
+/** The parts of the WebAssembly API in use; the language's own libraries do not declare it. */
+declare namespace WebAssembly {
+  class Module {
+    constructor(bytes: Uint8Array<ArrayBuffer>);
+  }
+  class Memory {
+    constructor(descriptor: { readonly initial: number; readonly maximum: number });
+    readonly buffer: ArrayBufferLike;
+    grow(pages: number): number;
+  }
+  class Global {
+    value: unknown;
+  }
+  class Instance {
+    constructor(module: Module, imports: Record<string, Record<string, unknown>>);
+    readonly exports: Record<string, unknown>;
+  }
+  class RuntimeError extends Error {}
+  function compile(bytes: Uint8Array<ArrayBuffer>): Promise<Module>;
+}
