@@ -30,7 +30,11 @@ function distanceOf(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
-      let best = Math.min(cell(rows, i - 1, j) + 1, (row[j - 1] ?? 0) + 1, cell(rows, i - 1, j - 1) + (same ? 0 : 1));
+      let best = Math.min(
+        cell(rows, i - 1, j) + 1,
+        (row[j - 1] ?? 0) + 1,
+        cell(rows, i - 1, j - 1) + (same ? 0 : 1),
+      );
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
         best = Math.min(best, cell(rows, i - 2, j - 2) + 1);
       }

@@ -59,7 +59,8 @@ class SuspendSignal {
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   const { tools, tool: name, limits, authorize, context } = invocation;
   const parsed = parseJsonText(invocation.input, limits.callInputBytes);
-  if (!parsed.ok) return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
+  if (!parsed.ok)
+    return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
   invocation.onStart(parsed.value);
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) return refused("unknown_tool", unknownTool(name, Object.keys(tools)));
@@ -68,9 +69,19 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
     if (authorize !== undefined) {
       const { runId, callId, signal } = context;
-      const decision = await authorize({ runId, callId, tool: name, input: input.value, signal, context: context.context });
+      const decision = await authorize({
+        runId,
+        callId,
+        tool: name,
+        input: input.value,
+        signal,
+        context: context.context,
+      });
       if (decision !== "allow") {
-        return refused("denied", `Cannot call tool "${name}": ${bounded(decision.deny, MAX_MESSAGE) || "it was denied"}`);
+        return refused(
+          "denied",
+          `Cannot call tool "${name}": ${bounded(decision.deny, MAX_MESSAGE) || "it was denied"}`,
+        );
       }
     }
     return await execute(name, tool, input.value, invocation);
@@ -80,7 +91,12 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   }
 }
 
-async function execute(name: string, tool: AnyTool, input: unknown, invocation: Invocation): Promise<CallOutcome> {
+async function execute(
+  name: string,
+  tool: AnyTool,
+  input: unknown,
+  invocation: Invocation,
+): Promise<CallOutcome> {
   const call: CallContext = {
     ...invocation.context,
     suspend: (payload) => {
@@ -90,7 +106,8 @@ async function execute(name: string, tool: AnyTool, input: unknown, invocation: 
   let output: unknown = await tool.execute(input, call);
   if (isAsyncIterable(output)) output = await lastOf(output, invocation.onProgress);
   const validated = await validatorOf(tool.output)(output, "output");
-  if (!validated.ok) return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
+  if (!validated.ok)
+    return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
   let text: string | undefined;
   try {
     text = JSON.stringify(validated.value ?? null);
@@ -108,7 +125,10 @@ async function execute(name: string, tool: AnyTool, input: unknown, invocation: 
   return { status: "completed", output: text, outputBytes: bytes };
 }
 
-async function lastOf(items: AsyncIterable<unknown>, onProgress: (output: unknown) => void): Promise<unknown> {
+async function lastOf(
+  items: AsyncIterable<unknown>,
+  onProgress: (output: unknown) => void,
+): Promise<unknown> {
   let last: unknown;
   let any = false;
   for await (const item of items) {
@@ -147,7 +167,9 @@ function toCallFailure(error: unknown): CallFailure {
         code: "tool_failed",
         name: bounded(name, MAX_NAME) || "Error",
         message: bounded(message, MAX_MESSAGE) || "The tool failed",
-        ...(typeof code === "string" || typeof code === "number" ? { toolCode: bounded(String(code), MAX_NAME) } : {}),
+        ...(typeof code === "string" || typeof code === "number"
+          ? { toolCode: bounded(String(code), MAX_NAME) }
+          : {}),
       };
     }
     return { code: "tool_failed", name: "Error", message: bounded(error, MAX_MESSAGE) || "The tool failed" };

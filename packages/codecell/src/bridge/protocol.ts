@@ -116,7 +116,9 @@ function isCallRequest(value: unknown): boolean {
 }
 
 function isTimerChange(value: unknown): boolean {
-  return isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]));
+  return (
+    isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]))
+  );
 }
 
 function isLogLine(value: unknown): boolean {
@@ -126,7 +128,10 @@ function isLogLine(value: unknown): boolean {
 function isEnd(value: unknown): boolean {
   if (!isRecord(value)) return false;
   if (value["status"] === "returned") {
-    return typeof value["result"] === "string" && (value["unhandled"] === null || isCellFailure(value["unhandled"]));
+    return (
+      typeof value["result"] === "string" &&
+      (value["unhandled"] === null || isCellFailure(value["unhandled"]))
+    );
   }
   return value["status"] === "failed" && isCellFailure(value["failure"]);
 }
@@ -146,7 +151,8 @@ function isFailure({ code, message, position, error, details }: Record<string, u
     Object.hasOwn(FAILURE_CODES, code) &&
     typeof message === "string" &&
     details === undefined &&
-    (position === undefined || (isRecord(position) && isCount(position["line"]) && isCount(position["column"]))) &&
+    (position === undefined ||
+      (isRecord(position) && isCount(position["line"]) && isCount(position["column"]))) &&
     (error === undefined ||
       (isRecord(error) &&
         typeof error["name"] === "string" &&

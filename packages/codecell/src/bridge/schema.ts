@@ -27,7 +27,9 @@ export function validatorOf(schema: StandardSchema | JsonSchema | undefined): Va
   return validate;
 }
 
-function isStandardSchema(schema: StandardSchema | Readonly<Record<string, unknown>>): schema is StandardSchema {
+function isStandardSchema(
+  schema: StandardSchema | Readonly<Record<string, unknown>>,
+): schema is StandardSchema {
   return "~standard" in schema;
 }
 
@@ -35,7 +37,10 @@ function fromStandardSchema(schema: StandardSchema): Validate {
   return async (value, root) => {
     const result = await schema["~standard"].validate(value);
     if (result.issues === undefined) return { ok: true, value: result.value };
-    return { ok: false, problems: join(result.issues.map((issue) => `${root}${path(issue)}: ${issue.message}`)) };
+    return {
+      ok: false,
+      problems: join(result.issues.map((issue) => `${root}${path(issue)}: ${issue.message}`)),
+    };
   };
 }
 
@@ -57,12 +62,21 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
     const shown = deepest.length > 0 ? deepest : errors;
     return {
       ok: false,
-      problems: join(shown.map(({ instanceLocation, error }) => `${root}${pointer(instanceLocation)}: ${error}`)),
+      problems: join(
+        shown.map(({ instanceLocation, error }) => `${root}${pointer(instanceLocation)}: ${error}`),
+      ),
     };
   };
 }
 
-const OUTER_KEYWORDS: ReadonlySet<string> = new Set(["properties", "items", "prefixItems", "$ref", "allOf", "anyOf"]);
+const OUTER_KEYWORDS: ReadonlySet<string> = new Set([
+  "properties",
+  "items",
+  "prefixItems",
+  "$ref",
+  "allOf",
+  "anyOf",
+]);
 
 function draftOf({ $schema }: Readonly<Record<string, unknown>>): SchemaDraft {
   if (typeof $schema !== "string") return "2020-12";

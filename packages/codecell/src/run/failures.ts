@@ -8,12 +8,18 @@ export function timeoutFailure(book: LedgerBook, executing: readonly number[]): 
   const { wallTimeMs } = book.header.limits;
   const tools = [...new Set(executing.map((index) => `"${book.calls[index]?.tool}"`))];
   const waiting = tools.length === 0 ? "" : ` while waiting for ${tools.slice(0, 3).join(", ")}`;
-  return { code: "timeout", message: `The run took longer than ${wallTimeMs} ms${waiting}: do less in one run` };
+  return {
+    code: "timeout",
+    message: `The run took longer than ${wallTimeMs} ms${waiting}: do less in one run`,
+  };
 }
 
 export function abortedFailure(reason: unknown): Failure {
   const why = reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "";
-  return { code: "aborted", message: why === "" ? "The run was aborted" : `The run was aborted: ${why.slice(0, 500)}` };
+  return {
+    code: "aborted",
+    message: why === "" ? "The run was aborted" : `The run was aborted: ${why.slice(0, 500)}`,
+  };
 }
 
 export function deadlockFailure(): Failure {
@@ -31,7 +37,10 @@ export function lostFailure(loss: Loss, limits: Limits): Failure {
       message: `The program used more than ${limits.cpuTimeMs} ms of processor time without a pause: work on less data at once`,
     };
   }
-  return { code: "unavailable", message: "The sandbox could not run the program: it failed to start or died repeatedly" };
+  return {
+    code: "unavailable",
+    message: "The sandbox could not run the program: it failed to start or died repeatedly",
+  };
 }
 
 /** The program let the failure of a call escape. */

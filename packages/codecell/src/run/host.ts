@@ -105,7 +105,10 @@ class SandboxHost implements Host {
     const bytes = utf8Bytes(source);
     const refusal: Failure | undefined =
       bytes > limits.sourceBytes
-        ? { code: "source_limit", message: `The source has ${bytes} bytes, at most ${limits.sourceBytes} are allowed` }
+        ? {
+            code: "source_limit",
+            message: `The source has ${bytes} bytes, at most ${limits.sourceBytes} are allowed`,
+          }
         : undefined;
     const header: LedgerHeader = {
       runId: randomUUID(),
@@ -146,7 +149,11 @@ class SandboxHost implements Host {
   #begin(
     book: LedgerBook,
     options: RunOptions,
-    how: { readonly tools?: ToolSet; readonly pending?: RunSetup["pending"]; readonly refusal?: Failure | undefined },
+    how: {
+      readonly tools?: ToolSet;
+      readonly pending?: RunSetup["pending"];
+      readonly refusal?: Failure | undefined;
+    },
   ): RunHandle {
     const { runId } = book.header;
     const run: Run = new Run({
@@ -173,7 +180,10 @@ class SandboxHost implements Host {
     if (this.#closed) return { code: "aborted", message: "Cannot start a run: the host is closed" };
     const liveRuns = this.#options.liveRuns ?? LIVE_RUNS;
     if (this.#runs.size < liveRuns) return undefined;
-    return { code: "too_many_runs", message: `Cannot start a run: ${liveRuns} are live already, try again later` };
+    return {
+      code: "too_many_runs",
+      message: `Cannot start a run: ${liveRuns} are live already, try again later`,
+    };
   }
 }
 
@@ -185,7 +195,10 @@ function resolvePending(
   return new Map(
     pending.map(([index, payload]) => {
       const callId = toCallId(ledger.runId, index);
-      return [index, { payload, resolution: Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined }];
+      return [
+        index,
+        { payload, resolution: Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined },
+      ];
     }),
   );
 }

@@ -19,7 +19,13 @@ import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
 import { Deadline } from "./deadline.ts";
 import { EventStream } from "./event-stream.ts";
-import { abortedFailure, callFailedFailure, deadlockFailure, lostFailure, timeoutFailure } from "./failures.ts";
+import {
+  abortedFailure,
+  callFailedFailure,
+  deadlockFailure,
+  lostFailure,
+  timeoutFailure,
+} from "./failures.ts";
 import { RunTimers } from "./timers.ts";
 
 /** How a pending call of a suspended run goes on. */
@@ -34,7 +40,10 @@ export interface RunSetup {
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
   /** Calls the ledger leaves open, with how they go on; undefined stays pending. */
-  readonly pending: ReadonlyMap<number, { readonly payload: Json; readonly resolution: CallResolution | undefined }>;
+  readonly pending: ReadonlyMap<
+    number,
+    { readonly payload: Json; readonly resolution: CallResolution | undefined }
+  >;
   readonly suspend: (pending: ReadonlyMap<number, Json>) => Suspension | Failure;
 }
 
@@ -80,7 +89,9 @@ export class Run {
     const { limits } = this.#book.header;
     this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#receive({ kind: "timer", timer }));
-    this.#deadline = new Deadline(limits.wallTimeMs, () => this.#stop(timeoutFailure(this.#book, this.#queue.executing)));
+    this.#deadline = new Deadline(limits.wallTimeMs, () =>
+      this.#stop(timeoutFailure(this.#book, this.#queue.executing)),
+    );
   }
 
   get runId(): string {
@@ -151,7 +162,10 @@ export class Run {
     this.#logsDropped = report.logsDropped;
     const news = this.#book.read(report);
     if (news === undefined) {
-      this.#stop({ code: "replay_diverged", message: "The program made another call than its ledger recorded" });
+      this.#stop({
+        code: "replay_diverged",
+        message: "The program made another call than its ledger recorded",
+      });
       return;
     }
     for (const line of news.logs) {
@@ -178,7 +192,10 @@ export class Run {
   /** A replay has no tools: a call that is not in the ledger, or has no outcome there, ends it. */
   #replayOnly(newCalls: number): void {
     if (newCalls > 0) {
-      this.#stop({ code: "replay_diverged", message: "The program made calls that its ledger does not hold" });
+      this.#stop({
+        code: "replay_diverged",
+        message: "The program made calls that its ledger does not hold",
+      });
     }
   }
 
@@ -197,16 +214,32 @@ export class Run {
     const resolved = pending.get(index)?.resolution;
     const outcome: CallOutcome =
       resolved !== undefined && "deny" in resolved
-        ? { status: "failed", failure: { code: "denied", name: "CallError", message: `Cannot call tool "${call.tool}": ${resolved.deny}` } }
+        ? {
+            status: "failed",
+            failure: {
+              code: "denied",
+              name: "CallError",
+              message: `Cannot call tool "${call.tool}": ${resolved.deny}`,
+            },
+          }
         : await this.#inCallerContext(() =>
             invoke({
               tools,
               tool: call.tool,
               input: call.input,
               limits: this.#book.header.limits,
-              context: { runId, callId, idempotencyKey: callId, signal: this.#abort.signal, context, resolution: resolved?.resolution },
-              authorize: authorize === undefined ? undefined : (details) => this.#pausing(() => authorize(details)),
-              onStart: (input) => this.#emit({ type: "call-start", runId, callId, index, tool: call.tool, input }),
+              context: {
+                runId,
+                callId,
+                idempotencyKey: callId,
+                signal: this.#abort.signal,
+                context,
+                resolution: resolved?.resolution,
+              },
+              authorize:
+                authorize === undefined ? undefined : (details) => this.#pausing(() => authorize(details)),
+              onStart: (input) =>
+                this.#emit({ type: "call-start", runId, callId, index, tool: call.tool, input }),
               onProgress: (output) => this.#emit({ type: "call-progress", runId, callId, output }),
             }),
           );
@@ -220,7 +253,9 @@ export class Run {
         tool: call.tool,
         durationMs: performance.now() - startedAt,
         outcome:
-          outcome.status === "completed" ? { status: "completed", outputBytes: outcome.outputBytes } : outcome,
+          outcome.status === "completed"
+            ? { status: "completed", outputBytes: outcome.outputBytes }
+            : outcome,
       });
       this.#receive(
         outcome.status === "completed"
@@ -288,7 +323,12 @@ export class Run {
   #toFailure({ failure, call }: CellFailure): Failure {
     const callFailure = call === null ? undefined : this.#book.failureOf(call);
     if (call === null || callFailure === undefined) return failure;
-    return callFailedFailure(failure, callFailure, this.#book.calls[call]?.tool ?? "", toCallId(this.runId, call));
+    return callFailedFailure(
+      failure,
+      callFailure,
+      this.#book.calls[call]?.tool ?? "",
+      toCallId(this.runId, call),
+    );
   }
 
   /** The program failed: its calls are told to stop, and get a moment to do so. */

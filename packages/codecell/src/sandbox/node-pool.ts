@@ -98,7 +98,8 @@ export class NodePool implements Sandbox {
       else if (best === undefined || worker.unanswered < best.unanswered) best = worker;
     }
     const target = Math.min(this.#options.workers + held, this.#options.maxWorkers);
-    if (this.#workers.size < target && (best === undefined || best.unanswered > 0)) return this.#spawn(engine);
+    if (this.#workers.size < target && (best === undefined || best.unanswered > 0))
+      return this.#spawn(engine);
     return best;
   }
 

@@ -42,7 +42,8 @@ export class LedgerBook {
 
   addDelivery(delivery: Delivery): void {
     this.deliveries.push(delivery);
-    for (const item of delivery.items) if (item.kind === "failure") this.#failures.set(item.call, item.failure);
+    for (const item of delivery.items)
+      if (item.kind === "failure") this.#failures.set(item.call, item.failure);
   }
 
   /** The recorded failure of a call. */

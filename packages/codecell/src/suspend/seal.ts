@@ -12,7 +12,9 @@ export class Sealer {
   /** Without a key a random one is made: tokens then live and die with this object. */
   constructor(key?: Uint8Array) {
     if (key !== undefined && key.length < MIN_KEY_BYTES) {
-      throw new RangeError(`Cannot seal with a key of ${key.length} bytes: at least ${MIN_KEY_BYTES} are needed`);
+      throw new RangeError(
+        `Cannot seal with a key of ${key.length} bytes: at least ${MIN_KEY_BYTES} are needed`,
+      );
     }
     this.#key = key ?? randomBytes(32);
   }

@@ -43,18 +43,26 @@ export class Tokens {
         message: `Cannot suspend the run: it takes ${token.length} bytes, at most ${ledger.limits.suspensionBytes} are allowed`,
       };
     }
-    return { token, expiresAt, pending: run.pending.map(([index, payload]) => toPendingCall(index, payload)) };
+    return {
+      token,
+      expiresAt,
+      pending: run.pending.map(([index, payload]) => toPendingCall(index, payload)),
+    };
   }
 
   /** Takes a token for good. */
   claim(token: string): SuspendedRun | Failure {
     const content = this.#sealer.open(token);
     if (content === undefined) {
-      return { code: "token_invalid", message: "Cannot resume: the token was not sealed with this host's key" };
+      return {
+        code: "token_invalid",
+        message: "Cannot resume: the token was not sealed with this host's key",
+      };
     }
     const run = JSON.parse(content) as SuspendedRun;
     const now = Date.now();
-    if (now > run.expiresAt) return { code: "token_expired", message: "Cannot resume: the token has expired" };
+    if (now > run.expiresAt)
+      return { code: "token_expired", message: "Cannot resume: the token has expired" };
     for (const [id, expiresAt] of this.#used) if (now > expiresAt) this.#used.delete(id);
     if (this.#used.has(run.id)) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };

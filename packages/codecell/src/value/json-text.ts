@@ -9,11 +9,14 @@ import type { Json } from "../contract/value.ts";
 /** What the guest's own encoder allows, and a little more. */
 export const MAX_JSON_DEPTH = 1024;
 
-export type Parsed = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string };
+export type Parsed =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly problem: string };
 
 export function parseJsonText(text: string, maxBytes: number): Parsed {
   const bytes = utf8Bytes(text);
-  if (bytes > maxBytes) return { ok: false, problem: `it has ${bytes} bytes, at most ${maxBytes} are allowed` };
+  if (bytes > maxBytes)
+    return { ok: false, problem: `it has ${bytes} bytes, at most ${maxBytes} are allowed` };
   if (isDeeperThan(text, MAX_JSON_DEPTH)) {
     return { ok: false, problem: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
   }

@@ -191,7 +191,8 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #classifyFault(error: unknown): Failure {
-    if (error instanceof VmFault && error.reason === "memory") return outOfMemory(this.#command.limits.memoryBytes);
+    if (error instanceof VmFault && error.reason === "memory")
+      return outOfMemory(this.#command.limits.memoryBytes);
     if (error instanceof RangeError) return failure("guest_error", "The program recursed too deeply");
     if (error instanceof WebAssembly.RuntimeError) {
       const grown = (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;

@@ -30,6 +30,7 @@ export const ENGINE_EXPORTS = [
   "qjs_new_number",
   "qjs_new_string",
   "qjs_run_gc",
+  "qjs_set_gc_threshold",
   "qjs_set_interrupt_handler",
   "qjs_set_max_stack_size",
   "qjs_set_memory_limit",
@@ -77,12 +78,15 @@ function checkMemory(body: Uint8Array): void {
 
 function addMemoryImport(body: Uint8Array): Uint8Array {
   const count = readLeb(body, 0);
-  const entry = [...name("env"), ...name("memory"), KIND_MEMORY, 1, ...leb(ENGINE_INITIAL_PAGES), ...leb(MAX_PAGES)];
-  return concat([
-    Uint8Array.from(leb(count.value + 1)),
-    body.subarray(count.next),
-    Uint8Array.from(entry),
-  ]);
+  const entry = [
+    ...name("env"),
+    ...name("memory"),
+    KIND_MEMORY,
+    1,
+    ...leb(ENGINE_INITIAL_PAGES),
+    ...leb(MAX_PAGES),
+  ];
+  return concat([Uint8Array.from(leb(count.value + 1)), body.subarray(count.next), Uint8Array.from(entry)]);
 }
 
 function keepExports(body: Uint8Array, wanted: Set<string>): Uint8Array {

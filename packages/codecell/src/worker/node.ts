@@ -9,7 +9,8 @@ if (port === null) throw new Error("Cannot start: this module runs in a worker t
 
 /** The native comparison reads whole ranges without a loop in JavaScript. */
 const equal: EqualRanges = (left, leftStart, right, rightStart, length) =>
-  asBuffer(left).compare(asBuffer(right), rightStart, rightStart + length, leftStart, leftStart + length) === 0;
+  asBuffer(left).compare(asBuffer(right), rightStart, rightStart + length, leftStart, leftStart + length) ===
+  0;
 
 const buffers = new WeakMap<ArrayBufferLike, Buffer>();
 

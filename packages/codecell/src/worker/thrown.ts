@@ -29,7 +29,10 @@ export function toFailure(code: FailureCode, thrown: ThrownError, source: Prepar
 }
 
 /** The frames that lie in the source; those of the prelude are nobody's business. */
-function toFrames(stack: string, source: PreparedSource): { readonly text: string; readonly position: Position }[] {
+function toFrames(
+  stack: string,
+  source: PreparedSource,
+): { readonly text: string; readonly position: Position }[] {
   const frames: { text: string; position: Position }[] = [];
   for (const line of stack.split("\n")) {
     const match = FRAME.exec(line);

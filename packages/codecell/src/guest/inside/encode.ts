@@ -72,7 +72,11 @@ export function encode(value: unknown, root: string): string {
 
   function visit(input: unknown, depth: number, key: string | number): string | undefined {
     let item = input;
-    if (typeof item === "bigint" || (typeof item === "object" && item !== null) || typeof item === "function") {
+    if (
+      typeof item === "bigint" ||
+      (typeof item === "object" && item !== null) ||
+      typeof item === "function"
+    ) {
       const toJson = (item as { toJSON?: unknown }).toJSON;
       if (typeof toJson === "function") item = (item as { toJSON(key: string): unknown }).toJSON(`${key}`);
     }

@@ -22,12 +22,21 @@ const xoshiro = new Uint32Array(4);
 let blockUsed = BLOCK_BYTES;
 let counterLow = 0;
 let counterHigh = 0;
+let seed: string | undefined;
 let isSeeded = false;
 
+/** Takes the seed; it is expanded on first use, which most runs never come to. */
 export function seedRandom(hexSeed: string): void {
   if (typeof hexSeed !== "string" || regExpExec(SEED, hexSeed) === null) {
     throw new TypeError("Cannot seed: the seed is not 64 hexadecimal digits");
   }
+  seed = hexSeed;
+  isSeeded = false;
+}
+
+function expandSeed(): void {
+  if (seed === undefined) throw new Error("Cannot give random values: not seeded");
+  const hexSeed = seed;
   for (let i = 0; i < 8; i += 1) key[i] = parseHex(stringSlice(hexSeed, i * 8, i * 8 + 8), 16);
   fillBlock(STREAM_MATH, 0, 0);
   for (let i = 0; i < 4; i += 1) xoshiro[i] = block[i] as number;
@@ -97,12 +106,8 @@ function nextByte(): number {
   return value;
 }
 
-function assertSeeded(): void {
-  if (!isSeeded) throw new Error("Cannot give random values: not seeded");
-}
-
 export function randomBytes(target: Uint8Array): void {
-  assertSeeded();
+  if (!isSeeded) expandSeed();
   const byteCount = typedArrayLength(target);
   for (let i = 0; i < byteCount; i += 1) target[i] = nextByte();
 }
@@ -120,7 +125,7 @@ function nextWord(): number {
 }
 
 export function mathRandom(): number {
-  assertSeeded();
+  if (!isSeeded) expandSeed();
   const high = nextWord() >>> 5;
   const low = nextWord() >>> 6;
   return (high * 0x4000000 + low) / 0x20000000000000;

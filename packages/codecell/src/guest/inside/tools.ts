@@ -8,7 +8,10 @@ import { defineProperty, freeze, hasOwn, keys, primordial, record } from "./prim
 
 type ToolFunction = (input: unknown) => Promise<unknown>;
 
-export function installTools(names: readonly string[], call: (tool: string, input: unknown) => Promise<unknown>): void {
+export function installTools(
+  names: readonly string[],
+  call: (tool: string, input: unknown) => Promise<unknown>,
+): void {
   const known = record<true>();
   for (let index = 0; index < names.length; index++) known[names[index] as string] = true;
   freeze(known);
@@ -37,7 +40,13 @@ export function installTools(names: readonly string[], call: (tool: string, inpu
     ownKeys: (): string[] => keys(known),
     getOwnPropertyDescriptor: (_target: object, key: string | symbol): PropertyDescriptor | undefined =>
       typeof key === "string" && hasOwn(known, key)
-        ? ({ __proto__: null, value: toolFunction(key), enumerable: true, configurable: true, writable: false } as PropertyDescriptor)
+        ? ({
+            __proto__: null,
+            value: toolFunction(key),
+            enumerable: true,
+            configurable: true,
+            writable: false,
+          } as PropertyDescriptor)
         : undefined,
     getPrototypeOf: (): null => null,
     isExtensible: (): boolean => true,
