@@ -66,6 +66,9 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
       return blankCast(edits, node);
     case "BinaryExpression":
       return regroups(node) ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' } : "inside";
+    case "NewExpression":
+      closeNew(edits, node);
+      return "inside";
     case "ArrowFunctionExpression":
       blankArrow(edits, node);
       return "inside";
@@ -89,10 +92,11 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
       if (head !== undefined) edits.closeEnd(head);
       return "inside";
     }
-    case "ExpressionStatement":
-      guardDirective(edits, node);
-      edits.noteEnd(node);
+    case "Program":
+    case "BlockStatement":
+      guardDirective(edits, children(node, "body")[0]);
       return "inside";
+    case "ExpressionStatement":
     case "VariableDeclaration":
     case "ReturnStatement":
     case "ThrowStatement":
@@ -166,6 +170,14 @@ function precedence(node: SyntaxNode): number {
   return PRECEDENCE.findIndex((level) => level.split(" ").includes(operator));
 }
 
+/** `new A<T>` ends with its types; without them, a `[` or `.` that follows would belong to `A`. */
+function closeNew(edits: Edits, node: SyntaxNode): void {
+  const types = child(node, "typeArguments");
+  if (types === undefined || types.end !== node.end) return;
+  edits.put(types.start, "(");
+  edits.put(types.end - 1, ")");
+}
+
 function blankArrow(edits: Edits, node: SyntaxNode): void {
   const typeParameters = child(node, "typeParameters");
   if (typeParameters !== undefined) {
@@ -200,11 +212,11 @@ function blankMark(edits: Edits, target: SyntaxNode, mark: string): void {
 }
 
 /** A string with a type around it is no directive, and must not become one. */
-function guardDirective(edits: Edits, node: SyntaxNode): void {
-  let expression = child(node, "expression");
-  if (expression === undefined || !expression.type.startsWith("TS")) return;
+function guardDirective(edits: Edits, first: SyntaxNode | undefined): void {
+  if (first?.type !== "ExpressionStatement") return;
+  let expression = child(first, "expression");
   while (expression?.type.startsWith("TS")) expression = child(expression, "expression");
-  if (expression?.type === "StringLiteral" && expression.start === node.start) edits.insert(node.start, ";");
+  if (expression?.type === "StringLiteral" && expression.start === first.start) edits.insert(first.start, ";");
 }
 
 function blankClassHead(edits: Edits, node: SyntaxNode): void {

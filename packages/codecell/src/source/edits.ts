@@ -97,8 +97,8 @@ export class Edits {
   }
 
   render(): { readonly body: string; readonly insertions: readonly Insertion[] } {
-    const insertions = this.#insertions.toSorted((a, b) => a.at - b.at);
     const still = this.#renderInPlace();
+    const insertions = this.#insertions.toSorted((a, b) => a.at - b.at);
     let body = "";
     let from = 0;
     for (const { at, text } of insertions) {
@@ -113,11 +113,14 @@ export class Edits {
     const { source } = this;
     const units = new Uint16Array(source.length);
     for (let index = 0; index < units.length; index++) units[index] = source.charCodeAt(index);
+    const insertedAt = new Set(this.#insertions.map(({ at }) => at));
     for (const [start, end] of this.#blanks) {
       for (let index = start; index < end; index++) {
         if (!LINE_BREAK.test(source[index] ?? "")) units[index] = 0x20;
       }
-      if (this.#openEnds.has(end) && !this.#closedEnds.has(end)) units[start] = 0x3b;
+      if (!this.#openEnds.has(end) || this.#closedEnds.has(end)) continue;
+      if (insertedAt.has(end)) this.insert(end, ";");
+      else units[start] = 0x3b;
     }
     for (const [at, character] of this.#puts) units[at] = character.charCodeAt(0);
     let text = "";
