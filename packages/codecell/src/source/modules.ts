@@ -1,0 +1,92 @@
+/**
+ * Modules: finds every use of modules in the syntax tree, so that none reaches the engine.
+ *
+ * - Refused: import declarations, `import()`, `import.meta`, exports other than the one `shape.ts` unwraps,
+ *   and any reference to a free variable `require`, however it is spelled or called.
+ * - Not refused: `typeof require`, a `require` the program declares itself, and imports and exports of types
+ *   alone, which are blanked.
+ */
+
+import type { Failure, GuestError } from "../contract/failure.ts";
+import { toPosition } from "./position.ts";
+import { child, children, type SyntaxNode, walk } from "./tree.ts";
+
+export interface ModuleUse {
+  readonly node: SyntaxNode;
+  readonly what: string;
+}
+
+const ADVICE = "modules are not available, call the host's tools and use the globals instead";
+
+/** What the node has to do with modules, if anything. */
+export function findModuleUse(node: SyntaxNode): ModuleUse | undefined {
+  switch (node.type) {
+    case "ImportDeclaration":
+      return node["importKind"] === "type" ? undefined : { node, what: '"import"' };
+    case "ExportNamedDeclaration":
+    case "ExportAllDeclaration":
+      return node["exportKind"] === "type" ? undefined : { node, what: '"export"' };
+    case "TSImportEqualsDeclaration":
+      return { node, what: '"import ="' };
+    case "TSExportAssignment":
+    case "TSNamespaceExportDeclaration":
+      return { node, what: '"export"' };
+    case "ImportExpression":
+      return { node, what: '"import()"' };
+    case "MetaProperty":
+      return child(node, "meta")?.["name"] === "import" ? { node, what: '"import.meta"' } : undefined;
+    case "Identifier":
+      return node["name"] === "require" ? { node, what: '"require"' } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+export function isFeatureTest(node: SyntaxNode): boolean {
+  return node.type === "UnaryExpression" && node["operator"] === "typeof" && child(node, "argument")?.type === "Identifier";
+}
+
+export function toModuleFailure(source: string, { node, what }: ModuleUse): Failure {
+  const position = toPosition(source, node.start);
+  return {
+    code: "module_denied",
+    message: `Cannot use ${what}: ${ADVICE} (line ${position.line}, column ${position.column})`,
+    position,
+    error: toGuestError(node, what),
+  };
+}
+
+/** What an engine without modules would have thrown. */
+function toGuestError(node: SyntaxNode, what: string): GuestError {
+  return node.type === "Identifier"
+    ? { name: "ReferenceError", message: "require is not defined" }
+    : { name: "SyntaxError", message: `Cannot use ${what} outside a module` };
+}
+
+/** Whether a variable, function, class, parameter or caught error of this name is declared anywhere. */
+export function declares(program: SyntaxNode, name: string): boolean {
+  let found = false;
+  walk(program, (node) => {
+    const targets = [...children(node, "params")];
+    for (const field of ["id", "param"]) {
+      const target = child(node, field);
+      if (target !== undefined) targets.push(target);
+    }
+    found ||= targets.some((target) => binds(target, name));
+    return !found && !node.type.startsWith("TSType");
+  });
+  return found;
+}
+
+function binds(target: SyntaxNode, name: string): boolean {
+  const targets = [target];
+  for (let node = targets.pop(); node !== undefined; node = targets.pop()) {
+    if (node.type === "Identifier" && node["name"] === name) return true;
+    targets.push(...children(node, "elements"), ...children(node, "properties"));
+    for (const field of ["left", "argument", "value"]) {
+      const inner = child(node, field);
+      if (inner !== undefined) targets.push(inner);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,119 @@
+/**
+ * Prepare: turns the model's text into a guest script, or says why it cannot.
+ *
+ * - The script is one expression, an async arrow function without parameters, whose body is the source with
+ *   its types blanked. Lines keep their order and columns their place, but for insertions, which
+ *   `toSourcePosition` accounts for.
+ * - What runs is what was parsed: text that the parser and the engine might read differently (comments in
+ *   HTML style, a hashbang) is blanked, a lone CR becomes LF, and the body cannot close the wrapper.
+ * - Never throws. Work is bounded by the length of the source.
+ */
+
+import type { Failure, Position } from "../contract/failure.ts";
+import type { Language } from "../contract/ledger.ts";
+import { blankTypes, type Refusal } from "./blank.ts";
+import { Edits, type Insertion } from "./edits.ts";
+import { declares, findModuleUse, isFeatureTest, type ModuleUse, toModuleFailure } from "./modules.ts";
+import { type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
+import { fromEnginePosition } from "./position.ts";
+import { applyShape, blankFence } from "./shape.ts";
+import { child, type SyntaxNode, walk } from "./tree.ts";
+
+export interface PreparedSource {
+  readonly ok: true;
+  /** An expression that evaluates to an async function of no arguments. */
+  readonly script: string;
+  /** Lines of the script before line 1 of the source. */
+  readonly lineOffset: number;
+  /** Lines of the script that come from the source. */
+  readonly lineCount: number;
+  /** Text the script has and the source has not. */
+  readonly insertions: readonly Insertion[];
+}
+
+export type Prepared = PreparedSource | { readonly ok: false; readonly failure: Failure };
+
+const OPEN = "(async()=>{\n";
+const CLOSE = "})";
+
+export function prepareSource(source: string, language: Language): Prepared {
+  const text = blankFence(source);
+  const parsed = parseSource(text, language);
+  if (!parsed.ok) return parsed;
+  const edits = new Edits(text, parsed.comments);
+  const found = inspect(edits, parsed);
+  if (found.failure !== undefined) return { ok: false, failure: found.failure };
+
+  const shape = applyShape(edits, parsed.program, found.hasReturn);
+  if (shape.kind === "refused") return { ok: false, failure: toRefusalFailure(text, shape.refusal) };
+  if (shape.kind === "module") {
+    return { ok: false, failure: toModuleFailure(text, { node: shape.node, what: '"export"' }) };
+  }
+  const rendered = edits.render();
+  const body = rendered.body.replace(/\r(?!\n)/gu, "\n");
+  return {
+    ok: true,
+    script: `${OPEN}${body}\n${shape.tail}${CLOSE}`,
+    lineOffset: 1,
+    lineCount: body.split("\n").length,
+    insertions: rendered.insertions,
+  };
+}
+
+/** From a line and column the engine reports for the script to the place in the model's own text. */
+export function toSourcePosition(prepared: PreparedSource, line: number, column: number): Position | undefined {
+  const sourceLine = line - prepared.lineOffset;
+  if (sourceLine < 1 || sourceLine > prepared.lineCount) return undefined;
+  return fromEnginePosition(prepared.script.slice(OPEN.length), prepared.insertions, sourceLine, column);
+}
+
+interface Inspection {
+  readonly hasReturn: boolean;
+  readonly failure: Failure | undefined;
+}
+
+function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection {
+  let hasReturn = false;
+  let refusal: Refusal | undefined;
+  let moduleUse: ModuleUse | undefined;
+  let requireUse: ModuleUse | undefined;
+
+  blankUnsureText(edits, program, comments);
+  walk(program, (node, insideFunction) => {
+    if (node.type === "ReturnStatement" && !insideFunction) hasReturn = true;
+    if (isFeatureTest(node)) return false;
+    const use = findModuleUse(node);
+    if (use !== undefined) {
+      if (node.type === "Identifier") requireUse = earlier(requireUse, use);
+      else moduleUse = earlier(moduleUse, use);
+    }
+    if (node.type === "Identifier" && node["name"] === "await") refusal = earlier(refusal, { node, what: AWAIT_NAME });
+    const blanked = blankTypes(edits, node);
+    if (typeof blanked === "object") refusal = earlier(refusal, blanked);
+    return blanked === "inside";
+  });
+
+  if (requireUse !== undefined && !declares(program, "require")) moduleUse = earlier(moduleUse, requireUse);
+  const moduleFirst = moduleUse !== undefined && (refusal?.node.start ?? Infinity) >= moduleUse.node.start;
+  if (moduleFirst && moduleUse !== undefined) return { hasReturn, failure: toModuleFailure(edits.source, moduleUse) };
+  return { hasReturn, failure: refusal === undefined ? undefined : toRefusalFailure(edits.source, refusal) };
+}
+
+const AWAIT_NAME = '"await" works only at the top level and in async functions, and cannot be a name';
+
+function earlier<Found extends { readonly node: SyntaxNode }>(known: Found | undefined, found: Found): Found {
+  return known === undefined || found.node.start < known.node.start ? found : known;
+}
+
+function toRefusalFailure(text: string, { node, what }: Refusal): Failure {
+  return toSyntaxFailure(text, node.start, what);
+}
+
+function blankUnsureText(edits: Edits, program: SyntaxNode, comments: ParsedSource["comments"]): void {
+  if (edits.source.startsWith("\uFEFF")) edits.blank(0, 1);
+  const hashbang = child(program, "interpreter");
+  if (hashbang !== undefined) edits.blank(hashbang.start, hashbang.end);
+  for (const { start, end } of comments) {
+    if (!edits.source.startsWith("/", start)) edits.blank(start, end);
+  }
+}
