@@ -8,6 +8,7 @@ import { installClock } from "./clock.ts";
 import { createConsole } from "./console.ts";
 import { createCore, type HostFunction } from "./core.ts";
 import { installRandom } from "./crypto.ts";
+import { installEncoding } from "./encoding.ts";
 import { exposeGlobal } from "./expose.ts";
 import { harden } from "./harden.ts";
 import { installStructuredClone } from "./structured-clone.ts";
@@ -27,6 +28,7 @@ exposeGlobal(
 installClock();
 installRandom();
 installStructuredClone();
+installEncoding();
 const core = createCore(host);
 harden();
 functions = core.functions;
