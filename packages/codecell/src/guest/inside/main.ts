@@ -4,6 +4,7 @@
  * - `host` and `functions` are bound by the wrapper that scripts/build-guest.ts puts around the bundle:
  *   the prelude is one function expression that takes the host function and returns the worker's functions.
  */
+import { installAbort } from "./abort.ts";
 import { installClock } from "./clock.ts";
 import { createConsole } from "./console.ts";
 import { createCore, type HostFunction } from "./core.ts";
@@ -11,6 +12,7 @@ import { installRandom } from "./crypto.ts";
 import { installEncoding } from "./encoding.ts";
 import { exposeGlobal } from "./expose.ts";
 import { harden } from "./harden.ts";
+import { installHeaders } from "./headers.ts";
 import { installStructuredClone } from "./structured-clone.ts";
 
 declare const host: HostFunction;
@@ -29,6 +31,8 @@ installClock();
 installRandom();
 installStructuredClone();
 installEncoding();
+installHeaders();
 const core = createCore(host);
+installAbort(core.setTimer);
 harden();
 functions = core.functions;
