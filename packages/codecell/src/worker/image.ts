@@ -43,7 +43,7 @@ export class Image {
   /** The runs of 4 KiB pages that are not zero, as [start, end) byte offsets. */
   #used: readonly (readonly [number, number])[];
 
-  constructor(module: WebAssembly.Module, prelude: string, equal: EqualRanges) {
+  constructor(module: WebAssembly.Module, prelude: Uint8Array, equal: EqualRanges) {
     const vm = new Vm(module);
     this.addresses = vm.build(prelude);
     this.bytes = new Uint8Array(vm.memory.buffer.slice(0) as ArrayBuffer);

@@ -6,7 +6,7 @@
  * - Says on the status board which cell it is in, so that a supervisor can tell who holds it.
  */
 import { type Command, type Report, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
-import { PRELUDE } from "../guest/prelude.generated.ts";
+import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import { Cell, type CellEnvironment } from "./cell.ts";
 import { type EqualRanges, Image } from "./image.ts";
 import { VmPool } from "./vm-pool.ts";
@@ -23,7 +23,7 @@ export function createWorker(
   const now = (): number => performance.now();
   const cells = new Map<number, Cell>();
   const environment: CellEnvironment = {
-    vms: new VmPool(new Image(setup.engine, PRELUDE, equal)),
+    vms: new VmPool(new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), equal)),
     now,
     isCancelled: (cell) => Atomics.load(status, STATUS.cancel) === cell,
   };
@@ -62,4 +62,11 @@ export function createWorker(
     }
     if (reports.length > 0) send(reports);
   };
+}
+
+function decodeBase64(text: string): Uint8Array {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
+  return bytes;
 }

@@ -5,12 +5,15 @@
  *   the prelude is one function expression that takes the host function and returns the worker's functions.
  */
 import { HOST } from "../abi.ts";
+import { installAbort } from "./abort.ts";
 import { installClock } from "./clock.ts";
 import { createConsole } from "./console.ts";
 import { createCore, type HostFunction } from "./core.ts";
 import { installRandom } from "./crypto.ts";
+import { installEncoding } from "./encoding.ts";
 import { exposeGlobal } from "./expose.ts";
 import { harden } from "./harden.ts";
+import { installHeaders } from "./headers.ts";
 import { installStructuredClone } from "./structured-clone.ts";
 
 declare const host: HostFunction;
@@ -26,6 +29,9 @@ exposeGlobal(
 installClock();
 installRandom();
 installStructuredClone();
+installEncoding();
+installHeaders();
 const core = createCore(host);
+installAbort(core.setTimer);
 harden();
 functions = core.functions;
