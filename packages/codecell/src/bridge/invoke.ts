@@ -104,7 +104,7 @@ async function execute(
     },
   };
   let output: unknown = await tool.execute(input, call);
-  if (isAsyncIterable(output)) output = await lastOf(output, invocation.onProgress);
+  if (isAsyncIterable(output)) output = await lastOf(output, call.signal, invocation.onProgress);
   const validated = await validatorOf(tool.output)(output, "output");
   if (!validated.ok)
     return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
@@ -127,6 +127,7 @@ async function execute(
 
 async function lastOf(
   items: AsyncIterable<unknown>,
+  signal: AbortSignal,
   onProgress: (output: unknown) => void,
 ): Promise<unknown> {
   let last: unknown;
@@ -135,6 +136,8 @@ async function lastOf(
     if (any) onProgress(last);
     last = item;
     any = true;
+    // Leaving the loop tells the iterable to stop.
+    if (signal.aborted) break;
   }
   return last;
 }

@@ -23,7 +23,11 @@ export class CallQueue {
     return this.#inFlight.size + this.#queued.length;
   }
 
-  get executing(): readonly number[] {
+  get executing(): number {
+    return this.#inFlight.size;
+  }
+
+  get inFlight(): readonly number[] {
     return [...this.#inFlight];
   }
 

@@ -23,6 +23,7 @@ import {
   abortedFailure,
   callFailedFailure,
   deadlockFailure,
+  ledgerFailure,
   lostFailure,
   timeoutFailure,
 } from "./failures.ts";
@@ -90,7 +91,7 @@ export class Run {
     this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#receive({ kind: "timer", timer }));
     this.#deadline = new Deadline(limits.wallTimeMs, () =>
-      this.#stop(timeoutFailure(this.#book, this.#queue.executing)),
+      this.#stop(timeoutFailure(this.#book, this.#queue.inFlight)),
     );
   }
 
@@ -137,7 +138,7 @@ export class Run {
     const generation = this.#rebuilds;
     const isCurrent = (): boolean => generation === this.#rebuilds && !this.#stopping;
     this.#placement = this.#setup.sandbox.place(
-      { source, language, seed, clock, toolNames, limits, history: [...deliveries] },
+      { source, language, seed, clock, toolNames, limits, history: deliveries.slice() },
       {
         onReport: (report) => {
           if (isCurrent()) this.#onReport(report);
@@ -174,6 +175,10 @@ export class Run {
     }
     if (report.end?.status === "failed") {
       void this.#fail(this.#toFailure(report.end.failure));
+      return;
+    }
+    if (this.#book.size > this.#book.header.limits.ledgerSize) {
+      void this.#fail(ledgerFailure(this.#book.header.limits));
       return;
     }
     if (this.#setup.tools === undefined) this.#replayOnly(news.calls.length);
@@ -337,7 +342,7 @@ export class Run {
     this.#stopping = true;
     this.#placement?.drop();
     this.#timers.clear();
-    this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    this.#abortCalls();
     this.#queue.close();
     let grace: NodeJS.Timeout | undefined;
     const graceOver = new Promise<void>((resolve) => {
@@ -362,10 +367,10 @@ export class Run {
     this.#stopping = true;
     this.#placement?.drop();
     this.#timers.clear();
+    this.#abortCalls();
     this.#queue.close();
     this.#deadline[Symbol.dispose]();
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
-    if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException("The run ended", "AbortError"));
     const result: RunResult = {
       ...outcome,
       runId: this.runId,
@@ -380,6 +385,10 @@ export class Run {
     };
     this.events.emit({ type: "run-end", runId: this.runId, result });
     this.#settle(result);
+  }
+
+  #abortCalls(): void {
+    if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
   }
 
   #emit(event: Parameters<EventStream["emit"]>[0]): void {

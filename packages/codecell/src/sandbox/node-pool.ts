@@ -39,7 +39,11 @@ export class NodePool implements Sandbox {
 
   constructor(options: NodePoolOptions) {
     this.#options = options;
-    this.#supervisor = new Supervisor(this.#workers, (worker, others) => this.#displace(worker, others));
+    this.#supervisor = new Supervisor(
+      this.#workers,
+      (worker, others) => this.#displace(worker, others),
+      () => this.#retireSurplus(),
+    );
   }
 
   place(start: CellStart, listener: CellListener): Placement {
@@ -152,6 +156,16 @@ export class NodePool implements Sandbox {
     }
     if (giveUp) this.#failedStarts = 0;
     this.#admitWaiting();
+  }
+
+  /** Workers started while others were held leave when they are no longer needed. */
+  #retireSurplus(): void {
+    for (const worker of this.#workers) {
+      if (this.#workers.size <= this.#options.workers) return;
+      if (worker.residents.size > 0 || worker.current !== 0) continue;
+      this.#workers.delete(worker);
+      void worker.close();
+    }
   }
 
   /** Moves cells away from a worker that one of them holds. */

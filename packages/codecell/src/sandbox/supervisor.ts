@@ -8,8 +8,8 @@
 import type { NodeWorker, Resident } from "./node-worker.ts";
 
 const LOOK_EVERY_MS = 10;
-/** A stay after which neighbours are moved away. */
-const OCCUPIED_AFTER_MS = 25;
+/** A stay after which neighbours are moved away. Shorter, and a busy machine would look like a busy cell. */
+const OCCUPIED_AFTER_MS = 50;
 /** What a cell may take beyond its processor time to notice an interrupt. */
 const GRACE_MS = 50;
 
@@ -26,14 +26,17 @@ export class Supervisor {
   readonly #displace: (worker: NodeWorker, others: readonly Resident[]) => void;
   readonly #stays = new WeakMap<NodeWorker, Stay>();
   readonly #condemned = new WeakSet<NodeWorker>();
+  readonly #onLook: () => void;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     workers: ReadonlySet<NodeWorker>,
     displace: (worker: NodeWorker, others: readonly Resident[]) => void,
+    onLook: () => void,
   ) {
     this.#workers = workers;
     this.#displace = displace;
+    this.#onLook = onLook;
   }
 
   /** Called when commands were sent. */
@@ -64,6 +67,7 @@ export class Supervisor {
         this.#stays.delete(worker);
       }
     }
+    this.#onLook();
     if (!busy) this.stop();
   }
 

@@ -65,7 +65,9 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
     case "TSTypeAssertion":
       return blankCast(edits, node);
     case "BinaryExpression":
-      return regroups(node) ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' } : "inside";
+      return regroups(node)
+        ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' }
+        : "inside";
     case "NewExpression":
       closeNew(edits, node);
       return "inside";
@@ -123,7 +125,8 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
 const UNKNOWN = "This TypeScript construct is not supported, write it in plain JavaScript";
 
 const ADVICE: Readonly<Record<string, string>> = {
-  TSEnumDeclaration: '"enum" is not supported, write a constant object: const Color = { Red: 0, Green: 1 } as const',
+  TSEnumDeclaration:
+    '"enum" is not supported, write a constant object: const Color = { Red: 0, Green: 1 } as const',
   TSModuleDeclaration: '"namespace" is not supported, write a constant object or plain functions',
   TSParameterProperty:
     "Parameter properties are not supported, declare the field and assign it in the constructor: this.x = x",
@@ -163,7 +166,17 @@ function regroups(node: SyntaxNode): boolean {
 
 const TYPED: ReadonlySet<string> = new Set(["TSAsExpression", "TSSatisfiesExpression"]);
 
-const PRECEDENCE: readonly string[] = ["|", "^", "&", "== != === !==", "< > <= >= in instanceof", "<< >> >>>", "+ -", "* / %", "**"];
+const PRECEDENCE: readonly string[] = [
+  "|",
+  "^",
+  "&",
+  "== != === !==",
+  "< > <= >= in instanceof",
+  "<< >> >>>",
+  "+ -",
+  "* / %",
+  "**",
+];
 
 function precedence(node: SyntaxNode): number {
   const operator = String(node["operator"]);
@@ -216,7 +229,8 @@ function guardDirective(edits: Edits, first: SyntaxNode | undefined): void {
   if (first?.type !== "ExpressionStatement") return;
   let expression = child(first, "expression");
   while (expression?.type.startsWith("TS")) expression = child(expression, "expression");
-  if (expression?.type === "StringLiteral" && expression.start === first.start) edits.insert(first.start, ";");
+  if (expression?.type === "StringLiteral" && expression.start === first.start)
+    edits.insert(first.start, ";");
 }
 
 function blankClassHead(edits: Edits, node: SyntaxNode): void {

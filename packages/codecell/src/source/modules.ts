@@ -43,7 +43,11 @@ export function findModuleUse(node: SyntaxNode): ModuleUse | undefined {
 }
 
 export function isFeatureTest(node: SyntaxNode): boolean {
-  return node.type === "UnaryExpression" && node["operator"] === "typeof" && child(node, "argument")?.type === "Identifier";
+  return (
+    node.type === "UnaryExpression" &&
+    node["operator"] === "typeof" &&
+    child(node, "argument")?.type === "Identifier"
+  );
 }
 
 export function toModuleFailure(source: string, { node, what }: ModuleUse): Failure {

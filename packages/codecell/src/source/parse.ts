@@ -48,11 +48,16 @@ export function parseSource(source: string, language: Language): Parsed {
   const attempt = tryParse(source, language, true);
   if (attempt.ok) return attempt;
   const { objection } = attempt;
-  if (objection.reason === "TooDeep" || objection.reason === "TooAmbiguous") return refuse(source, objection, "");
+  if (objection.reason === "TooDeep" || objection.reason === "TooAmbiguous")
+    return refuse(source, objection, "");
 
   const other = tryParse(source, language === "typescript" ? "javascript" : "typescript", true);
   if (other.ok && language === "typescript") return other;
-  return refuse(source, firstObjection(source, language, objection), other.ok ? USE_TYPESCRIPT : hintFor(source));
+  return refuse(
+    source,
+    firstObjection(source, language, objection),
+    other.ok ? USE_TYPESCRIPT : hintFor(source),
+  );
 }
 
 /** A failure with the one grammar of this folder's messages. */
@@ -118,7 +123,11 @@ function meter(source: string): string {
 
 function toObjection(error: unknown): Objection {
   if (error instanceof BudgetError) {
-    return { reason: "TooAmbiguous", message: "Type arguments and casts are nested too deeply to read", offset: 0 };
+    return {
+      reason: "TooAmbiguous",
+      message: "Type arguments and casts are nested too deeply to read",
+      offset: 0,
+    };
   }
   if (!(error instanceof SyntaxError)) {
     return { reason: "TooDeep", message: "The program is nested too deeply", offset: 0 };
@@ -136,7 +145,8 @@ interface ParserError {
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
-  AwaitNotInAsyncContext: '"await" works only at the top level and in async functions, make this function async',
+  AwaitNotInAsyncContext:
+    '"await" works only at the top level and in async functions, make this function async',
   decoratorAutoAccessors: '"accessor" fields are not supported, write a getter and a setter',
   decorators: "Decorators are not supported, call the function instead",
   jsx: "JSX is not supported, build strings or plain values",

@@ -61,7 +61,11 @@ export function prepareSource(source: string, language: Language): Prepared {
 }
 
 /** From a line and column the engine reports for the script to the place in the model's own text. */
-export function toSourcePosition(prepared: PreparedSource, line: number, column: number): Position | undefined {
+export function toSourcePosition(
+  prepared: PreparedSource,
+  line: number,
+  column: number,
+): Position | undefined {
   const sourceLine = line - prepared.lineOffset;
   if (sourceLine < 1 || sourceLine > prepared.lineCount) return undefined;
   return fromEnginePosition(prepared.script.slice(OPEN.length), prepared.insertions, sourceLine, column);
@@ -87,7 +91,8 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
       if (node.type === "Identifier") requireUse = earlier(requireUse, use);
       else moduleUse = earlier(moduleUse, use);
     }
-    if (node.type === "Identifier" && node["name"] === "await") refusal = earlier(refusal, { node, what: AWAIT_NAME });
+    if (node.type === "Identifier" && node["name"] === "await")
+      refusal = earlier(refusal, { node, what: AWAIT_NAME });
     const blanked = blankTypes(edits, node);
     if (typeof blanked === "object") refusal = earlier(refusal, blanked);
     return blanked === "inside";
@@ -95,7 +100,8 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
 
   if (requireUse !== undefined && !declares(program, "require")) moduleUse = earlier(moduleUse, requireUse);
   const moduleFirst = moduleUse !== undefined && (refusal?.node.start ?? Infinity) >= moduleUse.node.start;
-  if (moduleFirst && moduleUse !== undefined) return { hasReturn, failure: toModuleFailure(edits.source, moduleUse) };
+  if (moduleFirst && moduleUse !== undefined)
+    return { hasReturn, failure: toModuleFailure(edits.source, moduleUse) };
   return { hasReturn, failure: refusal === undefined ? undefined : toRefusalFailure(edits.source, refusal) };
 }
 

@@ -9,6 +9,7 @@ import { type Command, type Report, STATUS, type WorkerSetup } from "../bridge/p
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import { Cell, type CellEnvironment } from "./cell.ts";
 import { type EqualRanges, Image } from "./image.ts";
+import { SourceCache } from "./source-cache.ts";
 import { VmPool } from "./vm-pool.ts";
 
 /** Reports are held back for others to join them, but not longer than this. */
@@ -24,6 +25,7 @@ export function createWorker(
   const cells = new Map<number, Cell>();
   const environment: CellEnvironment = {
     vms: new VmPool(new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), equal)),
+    sources: new SourceCache(),
     now,
     isCancelled: (cell) => Atomics.load(status, STATUS.cancel) === cell,
   };

@@ -170,7 +170,12 @@ function invoke(callback: Callback, target: EventTarget, event: Event): void {
 
 type ListenerOptions =
   | boolean
-  | { readonly capture?: unknown; readonly once?: unknown; readonly passive?: unknown; readonly signal?: unknown }
+  | {
+      readonly capture?: unknown;
+      readonly once?: unknown;
+      readonly passive?: unknown;
+      readonly signal?: unknown;
+    }
   | null
   | undefined;
 
