@@ -19,7 +19,8 @@ import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import { Sealer } from "../suspend/seal.ts";
 import { type SuspendedRun, Tokens } from "../suspend/token.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { type CallResolution, Run, type RunSetup, toCallId } from "./run.ts";
+import { type CallResolution, toCallId } from "./call-runner.ts";
+import { Run, type RunSetup } from "./run.ts";
 
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */

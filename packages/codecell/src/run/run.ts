@@ -5,8 +5,7 @@
  * - The cell may be lost at any moment: it is placed again with the ledger's deliveries, and no tool is called twice.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
-import { type Authorize, type CallOutcome, invoke } from "../bridge/invoke.ts";
+import type { Authorize } from "../bridge/invoke.ts";
 import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
@@ -17,6 +16,7 @@ import type { Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
+import { type CallResolution, CallRunner, toCallId } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
 import { EventStream } from "./event-stream.ts";
 import {
@@ -28,9 +28,6 @@ import {
   timeoutFailure,
 } from "./failures.ts";
 import { RunTimers } from "./timers.ts";
-
-/** How a pending call of a suspended run goes on. */
-export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
 
 export interface RunSetup {
   readonly book: LedgerBook;
@@ -58,11 +55,12 @@ export class Run {
   readonly result: Promise<RunResult>;
   readonly #setup: RunSetup;
   readonly #book: LedgerBook;
-  readonly #inCallerContext = AsyncLocalStorage.snapshot();
   readonly #settle: (result: RunResult) => void;
   readonly #startedAt = performance.now();
   readonly #abort = new AbortController();
   readonly #queue: CallQueue;
+  /** Undefined in a replay. */
+  readonly #runner: CallRunner | undefined;
   readonly #timers: RunTimers;
   readonly #deadline: Deadline;
   readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
@@ -93,6 +91,19 @@ export class Run {
     this.#deadline = new Deadline(limits.wallTimeMs, () =>
       this.#stop(timeoutFailure(this.#book, this.#queue.inFlight)),
     );
+    if (setup.tools !== undefined) {
+      const { tools, context, authorize } = setup;
+      this.#runner = new CallRunner({
+        runId: this.runId,
+        tools,
+        limits,
+        context,
+        authorize,
+        signal: this.#abort.signal,
+        deadline: this.#deadline,
+        emit: (event) => this.#emit(event),
+      });
+    }
   }
 
   get runId(): string {
@@ -211,75 +222,14 @@ export class Run {
 
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
-    const { tools, context, authorize, pending } = this.#setup;
-    if (call === undefined || tools === undefined) return;
-    const { runId } = this;
-    const callId = toCallId(runId, index);
-    const startedAt = performance.now();
-    const resolved = pending.get(index)?.resolution;
-    const outcome: CallOutcome =
-      resolved !== undefined && "deny" in resolved
-        ? {
-            status: "failed",
-            failure: {
-              code: "denied",
-              name: "CallError",
-              message: `Cannot call tool "${call.tool}": ${resolved.deny}`,
-            },
-          }
-        : await this.#inCallerContext(() =>
-            invoke({
-              tools,
-              tool: call.tool,
-              input: call.input,
-              limits: this.#book.header.limits,
-              context: {
-                runId,
-                callId,
-                idempotencyKey: callId,
-                signal: this.#abort.signal,
-                context,
-                resolution: resolved?.resolution,
-              },
-              authorize:
-                authorize === undefined ? undefined : (details) => this.#pausing(() => authorize(details)),
-              onStart: (input) =>
-                this.#emit({ type: "call-start", runId, callId, index, tool: call.tool, input }),
-              onProgress: (output) => this.#emit({ type: "call-progress", runId, callId, output }),
-            }),
-          );
+    if (call === undefined || this.#runner === undefined) return;
+    const outcome = await this.#runner.execute(index, call, this.#setup.pending.get(index)?.resolution);
     if (outcome.status === "suspended") this.#suspended.set(index, outcome.payload);
-    else {
-      this.#emit({
-        type: "call-end",
-        runId,
-        callId,
-        index,
-        tool: call.tool,
-        durationMs: performance.now() - startedAt,
-        outcome:
-          outcome.status === "completed"
-            ? { status: "completed", outputBytes: outcome.outputBytes }
-            : outcome,
-      });
-      this.#receive(
-        outcome.status === "completed"
-          ? { kind: "output", call: index, output: outcome.output }
-          : { kind: "failure", call: index, failure: outcome.failure },
-      );
-    }
+    else if (outcome.status === "completed") {
+      this.#receive({ kind: "output", call: index, output: outcome.output });
+    } else this.#receive({ kind: "failure", call: index, failure: outcome.failure });
     // After the queue has let go of this call.
     process.nextTick(() => this.#advance());
-  }
-
-  /** Waiting for a decision does not use up wall time. */
-  async #pausing<T>(ask: () => T | Promise<T>): Promise<T> {
-    this.#deadline.pause();
-    try {
-      return await ask();
-    } finally {
-      this.#deadline.resume();
-    }
   }
 
   /** Hands something over to the guest, together with all that is ready in this turn of the event loop. */
@@ -405,7 +355,3 @@ const replayEnded: Failure = {
   code: "replay_diverged",
   message: "Cannot replay to the end: the ledger ends while the program still waits",
 };
-
-export function toCallId(runId: string, index: number): string {
-  return `${runId}:${index}`;
-}
