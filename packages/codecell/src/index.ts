@@ -19,6 +19,7 @@ export type {
   RunStats,
   Suspension,
 } from "./contract/result.ts";
+export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";

@@ -82,7 +82,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
   const resolved: Record<string, number> = {};
   for (const name of LIMIT_NAMES) {
     const bound = LIMIT_BOUNDS[name];
-    const value = given[name] ?? bound.default;
+    const value = given[name] === undefined ? bound.default : given[name];
     if (!Number.isInteger(value) || value < 0) {
       throw new RangeError(`Cannot set limit "${name}" to ${String(value)}: expected a positive integer`);
     }

@@ -9,11 +9,13 @@ import type { Authorize } from "../bridge/invoke.ts";
 import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { Limits } from "../contract/limits.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
 import { type CallResolution, CallRunner, toCallId } from "./call-runner.ts";
@@ -47,6 +49,8 @@ export interface RunSetup {
 
 /** How often a run's own worker may crash under it. */
 const MOST_CRASHES = 2;
+/** Far above what the limits on timers and deliveries let a true worker report. */
+const MOST_TIMER_CHANGES = 1_000_000;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -132,7 +136,7 @@ export class Run {
     }
     this.#place();
     const resolved = [...this.#setup.pending].filter(([, { resolution }]) => resolution !== undefined);
-    this.#queue.admit(resolved.map(([index]) => index));
+    this.#queue.take(resolved.map(([index]) => index));
   }
 
   /** Ends the run from outside, for example because its host closes. */
@@ -168,6 +172,10 @@ export class Run {
   }
 
   #onReport(report: Report): void {
+    if (exceedsLimits(report, this.#book.header.limits)) {
+      this.#onLost("crashed");
+      return;
+    }
     this.#unanswered--;
     this.#lastReport = report;
     this.#cpuTimeMs = report.cpuTimeMs;
@@ -253,7 +261,7 @@ export class Run {
     const end = this.#lastReport?.end ?? null;
     if (end === null && this.#timers.size > 0) return;
     if (this.#suspended.size > 0) this.#suspend();
-    else if (end?.status === "returned") this.#return(end.result, end.unhandled);
+    else if (end?.status === "returned") void this.#return(end.result, end.unhandled);
     else if (this.#setup.tools === undefined) this.#stop(this.#book.stopped ?? replayEnded);
     else this.#stop(deadlockFailure());
   }
@@ -264,12 +272,14 @@ export class Run {
     else this.#finish({ status: "suspended", suspension });
   }
 
-  #return(result: string, unhandled: CellFailure | null): void {
+  async #return(result: string, unhandled: CellFailure | null): Promise<void> {
+    this.#stopping = true;
     if (unhandled !== null) {
       const failure = this.#toFailure(unhandled);
       this.#stop({ ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` });
       return;
     }
+    while (isTurnLong()) await nextTurn();
     const parsed = parseJsonText(result, this.#book.header.limits.resultBytes);
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
@@ -350,6 +360,11 @@ type Ending =
   | { readonly status: "completed"; readonly value: Json }
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
+
+/** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
+function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
+  return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;
+}
 
 const replayEnded: Failure = {
   code: "replay_diverged",

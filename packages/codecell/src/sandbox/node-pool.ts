@@ -6,14 +6,17 @@
  * - A worker that stays in one cell past that cell's processor time is killed. The thread's end is the only guarantee:
  *   native loops of the engine do not see interrupts.
  */
+import type { Delivery } from "../contract/ledger.ts";
 import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox.ts";
 import { loadEngine } from "./engine.ts";
 import { NodeWorker, type Resident } from "./node-worker.ts";
 import { Supervisor } from "./supervisor.ts";
 
+/** A cell for which there is no worker yet, with what was delivered to it meanwhile. */
 interface Waiting {
   readonly resident: Resident;
   readonly start: CellStart;
+  readonly deliveries: Delivery[];
 }
 
 export interface NodePoolOptions {
@@ -32,7 +35,8 @@ export class NodePool implements Sandbox {
   readonly #supervisor: Supervisor;
   #engine: WebAssembly.Module | undefined;
   #loading = false;
-  #waiting: Waiting[] = [];
+  /** In the order they came. */
+  #waiting = new Set<Waiting>();
   #cells = 0;
   #failedStarts = 0;
   #closed = false;
@@ -54,11 +58,15 @@ export class NodePool implements Sandbox {
       unanswered: 0,
       worker: undefined,
     };
-    this.#admit({ resident, start });
+    const entry: Waiting = { resident, start, deliveries: [] };
+    this.#admit(entry);
     return {
       deliver: (delivery) => {
         const { worker } = resident;
-        if (worker === undefined) return;
+        if (worker === undefined) {
+          entry.deliveries.push(delivery);
+          return;
+        }
         if (worker.occupied && worker.current !== resident.cell) {
           this.#displace(worker, [resident]);
           return;
@@ -68,7 +76,7 @@ export class NodePool implements Sandbox {
       },
       drop: () => {
         if (resident.worker !== undefined) resident.worker.drop(resident);
-        else this.#waiting = this.#waiting.filter((entry) => entry.resident !== resident);
+        else this.#waiting.delete(entry);
       },
     };
   }
@@ -83,13 +91,16 @@ export class NodePool implements Sandbox {
   #admit(entry: Waiting): void {
     const engine = this.#engine;
     if (engine === undefined) {
-      this.#waiting.push(entry);
+      this.#waiting.add(entry);
       this.#load();
       return;
     }
     const worker = this.#choose(engine);
-    if (worker === undefined) this.#waiting.push(entry);
-    else worker.start(entry.resident, entry.start);
+    if (worker === undefined) this.#waiting.add(entry);
+    else {
+      worker.start(entry.resident, entry.start);
+      for (const delivery of entry.deliveries.splice(0)) worker.deliver(entry.resident, delivery);
+    }
     this.#supervisor.watch();
   }
 
@@ -108,7 +119,11 @@ export class NodePool implements Sandbox {
   }
 
   #spawn(engine: WebAssembly.Module): NodeWorker {
-    const worker = new NodeWorker(engine, (dead) => this.#bury(dead));
+    const worker = new NodeWorker(
+      engine,
+      (dead) => this.#bury(dead),
+      () => this.#admitWaiting(),
+    );
     this.#workers.add(worker);
     return worker;
   }
@@ -130,15 +145,15 @@ export class NodePool implements Sandbox {
   }
 
   #admitWaiting(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#waiting.size === 0) return;
     const waiting = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Set();
     for (const entry of waiting) this.#admit(entry);
   }
 
   #loseWaiting(): void {
     const waiting = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Set();
     for (const { resident } of waiting) resident.listener.onLost("unavailable");
   }
 

@@ -67,8 +67,10 @@ export class LedgerBook {
 
   addDelivery(delivery: Delivery): void {
     this.deliveries.push(delivery);
-    for (const item of delivery.items)
+    for (const item of delivery.items) {
       if (item.kind === "failure") this.#failures.set(item.call, item.failure);
+      else if (item.kind === "output") this.#size += item.output.length;
+    }
   }
 
   /** The recorded failure of a call. */
@@ -93,7 +95,8 @@ export class LedgerBook {
     }
     const firstCall = this.#calls + repeated;
     const calls = report.calls.slice(repeated);
-    this.calls.push(...calls);
+    // One by one: an argument list as long as a guest likes would overflow the stack.
+    for (const call of calls) this.calls.push(call);
     this.#calls += report.calls.length;
     for (const { input } of calls) this.#size += input.length;
     const timers = report.timers.slice(Math.max(0, this.#seen.timers - this.#timers));

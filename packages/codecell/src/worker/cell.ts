@@ -30,7 +30,7 @@ export interface CellEnvironment {
 
 const MAX_TOOL_NAME_BYTES = 1024;
 /** Inputs of all calls made before the guest waits: they are held here until then. */
-const TURN_INPUT_BYTES = 64 * 1024 * 1024;
+const TURN_INPUT_BYTES = 8 * 1024 * 1024;
 /** What a log line costs beside its text, so that empty lines are bounded too. */
 const LOG_LINE_BYTES = 16;
 
@@ -46,6 +46,8 @@ export class Cell implements VmOwner, VmHolder {
   #callCount = 0;
   #logBytes = 0;
   #timers = new Set<number>();
+  /** What became of timers since the guest was entered. */
+  #netTimers = new Map<number, number | null>();
   #compiling = false;
   #tooManyCalls = false;
   #returned: string | undefined;
@@ -126,8 +128,7 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.timerSet:
         return this.#setTimer(args.number(1), args.number(2));
       case HOST.timerClear:
-        this.#timers.delete(args.number(1));
-        this.#timerChanges.push({ timer: args.number(1), delayMs: null });
+        this.#clearTimer(args.number(1));
         return undefined;
       case HOST.done:
         return this.#done(args);
@@ -175,6 +176,8 @@ export class Cell implements VmOwner, VmHolder {
     } catch (error) {
       this.#spoil(vm, this.#classifyFault(error));
     }
+    for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
+    this.#netTimers.clear();
     if (this.ended) this.drop();
     else vms.startWaiting(this);
   }
@@ -227,8 +230,9 @@ export class Cell implements VmOwner, VmHolder {
       );
     }
     this.#turnBytes += bytes;
-    if (this.#turnBytes > TURN_INPUT_BYTES) {
-      const message = `Cannot pass more than ${TURN_INPUT_BYTES} bytes of input at once: await some calls before making more`;
+    const turnLimit = Math.max(TURN_INPUT_BYTES, callInputBytes);
+    if (this.#turnBytes > turnLimit) {
+      const message = `Cannot pass more than ${turnLimit} bytes of input at once: await some calls before making more`;
       return callRefusal("input_limit", message);
     }
     if (this.#callCount >= calls) {
@@ -255,8 +259,14 @@ export class Cell implements VmOwner, VmHolder {
       return `Cannot set more than ${this.#command.limits.timers} timers at once`;
     }
     this.#timers.add(timer);
-    this.#timerChanges.push({ timer, delayMs });
+    this.#netTimers.set(timer, delayMs);
     return undefined;
+  }
+
+  #clearTimer(timer: number): void {
+    this.#timers.delete(timer);
+    // One that was set since the guest was entered is not known outside.
+    if (!this.#netTimers.delete(timer)) this.#netTimers.set(timer, null);
   }
 
   #done(args: HostArguments): undefined {

@@ -28,7 +28,7 @@ port.on("message", (first: Command[]) => {
   const commands = first;
   // Everything that arrived meanwhile joins, so that what was dropped is not started first.
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-    commands.push(...(next.message as Command[]));
+    for (const command of next.message as Command[]) commands.push(command);
   }
   serve(commands);
 });
