@@ -10,8 +10,8 @@ import type { NodeWorker, Resident } from "./node-worker.ts";
 const LOOK_EVERY_MS = 10;
 /** A stay after which neighbours are moved away. Shorter, and a busy machine would look like a busy cell. */
 const OCCUPIED_AFTER_MS = 50;
-/** What a cell may take beyond its processor time to notice an interrupt. */
-const GRACE_MS = 50;
+/** What a cell may take beyond its processor time to notice an interrupt; generous, as its thread may have to wait. */
+const GRACE_MS = 250;
 
 interface Stay {
   /** Undefined when the cell was dropped and has not left yet. */
