@@ -49,9 +49,14 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
     return "done";
   }
   switch (node.type) {
+    case "TSTypeParameterInstantiation":
+      // TypeScript reads comparisons here, the parser reads types
+      if (/[+<>-]/u.test(edits.source.charAt(edits.skipForward(node.end))))
+        return { node, what: SIGN_AFTER_TYPES };
+      edits.blank(node.start, node.end);
+      return "done";
     case "TSTypeAnnotation":
     case "TSTypeParameterDeclaration":
-    case "TSTypeParameterInstantiation":
       edits.blank(node.start, node.end);
       return "done";
     case "TSAsExpression":
@@ -65,7 +70,9 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
     case "TSTypeAssertion":
       return blankCast(edits, node);
     case "BinaryExpression":
-      return regroups(node) ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' } : "inside";
+      return regroups(node)
+        ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' }
+        : "inside";
     case "NewExpression":
       closeNew(edits, node);
       return "inside";
@@ -122,8 +129,11 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
 
 const UNKNOWN = "This TypeScript construct is not supported, write it in plain JavaScript";
 
+const SIGN_AFTER_TYPES = "Put brackets around the expression with type arguments, or end it with a semicolon";
+
 const ADVICE: Readonly<Record<string, string>> = {
-  TSEnumDeclaration: '"enum" is not supported, write a constant object: const Color = { Red: 0, Green: 1 } as const',
+  TSEnumDeclaration:
+    '"enum" is not supported, write a constant object: const Color = { Red: 0, Green: 1 } as const',
   TSModuleDeclaration: '"namespace" is not supported, write a constant object or plain functions',
   TSParameterProperty:
     "Parameter properties are not supported, declare the field and assign it in the constructor: this.x = x",
@@ -163,7 +173,17 @@ function regroups(node: SyntaxNode): boolean {
 
 const TYPED: ReadonlySet<string> = new Set(["TSAsExpression", "TSSatisfiesExpression"]);
 
-const PRECEDENCE: readonly string[] = ["|", "^", "&", "== != === !==", "< > <= >= in instanceof", "<< >> >>>", "+ -", "* / %", "**"];
+const PRECEDENCE: readonly string[] = [
+  "|",
+  "^",
+  "&",
+  "== != === !==",
+  "< > <= >= in instanceof",
+  "<< >> >>>",
+  "+ -",
+  "* / %",
+  "**",
+];
 
 function precedence(node: SyntaxNode): number {
   const operator = String(node["operator"]);
@@ -216,7 +236,8 @@ function guardDirective(edits: Edits, first: SyntaxNode | undefined): void {
   if (first?.type !== "ExpressionStatement") return;
   let expression = child(first, "expression");
   while (expression?.type.startsWith("TS")) expression = child(expression, "expression");
-  if (expression?.type === "StringLiteral" && expression.start === first.start) edits.insert(first.start, ";");
+  if (expression?.type === "StringLiteral" && expression.start === first.start)
+    edits.insert(first.start, ";");
 }
 
 function blankClassHead(edits: Edits, node: SyntaxNode): void {
