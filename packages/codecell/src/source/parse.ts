@@ -103,16 +103,18 @@ function tryParse(source: string, language: Language, errorRecovery: boolean): A
 }
 
 class MeteredText extends String {
+  readonly #text: string;
   #left: number;
 
   constructor(text: string) {
     super(text);
+    this.#text = text;
     this.#left = BASE_READS + READS_PER_CHARACTER * text.length;
   }
 
   override charCodeAt(index: number): number {
     if (--this.#left < 0) throw new BudgetError("Too many reads");
-    return super.charCodeAt(index);
+    return this.#text.charCodeAt(index);
   }
 }
 

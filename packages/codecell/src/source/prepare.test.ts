@@ -8,6 +8,12 @@ import type { Failure, Position } from "../contract/failure.ts";
 import type { Language } from "../contract/ledger.ts";
 import { type PreparedSource, prepareSource, toSourcePosition } from "./prepare.ts";
 
+declare global {
+  namespace WebAssembly {
+    function compile(bytes: Uint8Array): Promise<Module>;
+  }
+}
+
 let wasm: WebAssembly.Module;
 
 beforeAll(async () => {

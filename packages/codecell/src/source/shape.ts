@@ -16,7 +16,7 @@
  */
 
 import { isErased, type Refusal } from "./blank.ts";
-import type { Edits } from "./edits.ts";
+import { blankText, type Edits } from "./edits.ts";
 import { bareExpression, child, children, type SyntaxNode } from "./tree.ts";
 
 const FENCED = /^\s*(?<mark>`{3,}|~{3,})[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
@@ -27,11 +27,11 @@ export function blankFence(source: string): string {
   if (mark === undefined) return source;
   const bodyStart = source.indexOf("\n", source.indexOf(mark));
   const bodyEnd = source.lastIndexOf("\n", source.trimEnd().length - 1);
-  return blank(source.slice(0, bodyStart)) + source.slice(bodyStart, bodyEnd) + blank(source.slice(bodyEnd));
-}
-
-function blank(text: string): string {
-  return text.replace(/\S/gu, (character) => " ".repeat(character.length));
+  return (
+    blankText(source.slice(0, bodyStart)) +
+    source.slice(bodyStart, bodyEnd) +
+    blankText(source.slice(bodyEnd))
+  );
 }
 
 export type Shape =
