@@ -279,11 +279,6 @@ describe("types", () => {
       ["a", "b"],
     ],
     [
-      "new without arguments before an index",
-      "const b = 'size'\nconst m = new Map<string, number>\n[b]\nreturn m",
-      0,
-    ],
-    [
       "a typed loop variable",
       "let s = 0; for (const x: number of [1, 2]) s += x\nfor (let i: number = 0; i < 2; i++) s += i\nreturn s",
       4,
@@ -311,6 +306,8 @@ describe("types", () => {
     ["decorators", "@d class A {}", "Decorators"],
     ["JSX", 'const x = <div a="1">t</div>', "JSX"],
     ["auto accessors", "class A { accessor x = 1 }", "getter"],
+    ["new without arguments before an index", "new Map<string, number>\n['size']", "new A<T>()"],
+    ["type arguments before an index", "const f: any = 1; f<any>\n[1]", "brackets"],
     ["type arguments before a sign", "const f: any = 1; f<any>\n+1", "brackets"],
     ["a cast that would regroup", "let a = 1; a + a as any * a", "brackets"],
   ])("are refused with advice where they need code: %s", (_name, source, advice) => {
