@@ -14,7 +14,7 @@ import type { Language } from "../contract/ledger.ts";
 import { blankTypes, type Refusal } from "./blank.ts";
 import { Edits, type Insertion } from "./edits.ts";
 import { declares, findModuleUse, isFeatureTest, type ModuleUse, toModuleFailure } from "./modules.ts";
-import { type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
+import { NO_FENCE, type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
 import { fromEnginePosition } from "./position.ts";
 import { applyShape, blankFence } from "./shape.ts";
 import { child, type SyntaxNode, walk } from "./tree.ts";
@@ -93,6 +93,7 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
     }
     if (node.type === "Identifier" && node["name"] === "await")
       refusal = earlier(refusal, { node, what: AWAIT_NAME });
+    if (isFence(node)) refusal = earlier(refusal, { node, what: FENCE_INSIDE });
     const blanked = blankTypes(edits, node);
     if (typeof blanked === "object") refusal = earlier(refusal, blanked);
     return blanked === "inside";
@@ -106,6 +107,13 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
 }
 
 const AWAIT_NAME = '"await" works only at the top level and in async functions, and cannot be a name';
+
+const FENCE_INSIDE = `This is no program, ${NO_FENCE}`;
+
+/** Three backticks are a template called with a template, which no program can mean. */
+function isFence(node: SyntaxNode): boolean {
+  return node.type === "TaggedTemplateExpression" && child(node, "tag")?.type === "TemplateLiteral";
+}
 
 function earlier<Found extends { readonly node: SyntaxNode }>(known: Found | undefined, found: Found): Found {
   return known === undefined || found.node.start < known.node.start ? found : known;

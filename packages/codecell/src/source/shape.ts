@@ -16,7 +16,7 @@
  */
 
 import { isErased, type Refusal } from "./blank.ts";
-import type { Edits } from "./edits.ts";
+import { blankText, type Edits } from "./edits.ts";
 import { bareExpression, child, children, type SyntaxNode } from "./tree.ts";
 
 const FENCED = /^\s*(?<mark>`{3,}|~{3,})[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
@@ -27,11 +27,11 @@ export function blankFence(source: string): string {
   if (mark === undefined) return source;
   const bodyStart = source.indexOf("\n", source.indexOf(mark));
   const bodyEnd = source.lastIndexOf("\n", source.trimEnd().length - 1);
-  return blank(source.slice(0, bodyStart)) + source.slice(bodyStart, bodyEnd) + blank(source.slice(bodyEnd));
-}
-
-function blank(text: string): string {
-  return text.replace(/\S/gu, (character) => " ".repeat(character.length));
+  return (
+    blankText(source.slice(0, bodyStart)) +
+    source.slice(bodyStart, bodyEnd) +
+    blankText(source.slice(bodyEnd))
+  );
 }
 
 export type Shape =
@@ -39,6 +39,8 @@ export type Shape =
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "module"; readonly node: SyntaxNode };
 
+/** `ls -la` subtracts one undeclared name from another. */
+const SHELL = /^\s*[a-z][\w.]*(?:[ \t]+-[a-z]\w*)+\s*$/iu;
 const RETURN = "return(";
 const UNTOUCHED: Shape = { kind: "shaped", tail: "" };
 
@@ -56,6 +58,9 @@ export function applyShape(edits: Edits, program: SyntaxNode, hasReturn: boolean
   if (hasReturn) return UNTOUCHED;
   const only = statements[0];
   if (statements.length === 1 && only?.type === "FunctionDeclaration") return callByName(only);
+  if (statements.length === 1 && only !== undefined && SHELL.test(edits.source)) {
+    return { kind: "refused", refusal: { node: only, what: "Expected a program, not a shell command" } };
+  }
   if (last?.type === "ExpressionStatement") return returnStatement(edits, last);
   const directive = children(program, "directives").at(-1);
   if (
