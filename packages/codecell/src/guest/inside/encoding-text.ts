@@ -43,7 +43,9 @@ const [encodePercent, decodePercent, escapeBytes, unescapeBytes] = [
 
 /** One byte per character. */
 function binaryText(bytes: Uint8Array, start: number, end: number): string {
-  return atob(toBase64(new Uint8Array(typedArrayBuffer(bytes), typedArrayByteOffset(bytes) + start, end - start)));
+  return atob(
+    toBase64(new Uint8Array(typedArrayBuffer(bytes), typedArrayByteOffset(bytes) + start, end - start)),
+  );
 }
 
 /** The text must be well formed. */
@@ -52,7 +54,7 @@ export function encodeUtf8(text: string): Uint8Array {
   const parts = list<Uint8Array>();
   const sizes = list<number>();
   let total = 0;
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     let end = min(start + CHUNK, text.length);
     if (end < text.length && isHighSurrogate(stringCharCodeAt(text, end - 1))) end -= 1;
     const part = encodeChunk(stringSlice(text, start, end));

@@ -4,9 +4,25 @@
  * - Linear time and bounded extra memory: text goes through the engine's native functions in chunks, and
  *   through a loop only where bytes are malformed or cut.
  */
-import { asciiText, decodeUtf16, encodeUtf8, encodeUtf8Into, Utf8Decoder, type Utf16State, WINDOWS_1252 } from "./encoding-text.ts";
+import {
+  asciiText,
+  decodeUtf16,
+  encodeUtf8,
+  encodeUtf8Into,
+  Utf8Decoder,
+  type Utf16State,
+  WINDOWS_1252,
+} from "./encoding-text.ts";
 import { exposeClass } from "./expose.ts";
-import { primordial, record, regExpExec, stringSlice, stringToLowerCase, typedArrayByteLength, typedArrayKind } from "./primordials.ts";
+import {
+  primordial,
+  record,
+  regExpExec,
+  stringSlice,
+  stringToLowerCase,
+  typedArrayByteLength,
+  typedArrayKind,
+} from "./primordials.ts";
 import { toBytes, toText, toWellFormedText } from "./webidl.ts";
 
 const { RangeError, TypeError } = primordial;
@@ -84,7 +100,10 @@ class TextDecoder {
     return this.#ignoreBom;
   }
 
-  decode(input: unknown = undefined, options: { readonly stream?: unknown } | null | undefined = undefined): string {
+  decode(
+    input: unknown = undefined,
+    options: { readonly stream?: unknown } | null | undefined = undefined,
+  ): string {
     const isStream = toBoolean(options?.stream);
     if (!this.#isContinuing) {
       this.#utf8 = new Utf8Decoder(this.#fatal);

@@ -153,8 +153,7 @@ function removeListener(listeners: List<Listener>, listener: Listener): void {
 }
 
 export function reportError(error: unknown): void {
-  // oxlint-disable-next-line no-new -- made to be found unhandled
-  new Promise((_resolve, reject) => {
+  void new Promise((_resolve, reject) => {
     reject(error);
   });
 }
@@ -170,7 +169,12 @@ function invoke(callback: Callback, target: EventTarget, event: Event): void {
 
 type ListenerOptions =
   | boolean
-  | { readonly capture?: unknown; readonly once?: unknown; readonly passive?: unknown; readonly signal?: unknown }
+  | {
+      readonly capture?: unknown;
+      readonly once?: unknown;
+      readonly passive?: unknown;
+      readonly signal?: unknown;
+    }
   | null
   | undefined;
 

@@ -5,15 +5,9 @@
  *   the prelude is one function expression that takes the host function and returns the worker's functions.
  */
 import { installAbort } from "./abort.ts";
-import { installClock } from "./clock.ts";
-import { createConsole } from "./console.ts";
 import { createCore, type HostFunction } from "./core.ts";
-import { installRandom } from "./crypto.ts";
-import { installEncoding } from "./encoding.ts";
-import { exposeGlobal } from "./expose.ts";
 import { harden } from "./harden.ts";
-import { installHeaders } from "./headers.ts";
-import { installStructuredClone } from "./structured-clone.ts";
+import { installWorld } from "./world.ts";
 
 declare const host: HostFunction;
 // oxlint-disable-next-line no-unused-vars -- the wrapper returns it
@@ -21,17 +15,9 @@ declare let functions: readonly unknown[];
 
 const HOST_LOG = 2;
 
-exposeGlobal(
-  "console",
-  createConsole((level, text) => {
-    host(HOST_LOG, level, text);
-  }),
-);
-installClock();
-installRandom();
-installStructuredClone();
-installEncoding();
-installHeaders();
+installWorld((level, text) => {
+  host(HOST_LOG, level, text);
+});
 const core = createCore(host);
 installAbort(core.setTimer);
 harden();
