@@ -27,7 +27,12 @@ const engine = (async () => {
   return { module: await WebAssembly.compile(wasm), prelude };
 })();
 
-export type GuestOptions = { readonly isSeeded?: boolean; readonly memoryBytes?: number };
+export type GuestOptions = {
+  readonly isSeeded?: boolean;
+  readonly memoryBytes?: number;
+  /** Keeps the prelude's source text, so that toString tells its functions from native ones. */
+  readonly withSource?: boolean;
+};
 
 export async function openGuest(options: GuestOptions = {}): Promise<Guest> {
   const { module, prelude } = await engine;
@@ -44,7 +49,12 @@ export async function openGuest(options: GuestOptions = {}): Promise<Guest> {
   const stringify = vm.evalCode(
     "(v => { try { return JSON.stringify(v()) ?? 'null' } catch (e) { return JSON.stringify(e === null ? 'null' : e.name + ': ' + e.message) } })",
   );
-  const bytecode = vm.compile(prelude, "prelude.js", 0, CompileFlags.STRIP_SOURCE);
+  const bytecode = vm.compile(
+    prelude,
+    "prelude.js",
+    0,
+    options.withSource === true ? 0 : CompileFlags.STRIP_SOURCE,
+  );
   const kept = vm.callFunction(vm.evalBytecode(bytecode), vm.undefined, host);
   const call = (index: number, ...args: JSValueHandle[]): JSValueHandle =>
     vm.callFunction(kept.getProp(String(index)), vm.undefined, ...args);
