@@ -94,19 +94,22 @@ describe("a run", () => {
 
   test("throwing aborts the calls in flight", async () => {
     let signal: AbortSignal | undefined;
-    const result = await start("tools.hang({}).catch(() => {}); await tools.echo(1); throw new Error('bye')", {
-      tools: {
-        ...tools,
-        hang: {
-          execute: (_input, call) => {
-            ({ signal } = call);
-            return new Promise((_resolve, reject) => {
-              call.signal.addEventListener("abort", () => reject(new Error("stopped")));
-            });
+    const result = await start(
+      "tools.hang({}).catch(() => {}); await tools.echo(1); throw new Error('bye')",
+      {
+        tools: {
+          ...tools,
+          hang: {
+            execute: (_input, call) => {
+              ({ signal } = call);
+              return new Promise((_resolve, reject) => {
+                call.signal.addEventListener("abort", () => reject(new Error("stopped")));
+              });
+            },
           },
         },
       },
-    });
+    );
     expect(result).toMatchObject(failed("guest_error", /^Error: bye/));
     expect(signal?.aborted).toBe(true);
   });

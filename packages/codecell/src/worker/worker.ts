@@ -29,7 +29,10 @@ export function createWorker(
     vms: new VmPool(new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), equal)),
     sources: new SourceCache(),
     now,
-    isCancelled: (cell) => Atomics.load(status, STATUS.cancel) === cell,
+    isCancelled: (cell) => {
+      Atomics.add(status, STATUS.polls, 1);
+      return Atomics.load(status, STATUS.cancel) === cell;
+    },
   };
 
   function serve(command: Command): Report | undefined {
