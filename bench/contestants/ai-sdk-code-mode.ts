@@ -81,16 +81,16 @@ export function createExperimentalCodeModeWide(): Contestant {
 }
 
 export function createAiSdkCodeMode(): Contestant {
-  const identity = { id: "ai-sdk-code-mode", name: "@ai-sdk/code-mode" };
-  const load = async (): Promise<CodeMode> => {
-    const library = await importPeer<{
-      experimental_runCodeMode: CodeMode["runCodeMode"];
-      experimental_setMaxWorkers: CodeMode["setMaxWorkers"];
-    }>("@ai-sdk/code-mode");
-    return {
-      runCodeMode: library.experimental_runCodeMode,
-      setMaxWorkers: library.experimental_setMaxWorkers,
-    };
+  return createCodeMode({ id: "ai-sdk-code-mode", name: "@ai-sdk/code-mode" }, loadAiSdk, () => undefined);
+}
+
+async function loadAiSdk(): Promise<CodeMode> {
+  const library = await importPeer<{
+    experimental_runCodeMode: CodeMode["runCodeMode"];
+    experimental_setMaxWorkers: CodeMode["setMaxWorkers"];
+  }>("@ai-sdk/code-mode");
+  return {
+    runCodeMode: library.experimental_runCodeMode,
+    setMaxWorkers: library.experimental_setMaxWorkers,
   };
-  return createCodeMode(identity, load, () => undefined);
 }

@@ -5,7 +5,9 @@
 import type { Contestant, GuestTools } from "./contestant.ts";
 
 type Script = (tools: GuestTools) => Promise<unknown>;
-const AsyncFunction = (async () => {}).constructor as new (parameter: string, body: string) => Script;
+const AsyncFunction: new (parameter: string, body: string) => Script = Object.getPrototypeOf(
+  async () => {},
+).constructor;
 
 export function createAsyncFunction(): Contestant {
   return {

@@ -28,7 +28,10 @@ type Language = "typescript" | "javascript";
 
 const LIBRARY: string = "codecell";
 
-function createCodecellFor(language: Language, identity: Pick<Contestant, "id" | "name" | "variant">): Contestant {
+function createCodecellFor(
+  language: Language,
+  identity: Pick<Contestant, "id" | "name" | "variant">,
+): Contestant {
   let host: Host;
   const ownTools = createTranslation((tools) =>
     Object.fromEntries(
@@ -45,7 +48,7 @@ function createCodecellFor(language: Language, identity: Pick<Contestant, "id" |
     sandbox: true,
     stopsLoops: true,
     open: async () => {
-      const library = (await import(LIBRARY)) as Codecell;
+      const library: Codecell = await import(LIBRARY);
       host = library.createHost();
     },
     run: async (source, tools, options = {}) => {

@@ -30,6 +30,8 @@ export interface Contestant {
   readonly sandbox: boolean;
   /** Whether it can stop a source that never yields. */
   readonly stopsLoops: boolean;
+  /** Flags of node without which it cannot run at all. */
+  readonly nodeFlags?: readonly string[];
   /** A second configuration of another contestant, and the workloads in which it makes a difference. */
   readonly variant?: { readonly of: string; readonly workloads: readonly string[] };
   open(): Promise<void>;

@@ -5,6 +5,6 @@
 const LOADER = new URL("../peers/load.js", import.meta.url).href;
 
 export async function importPeer<Module>(specifier: string): Promise<Module> {
-  const { load } = (await import(LOADER)) as { load(specifier: string): Promise<Module> };
-  return load(specifier);
+  const loader: { load(specifier: string): Promise<Module> } = await import(LOADER);
+  return loader.load(specifier);
 }

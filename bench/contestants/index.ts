@@ -2,7 +2,11 @@
  * The written list of contestants, in the order of the tables.
  */
 
-import { createAiSdkCodeMode, createExperimentalCodeMode, createExperimentalCodeModeWide } from "./ai-sdk-code-mode.ts";
+import {
+  createAiSdkCodeMode,
+  createExperimentalCodeMode,
+  createExperimentalCodeModeWide,
+} from "./ai-sdk-code-mode.ts";
 import { createAsyncFunction } from "./async-function.ts";
 import { createCodecell, createCodecellJavaScript } from "./codecell.ts";
 import type { Contestant } from "./contestant.ts";

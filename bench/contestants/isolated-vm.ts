@@ -37,6 +37,7 @@ export function createIsolatedVm(): Contestant {
     engine: "v8",
     sandbox: true,
     stopsLoops: true,
+    nodeFlags: ["--no-node-snapshot"],
     open: async () => {
       ({ default: ivm } = await importPeer<{ default: IsolatedVm }>("isolated-vm"));
     },

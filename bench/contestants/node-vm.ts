@@ -17,7 +17,8 @@ export function createNodeVm(): Contestant {
     run: (source, tools, options = {}) => {
       const context = createContext({ tools });
       const timeout = options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs };
-      return runInContext(`(async () => {\n${source}\n})()`, context, timeout) as Promise<unknown>;
+      const result: Promise<unknown> = runInContext(`(async () => {\n${source}\n})()`, context, timeout);
+      return result;
     },
     close: async () => {},
   };

@@ -7,7 +7,9 @@
 import { createTranslation, type Contestant, type GuestTools } from "./contestant.ts";
 import { importPeer } from "./import-peer.ts";
 
-type RunResult = { readonly status: "completed"; readonly value: unknown } | { readonly status: "interrupted" };
+type RunResult =
+  | { readonly status: "completed"; readonly value: unknown }
+  | { readonly status: "interrupted" };
 interface RunModule {
   createRunner(options: object): {
     run(request: {

@@ -24,11 +24,15 @@ interface TanStackAi {
   };
 }
 interface TanStackCodeMode {
-  createCodeModeTool(config: { driver: Driver; tools: readonly ServerTool[]; timeout?: number }): CodeModeTool;
+  createCodeModeTool(config: {
+    driver: Driver;
+    tools: readonly ServerTool[];
+    timeout?: number;
+  }): CodeModeTool;
 }
 
 function createTanStack(
-  identity: Pick<Contestant, "id" | "name" | "engine">,
+  identity: Pick<Contestant, "id" | "name" | "engine" | "nodeFlags">,
   openDriver: () => Promise<Driver>,
 ): Contestant {
   let ai: TanStackAi;
@@ -69,7 +73,8 @@ function createTanStack(
     run: async (source, tools, options = {}) => {
       const { head, toolFor } = translated(tools);
       const result = await toolFor(options.timeoutMs).execute({ typescriptCode: head + source });
-      if (!result.success) throw new Error(`${result.error?.name ?? "Error"}: ${result.error?.message ?? ""}`);
+      if (!result.success)
+        throw new Error(`${result.error?.name ?? "Error"}: ${result.error?.message ?? ""}`);
       return result.result;
     },
     close: async () => {},
@@ -77,7 +82,12 @@ function createTanStack(
 }
 
 export function createTanStackIsolatedVm(): Contestant {
-  const identity = { id: "tanstack-isolated-vm", name: "TanStack on isolated-vm", engine: "v8" } as const;
+  const identity = {
+    id: "tanstack-isolated-vm",
+    name: "TanStack on isolated-vm",
+    engine: "v8",
+    nodeFlags: ["--no-node-snapshot"],
+  } as const;
   return createTanStack(identity, async () => {
     const library = await importPeer<{ createNodeIsolateDriver(config: { skipProbe: boolean }): Driver }>(
       "@tanstack/ai-isolate-node",
@@ -89,7 +99,9 @@ export function createTanStackIsolatedVm(): Contestant {
 export function createTanStackQuickJs(): Contestant {
   const identity = { id: "tanstack-quickjs", name: "TanStack on QuickJS", engine: "quickjs" } as const;
   return createTanStack(identity, async () => {
-    const library = await importPeer<{ createQuickJSIsolateDriver(): Driver }>("@tanstack/ai-isolate-quickjs");
+    const library = await importPeer<{ createQuickJSIsolateDriver(): Driver }>(
+      "@tanstack/ai-isolate-quickjs",
+    );
     return library.createQuickJSIsolateDriver();
   });
 }
