@@ -98,8 +98,8 @@ async function probeAll(
     showProgress(`probing ${contestant.id}`);
     const reason = await probe(contestant, nodeFlags);
     if (reason === undefined) continue;
-    const why = contestant.kind === "peer" && uninstalled !== undefined ? uninstalled : reason;
-    absent.set(contestant.id, `not installed: ${why}`);
+    const isUninstalled = contestant.kind === "peer" && uninstalled !== undefined;
+    absent.set(contestant.id, isUninstalled ? `not installed: ${uninstalled}` : reason);
   }
   showProgress("");
   for (const { id, variant } of contestants) {

@@ -14,11 +14,11 @@ export function createNodeVm(): Contestant {
     sandbox: false,
     stopsLoops: true,
     open: async () => {},
-    run: (source, tools, options = {}) => {
+    run: async (source, tools, options = {}) => {
       const context = createContext({ tools });
       const timeout = options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs };
-      const result: Promise<unknown> = runInContext(`(async () => {\n${source}\n})()`, context, timeout);
-      return result;
+      const value: unknown = await runInContext(`(async () => {\n${source}\n})()`, context, timeout);
+      return value;
     },
     close: async () => {},
   };

@@ -27,11 +27,14 @@ async function openAll(ids: readonly string[], opens: boolean): Promise<Contesta
       if (!opens) await contestant.open();
       ready.push(contestant);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      await report({ type: "unavailable", contestant: id, reason });
+      await report({ type: "unavailable", contestant: id, reason: messageOf(error) });
     }
   }
   return ready;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function measure(job: Job): Promise<void> {
@@ -50,11 +53,12 @@ async function measure(job: Job): Promise<void> {
           globalThis.gc?.();
           await sleep(20);
         }
-        await report({
-          type: "measured",
-          ...about,
-          sample: await workload.measure(contestant, which, job.pace),
-        });
+        try {
+          const sample = await workload.measure(contestant, which, job.pace);
+          await report({ type: "measured", ...about, sample });
+        } catch (error) {
+          await report({ type: "unavailable", contestant: contestant.id, reason: messageOf(error) });
+        }
       }
     }
   }

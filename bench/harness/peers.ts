@@ -50,7 +50,7 @@ export async function probe(
   contestant: Contestant,
   nodeFlags: readonly string[],
 ): Promise<string | undefined> {
-  let reason: string | undefined = "no sample";
+  let reason: string | undefined = "does not run";
   const crash = await runJob(
     {
       workload: coldStart.name,
@@ -61,9 +61,11 @@ export async function probe(
     },
     { nodeFlags: [...nodeFlags, ...(contestant.nodeFlags ?? [])], silenceMs: 30_000 },
     (report) => {
-      if (report.type === "unavailable") ({ reason } = report);
-      if (report.type === "measured") reason = report.sample.failure;
+      if (report.type === "unavailable") reason = `not installed: ${report.reason}`;
+      if (report.type === "measured") {
+        reason = report.sample.failed === 0 ? undefined : `does not run: ${report.sample.failure}`;
+      }
     },
   );
-  return crash?.reason ?? reason;
+  return crash === undefined ? reason : `does not run: ${crash.reason}`;
 }

@@ -5,6 +5,9 @@
 import type { Row } from "../harness/rows.ts";
 import type { Metric, Workload } from "../workloads/workload.ts";
 
+/** Characters of a failure's message; the JSON has all of it. */
+const REMARK = 90;
+
 export type Names = ReadonlyMap<string, string>;
 
 export function renderTable(workload: Workload, rows: readonly Row[], names: Names, self: string): string {
@@ -19,7 +22,12 @@ export function renderTable(workload: Workload, rows: readonly Row[], names: Nam
       const ratio = ratioToSelf(first, row.metrics[first.key], own);
       const numbers = workload.metrics.map((metric) => renderNumber(row.metrics[metric.key]));
       const failed = row.failed === 0 ? "" : `${row.failed} of ${row.attempted}: ${row.failure ?? ""}`;
-      cells.push([names.get(row.contestant) ?? row.contestant, ratio, ...numbers, row.leftOut ?? failed]);
+      cells.push([
+        names.get(row.contestant) ?? row.contestant,
+        ratio,
+        ...numbers,
+        (row.leftOut ?? failed).slice(0, REMARK),
+      ]);
     }
     lines.push(...align(cells));
   }
