@@ -2,31 +2,8 @@
  * Codecell itself: one host with default workers and limits; TypeScript, as every peer accepts it.
  */
 
-import { createTranslation, type Contestant, type GuestInput } from "./contestant.ts";
-
-interface Tool {
-  readonly description: string;
-  readonly input: object;
-  readonly execute: (input: GuestInput) => unknown;
-}
-type RunResult =
-  | { readonly status: "completed"; readonly value: unknown }
-  | { readonly status: "failed"; readonly failure: { readonly code: string; readonly message: string } }
-  | { readonly status: "suspended" };
-interface Host extends AsyncDisposable {
-  start(request: {
-    source: string;
-    language: Language;
-    tools: Readonly<Record<string, Tool>>;
-    limits?: { wallTimeMs: number };
-  }): { readonly result: Promise<RunResult> };
-}
-interface Codecell {
-  createHost(options?: object): Host;
-}
-type Language = "typescript" | "javascript";
-
-const LIBRARY: string = "codecell";
+import type { AnyTool, Host, Language } from "codecell";
+import { createTranslation, type Contestant } from "./contestant.ts";
 
 function createCodecellFor(
   language: Language,
@@ -35,7 +12,7 @@ function createCodecellFor(
   let host: Host;
   const ownTools = createTranslation((tools) =>
     Object.fromEntries(
-      Object.entries(tools).map(([name, execute]): [string, Tool] => [
+      Object.entries(tools).map(([name, execute]): [string, AnyTool] => [
         name,
         { description: `The tool ${name}`, input: { type: "object" }, execute },
       ]),
@@ -48,8 +25,8 @@ function createCodecellFor(
     sandbox: true,
     stopsLoops: true,
     open: async () => {
-      const library: Codecell = await import(LIBRARY);
-      host = library.createHost();
+      const { createHost } = await import("codecell");
+      host = createHost();
     },
     run: async (source, tools, options = {}) => {
       const limits = options.timeoutMs === undefined ? {} : { limits: { wallTimeMs: options.timeoutMs } };

@@ -5,7 +5,7 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Contestant } from "../contestants/contestant.ts";
 import { coldStart } from "../workloads/cold-start.ts";
@@ -14,6 +14,8 @@ import { runJob } from "./spawn.ts";
 const PEERS = fileURLToPath(new URL("../peers/", import.meta.url));
 const INSTALLED = `${PEERS}node_modules/.package-lock.json`;
 const LOCKFILE = `${PEERS}package-lock.json`;
+/** A copy of the lockfile that was installed. */
+const STAMP = `${PEERS}node_modules/.bench-installed.json`;
 
 interface Lockfile {
   readonly packages: Readonly<Record<string, { readonly version: string }>>;
@@ -21,14 +23,18 @@ interface Lockfile {
 
 /** Why the peers could not be installed; nothing when they are. */
 export function installPeers(): string | undefined {
-  if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCKFILE).mtimeMs) return undefined;
+  const lockfile = readFileSync(LOCKFILE, "utf8");
+  if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === lockfile) return undefined;
   console.log("Installing the peers in bench/peers …");
   const { status, stderr, error } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
     cwd: PEERS,
     encoding: "utf8",
     shell: process.platform === "win32",
   });
-  if (status === 0) return undefined;
+  if (status === 0) {
+    writeFileSync(STAMP, lockfile);
+    return undefined;
+  }
   const line = stderr?.split("\n").find((each) => each.startsWith("npm error"));
   return `npm ci failed: ${line ?? error?.message ?? `code ${status}`}`;
 }

@@ -53,7 +53,7 @@ export function renderNumber(value: number | undefined): string {
   return value.toFixed(size >= 1 ? 2 : 3);
 }
 
-export function align(cells: readonly (readonly string[])[]): string[] {
+function align(cells: readonly (readonly string[])[]): string[] {
   const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((line) => (line[column] ?? "").length)),
   );
