@@ -33,7 +33,7 @@ export interface Verdict {
 const EXPERIMENTAL = "experimental-ai-sdk-code-mode";
 const trips = { workload: "three-round-trips", caseLabel: "", metric: "p50" };
 const rate = { workload: "throughput", caseLabel: "", metric: "rate" };
-const crowd = { workload: "concurrent-runs", caseLabel: "2000" };
+const crowd = { workload: "concurrent-runs", caseLabel: "2000 runs" };
 const quickJsPeers = createContestants().filter(
   (each) => each.kind === "peer" && each.engine === "quickjs" && each.variant === undefined,
 );
@@ -51,8 +51,8 @@ export const BARS: readonly Bar[] = [
   { ...crowd, metric: "wall", kind: "ahead", of: "isolated-vm", times: 3 },
   { ...crowd, metric: "peak", kind: "ahead", of: "isolated-vm", times: 4 },
   { ...crowd, metric: "wall", kind: "within", of: "node-vm", times: 1.5 },
-  { workload: "memory", caseLabel: "10000", metric: "rss", kind: "none-fails" },
-  { workload: "memory", caseLabel: "10000", metric: "peak", kind: "below", value: 1024, unit: "MB" },
+  { workload: "memory", caseLabel: "10000 runs", metric: "rss", kind: "none-fails" },
+  { workload: "memory", caseLabel: "10000 runs", metric: "peak", kind: "below", value: 1024, unit: "MB" },
   ...quickJsPeers.map(({ id }): Bar => ({
     workload: "payload",
     caseLabel: "",

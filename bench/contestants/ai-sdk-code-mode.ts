@@ -70,11 +70,11 @@ export function createExperimentalCodeMode(): Contestant {
   return createCodeMode(identity, loadExperimental, () => undefined);
 }
 
-/** A worker for each run in flight, which its README offers against refusals. */
+/** A worker for each run in flight (`setMaxWorkers`), which its README offers against refusals. */
 export function createExperimentalCodeModeWide(): Contestant {
   const identity = {
     id: "experimental-ai-sdk-code-mode:wide",
-    name: "experimental-ai-sdk-code-mode, setMaxWorkers(runs in flight)",
+    name: "experimental-ai-sdk-code-mode, 64 workers",
     variant: { of: "experimental-ai-sdk-code-mode", workloads: ["throughput"] },
   };
   return createCodeMode(identity, loadExperimental, (load) => load.inFlight);

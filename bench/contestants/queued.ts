@@ -1,5 +1,5 @@
 /**
- * A peer behind a queue of the bench's own: what a user of a peer that refuses would have to write.
+ * A peer behind a queue of the bench's own ("queued" in the tables): what a user of a peer that refuses would have to write.
  *
  * As many runs at once as the peer admits when runs wait (32), as many as there are cores when they compute.
  */
@@ -24,7 +24,7 @@ export function createQueued(inner: Contestant): Contestant {
   return {
     ...inner,
     id: `${inner.id}:queued`,
-    name: `${inner.name}, behind our own queue`,
+    name: `${inner.name}, queued`,
     variant: { of: inner.id, workloads: ["throughput", "concurrent-runs"] },
     prepare: (load) => {
       inner.prepare?.(load);

@@ -6,8 +6,8 @@
 import type { Results } from "./results.ts";
 import { renderNumber } from "./table.ts";
 
-const WIDTH = 760;
-const LEFT = 300;
+const WIDTH = 800;
+const LEFT = 310;
 const RIGHT = 150;
 const LINE = 22;
 const HEAD = 46;
@@ -18,6 +18,7 @@ const STYLE = `
 svg { font: 12px system-ui, sans-serif; }
 .ground { fill: #ffffff; } .text { fill: #1f2328; } .faint { fill: #656d76; } .axis { stroke: #d0d7de; }
 .self { fill: #0969da; } .peer { fill: #8c959f; } .floor { fill: #c8d1da; } .bad { fill: #cf222e; }
+.part { opacity: 0.4; }
 @media (prefers-color-scheme: dark) {
 .ground { fill: #0d1117; } .text { fill: #e6edf3; } .faint { fill: #8b949e; } .axis { stroke: #30363d; }
 .self { fill: #58a6ff; } .peer { fill: #6e7681; } .floor { fill: #3d444d; } .bad { fill: #ff7b72; }
@@ -90,7 +91,7 @@ function renderBar(bar: Bar, y: number, scale: (value: number) => number): strin
   const rect =
     width === 0
       ? ""
-      : `<rect class="${bar.kind}" x="${LEFT}" y="${y + 4}" width="${width.toFixed(1)}" height="${LINE - 8}" rx="2"/>`;
+      : `<rect class="${bar.kind}${bar.remark === "" ? "" : " part"}" x="${LEFT}" y="${y + 4}" width="${width.toFixed(1)}" height="${LINE - 8}" rx="2"/>`;
   const number = width === 0 ? "" : renderNumber(bar.value);
   const remark =
     bar.remark === "" ? "" : ` <tspan class="bad" font-size="10">${escape(bar.remark.slice(0, 34))}</tspan>`;
@@ -98,7 +99,7 @@ function renderBar(bar: Bar, y: number, scale: (value: number) => number): strin
 }
 
 function shorten(name: string): string {
-  return name.length <= 46 ? name : `${name.slice(0, 45)}…`;
+  return name.length <= 48 ? name : `${name.slice(0, 47)}…`;
 }
 
 function escape(text: string): string {

@@ -19,7 +19,9 @@ export function renderTable(workload: Workload, rows: readonly Row[], names: Nam
     const heads = workload.metrics.map((metric) => `${metric.label}${unitOf(metric)}`);
     const cells = [[label === "" ? "" : `— ${label}`, "vs self", ...heads, "failed"]];
     for (const row of ofCase) {
-      const ratio = ratioToSelf(first, row.metrics[first.key], own);
+      const times = ratioToSelf(first, row.metrics[first.key], own);
+      // a contestant that left work undone is not to be compared
+      const ratio = row.failed === 0 ? times : `(${times})`;
       const numbers = workload.metrics.map((metric) => renderNumber(row.metrics[metric.key]));
       const failed = row.failed === 0 ? "" : `${row.failed} of ${row.attempted}: ${row.failure ?? ""}`;
       cells.push([

@@ -33,14 +33,14 @@ export const concurrentRuns: Workload = {
     { key: "grown", label: "RSS grown", better: "lower", unit: "MB" },
   ],
   cases: [
-    { label: "8", size: 8 },
-    { label: "64", size: 64 },
-    { label: "512", size: 512 },
-    { label: "2000", size: 2000 },
+    { label: "8 runs", size: 8 },
+    { label: "64 runs", size: 64 },
+    { label: "512 runs", size: 512 },
+    { label: "2000 runs", size: 2000 },
   ],
   quickCases: [
-    { label: "64", size: 64 },
-    { label: "2000", size: 2000 },
+    { label: "64 runs", size: 64 },
+    { label: "2000 runs", size: 2000 },
   ],
   rounds: 3,
   measure: async (contestant, which) => {
