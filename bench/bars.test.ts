@@ -1,12 +1,20 @@
 import { expect, test } from "vitest";
 import { judge, type Bar } from "./bars.ts";
 import { toEmptyRow, toRow, type Row } from "./harness/rows.ts";
+import type { Sample } from "./workloads/workload.ts";
 
 const place = { workload: "w", caseLabel: "c", metric: "p50" };
 
+function toSample(p50: number, failed = 0): Sample {
+  return { metrics: { p50 }, attempted: 10, failed };
+}
+
 function measure(own: number, other: number, failed = 0): Map<string, Row[]> {
-  const sample = (p50: number) => ({ metrics: { p50 }, attempted: 10, failed });
-  return new Map([["w", [toRow("codecell", "c", [sample(own)]), toRow("peer", "c", [sample(other)])]]]);
+  const rows = [
+    toRow("codecell", "c", [toSample(own, failed)]),
+    toRow("peer", "c", [toSample(other, failed)]),
+  ];
+  return new Map([["w", rows]]);
 }
 
 test.each<[Bar, number, number, boolean]>([
@@ -31,4 +39,12 @@ test("what was not measured is neither met nor missed", () => {
   for (const demand of [{ kind: "none-fails" }, { kind: "ahead", of: "peer", times: 2 }] as const) {
     expect(judge({ ...place, ...demand }, measured).met).toBeUndefined();
   }
+});
+
+test("ratios are taken round by round", () => {
+  const own = toRow("codecell", "c", [toSample(1), toSample(10), toSample(100)]);
+  const peer = toRow("peer", "c", [toSample(7), toSample(70), toSample(300)]);
+  expect(judge({ ...place, kind: "ahead", of: "peer", times: 7 }, new Map([["w", [own, peer]]])).met).toBe(
+    true,
+  );
 });

@@ -5,7 +5,7 @@
  */
 
 import { createContestants, SELF } from "./contestants/index.ts";
-import type { Row } from "./harness/rows.ts";
+import { ratioOf, type Row } from "./harness/rows.ts";
 import { renderNumber } from "./report/table.ts";
 
 interface Place {
@@ -96,17 +96,17 @@ export function judge(bar: Bar, measured: RowsByWorkload): Verdict {
       return verdict(`below ${bar.value} ${bar.unit}`, got, (ownValue ?? Infinity) < bar.value);
     }
     case "ahead": {
-      const other = find(bar.of)?.metrics[bar.metric];
       const wanted = `≥ ${bar.times}× better than ${bar.of}`;
-      if (ownValue === undefined || other === undefined) return verdict(wanted, undefined, undefined);
-      const times = bar.higherIsBetter === true ? ownValue / other : other / ownValue;
+      const ratio = ratioOf(find(bar.of), own, bar.metric);
+      if (ratio === undefined) return verdict(wanted, undefined, undefined);
+      const times = bar.higherIsBetter === true ? 1 / ratio : ratio;
       return verdict(wanted, `${renderNumber(times)}×`, times >= bar.times);
     }
     case "within": {
-      const other = find(bar.of)?.metrics[bar.metric];
       const wanted = `≤ ${bar.times}× of ${bar.of}`;
-      if (ownValue === undefined || other === undefined) return verdict(wanted, undefined, undefined);
-      return verdict(wanted, `${renderNumber(ownValue / other)}×`, ownValue / other <= bar.times);
+      const ratio = ratioOf(own, find(bar.of), bar.metric);
+      if (ratio === undefined) return verdict(wanted, undefined, undefined);
+      return verdict(wanted, `${renderNumber(ratio)}×`, ratio <= bar.times);
     }
     default:
       return bar satisfies never;

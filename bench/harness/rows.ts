@@ -10,8 +10,8 @@ export interface Row {
   readonly caseLabel: string;
   /** Median over the rounds. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** Lowest and highest of the rounds. */
-  readonly spread: Readonly<Record<string, readonly [number, number]>>;
+  /** One value per round, in their order; null where a round gave none. */
+  readonly values: Readonly<Record<string, readonly (number | null)[]>>;
   readonly rounds: number;
   readonly attempted: number;
   readonly failed: number;
@@ -22,12 +22,13 @@ export interface Row {
 
 export function toRow(contestant: string, caseLabel: string, samples: readonly Sample[]): Row {
   const metrics: Record<string, number> = {};
-  const spread: Record<string, readonly [number, number]> = {};
+  const values: Record<string, readonly (number | null)[]> = {};
   for (const key of new Set(samples.flatMap((sample) => Object.keys(sample.metrics)))) {
-    const values = samples.flatMap((sample) => sample.metrics[key] ?? []).filter(Number.isFinite);
-    if (values.length === 0) continue;
-    metrics[key] = median(values);
-    spread[key] = [Math.min(...values), Math.max(...values)];
+    const ofRounds = samples.map((sample) => sample.metrics[key] ?? Number.NaN);
+    const measured = ofRounds.filter(Number.isFinite);
+    if (measured.length === 0) continue;
+    metrics[key] = median(measured);
+    values[key] = ofRounds.map((value) => (Number.isFinite(value) ? value : null));
   }
   const sum = (key: "attempted" | "failed") => samples.reduce((total, sample) => total + sample[key], 0);
   const failure = samples.find((sample) => sample.failure !== undefined)?.failure;
@@ -35,7 +36,7 @@ export function toRow(contestant: string, caseLabel: string, samples: readonly S
     contestant,
     caseLabel,
     metrics,
-    spread,
+    values,
     rounds: samples.length,
     attempted: sum("attempted"),
     failed: sum("failed"),
@@ -44,5 +45,18 @@ export function toRow(contestant: string, caseLabel: string, samples: readonly S
 }
 
 export function toEmptyRow(contestant: string, caseLabel: string, leftOut: string): Row {
-  return { contestant, caseLabel, metrics: {}, spread: {}, rounds: 0, attempted: 0, failed: 0, leftOut };
+  return { contestant, caseLabel, metrics: {}, values: {}, rounds: 0, attempted: 0, failed: 0, leftOut };
+}
+
+/**
+ * How many times larger the metric of one row is than another's: the median of the ratios round by round, because
+ * what disturbs the machine in a round disturbs both. Nothing when they share no round.
+ */
+export function ratioOf(row: Row | undefined, base: Row | undefined, metric: string): number | undefined {
+  const bases = base?.values[metric] ?? [];
+  const ratios = (row?.values[metric] ?? []).flatMap((value, round) => {
+    const other = bases[round] ?? 0;
+    return value === null || other === 0 ? [] : [value / other];
+  });
+  return ratios.length === 0 ? undefined : median(ratios);
 }

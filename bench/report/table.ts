@@ -2,7 +2,7 @@
  * Renders a workload's rows as an aligned table, one block per case, with the ratio to Codecell.
  */
 
-import type { Row } from "../harness/rows.ts";
+import { ratioOf, type Row } from "../harness/rows.ts";
 import type { Metric, Workload } from "../workloads/workload.ts";
 
 /** Characters of a failure's message; the JSON has all of it. */
@@ -15,11 +15,14 @@ export function renderTable(workload: Workload, rows: readonly Row[], names: Nam
   const lines = [`\n${workload.title} [${workload.name}]`];
   for (const label of new Set(rows.map((row) => row.caseLabel))) {
     const ofCase = rows.filter((row) => row.caseLabel === label);
-    const own = ofCase.find((row) => row.contestant === self)?.metrics[first.key];
+    const own = ofCase.find((row) => row.contestant === self);
+    const several = ofCase.some((row) => row.rounds > 1);
     const heads = workload.metrics.map((metric) => `${metric.label}${unitOf(metric)}`);
-    const cells = [[label === "" ? "" : `— ${label}`, "vs self", ...heads, "failed"]];
+    const cells = [
+      [label === "" ? "" : `— ${label}`, "vs self", ...heads, ...(several ? ["rounds"] : []), "failed"],
+    ];
     for (const row of ofCase) {
-      const times = ratioToSelf(first, row.metrics[first.key], own);
+      const times = ratioToSelf(first, row, own);
       // a contestant that left work undone is not to be compared
       const ratio = row.failed === 0 ? times : `(${times})`;
       const numbers = workload.metrics.map((metric) => renderNumber(row.metrics[metric.key]));
@@ -28,6 +31,7 @@ export function renderTable(workload: Workload, rows: readonly Row[], names: Nam
         names.get(row.contestant) ?? row.contestant,
         ratio,
         ...numbers,
+        ...(several ? [renderSpread(row, first)] : []),
         (row.leftOut ?? failed).slice(0, REMARK),
       ]);
     }
@@ -41,10 +45,17 @@ function unitOf(metric: Metric): string {
 }
 
 /** How many times better Codecell is; below 1 it is worse. */
-function ratioToSelf(metric: Metric, value: number | undefined, own: number | undefined): string {
-  if (value === undefined || own === undefined || value === 0 || own === 0) return "–";
-  const times = metric.better === "lower" ? value / own : own / value;
-  return `${renderNumber(times)}×`;
+function ratioToSelf(metric: Metric, row: Row, own: Row | undefined): string {
+  const ratio = ratioOf(row, own, metric.key);
+  if (ratio === undefined) return "–";
+  return `${renderNumber(metric.better === "lower" ? ratio : 1 / ratio)}×`;
+}
+
+/** Lowest and highest round of the first metric. */
+function renderSpread(row: Row, metric: Metric): string {
+  const values = (row.values[metric.key] ?? []).filter((value) => value !== null);
+  if (values.length === 0) return "–";
+  return `${renderNumber(Math.min(...values))}–${renderNumber(Math.max(...values))}`;
 }
 
 export function renderNumber(value: number | undefined): string {
