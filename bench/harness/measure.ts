@@ -34,7 +34,8 @@ async function openAll(ids: readonly string[], opens: boolean): Promise<Contesta
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split("\n", 1)[0] ?? "";
 }
 
 async function measure(job: Job): Promise<void> {
