@@ -47,7 +47,7 @@ test("a wrong value and a rejection both count as failed, the first one gives th
 });
 
 test("a contestant that fails is not timed", async () => {
-  const pace = { blockMs: 5, minRuns: 2, maxRuns: 10 };
+  const pace = { warmMs: 2, blockMs: 5, minRuns: 2, maxRuns: 10 };
   const broken = await measureOneByOne(
     createFake(() => Promise.reject(new Error("no"))),
     () => program,

@@ -58,8 +58,8 @@ export async function measureOneByOne(
 ): Promise<Sample> {
   const attempts = new Attempts();
   contestant.prepare?.({ inFlight: 1, mostly: "computing" });
-  const warmUntil = performance.now() + pace.blockMs / 4;
-  for (let run = 0; run < 2 || (performance.now() < warmUntil && run < pace.maxRuns / 4); run++) {
+  const warmUntil = performance.now() + pace.warmMs;
+  for (let run = 0; run < 2 || performance.now() < warmUntil; run++) {
     if (!(await attempts.run(contestant, createProgram())) && run > 0) return attempts.sample({});
   }
   const durations: number[] = [];

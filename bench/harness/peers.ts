@@ -63,7 +63,7 @@ export async function probe(
       contestants: [contestant.id],
       cases: ["one tool call"],
       rounds: 1,
-      pace: { blockMs: 0, minRuns: 1, maxRuns: 1 },
+      pace: { warmMs: 0, blockMs: 0, minRuns: 1, maxRuns: 1 },
     },
     { nodeFlags: [...nodeFlags, ...(contestant.nodeFlags ?? [])], silenceMs: 30_000 },
     (report) => {

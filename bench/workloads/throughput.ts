@@ -23,7 +23,7 @@ export const throughput: Workload = {
   rounds: 3,
   measure: async (contestant, _which, pace) => {
     contestant.prepare?.({ inFlight: LANES, mostly: "computing" });
-    await runLanes(pace.blockMs / 4, 1);
+    await runLanes(pace.warmMs, 1);
     const { attempts, right, elapsedMs, cpuMs } = await runLanes(pace.blockMs, LANES);
     return attempts.sample(
       right === 0 ? {} : { rate: (right / elapsedMs) * 1000, cpu: cpuMs / attempts.attempted },

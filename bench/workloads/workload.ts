@@ -22,6 +22,8 @@ export interface Case {
 }
 
 export interface Pace {
+  /** How long runs are made before each block without being counted. */
+  readonly warmMs: number;
   /** How long a block of runs lasts at least, once it has `minRuns`. */
   readonly blockMs: number;
   readonly minRuns: number;
