@@ -4,6 +4,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
+import { parseExpression } from "@babel/parser";
 import { build } from "esbuild";
 
 const guest = new URL("../packages/codecell/src/guest/", import.meta.url);
@@ -25,7 +26,60 @@ export async function bundlePrelude(entry: URL = new URL("inside/main.ts", guest
   });
   const [file] = result.outputFiles;
   if (file === undefined) throw new Error("Cannot build the prelude: esbuild gave no output");
-  return `(function(host){"use strict";let functions;${file.text.trimEnd()}return functions})`;
+  return withoutTemplates(
+    `(function(host){"use strict";let functions;${file.text.trimEnd()}return functions})`,
+  );
+}
+
+type Template = {
+  readonly start: number;
+  readonly end: number;
+  readonly quasis: readonly { readonly value: { readonly cooked?: string | null } }[];
+  readonly expressions: readonly { readonly start: number; readonly end: number }[];
+};
+
+/**
+ * Writes every template literal as a sum of strings. QuickJS runs a template as a call to
+ * String.prototype.concat, looked up when it runs, so that a guest could stand in the middle.
+ */
+export function withoutTemplates(text: string): string {
+  const templates: Template[] = [];
+  collectTemplates(parseExpression(text), templates);
+  templates.sort((a, b) => a.start - b.start);
+  return rewrite(text, 0, text.length, templates);
+}
+
+function isTemplate(node: object): node is Template {
+  return "type" in node && node.type === "TemplateLiteral";
+}
+
+function collectTemplates(node: unknown, found: Template[]): void {
+  if (typeof node !== "object" || node === null) return;
+  if (isTemplate(node)) found.push(node);
+  if ("type" in node && node.type === "TaggedTemplateExpression") {
+    throw new Error("Cannot build the prelude: it has a tagged template");
+  }
+  for (const child of Object.values(node)) collectTemplates(child, found);
+}
+
+/** The text from start to end, with the templates inside it rewritten. */
+function rewrite(text: string, start: number, end: number, templates: readonly Template[]): string {
+  let result = "";
+  let from = start;
+  for (const template of templates) {
+    if (template.start < from || template.end > end) continue;
+    const parts: string[] = [];
+    for (const [index, quasi] of template.quasis.entries()) {
+      const fixed = quasi.value.cooked ?? "";
+      if (index === 0 || fixed !== "") parts.push(JSON.stringify(fixed));
+      const expression = template.expressions[index];
+      if (expression === undefined) continue;
+      parts.push(`(${rewrite(text, expression.start, expression.end, templates)})`);
+    }
+    result += `${text.slice(from, template.start)}(${parts.join("+")})`;
+    from = template.end;
+  }
+  return result + text.slice(from, end);
 }
 
 export async function renderPreludeModule(): Promise<string> {
