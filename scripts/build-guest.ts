@@ -4,8 +4,8 @@
  */
 import { writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { parseExpression } from "@babel/parser";
 import { build } from "esbuild";
+import { parseAst } from "vite";
 
 const guest = new URL("../packages/codecell/src/guest/", import.meta.url);
 const output = new URL("prelude.generated.ts", guest);
@@ -44,7 +44,7 @@ type Template = {
  */
 export function withoutTemplates(text: string): string {
   const templates: Template[] = [];
-  collectTemplates(parseExpression(text), templates);
+  collectTemplates(parseAst(text), templates);
   templates.sort((a, b) => a.start - b.start);
   return rewrite(text, 0, text.length, templates);
 }
