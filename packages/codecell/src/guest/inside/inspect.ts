@@ -4,7 +4,7 @@
  * - Runs no guest code: getters are shown, not called; proxies are shown as their target, without traps.
  * - Bounded: depth, entries per collection and characters overall; what is left out is counted in the text.
  */
-import { type Brand, brandOf, isProxy, unwrapProxy } from "./brands.ts";
+import { type Brand, brandOf, isProxy, isRevoked, unwrapProxy } from "./brands.ts";
 import { describeError, describeFunction, describePrototype } from "./inspect-names.ts";
 import { layOut, type Place } from "./inspect-layout.ts";
 import { quote, renderKey } from "./inspect-text.ts";
@@ -106,6 +106,7 @@ export function renderBigInt(value: bigint): string {
 
 function renderObject(given: object, state: State): string {
   const value = isProxy(given) ? unwrapProxy(given) : given;
+  if (isRevoked(value)) return "<Revoked Proxy>";
   if (isOnPath(value, state)) {
     let index = mapGet(state.circular, value);
     if (index === undefined) {
