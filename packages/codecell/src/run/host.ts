@@ -51,7 +51,7 @@ export interface StartOptions extends RunOptions {
 export interface ResumeOptions extends RunOptions {
   readonly token: string;
   /** How pending calls go on, by call id. Those left out stay pending. */
-  readonly resolutions: Readonly<Record<string, CallResolution>>;
+  readonly resolutions?: Readonly<Record<string, CallResolution>>;
 }
 
 export interface RunHandle {
@@ -126,7 +126,12 @@ class SandboxHost implements Host {
   }
 
   resume(options: ResumeOptions): RunHandle {
-    const claimed = this.#tokens.claim(options.token);
+    const { token, resolutions = {} } = options;
+    if (typeof token !== "string") throw new TypeError("Cannot resume a run: token must be a string");
+    if (typeof resolutions !== "object" || resolutions === null) {
+      throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
+    }
+    const claimed = this.#tokens.claim(token);
     if ("code" in claimed) {
       return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
     }
@@ -134,7 +139,7 @@ class SandboxHost implements Host {
     const { calls, deliveries } = ledger;
     return this.#begin(new LedgerBook(ledger, { calls, deliveries, seen }), options, {
       tools: options.tools ?? {},
-      pending: resolvePending(claimed, pending, options.resolutions),
+      pending: resolvePending(claimed, pending, resolutions),
     });
   }
 

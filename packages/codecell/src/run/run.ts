@@ -188,7 +188,7 @@ export class Run {
     this.#unanswered--;
     this.#lastReport = report;
     this.#cpuTimeMs = report.cpuTimeMs;
-    this.#logsDropped = report.logsDropped;
+    this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
       this.#stop({
@@ -224,12 +224,14 @@ export class Run {
 
   /** A replay has no tools: a call that is not in the ledger, or has no outcome there, ends it. */
   #replayOnly(newCalls: number): void {
-    if (newCalls > 0) {
-      this.#stop({
+    if (newCalls === 0) return;
+    // A run that was stopped may have gone further than anybody read.
+    this.#stop(
+      this.#book.stopped ?? {
         code: "replay_diverged",
         message: "The program made calls that its ledger does not hold",
-      });
-    }
+      },
+    );
   }
 
   #setTimers(changes: readonly TimerChange[], report: Report): void {
