@@ -7,8 +7,13 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"],
-    typecheck: { enabled: true, include: ["packages/*/src/**/*.test-d.ts"], tsconfig: "tsconfig.test.json" },
+    typecheck: {
+      enabled: true,
+      include: ["packages/*/src/**/*.test-d.ts", "test/**/*.test-d.ts"],
+      tsconfig: "tsconfig.test.json",
+    },
     execArgv: ["-C", "@codecell/source"],
+    reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
   },
 });
