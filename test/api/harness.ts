@@ -1,4 +1,5 @@
 /** One host per test file, and the two ways a run is expected to end. */
+import { setTimeout } from "node:timers/promises";
 import { createHost, type Failure, type Host, type Json, type StartOptions, type ToolSet } from "codecell";
 import { afterAll } from "vitest";
 
@@ -24,16 +25,6 @@ export async function failureOf(source: string, options: Options = {}): Promise<
 export const echo: ToolSet = { echo: { execute: (input: unknown) => input } };
 
 /** Settles after a while, or when told to stop. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"));
-      },
-      { once: true },
-    );
-  });
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 }
