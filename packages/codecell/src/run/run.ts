@@ -173,6 +173,7 @@ export class Run {
 
   #onReport(report: Report): void {
     if (exceedsLimits(report, this.#book.header.limits)) {
+      this.#placement?.drop();
       this.#onLost("crashed");
       return;
     }
@@ -300,6 +301,7 @@ export class Run {
   async #fail(failure: Failure): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
+    this.#deadline[Symbol.dispose]();
     this.#placement?.drop();
     this.#timers.clear();
     this.#abortCalls();
@@ -316,8 +318,6 @@ export class Run {
   /** Ends the run at once, whatever its tools do. */
   #stop(failure: Failure): void {
     if (this.#settled) return;
-    this.#stopping = true;
-    if (this.#lastReport?.end?.status !== "failed") this.#book.stopped = failure;
     this.#finish({ status: "failed", failure });
   }
 
@@ -325,6 +325,8 @@ export class Run {
     if (this.#settled) return;
     this.#settled = true;
     this.#stopping = true;
+    const endedItself = this.#lastReport?.end?.status === "failed";
+    if (outcome.status === "failed" && !endedItself) this.#book.stopped = outcome.failure;
     this.#placement?.drop();
     this.#timers.clear();
     this.#abortCalls();

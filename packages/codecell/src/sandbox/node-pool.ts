@@ -160,13 +160,14 @@ export class NodePool implements Sandbox {
   #bury(worker: NodeWorker): void {
     this.#workers.delete(worker);
     if (this.#closed) return;
-    this.#failedStarts = worker.ready ? 0 : this.#failedStarts + 1;
+    const condemned = this.#supervisor.isCondemned(worker);
+    this.#failedStarts = worker.ready || condemned ? 0 : this.#failedStarts + 1;
     const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
     const { current } = worker;
     for (const resident of worker.evict()) {
       let loss: Loss = "displaced";
       if (giveUp) loss = "unavailable";
-      else if (resident.cell === current) loss = this.#supervisor.isCondemned(worker) ? "overran" : "crashed";
+      else if (resident.cell === current) loss = condemned ? "overran" : "crashed";
       resident.listener.onLost(loss);
     }
     if (giveUp) this.#failedStarts = 0;

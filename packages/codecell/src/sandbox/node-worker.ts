@@ -76,6 +76,11 @@ export class NodeWorker {
     return Atomics.load(this.#status, STATUS.entries);
   }
 
+  /** Grows while guest code gets processor time, unless it is in a native loop. */
+  get polls(): number {
+    return Atomics.load(this.#status, STATUS.polls);
+  }
+
   start(resident: Resident, start: CellStart): void {
     this.residents.set(resident.cell, resident);
     resident.worker = this;

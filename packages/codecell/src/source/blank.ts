@@ -49,9 +49,12 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
     return "done";
   }
   switch (node.type) {
+    case "TSTypeParameterInstantiation":
+      if (isFollowedBy(edits, node, /[+<>[-]/u)) return { node, what: BRACKETS_AROUND_TYPES };
+      edits.blank(node.start, node.end);
+      return "done";
     case "TSTypeAnnotation":
     case "TSTypeParameterDeclaration":
-    case "TSTypeParameterInstantiation":
       edits.blank(node.start, node.end);
       return "done";
     case "TSAsExpression":
@@ -68,9 +71,12 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
       return regroups(node)
         ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' }
         : "inside";
-    case "NewExpression":
-      closeNew(edits, node);
+    case "NewExpression": {
+      const types = child(node, "typeArguments");
+      if (types?.end === node.end && isFollowedBy(edits, node, /[[.?`]/u))
+        return { node, what: ARGUMENTS_AFTER_TYPES };
       return "inside";
+    }
     case "ArrowFunctionExpression":
       blankArrow(edits, node);
       return "inside";
@@ -123,6 +129,11 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
 }
 
 const UNKNOWN = "This TypeScript construct is not supported, write it in plain JavaScript";
+
+const BRACKETS_AROUND_TYPES =
+  "Put brackets around the expression with type arguments, or end it with a semicolon";
+const ARGUMENTS_AFTER_TYPES =
+  "Write the arguments of new after its type arguments, even if there are none: new A<T>()";
 
 const ADVICE: Readonly<Record<string, string>> = {
   TSEnumDeclaration:
@@ -183,12 +194,9 @@ function precedence(node: SyntaxNode): number {
   return PRECEDENCE.findIndex((level) => level.split(" ").includes(operator));
 }
 
-/** `new A<T>` ends with its types; without them, a `[` or `.` that follows would belong to `A`. */
-function closeNew(edits: Edits, node: SyntaxNode): void {
-  const types = child(node, "typeArguments");
-  if (types === undefined || types.end !== node.end) return;
-  edits.put(types.start, "(");
-  edits.put(types.end - 1, ")");
+/** Whether what follows type arguments is something TypeScript and the parser disagree on. */
+function isFollowedBy(edits: Edits, node: SyntaxNode, pattern: RegExp): boolean {
+  return pattern.test(edits.source.charAt(edits.skipForward(node.end)));
 }
 
 function blankArrow(edits: Edits, node: SyntaxNode): void {

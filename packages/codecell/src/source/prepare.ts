@@ -14,7 +14,7 @@ import type { Language } from "../contract/ledger.ts";
 import { blankTypes, type Refusal } from "./blank.ts";
 import { Edits, type Insertion } from "./edits.ts";
 import { declares, findModuleUse, isFeatureTest, type ModuleUse, toModuleFailure } from "./modules.ts";
-import { type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
+import { NO_FENCE, type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
 import { fromEnginePosition } from "./position.ts";
 import { applyShape, blankFence } from "./shape.ts";
 import { child, type SyntaxNode, walk } from "./tree.ts";
@@ -27,6 +27,8 @@ export interface PreparedSource {
   readonly lineOffset: number;
   /** Lines of the script that come from the source. */
   readonly lineCount: number;
+  /** Whether the result is the value of a last expression, which the program did not return in so many words. */
+  readonly isResultImplied: boolean;
   /** Text the script has and the source has not. */
   readonly insertions: readonly Insertion[];
 }
@@ -56,6 +58,7 @@ export function prepareSource(source: string, language: Language): Prepared {
     script: `${OPEN}${body}\n${shape.tail}${CLOSE}`,
     lineOffset: 1,
     lineCount: body.split("\n").length,
+    isResultImplied: shape.isImplied,
     insertions: rendered.insertions,
   };
 }
@@ -93,6 +96,7 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
     }
     if (node.type === "Identifier" && node["name"] === "await")
       refusal = earlier(refusal, { node, what: AWAIT_NAME });
+    if (isFence(node)) refusal = earlier(refusal, { node, what: FENCE_INSIDE });
     const blanked = blankTypes(edits, node);
     if (typeof blanked === "object") refusal = earlier(refusal, blanked);
     return blanked === "inside";
@@ -106,6 +110,13 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
 }
 
 const AWAIT_NAME = '"await" works only at the top level and in async functions, and cannot be a name';
+
+const FENCE_INSIDE = `This is no program, ${NO_FENCE}`;
+
+/** Three backticks are a template called with a template, which no program can mean. */
+function isFence(node: SyntaxNode): boolean {
+  return node.type === "TaggedTemplateExpression" && child(node, "tag")?.type === "TemplateLiteral";
+}
 
 function earlier<Found extends { readonly node: SyntaxNode }>(known: Found | undefined, found: Found): Found {
   return known === undefined || found.node.start < known.node.start ? found : known;

@@ -16,7 +16,7 @@
  */
 
 import { isErased, type Refusal } from "./blank.ts";
-import type { Edits } from "./edits.ts";
+import { blankText, type Edits } from "./edits.ts";
 import { bareExpression, child, children, type SyntaxNode } from "./tree.ts";
 
 const FENCED = /^\s*(?<mark>`{3,}|~{3,})[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
@@ -27,20 +27,28 @@ export function blankFence(source: string): string {
   if (mark === undefined) return source;
   const bodyStart = source.indexOf("\n", source.indexOf(mark));
   const bodyEnd = source.lastIndexOf("\n", source.trimEnd().length - 1);
-  return blank(source.slice(0, bodyStart)) + source.slice(bodyStart, bodyEnd) + blank(source.slice(bodyEnd));
-}
-
-function blank(text: string): string {
-  return text.replace(/\S/gu, (character) => " ".repeat(character.length));
+  return (
+    blankText(source.slice(0, bodyStart)) +
+    source.slice(bodyStart, bodyEnd) +
+    blankText(source.slice(bodyEnd))
+  );
 }
 
 export type Shape =
-  | { readonly kind: "shaped"; /** Statements after the body. */ readonly tail: string }
+  | {
+      readonly kind: "shaped";
+      /** Statements after the body. */
+      readonly tail: string;
+      /** Whether the result is the value of a last expression that nobody returned. */
+      readonly isImplied: boolean;
+    }
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "module"; readonly node: SyntaxNode };
 
+/** `ls -la` subtracts one undeclared name from another. */
+const SHELL = /^\s*[a-z][\w.]*(?:[ \t]+-[a-z]\w*)+\s*$/iu;
 const RETURN = "return(";
-const UNTOUCHED: Shape = { kind: "shaped", tail: "" };
+const UNTOUCHED: Shape = { kind: "shaped", tail: "", isImplied: false };
 
 export function applyShape(edits: Edits, program: SyntaxNode, hasReturn: boolean): Shape {
   const statements = children(program, "body").filter(
@@ -56,6 +64,9 @@ export function applyShape(edits: Edits, program: SyntaxNode, hasReturn: boolean
   if (hasReturn) return UNTOUCHED;
   const only = statements[0];
   if (statements.length === 1 && only?.type === "FunctionDeclaration") return callByName(only);
+  if (statements.length === 1 && only !== undefined && SHELL.test(edits.source)) {
+    return { kind: "refused", refusal: { node: only, what: "Expected a program, not a shell command" } };
+  }
   if (last?.type === "ExpressionStatement") return returnStatement(edits, last);
   const directive = children(program, "directives").at(-1);
   if (
@@ -79,7 +90,7 @@ function returnStatement(edits: Edits, statement: SyntaxNode): Shape {
   edits.closeEnd(statement);
   edits.insert(statement.start, RETURN);
   edits.insert(end, called ? ")()" : ")");
-  return UNTOUCHED;
+  return { kind: "shaped", tail: "", isImplied: !called };
 }
 
 function unwrapExport(edits: Edits, node: SyntaxNode, statements: readonly SyntaxNode[]): Shape {
@@ -111,7 +122,11 @@ function callByName(declaration: SyntaxNode): Shape {
   if (!isCallable(declaration)) return UNTOUCHED;
   const refusal = refuseParameters(declaration);
   if (refusal !== undefined) return { kind: "refused", refusal };
-  return { kind: "shaped", tail: `return ${String(child(declaration, "id")?.["name"])}()\n` };
+  return {
+    kind: "shaped",
+    isImplied: false,
+    tail: `return ${String(child(declaration, "id")?.["name"])}()\n`,
+  };
 }
 
 function isCallable(node: SyntaxNode): boolean {

@@ -11,6 +11,7 @@ import type { Delivery } from "../contract/ledger.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { HOST, NO_CALL, THROWN, type StartConfig } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
+import { utf8Bytes } from "../value/json-text.ts";
 import type { ParkedMemory } from "./image.ts";
 import type { SourceCache } from "./source-cache.ts";
 import { toFailure } from "./thrown.ts";
@@ -30,7 +31,9 @@ export interface CellEnvironment {
 
 const MAX_TOOL_NAME_BYTES = 1024;
 /** Inputs of all calls made before the guest waits: they are held here until then. */
-const TURN_INPUT_BYTES = 8 * 1024 * 1024;
+const TURN_INPUT_SIZE = 8 * 1024 * 1024;
+/** The prelude bounds what it says about an error, in UTF-16 units. */
+const MAX_TEXT_BYTES = 65_536;
 /** What a log line costs beside its text, so that empty lines are bounded too. */
 const LOG_LINE_BYTES = 16;
 
@@ -54,7 +57,7 @@ export class Cell implements VmOwner, VmHolder {
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
   // What the next report carries.
-  #turnBytes = 0;
+  #turnSize = 0;
   #calls: CallRequest[] = [];
   #timerChanges: TimerChange[] = [];
   #logs: LogLine[] = [];
@@ -133,7 +136,10 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.done:
         return this.#done(args);
       case HOST.thrown:
-        this.#fail(this.#thrown(args));
+        // Nobody asked for the value of the last expression: one that cannot cross is no failure.
+        if (args.number(1) === THROWN.badResult && this.#source?.isResultImplied === true)
+          this.#returned = "null";
+        else this.#fail(this.#thrown(args));
         return undefined;
       case HOST.unhandled:
         this.#unhandled = this.#thrown(args);
@@ -218,21 +224,19 @@ export class Cell implements VmOwner, VmHolder {
 
   #call(args: HostArguments): string | undefined {
     const { callInputBytes, calls } = this.#command.limits;
-    if (args.byteLength(1) > MAX_TOOL_NAME_BYTES) {
+    const tool = args.string(1, MAX_TOOL_NAME_BYTES);
+    if (typeof tool === "number") {
       return callRefusal("unknown_tool", "Cannot call a tool of this name: it is longer than any tool's");
     }
-    const bytes = args.byteLength(2);
-    if (bytes > callInputBytes) {
-      const tool = args.string(1);
-      return callRefusal(
-        "input_limit",
-        `Cannot call tool "${tool}": its input has ${bytes} bytes, at most ${callInputBytes} are allowed`,
-      );
+    const input = args.string(2, callInputBytes);
+    if (typeof input === "number") {
+      const message = `Cannot call tool "${tool}": its input has ${input} bytes, at most ${callInputBytes} are allowed`;
+      return callRefusal("input_limit", message);
     }
-    this.#turnBytes += bytes;
-    const turnLimit = Math.max(TURN_INPUT_BYTES, callInputBytes);
-    if (this.#turnBytes > turnLimit) {
-      const message = `Cannot pass more than ${turnLimit} bytes of input at once: await some calls before making more`;
+    this.#turnSize += input.length;
+    const turnLimit = Math.max(TURN_INPUT_SIZE, callInputBytes);
+    if (this.#turnSize > turnLimit) {
+      const message = `Cannot pass more than ${turnLimit} characters of input at once: await some calls before making more`;
       return callRefusal("input_limit", message);
     }
     if (this.#callCount >= calls) {
@@ -240,18 +244,19 @@ export class Cell implements VmOwner, VmHolder {
       return callRefusal("input_limit", `Cannot make more than ${calls} calls in one run`);
     }
     this.#callCount++;
-    this.#calls.push({ tool: args.string(1), input: args.string(2) });
+    this.#calls.push({ tool, input });
     return undefined;
   }
 
   #log(args: HostArguments): undefined {
-    const bytes = args.byteLength(2) + LOG_LINE_BYTES;
-    if (this.#logBytes + bytes > this.#command.limits.logBytes) {
+    const left = this.#command.limits.logBytes - this.#logBytes - LOG_LINE_BYTES;
+    const text = args.string(2, Math.max(0, left));
+    if (typeof text === "number" || left < 0) {
       this.#logsDropped++;
       return;
     }
-    this.#logBytes += bytes;
-    this.#logs.push({ level: args.string(1) as LogLevel, text: args.string(2) });
+    this.#logBytes += LOG_LINE_BYTES + utf8Bytes(text);
+    this.#logs.push({ level: args.string(1, MAX_TEXT_BYTES) as LogLevel, text });
   }
 
   #setTimer(timer: number, delayMs: number): string | undefined {
@@ -271,22 +276,22 @@ export class Cell implements VmOwner, VmHolder {
 
   #done(args: HostArguments): undefined {
     const { resultBytes } = this.#command.limits;
-    const bytes = args.byteLength(1);
-    if (bytes <= resultBytes) {
-      this.#returned = args.string(1);
+    const result = args.string(1, resultBytes);
+    if (typeof result === "string") {
+      this.#returned = result;
       return;
     }
-    const message = `The result has ${bytes} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`;
+    const message = `The result has ${result} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`;
     this.#fail({ failure: failure("result_limit", message), call: null });
   }
 
   #thrown(args: HostArguments): CellFailure {
-    const origin = args.number(1);
-    if (origin === THROWN.outOfMemory) {
+    if (args.number(1) === THROWN.outOfMemory) {
       return { failure: outOfMemory(this.#command.limits.memoryBytes), call: null };
     }
     const call = args.number(2);
-    const thrown = { name: args.string(3), message: args.string(4), stack: args.string(5) };
+    const text = (index: number): string => String(args.string(index, MAX_TEXT_BYTES));
+    const thrown = { name: text(3), message: text(4), stack: text(5) };
     const code: FailureCode = this.#compiling ? "syntax_error" : "guest_error";
     return {
       failure: toFailure(code, thrown, this.#source as PreparedSource),
@@ -316,7 +321,7 @@ export class Cell implements VmOwner, VmHolder {
       cpuTimeMs: this.#cpuTimeMs,
       end: this.#end ?? this.#returnedEnd(),
     };
-    this.#turnBytes = 0;
+    this.#turnSize = 0;
     this.#calls = [];
     this.#timerChanges = [];
     this.#logs = [];

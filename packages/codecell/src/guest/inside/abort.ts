@@ -3,7 +3,8 @@
  *
  * - Dependent signals (AbortSignal.any) are marked aborted before any event fires, as the standard asks.
  */
-import { Event, EventTarget, fireTrusted, installEvents, reportError, setSignalHook } from "./events.ts";
+import type { Event } from "./events.ts";
+import { EventTarget, fireTrusted, installEvents, reportError, setSignalHook } from "./events.ts";
 import { exposeClass, requireArguments } from "./expose.ts";
 import { append, apply, at, DOMException, type List, list, primordial } from "./primordials.ts";
 
@@ -90,9 +91,9 @@ class AbortSignal extends EventTarget {
     return signal;
   }
 
-  static timeout(delayMs: number): AbortSignal {
+  static timeout(delayMs: unknown): AbortSignal {
     requireArguments("make a timeout signal", arguments.length, 1);
-    const delay = +delayMs;
+    const delay = +(delayMs as number | string);
     if (!(delay >= 0 && delay <= MAX_TIMEOUT_MS)) {
       throw new TypeError("Cannot make a timeout signal: the delay is out of range");
     }

@@ -153,8 +153,7 @@ function removeListener(listeners: List<Listener>, listener: Listener): void {
 }
 
 export function reportError(error: unknown): void {
-  // oxlint-disable-next-line no-new -- made to be found unhandled
-  new Promise((_resolve, reject) => {
+  void new Promise((_resolve, reject) => {
     reject(error);
   });
 }

@@ -6,31 +6,17 @@
  */
 import { HOST } from "../abi.ts";
 import { installAbort } from "./abort.ts";
-import { installClock } from "./clock.ts";
-import { createConsole } from "./console.ts";
 import { createCore, type HostFunction } from "./core.ts";
-import { installRandom } from "./crypto.ts";
-import { installEncoding } from "./encoding.ts";
-import { exposeGlobal } from "./expose.ts";
 import { harden } from "./harden.ts";
-import { installHeaders } from "./headers.ts";
-import { installStructuredClone } from "./structured-clone.ts";
+import { installWorld } from "./world.ts";
 
 declare const host: HostFunction;
 // oxlint-disable-next-line no-unused-vars -- the wrapper returns it
 declare let functions: readonly unknown[];
 
-exposeGlobal(
-  "console",
-  createConsole((level, text) => {
-    host(HOST.log, level, text);
-  }),
-);
-installClock();
-installRandom();
-installStructuredClone();
-installEncoding();
-installHeaders();
+installWorld((level, text) => {
+  host(HOST.log, level, text);
+});
 const core = createCore(host);
 installAbort(core.setTimer);
 harden();

@@ -29,7 +29,7 @@ const { TypeError, Uint8Array } = primordial;
 const sharedByteLength = captureGetter<number>(SharedArrayBuffer.prototype, "byteLength");
 
 export function toText(value: unknown): string {
-  return typeof value === "string" ? value : `${value as string}`;
+  return typeof value === "string" ? value : (value as string);
 }
 
 /** USVString: lone surrogates become U+FFFD. */
