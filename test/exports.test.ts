@@ -15,7 +15,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
 };
 
 /** Files loaded by name: the engine by `sandbox/engine.ts`, the worker through `#worker`. */
-const LOADED = ["quickjs-wasi/quickjs.wasm", "#worker"];
+const LOADED = new Set(["quickjs-wasi/quickjs.wasm", "#worker"]);
 
 interface Manifest {
   readonly name: string;
@@ -64,18 +64,24 @@ describe("exports", () => {
     expect(target).toMatchObject({ types: `${built}.d.ts`, default: `${built}.js` });
   });
 
-  test.each(entries)("$specifier exports exactly what is listed", async ({ manifest, subpath, specifier }) => {
-    const module = (await import(specifier)) as object;
-    expect(Object.keys(module).sort()).toEqual(SURFACE[manifest.name]?.[subpath]);
-  });
+  test.each(entries)(
+    "$specifier exports exactly what is listed",
+    async ({ manifest, subpath, specifier }) => {
+      const module = (await import(specifier)) as object;
+      expect(Object.keys(module).sort()).toEqual(SURFACE[manifest.name]?.[subpath]);
+    },
+  );
 
-  test.each(entries)("$specifier reaches only its allowed externals", ({ folder, manifest, subpath, target }) => {
-    const { externals, loaded } = reach(folder, manifest, target["@codecell/source"] ?? "");
-    expect(externals).toEqual(EXTERNALS[manifest.name]?.[subpath]);
-    expect(loaded.filter((one) => !LOADED.includes(one))).toEqual([]);
-    const needed = [...externals, ...loaded.filter((one) => !one.startsWith("#"))].map(packageOf);
-    expect(needed.filter((name) => manifest.dependencies?.[name] === undefined)).toEqual([]);
-  });
+  test.each(entries)(
+    "$specifier reaches only its allowed externals",
+    ({ folder, manifest, subpath, target }) => {
+      const { externals, loaded } = reach(folder, manifest, target["@codecell/source"] ?? "");
+      expect(externals).toEqual(EXTERNALS[manifest.name]?.[subpath]);
+      expect(loaded.filter((one) => !LOADED.has(one))).toEqual([]);
+      const needed = [...externals, ...loaded.filter((one) => !one.startsWith("#"))].map(packageOf);
+      expect(needed.filter((name) => manifest.dependencies?.[name] === undefined)).toEqual([]);
+    },
+  );
 });
 
 interface Reach {
@@ -97,7 +103,9 @@ function reach(folder: string, { imports = {} }: Manifest, entry: string): Reach
       if (specifier.startsWith(".")) open.push(posix.join(posix.dirname(path), specifier));
       else externals.add(specifier);
     }
-    for (const [, specifier] of readFileSync(`${ROOT}${path}`, "utf8").matchAll(/meta\.resolve\("([^"]+)"\)/gu)) {
+    for (const [, specifier] of readFileSync(`${ROOT}${path}`, "utf8").matchAll(
+      /meta\.resolve\("([^"]+)"\)/gu,
+    )) {
       if (specifier === undefined) continue;
       loaded.add(specifier);
       const own = imports[specifier]?.["@codecell/source"];

@@ -28,7 +28,9 @@ beforeAll(async () => {
   folder = await mkdtemp(`${tmpdir()}/codecell-package-`);
   const { stdout } = await execute("npm", ["pack", "--json", "--pack-destination", folder], { cwd: PACKAGE });
   const packed: unknown = JSON.parse(stdout);
-  const [first] = (Array.isArray(packed) ? packed : Object.values(packed as object)) as { filename: string }[];
+  const [first] = (Array.isArray(packed) ? packed : Object.values(packed as object)) as {
+    filename: string;
+  }[];
   tarball = `${folder}/${first?.filename}`;
   await writeFile(`${folder}/package.json`, '{ "type": "module" }');
   installed = `${folder}/node_modules/codecell`;

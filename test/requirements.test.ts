@@ -1,18 +1,14 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { REQUIREMENTS } from "./requirements.ts";
-import { filesBelow, ROOT } from "./sources.ts";
+import { filesBelow, titlesOf } from "./sources.ts";
 
-const CITATION = /\[(?<id>[a-z]+:[a-z-]+)\]/gu;
-const TITLE = /\b(?:test|it|describe)(?:\.\w+)*(?:\([^()]*\))?\(\s*(?<quote>["'`])(?<title>.*?)\k<quote>/gsu;
+const CITATION = /\[([a-z]+:[a-z-]+)\]/gu;
 
 const proofs = new Map<string, string[]>();
-for (const path of [...filesBelow("packages"), ...filesBelow("test")]) {
+for (const path of [...filesBelow("packages"), ...filesBelow("test"), ...filesBelow("scripts")]) {
   if (!/\.(test|test-d)\.ts$/u.test(path)) continue;
-  for (const { groups } of readFileSync(`${ROOT}${path}`, "utf8").matchAll(TITLE)) {
-    for (const [, id = ""] of groups?.["title"]?.matchAll(CITATION) ?? []) {
-      proofs.set(id, [...(proofs.get(id) ?? []), path]);
-    }
+  for (const title of titlesOf(path)) {
+    for (const [, id = ""] of title.matchAll(CITATION)) proofs.set(id, [...(proofs.get(id) ?? []), path]);
   }
 }
 

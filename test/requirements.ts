@@ -11,9 +11,12 @@ export interface Requirement {
 export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "source:typescript": { promise: "A program may be TypeScript; its types cost nothing at run time" },
   "source:shapes": {
-    promise: "A bare body, a fenced block, a function, a default export and a last expression are all programs",
+    promise:
+      "A bare body, a fenced block, a function, a default export and a last expression are all programs",
   },
-  "source:modules-denied": { promise: "import, export, import.meta and require are refused before anything runs" },
+  "source:modules-denied": {
+    promise: "import, export, import.meta and require are refused before anything runs",
+  },
   "source:position": { promise: "A failure names the line and column in the text the model wrote" },
 
   "guest:no-ambient-authority": { promise: "A program reaches nothing of the host but its tools" },
@@ -26,7 +29,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
 
   "result:closed": { promise: "A result is completed, suspended or failed, and the compiler knows it" },
   "result:logs": { promise: "Log lines come back in order with their levels" },
-  "result:unhandled": { promise: "A rejection nobody handled fails the run, judged when the program has ended" },
+  "result:unhandled": {
+    promise: "A rejection nobody handled fails the run, judged when the program has ended",
+  },
   "result:deadlock": { promise: "A program that waits for what can never happen fails at once" },
 
   "tools:standard-schema": { promise: "Standard Schema validates and converts inputs and outputs" },
@@ -35,7 +40,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "tools:did-you-mean": { promise: "A wrong tool name is answered with the closest ones" },
   "tools:failures-caught": { promise: "A program can catch a failed call and read its code" },
   "tools:no-secrets": { promise: "Of an error only name, message and code cross to the program" },
-  "tools:async-iterable": { promise: "A tool may stream: the last value is the output, earlier ones are progress" },
+  "tools:async-iterable": {
+    promise: "A tool may stream: the last value is the output, earlier ones are progress",
+  },
   "tools:caller-context": { promise: "The caller's AsyncLocalStorage is intact in tools and policy" },
 
   "policy:validated-input": { promise: "The policy decides on the validated input, before the tool runs" },
@@ -55,6 +62,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "host:neighbours": { promise: "A hostile program takes no other run with it" },
   "host:bounded": { promise: "A host holds no more live runs than it may" },
   "host:released": { promise: "Disposing a host ends its runs and its workers" },
+  "host:own-flags": {
+    promise: "Flags, preloaded modules and the environment of the process do not reach workers",
+  },
   "host:exits": { promise: "A process with an idle host ends by itself" },
   "host:flat": { promise: "A thousand runs leave the numbers of workers and handles flat" },
 

@@ -45,7 +45,9 @@ describe("host", () => {
     const innocent = Array.from({ length: 5 }, () => one.start({ source, tools }).result);
     const hostile = HOSTILE.map((text) => one.start({ source: text, limits: { cpuTimeMs: 300 } }).result);
     const results = await Promise.all(innocent);
-    expect(results.map((result) => (result.status === "completed" ? result.value : result))).toEqual([6, 6, 6, 6, 6]);
+    expect(results.map((result) => (result.status === "completed" ? result.value : result))).toEqual([
+      6, 6, 6, 6, 6,
+    ]);
     expect(calls).toBe(20);
     for (const result of await Promise.all(hostile)) expect(result.status).toBe("failed");
   });
@@ -62,7 +64,10 @@ describe("host", () => {
 
   test("disposing it ends its runs, and it starts no more [host:released]", async () => {
     const own = createHost({ workers: 1 });
-    const live = own.start({ source: "await tools.wait()", tools: { wait: { execute: () => sleep(60_000) } } });
+    const live = own.start({
+      source: "await tools.wait()",
+      tools: { wait: { execute: () => sleep(60_000) } },
+    });
     await sleep(50);
     await own[Symbol.asyncDispose]();
     expect(await live.result).toMatchObject({ failure: { code: "aborted" } });
@@ -81,6 +86,15 @@ describe("host", () => {
     expect(() => createHost({ sealKey: new Uint8Array(3) })).toThrow(RangeError);
     expect(() => host.start({ source: 5 as never })).toThrow(TypeError);
     expect(() => host.start({ source: "", language: "python" as never })).toThrow(TypeError);
+  });
+
+  test("flags of the process do not reach its workers [host:own-flags]", async () => {
+    const code = `import { run } from "codecell";
+      const result = await run({ source: "return 42" });
+      console.log(result.status === "completed" ? result.value : result);`;
+    const flags = ["-C", "@codecell/source", "--input-type=module", "--eval"];
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, code], { timeout: 20_000 });
+    expect(stdout.trim()).toBe("42");
   });
 
   test("thousands of runs leave nothing, and the process ends [host:flat] [host:exits] [host:released]", async () => {

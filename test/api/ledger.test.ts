@@ -69,8 +69,14 @@ describe("ledger", () => {
   });
 
   test.each([
-    ["another input", (ledger: Ledger) => ledger.calls.map((call, i) => (i === 1 ? { ...call, input: "{}" } : call))],
-    ["another tool", (ledger: Ledger) => ledger.calls.map((call, i) => (i === 2 ? { ...call, tool: "put" } : call))],
+    [
+      "another input",
+      (ledger: Ledger) => ledger.calls.map((call, i) => (i === 1 ? { ...call, input: "{}" } : call)),
+    ],
+    [
+      "another tool",
+      (ledger: Ledger) => ledger.calls.map((call, i) => (i === 2 ? { ...call, tool: "put" } : call)),
+    ],
     ["a call less", (ledger: Ledger) => ledger.calls.slice(0, -1)],
   ])("%s is a divergence [ledger:divergence]", async (_name, alter) => {
     const { ledger } = await record();

@@ -12,7 +12,13 @@ describe("limits", () => {
   const cases: readonly (readonly [LimitName, number, string, string, string])[] = [
     ["wallTimeMs", 100, "await tools.slow({})", "timeout", "100 ms"],
     ["cpuTimeMs", 50, "for (;;);", "timeout", "50 ms"],
-    ["memoryBytes", 4 << 20, "const a = []; for (;;) a.push('x'.repeat(1000) + a.length)", "memory_limit", "4194304"],
+    [
+      "memoryBytes",
+      4 << 20,
+      "const a = []; for (;;) a.push('x'.repeat(1000) + a.length)",
+      "memory_limit",
+      "4194304",
+    ],
     ["sourceBytes", 10, "return 'a long text'", "source_limit", "10"],
     ["resultBytes", 100, "return 'x'.repeat(1000)", "result_limit", "100"],
     ["calls", 3, "for (let i = 0; i < 5; i++) await tools.echo(i)", "call_limit", "3"],
@@ -56,7 +62,12 @@ describe("limits", () => {
     const run = host.start({ source: "return 1", limits: { stackBytes: 1 << 30, wallTimeMs: 1 } });
     expect(run.ledger().limits).toMatchObject({ stackBytes: 256 << 10, wallTimeMs: 10 });
     await run.result;
-    const wrong = [{ wallTimeMs: -1 }, { calls: 1.5 }, { calls: Number.NaN }, { wallTime: 5 }] as Partial<Limits>[];
+    const wrong = [
+      { wallTimeMs: -1 },
+      { calls: 1.5 },
+      { calls: Number.NaN },
+      { wallTime: 5 },
+    ] as Partial<Limits>[];
     for (const limits of wrong) {
       expect(() => host.start({ source: "", limits })).toThrow(RangeError);
       expect(() => createHost({ limits })).toThrow(RangeError);

@@ -31,15 +31,20 @@ describe("source", () => {
     expect(await valueOf(source, { tools: echo })).toBe(21);
   });
 
-  test.each(["import fs from 'fs'", "export const a = 1", "await import('fs')", "import.meta.url", "require('fs')"])(
-    "%s is refused [source:modules-denied]",
-    async (source) => {
-      expect((await failureOf(source)).code).toBe("module_denied");
-    },
-  );
+  test.each([
+    "import fs from 'fs'",
+    "export const a = 1",
+    "await import('fs')",
+    "import.meta.url",
+    "require('fs')",
+  ])("%s is refused [source:modules-denied]", async (source) => {
+    expect((await failureOf(source)).code).toBe("module_denied");
+  });
 
   test("a failure names its place in the model's own text [source:position]", async () => {
-    const thrown = await failureOf("type A = {\n  b: string }\nconst a: A = { b: '' };\n  throw new Error('no')");
+    const thrown = await failureOf(
+      "type A = {\n  b: string }\nconst a: A = { b: '' };\n  throw new Error('no')",
+    );
     expect(thrown.position?.line).toBe(4);
     expect(thrown.message).toContain("line 4");
     const syntax = await failureOf("const a = 1\nconst = 2");
@@ -49,7 +54,16 @@ describe("source", () => {
 
 describe("guest", () => {
   test("nothing of the host is in reach [guest:no-ambient-authority]", async () => {
-    const names = ["process", "require", "module", "globalThis.fetch", "Deno", "Bun", "XMLHttpRequest", "WebAssembly"];
+    const names = [
+      "process",
+      "require",
+      "module",
+      "globalThis.fetch",
+      "Deno",
+      "Bun",
+      "XMLHttpRequest",
+      "WebAssembly",
+    ];
     const source = `return [${names.map((name) => `typeof ${name}`).join(", ")}]`;
     expect(new Set((await valueOf(source)) as string[])).toEqual(new Set(["undefined"]));
   });
@@ -111,9 +125,12 @@ describe("values", () => {
   });
 
   test("keys that objects inherit cross as data", async () => {
-    const value = await valueOf(`return await tools.echo(JSON.parse('{"__proto__":{"a":1},"constructor":2}'))`, {
-      tools: echo,
-    });
+    const value = await valueOf(
+      `return await tools.echo(JSON.parse('{"__proto__":{"a":1},"constructor":2}'))`,
+      {
+        tools: echo,
+      },
+    );
     expect(JSON.stringify(value)).toBe('{"__proto__":{"a":1},"constructor":2}');
   });
 });
@@ -138,7 +155,9 @@ describe("results", () => {
   });
 
   test("log lines come back in order [result:logs]", async () => {
-    const { result } = host.start({ source: "console.log('a', 1); console.warn({ b: [2] }); console.error('c')" });
+    const { result } = host.start({
+      source: "console.log('a', 1); console.warn({ b: [2] }); console.error('c')",
+    });
     expect((await result).logs).toEqual([
       { level: "log", text: "a 1" },
       { level: "warn", text: "{ b: [ 2 ] }" },
@@ -148,18 +167,25 @@ describe("results", () => {
 
   test("a rejection nobody handles fails the run [result:unhandled]", async () => {
     const failure = await failureOf("Promise.reject(new Error('lost')); return 1");
-    expect(failure).toMatchObject({ code: "guest_error", message: expect.stringContaining("lost") as string });
+    expect(failure).toMatchObject({
+      code: "guest_error",
+      message: expect.stringContaining("lost") as string,
+    });
   });
 
   test("a rejection that is handled late is fine [result:unhandled]", async () => {
-    const source = "const p = Promise.reject(new Error('x')); await tools.echo(1); return await p.catch(() => 'late')";
+    const source =
+      "const p = Promise.reject(new Error('x')); await tools.echo(1); return await p.catch(() => 'late')";
     expect(await valueOf(source, { tools: echo })).toBe("late");
   });
 
   test("a call whose failure nobody awaits fails the run [result:unhandled]", async () => {
     const tools = { bad: { execute: () => Promise.reject(new Error("broken")) } };
     const failure = await failureOf("tools.bad({}); return 1", { tools });
-    expect(failure).toMatchObject({ code: "tool_failed", message: expect.stringContaining("broken") as string });
+    expect(failure).toMatchObject({
+      code: "tool_failed",
+      message: expect.stringContaining("broken") as string,
+    });
   });
 
   test("waiting for nothing is a deadlock, found at once [result:deadlock]", async () => {

@@ -109,7 +109,9 @@ describe("suspension", () => {
     const options = { token: suspension.token, resolutions: answer(suspension, "ana"), tools };
     const results = await Promise.all([host.resume(options).result, host.resume(options).result]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(["completed", "failed"]);
-    expect(results.find(({ status }) => status === "failed")).toMatchObject({ failure: { code: "token_used" } });
+    expect(results.find(({ status }) => status === "failed")).toMatchObject({
+      failure: { code: "token_used" },
+    });
     expect(counts.paid).toBe(1);
   });
 

@@ -24,7 +24,10 @@ describe("schemas", () => {
       days: 1,
     });
     const bad = await valueOf(catching("tools.forecast({ city: 5 })"), { tools });
-    expect(bad).toMatchObject({ code: "invalid_input", message: expect.stringContaining("input.city") as string });
+    expect(bad).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("input.city") as string,
+    });
   });
 
   test("JSON Schema validates [tools:json-schema]", async () => {
@@ -52,7 +55,11 @@ describe("schemas", () => {
   });
 
   test("an output that is no JSON fails the call, not the host", async () => {
-    const tools: ToolSet = { big: { execute: () => 1n }, cycle: { execute: cyclic }, nothing: { execute: () => {} } };
+    const tools: ToolSet = {
+      big: { execute: () => 1n },
+      cycle: { execute: cyclic },
+      nothing: { execute: () => {} },
+    };
     expect(await valueOf(catching("tools.big()"), { tools })).toMatchObject({ code: "invalid_output" });
     expect(await valueOf(catching("tools.cycle()"), { tools })).toMatchObject({ code: "invalid_output" });
     expect(await valueOf("return await tools.nothing()", { tools })).toBeNull();
@@ -80,7 +87,9 @@ describe("failures of calls", () => {
       override readonly name = "PaymentError";
       readonly code = "CARD_EXPIRED";
     }
-    const tools: ToolSet = { pay: { execute: () => Promise.reject(new PaymentError("The card has expired")) } };
+    const tools: ToolSet = {
+      pay: { execute: () => Promise.reject(new PaymentError("The card has expired")) },
+    };
     expect(await valueOf(catching("tools.pay({})"), { tools })).toEqual({
       code: "tool_failed",
       name: "PaymentError",
@@ -95,7 +104,9 @@ describe("failures of calls", () => {
     const tools: ToolSet = {
       fail: {
         execute: () => {
-          throw Object.assign(new Error("No answer", { cause: new Error("hunter2") }), { password: "hunter2" });
+          throw Object.assign(new Error("No answer", { cause: new Error("hunter2") }), {
+            password: "hunter2",
+          });
         },
       },
     };
@@ -124,7 +135,8 @@ describe("context", () => {
       seen.push(storage.getStore());
       return "allow";
     };
-    const source = "await new Promise((r) => setTimeout(r, 5)); return await Promise.all([tools.who(), tools.who()])";
+    const source =
+      "await new Promise((r) => setTimeout(r, 5)); return await Promise.all([tools.who(), tools.who()])";
     const values = await Promise.all(
       ["a", "b"].map((name) => storage.run(name, () => valueOf(source, { tools, authorize }))),
     );
@@ -146,7 +158,10 @@ describe("context", () => {
         },
       },
     };
-    const value = await valueOf("await tools.note(); return await tools.note()", { tools, context: "tenant 7" });
+    const value = await valueOf("await tools.note(); return await tools.note()", {
+      tools,
+      context: "tenant 7",
+    });
     expect(value).toEqual({ same: true, context: "tenant 7", aborted: false });
     expect(keys.size).toBe(2);
   });
@@ -182,7 +197,9 @@ describe("policy", () => {
       context: "someone",
       authorize: (call) => {
         asked.push(call);
-        return (call.input as { amount: number }).amount > 100 ? { deny: "more than 100 needs a person" } : "allow";
+        return (call.input as { amount: number }).amount > 100
+          ? { deny: "more than 100 needs a person" }
+          : "allow";
       },
     });
     expect(value).toEqual([5, "denied", expect.stringContaining("needs a person")]);
