@@ -14,7 +14,7 @@ import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import type { ParkedMemory } from "./image.ts";
 import type { SourceCache } from "./source-cache.ts";
-import { toFailure } from "./thrown.ts";
+import { type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
 import type { VmHolder, VmPool } from "./vm-pool.ts";
 
@@ -47,6 +47,7 @@ export class Cell implements VmOwner, VmHolder {
   #cpuTimeMs = 0;
   #deadline = 0;
   #callCount = 0;
+  #settledCalls = 0;
   #logBytes = 0;
   #timers = new Set<number>();
   /** What became of timers since the guest was entered. */
@@ -156,12 +157,23 @@ export class Cell implements VmOwner, VmHolder {
       for (const item of delivery.items) {
         let outcome: VmOutcome;
         if (item.kind === "timer") outcome = this.#timers.delete(item.timer) ? vm.fire(item.timer) : "ok";
-        else if (item.kind === "output") outcome = vm.settle("resolve", item.call, item.output);
-        else outcome = vm.settle("reject", item.call, JSON.stringify(item.failure));
+        else {
+          this.#settledCalls++;
+          outcome =
+            item.kind === "output"
+              ? vm.settle("resolve", item.call, item.output)
+              : vm.settle("reject", item.call, JSON.stringify(item.failure));
+        }
         if (outcome !== "ok") return outcome;
       }
       return "ok";
     });
+  }
+
+  get #hasNothingToWaitFor(): boolean {
+    return (
+      this.#returned !== undefined || (this.#callCount === this.#settledCalls && this.#timers.size === 0)
+    );
   }
 
   /** Runs guest code until its job queue is empty. */
@@ -174,10 +186,8 @@ export class Cell implements VmOwner, VmHolder {
     try {
       let outcome = action(vm);
       if (outcome === "ok") outcome = vm.runJobs();
-      if (outcome === "ok" && this.#returned !== undefined) {
-        this.#unhandled = null;
-        outcome = vm.finish();
-      }
+      this.#unhandled = null;
+      if (outcome === "ok" && this.#hasNothingToWaitFor) outcome = vm.finish();
       if (outcome !== "ok" || !vm.isSettled()) this.#spoil(vm, this.#classify(outcome));
     } catch (error) {
       this.#spoil(vm, this.#classifyFault(error));
@@ -196,9 +206,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #classify(outcome: VmOutcome): Failure {
     if (outcome === "failed") return outOfMemory(this.#command.limits.memoryBytes);
-    if (this.#tooManyCalls) {
-      return failure("call_limit", `Cannot make more than ${this.#command.limits.calls} calls in one run`);
-    }
+    if (this.#tooManyCalls) return tooManyCalls(this.#command.limits.calls);
     if (this.#environment.isCancelled(this.#command.cell)) return failure("aborted", "The run was aborted");
     if (outcome === "interrupted") {
       return failure(
@@ -240,7 +248,9 @@ export class Cell implements VmOwner, VmHolder {
       return callRefusal("input_limit", message);
     }
     if (this.#callCount >= calls) {
+      // The run is over, whatever the program does about it.
       this.#tooManyCalls = true;
+      this.#fail({ failure: tooManyCalls(calls), call: null });
       return callRefusal("input_limit", `Cannot make more than ${calls} calls in one run`);
     }
     this.#callCount++;
@@ -292,11 +302,20 @@ export class Cell implements VmOwner, VmHolder {
     const call = args.number(2);
     const text = (index: number): string => String(args.string(index, MAX_TEXT_BYTES));
     const thrown = { name: text(3), message: text(4), stack: text(5) };
+    if (this.#isOutOfMemoryInDisguise(thrown)) {
+      return { failure: outOfMemory(this.#command.limits.memoryBytes), call: null };
+    }
     const code: FailureCode = this.#compiling ? "syntax_error" : "guest_error";
     return {
       failure: toFailure(code, thrown, this.#source as PreparedSource),
       call: call === NO_CALL ? null : call,
     };
+  }
+
+  /** Without memory for an error the engine throws null. */
+  #isOutOfMemoryInDisguise({ name, message }: ThrownError): boolean {
+    const grown = (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
+    return grown && name === "" && message === "null";
   }
 
   /** The first end counts: what fails after it is a consequence. */
@@ -320,6 +339,7 @@ export class Cell implements VmOwner, VmHolder {
       logsDropped: this.#logsDropped,
       cpuTimeMs: this.#cpuTimeMs,
       end: this.#end ?? this.#returnedEnd(),
+      unhandled: this.#unhandled,
     };
     this.#turnSize = 0;
     this.#calls = [];
@@ -330,7 +350,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #returnedEnd(): CellEnd | null {
     if (this.#returned === undefined) return null;
-    return { status: "returned", result: this.#returned, unhandled: this.#unhandled };
+    return { status: "returned", result: this.#returned };
   }
 }
 
@@ -342,6 +362,13 @@ function outOfMemory(memoryBytes: number): Failure {
   return failure(
     "memory_limit",
     `The program needed more than ${memoryBytes} bytes of memory: keep less data at once, for example filter or page inside the loop`,
+  );
+}
+
+function tooManyCalls(calls: number): Failure {
+  return failure(
+    "call_limit",
+    `Cannot make more than ${calls} calls in one run: split the work over several runs`,
   );
 }
 
