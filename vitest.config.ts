@@ -6,7 +6,8 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "{test,scripts,bench}/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "bench/peers/**"],
     typecheck: {
       enabled: true,
       include: ["packages/*/src/**/*.test-d.ts", "test/**/*.test-d.ts"],

@@ -19,14 +19,15 @@ const DOCUMENTS = [
 ];
 
 const blocks = READMES.flatMap((path) =>
-  [...read(path).matchAll(/^```ts\n(?<code>.*?)^```$/gmsu)].map(({ groups, index }) => ({
-    place: `${path}:${read(path).slice(0, index).split("\n").length}`,
-    code: groups?.["code"] ?? "",
-  })),
+  [...read(path).matchAll(/^```ts\n(?<code>.*?)^```$/gmsu)].map(({ groups, index }) => {
+    const place = `${path}:${read(path).slice(0, index).split("\n").length}`;
+    return { place, file: `${place.replaceAll(/\W/gu, "-")}.ts`, code: groups?.["code"] ?? "" };
+  }),
 );
 
 // Inside the repository, where package names resolve as they do for its users.
 const folder = mkdtempSync(`${ROOT}test/.blocks-`);
+for (const { file, code } of blocks) writeFileSync(join(folder, file), code);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function read(path: string): string {
@@ -38,15 +39,21 @@ describe("documents", () => {
     for (const path of READMES) expect(blocks.some(({ place }) => place.startsWith(path))).toBe(true);
   });
 
-  test.each(blocks)(
-    "the block at $place runs, checks itself and ends [docs:true]",
-    async ({ place, code }) => {
-      expect(code, "a block asserts its own outcome").toContain("assert");
-      const file = join(folder, `${place.replaceAll(/\W/gu, "-")}.ts`);
-      writeFileSync(file, code);
-      await execute(process.execPath, ["-C", "@codecell/source", file], { timeout: 30_000 });
-    },
-  );
+  test.each(blocks)("the block at $place runs and ends [docs:true]", async ({ file, code }) => {
+    expect(code, "a block asserts its own outcome").toContain("assert");
+    await execute(process.execPath, ["-C", "@codecell/source", join(folder, file)], { timeout: 30_000 });
+  });
+
+  test("the blocks type-check in a strict project [docs:true]", async () => {
+    const config = {
+      extends: "../../tsconfig.test.json",
+      include: ["*.ts", "../../packages/*/src/**/*.d.ts"],
+      exclude: [],
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const checked = execute(`${ROOT}node_modules/.bin/tsc`, ["-p", folder]);
+    expect(await checked.catch((error: { stdout: string }) => error)).toMatchObject({ stdout: "" });
+  });
 
   test.each(Object.entries(renderTables()))("the table of %s equals the code [docs:true]", (name, rows) => {
     expect(readTable(name), "run `npm run docs`").toEqual(rows);
