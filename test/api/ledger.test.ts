@@ -68,6 +68,13 @@ describe("ledger", () => {
     expect(replayed).toMatchObject({ status: "failed", failure: "failure" in failed ? failed.failure : {} });
   });
 
+  test("a run that was stopped before its first call was seen replays to why [ledger:replay]", async () => {
+    const { ledger } = await record();
+    const stopped = { code: "timeout", message: "The run took longer than 10 ms" } as const;
+    const result = await host.replay({ ...ledger, calls: [], deliveries: [], stopped }).result;
+    expect(result).toMatchObject({ status: "failed", failure: stopped });
+  });
+
   test.each([
     [
       "another input",

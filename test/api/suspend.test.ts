@@ -138,6 +138,31 @@ describe("suspension", () => {
     expect(result).toMatchObject({ failure: { code: "token_expired" } });
   });
 
+  test("a token that could not be used yet can be used later [suspend:single-use]", async () => {
+    await using small = createHost({ workers: 1, liveRuns: 1 });
+    const { tools } = desk();
+    const suspension = suspensionOf(await small.start({ source, tools }).result);
+    const wait: ToolSet = { wait: { execute: () => new Promise((resolve) => setTimeout(resolve, 100)) } };
+    const busy = small.start({ source: "await tools.wait()", tools: wait });
+    const options = { token: suspension.token, resolutions: answer(suspension, "ana"), tools };
+    expect(await small.resume(options).result).toMatchObject({ failure: { code: "too_many_runs" } });
+    await busy.result;
+    expect(await small.resume(options).result).toMatchObject({ status: "completed" });
+  });
+
+  test("what a tool asks must be JSON, or its call fails", async () => {
+    const tools: ToolSet = { ask: { execute: (_input, call) => call.suspend(1n as never) } };
+    const result = await host.start({ source: "await tools.ask()", tools }).result;
+    expect(result).toMatchObject({ failure: { code: "tool_failed" } });
+  });
+
+  test("a program with a running timer waits for a person like any other", async () => {
+    const { tools } = desk();
+    const ticking = `setInterval(() => {}, 20);${source}`;
+    const result = await host.start({ source: ticking, tools, limits: { wallTimeMs: 2000 } }).result;
+    expect(result.status).toBe("suspended");
+  });
+
   test("a suspended run that is too large fails instead", async () => {
     const { tools } = desk();
     const limits = { suspensionBytes: 1024 };
