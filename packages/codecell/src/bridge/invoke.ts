@@ -128,11 +128,9 @@ async function lastOf(
   onProgress: (output: unknown) => void,
 ): Promise<unknown> {
   let last: unknown;
-  let any = false;
   for await (const item of items) {
-    if (any) onProgress(last);
     last = item;
-    any = true;
+    onProgress(item);
     // Leaving the loop tells the iterable to stop.
     if (signal.aborted) break;
   }
