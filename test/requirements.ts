@@ -41,7 +41,7 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "tools:failures-caught": { promise: "A program can catch a failed call and read its code" },
   "tools:no-secrets": { promise: "Of an error only name, message and code cross to the program" },
   "tools:async-iterable": {
-    promise: "A tool may stream: the last value is the output, earlier ones are progress",
+    promise: "A tool may stream: every value is progress, the last one is the output",
   },
   "tools:caller-context": { promise: "The caller's AsyncLocalStorage is intact in tools and policy" },
 

@@ -168,7 +168,7 @@ describe("context", () => {
 });
 
 describe("streaming", () => {
-  test("the last value is the output, earlier ones are progress [tools:async-iterable]", async () => {
+  test("every value is progress, the last one the output [tools:async-iterable]", async () => {
     const counting = defineTool({
       async *execute({ to }: { to: number }) {
         for (let n = 1; n <= to; n++) yield n;
@@ -177,7 +177,7 @@ describe("streaming", () => {
     const run = host.start({ source: "return await tools.count({ to: 3 })", tools: { count: counting } });
     const progress: unknown[] = [];
     for await (const event of run.events) if (event.type === "call-progress") progress.push(event.output);
-    expect(progress).toEqual([1, 2]);
+    expect(progress).toEqual([1, 2, 3]);
     expect(await run.result).toMatchObject({ status: "completed", value: 3 });
   });
 });

@@ -26,6 +26,7 @@ function call(
     },
     limits: resolveLimits(options.outputBytes === undefined ? {} : { callOutputBytes: options.outputBytes }),
     authorize: options.authorize,
+    runBounded: (check) => check(),
     onStart: () => {},
     onProgress: progress,
   });

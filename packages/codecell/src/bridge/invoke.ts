@@ -11,7 +11,7 @@ import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { parseJsonText, utf8Bytes } from "../value/json-text.ts";
 import { closestNames } from "./closest-names.ts";
-import { validatorOf } from "./schema.ts";
+import { type RunBounded, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
 
 export type CallOutcome =
@@ -41,6 +41,7 @@ export interface Invocation {
   readonly context: Omit<CallContext, "suspend">;
   readonly limits: Limits;
   readonly authorize: Authorize | undefined;
+  readonly runBounded: RunBounded;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
 }
@@ -67,7 +68,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) return refused("unknown_tool", unknownTool(name, Object.keys(tools)));
   try {
-    const input = await validatorOf(tool.input)(parsed.value, "input");
+    const input = await validatorOf(tool.input)(parsed.value, "input", invocation.runBounded);
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
     const denial = await denialOf(invocation, input.value);
     if (denial !== undefined) return refused("denied", `Cannot call tool "${name}": ${denial}`);
@@ -106,7 +107,7 @@ async function execute(
   };
   let output: unknown = await tool.execute(input, call);
   if (isAsyncIterable(output)) output = await lastOf(output, call.signal, invocation.onProgress);
-  const validated = await validatorOf(tool.output)(output, "output");
+  const validated = await validatorOf(tool.output)(output, "output", invocation.runBounded);
   if (!validated.ok)
     return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
   while (isTurnLong()) await nextTurn();

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { validatorOf } from "./schema.ts";
+import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
+import { runBounded } from "../run/run-bounded.ts";
+import { validatorOf as createValidator, type Validated } from "./schema.ts";
+
+function validatorOf(
+  schema: StandardSchema | JsonSchema | undefined,
+): (value: unknown, root: string) => Validated | Promise<Validated> {
+  return (value, root) => createValidator(schema)(value, root, runBounded);
+}
 
 describe("validatorOf", () => {
   test("without a schema everything passes unchanged", async () => {

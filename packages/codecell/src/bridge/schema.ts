@@ -4,7 +4,6 @@
  * - A JSON Schema may come from a third party and its value from the guest: together they must not hold the event loop.
  *   Keywords that can take more than linear time are checked under a time limit.
  */
-import { createContext, Script } from "node:vm";
 import { Validator, type SchemaDraft } from "@cfworker/json-schema";
 import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
 
@@ -12,7 +11,14 @@ export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: string };
 
-export type Validate = (value: unknown, root: string) => Validated | Promise<Validated>;
+/** Runs a check; throws an error with `code` "ERR_SCRIPT_EXECUTION_TIMEOUT" when it takes too long. */
+export type RunBounded = <T>(check: () => T) => T;
+
+export type Validate = (
+  value: unknown,
+  root: string,
+  runBounded: RunBounded,
+) => Validated | Promise<Validated>;
 
 const MOST_PROBLEMS = 3;
 
@@ -58,7 +64,7 @@ function path({ path: keys = [] }: StandardIssue): string {
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
   const validator = new Validator(schema, draftOf(schema), false);
   const isRisky = hasRiskyKeyword(schema);
-  return (value, root) => {
+  return (value, root, runBounded) => {
     // An absent value has no place in JSON Schema; tools see it as null.
     const check = (): ReturnType<Validator["validate"]> => validator.validate(value ?? null);
     let result: ReturnType<Validator["validate"]>;
@@ -83,25 +89,10 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
 
 /** Keywords whose check can take far longer than the value is large. */
 const RISKY_KEYWORDS: ReadonlySet<string> = new Set(["pattern", "patternProperties", "uniqueItems"]);
-const MOST_CHECK_MS = 40;
 
 function hasRiskyKeyword(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   return Object.entries(schema).some(([key, value]) => RISKY_KEYWORDS.has(key) || hasRiskyKeyword(value));
-}
-
-const sandboxed = { check: (): unknown => undefined };
-const context = createContext(sandboxed);
-const script = new Script("check()");
-
-/** Runs our own function; only the clock of `vm` is wanted, which stops regular expressions and loops alike. */
-function runBounded<T>(check: () => T): T {
-  sandboxed.check = check;
-  try {
-    return script.runInContext(context, { timeout: MOST_CHECK_MS }) as T;
-  } finally {
-    sandboxed.check = () => undefined;
-  }
 }
 
 /** Of a schema's own faults the guest learns only that there are some. */

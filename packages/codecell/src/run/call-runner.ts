@@ -12,6 +12,7 @@ import type { RunEvent } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Deadline } from "./deadline.ts";
+import { runBounded } from "./run-bounded.ts";
 
 /** How a pending call of a suspended run goes on. */
 export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
@@ -79,6 +80,7 @@ export class CallRunner {
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
+      runBounded,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
     });
