@@ -19,11 +19,12 @@ export type {
   RunStats,
   Suspension,
 } from "./contract/result.ts";
+export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
-export type { CallResolution } from "./run/run.ts";
+export type { CallResolution } from "./run/call-runner.ts";
 export { createHost, run } from "./run/host.ts";
 export type { Host, HostOptions, ResumeOptions, RunHandle, RunOptions, StartOptions } from "./run/host.ts";

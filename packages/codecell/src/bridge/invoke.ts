@@ -12,6 +12,7 @@ import type { Json } from "../contract/value.ts";
 import { parseJsonText, utf8Bytes } from "../value/json-text.ts";
 import { closestNames } from "./closest-names.ts";
 import { validatorOf } from "./schema.ts";
+import { isTurnLong, nextTurn } from "./turn.ts";
 
 export type CallOutcome =
   | { readonly status: "completed"; readonly output: string; readonly outputBytes: number }
@@ -57,7 +58,8 @@ class SuspendSignal {
 }
 
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
-  const { tools, tool: name, limits, authorize, context } = invocation;
+  const { tools, tool: name, limits } = invocation;
+  while (isTurnLong()) await nextTurn();
   const parsed = parseJsonText(invocation.input, limits.callInputBytes);
   if (!parsed.ok)
     return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
@@ -67,27 +69,26 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   try {
     const input = await validatorOf(tool.input)(parsed.value, "input");
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
-    if (authorize !== undefined) {
-      const { runId, callId, signal } = context;
-      const decision = await authorize({
-        runId,
-        callId,
-        tool: name,
-        input: input.value,
-        signal,
-        context: context.context,
-      });
-      if (decision !== "allow") {
-        return refused(
-          "denied",
-          `Cannot call tool "${name}": ${bounded(decision.deny, MAX_MESSAGE) || "it was denied"}`,
-        );
-      }
-    }
+    const denial = await denialOf(invocation, input.value);
+    if (denial !== undefined) return refused("denied", `Cannot call tool "${name}": ${denial}`);
     return await execute(name, tool, input.value, invocation);
   } catch (error) {
     if (error instanceof SuspendSignal) return { status: "suspended", payload: error.payload };
     return { status: "failed", failure: toCallFailure(error) };
+  }
+}
+
+/** Why the call may not be made. A policy that fails allows nothing, and its error stays here. */
+async function denialOf(invocation: Invocation, input: unknown): Promise<string | undefined> {
+  const { authorize, tool } = invocation;
+  if (authorize === undefined) return undefined;
+  const { runId, callId, signal, context } = invocation.context;
+  try {
+    const decision = await authorize({ runId, callId, tool, input, signal, context });
+    if (decision === "allow") return undefined;
+    return bounded(decision.deny, MAX_MESSAGE) || "it was denied";
+  } catch {
+    return "it could not be authorised";
   }
 }
 
@@ -104,11 +105,12 @@ async function execute(
     },
   };
   let output: unknown = await tool.execute(input, call);
-  if (isAsyncIterable(output)) output = await lastOf(output, invocation.onProgress);
+  if (isAsyncIterable(output)) output = await lastOf(output, call.signal, invocation.onProgress);
   const validated = await validatorOf(tool.output)(output, "output");
   if (!validated.ok)
     return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
   let text: string | undefined;
+  while (isTurnLong()) await nextTurn();
   try {
     text = JSON.stringify(validated.value ?? null);
   } catch {
@@ -127,6 +129,7 @@ async function execute(
 
 async function lastOf(
   items: AsyncIterable<unknown>,
+  signal: AbortSignal,
   onProgress: (output: unknown) => void,
 ): Promise<unknown> {
   let last: unknown;
@@ -135,6 +138,8 @@ async function lastOf(
     if (any) onProgress(last);
     last = item;
     any = true;
+    // Leaving the loop tells the iterable to stop.
+    if (signal.aborted) break;
   }
   return last;
 }

@@ -87,9 +87,11 @@ export const STATUS = {
   entries: 1,
   /** The cell whose guest code must stop. */
   cancel: 2,
+  /** Counts how often guest code was asked whether to go on: it grows only while that code gets processor time. */
+  polls: 3,
 } as const;
 
-export const STATUS_BYTES = 12;
+export const STATUS_BYTES = 16;
 
 const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["debug", "log", "info", "warn", "error"]);
 

@@ -16,7 +16,8 @@ export const FAILURE_CODES = {
   timeout: "The run used up limits.wallTimeMs or limits.cpuTimeMs",
   memory_limit: "The program needed more than limits.memoryBytes",
   result_limit: "The result is larger than limits.resultBytes or nested too deeply",
-  call_limit: "The run made more calls than limits.calls, or more at once than the queue holds",
+  call_limit:
+    "The run made more calls than limits.calls, more at once than the queue holds, or moved too much data",
   aborted: "The caller aborted the run, or the host was closed",
   too_many_runs: "The host already holds as many live runs as it may",
   unavailable: "The sandbox could not be started, or kept dying",

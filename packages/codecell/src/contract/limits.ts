@@ -40,6 +40,8 @@ export interface Limits {
   readonly callsInFlight: number;
   /** Calls waiting for their turn; a batch that does not fit is refused as a whole. */
   readonly callsQueued: number;
+  /** UTF-16 units of all inputs and outputs of a run: they are kept until it ends. */
+  readonly ledgerSize: number;
   /** Timers that may be set at the same time. */
   readonly timers: number;
   /** Bytes of a sealed suspension. */
@@ -63,6 +65,7 @@ export const LIMIT_BOUNDS: Readonly<Record<LimitName, Bound>> = {
   calls: { default: 4096, min: 1, max: 1_000_000 },
   callsInFlight: { default: 32, min: 1, max: 4096 },
   callsQueued: { default: 4096, min: 0, max: 1_000_000 },
+  ledgerSize: { default: 256 * MiB, min: KiB, max: 4096 * MiB },
   timers: { default: 1024, min: 1, max: 65_536 },
   suspensionBytes: { default: 16 * MiB, min: KiB, max: 256 * MiB },
   suspensionTimeMs: { default: HOUR_MS, min: 1000, max: 30 * 24 * HOUR_MS },
@@ -79,7 +82,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
   const resolved: Record<string, number> = {};
   for (const name of LIMIT_NAMES) {
     const bound = LIMIT_BOUNDS[name];
-    const value = given[name] ?? bound.default;
+    const value = given[name] === undefined ? bound.default : given[name];
     if (!Number.isInteger(value) || value < 0) {
       throw new RangeError(`Cannot set limit "${name}" to ${String(value)}: expected a positive integer`);
     }

@@ -1,6 +1,7 @@
 /**
  * Tool: anything the guest can call. Types flow from the schemas to `execute`.
  */
+import type { FromJsonSchema } from "./json-schema-type.ts";
 import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
 import type { Json } from "./value.ts";
 
@@ -35,9 +36,16 @@ export type AnyTool = Tool<any, unknown>;
 
 export type ToolSet = Readonly<Record<string, AnyTool>>;
 
-/** Identity; infers the types of `execute` from the schemas. */
-export function defineTool<Input = unknown, Output = unknown>(
-  tool: Tool<Input, Output>,
-): Tool<Input, Output> {
+type JsonSchemaObject = Readonly<Record<string, unknown>>;
+
+/** Identity; the types of `execute` follow from the schemas, or from its own annotations where there are none. */
+export function defineTool<Input, Output>(
+  tool: Tool<Input, Output> & { readonly input: StandardSchema<unknown, Input> },
+): Tool<Input, Output>;
+export function defineTool<const Schema extends JsonSchemaObject, Output>(
+  tool: Omit<Tool<FromJsonSchema<Schema>, Output>, "input"> & { readonly input: Schema },
+): Tool<FromJsonSchema<Schema>, Output>;
+export function defineTool<Input = unknown, Output = unknown>(tool: Tool<Input, Output>): Tool<Input, Output>;
+export function defineTool(tool: AnyTool): AnyTool {
   return tool;
 }

@@ -23,7 +23,11 @@ export class CallQueue {
     return this.#inFlight.size + this.#queued.length;
   }
 
-  get executing(): readonly number[] {
+  get executing(): number {
+    return this.#inFlight.size;
+  }
+
+  get inFlight(): readonly number[] {
     return [...this.#inFlight];
   }
 
@@ -32,9 +36,14 @@ export class CallQueue {
     if (this.#closed) return true;
     const free = this.#inFlightLimit - this.#inFlight.size;
     if (this.#queued.length + batch.length > free + this.#queueLimit) return false;
-    this.#queued.push(...batch);
-    this.#pump();
+    this.take(batch);
     return true;
+  }
+
+  /** Admits calls that were admitted before, in an earlier pass of the run. */
+  take(batch: readonly number[]): void {
+    for (const index of batch) this.#queued.push(index);
+    this.#pump();
   }
 
   close(): void {

@@ -30,6 +30,13 @@ export function deadlockFailure(): Failure {
   };
 }
 
+export function ledgerFailure({ ledgerSize }: Limits): Failure {
+  return {
+    code: "call_limit",
+    message: `The run passed more than ${ledgerSize} characters to and from tools: move less data, or split the work over several runs`,
+  };
+}
+
 export function lostFailure(loss: Loss, limits: Limits): Failure {
   if (loss === "overran") {
     return {

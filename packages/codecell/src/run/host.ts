@@ -4,7 +4,7 @@
  * - Options and limits are resolved here, once; below this nothing is optional.
  * - Misuse by the host programmer throws; whatever the program does is a result.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { Authorize } from "../bridge/invoke.ts";
 import type { Failure } from "../contract/failure.ts";
@@ -19,7 +19,8 @@ import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import { Sealer } from "../suspend/seal.ts";
 import { type SuspendedRun, Tokens } from "../suspend/token.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { type CallResolution, Run, type RunSetup, toCallId } from "./run.ts";
+import { type CallResolution, toCallId } from "./call-runner.ts";
+import { Run, type RunSetup } from "./run.ts";
 
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */
@@ -77,7 +78,6 @@ export function createHost(options: HostOptions = {}): Host {
   if (!Number.isInteger(workers) || workers < 1) {
     throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
   }
-  resolveLimits(options.limits);
   const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
   return new SandboxHost(options, sandbox);
 }
@@ -86,11 +86,13 @@ class SandboxHost implements Host {
   readonly #options: HostOptions;
   readonly #sandbox: Sandbox;
   readonly #tokens: Tokens;
+  readonly #limits: Limits;
   readonly #runs = new Set<Run>();
   #closed = false;
 
   constructor(options: HostOptions, sandbox: Sandbox) {
     this.#options = options;
+    this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
     this.#tokens = new Tokens(new Sealer(options.sealKey));
   }
@@ -101,7 +103,8 @@ class SandboxHost implements Host {
     if (language !== "javascript" && language !== "typescript") {
       throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
     }
-    const limits = resolveLimits({ ...this.#options.limits, ...options.limits });
+    const limits =
+      options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
     const bytes = utf8Bytes(source);
     const refusal: Failure | undefined =
       bytes > limits.sourceBytes
@@ -114,7 +117,7 @@ class SandboxHost implements Host {
       runId: randomUUID(),
       source: refusal === undefined ? source : "",
       language,
-      seed: randomBytes(32).toString("hex"),
+      seed: newSeed(),
       clock: Date.now(),
       limits,
       toolNames: Object.keys(tools),
@@ -127,15 +130,16 @@ class SandboxHost implements Host {
     if ("code" in claimed) {
       return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
     }
-    const { ledger, pending } = claimed;
-    return this.#begin(new LedgerBook(ledger, ledger.calls, ledger.deliveries), options, {
+    const { ledger, seen, pending } = claimed;
+    const { calls, deliveries } = ledger;
+    return this.#begin(new LedgerBook(ledger, { calls, deliveries, seen }), options, {
       tools: options.tools ?? {},
       pending: resolvePending(claimed, pending, options.resolutions),
     });
   }
 
   replay(ledger: Ledger): RunHandle {
-    const book = new LedgerBook(ledger, ledger.calls, ledger.deliveries);
+    const book = new LedgerBook(ledger, ledger);
     book.stopped = ledger.stopped;
     return this.#begin(book, {}, {});
   }
@@ -165,7 +169,7 @@ class SandboxHost implements Host {
       authorize: options.authorize,
       pending: how.pending ?? new Map(),
       suspend: (pending) =>
-        this.#tokens.issue(book.toLedger(), pending, (index, payload) => toPendingCall(book, index, payload)),
+        this.#tokens.issue(book, pending, (index, payload) => toPendingCall(book, index, payload)),
     });
     const refusal = how.refusal ?? this.#admissionRefusal();
     if (refusal === undefined) {
@@ -223,6 +227,11 @@ function emptyHeader(): LedgerHeader {
     limits: resolveLimits(),
     toolNames: [],
   };
+}
+
+/** 64 hexadecimal digits; random ids are drawn in batches, so this is much cheaper than asking for bytes. */
+function newSeed(): string {
+  return `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
 }
 
 let defaultHost: Host | undefined;

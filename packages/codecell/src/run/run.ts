@@ -5,31 +5,31 @@
  * - The cell may be lost at any moment: it is placed again with the ledger's deliveries, and no tool is called twice.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
-import { type Authorize, type CallOutcome, invoke } from "../bridge/invoke.ts";
+import type { Authorize } from "../bridge/invoke.ts";
 import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { Limits } from "../contract/limits.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
+import { type CallResolution, CallRunner, toCallId } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
 import { EventStream } from "./event-stream.ts";
 import {
   abortedFailure,
   callFailedFailure,
   deadlockFailure,
+  ledgerFailure,
   lostFailure,
   timeoutFailure,
 } from "./failures.ts";
 import { RunTimers } from "./timers.ts";
-
-/** How a pending call of a suspended run goes on. */
-export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
 
 export interface RunSetup {
   readonly book: LedgerBook;
@@ -49,6 +49,8 @@ export interface RunSetup {
 
 /** How often a run's own worker may crash under it. */
 const MOST_CRASHES = 2;
+/** Far above what the limits on timers and deliveries let a true worker report. */
+const MOST_TIMER_CHANGES = 1_000_000;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -57,11 +59,12 @@ export class Run {
   readonly result: Promise<RunResult>;
   readonly #setup: RunSetup;
   readonly #book: LedgerBook;
-  readonly #inCallerContext = AsyncLocalStorage.snapshot();
   readonly #settle: (result: RunResult) => void;
   readonly #startedAt = performance.now();
   readonly #abort = new AbortController();
   readonly #queue: CallQueue;
+  /** Undefined in a replay. */
+  readonly #runner: CallRunner | undefined;
   readonly #timers: RunTimers;
   readonly #deadline: Deadline;
   readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
@@ -90,8 +93,21 @@ export class Run {
     this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#receive({ kind: "timer", timer }));
     this.#deadline = new Deadline(limits.wallTimeMs, () =>
-      this.#stop(timeoutFailure(this.#book, this.#queue.executing)),
+      this.#stop(timeoutFailure(this.#book, this.#queue.inFlight)),
     );
+    if (setup.tools !== undefined) {
+      const { tools, context, authorize } = setup;
+      this.#runner = new CallRunner({
+        runId: this.runId,
+        tools,
+        limits,
+        context,
+        authorize,
+        signal: this.#abort.signal,
+        deadline: this.#deadline,
+        emit: (event) => this.#emit(event),
+      });
+    }
   }
 
   get runId(): string {
@@ -120,7 +136,7 @@ export class Run {
     }
     this.#place();
     const resolved = [...this.#setup.pending].filter(([, { resolution }]) => resolution !== undefined);
-    this.#queue.admit(resolved.map(([index]) => index));
+    this.#queue.take(resolved.map(([index]) => index));
   }
 
   /** Ends the run from outside, for example because its host closes. */
@@ -137,7 +153,7 @@ export class Run {
     const generation = this.#rebuilds;
     const isCurrent = (): boolean => generation === this.#rebuilds && !this.#stopping;
     this.#placement = this.#setup.sandbox.place(
-      { source, language, seed, clock, toolNames, limits, history: [...deliveries] },
+      { source, language, seed, clock, toolNames, limits, history: deliveries.slice() },
       {
         onReport: (report) => {
           if (isCurrent()) this.#onReport(report);
@@ -156,6 +172,11 @@ export class Run {
   }
 
   #onReport(report: Report): void {
+    if (exceedsLimits(report, this.#book.header.limits)) {
+      this.#placement?.drop();
+      this.#onLost("crashed");
+      return;
+    }
     this.#unanswered--;
     this.#lastReport = report;
     this.#cpuTimeMs = report.cpuTimeMs;
@@ -174,6 +195,10 @@ export class Run {
     }
     if (report.end?.status === "failed") {
       void this.#fail(this.#toFailure(report.end.failure));
+      return;
+    }
+    if (this.#book.size > this.#book.header.limits.ledgerSize) {
+      void this.#fail(ledgerFailure(this.#book.header.limits));
       return;
     }
     if (this.#setup.tools === undefined) this.#replayOnly(news.calls.length);
@@ -206,75 +231,14 @@ export class Run {
 
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
-    const { tools, context, authorize, pending } = this.#setup;
-    if (call === undefined || tools === undefined) return;
-    const { runId } = this;
-    const callId = toCallId(runId, index);
-    const startedAt = performance.now();
-    const resolved = pending.get(index)?.resolution;
-    const outcome: CallOutcome =
-      resolved !== undefined && "deny" in resolved
-        ? {
-            status: "failed",
-            failure: {
-              code: "denied",
-              name: "CallError",
-              message: `Cannot call tool "${call.tool}": ${resolved.deny}`,
-            },
-          }
-        : await this.#inCallerContext(() =>
-            invoke({
-              tools,
-              tool: call.tool,
-              input: call.input,
-              limits: this.#book.header.limits,
-              context: {
-                runId,
-                callId,
-                idempotencyKey: callId,
-                signal: this.#abort.signal,
-                context,
-                resolution: resolved?.resolution,
-              },
-              authorize:
-                authorize === undefined ? undefined : (details) => this.#pausing(() => authorize(details)),
-              onStart: (input) =>
-                this.#emit({ type: "call-start", runId, callId, index, tool: call.tool, input }),
-              onProgress: (output) => this.#emit({ type: "call-progress", runId, callId, output }),
-            }),
-          );
+    if (call === undefined || this.#runner === undefined) return;
+    const outcome = await this.#runner.execute(index, call, this.#setup.pending.get(index)?.resolution);
     if (outcome.status === "suspended") this.#suspended.set(index, outcome.payload);
-    else {
-      this.#emit({
-        type: "call-end",
-        runId,
-        callId,
-        index,
-        tool: call.tool,
-        durationMs: performance.now() - startedAt,
-        outcome:
-          outcome.status === "completed"
-            ? { status: "completed", outputBytes: outcome.outputBytes }
-            : outcome,
-      });
-      this.#receive(
-        outcome.status === "completed"
-          ? { kind: "output", call: index, output: outcome.output }
-          : { kind: "failure", call: index, failure: outcome.failure },
-      );
-    }
+    else if (outcome.status === "completed") {
+      this.#receive({ kind: "output", call: index, output: outcome.output });
+    } else this.#receive({ kind: "failure", call: index, failure: outcome.failure });
     // After the queue has let go of this call.
     process.nextTick(() => this.#advance());
-  }
-
-  /** Waiting for a decision does not use up wall time. */
-  async #pausing<T>(ask: () => T | Promise<T>): Promise<T> {
-    this.#deadline.pause();
-    try {
-      return await ask();
-    } finally {
-      this.#deadline.resume();
-    }
   }
 
   /** Hands something over to the guest, together with all that is ready in this turn of the event loop. */
@@ -298,7 +262,7 @@ export class Run {
     const end = this.#lastReport?.end ?? null;
     if (end === null && this.#timers.size > 0) return;
     if (this.#suspended.size > 0) this.#suspend();
-    else if (end?.status === "returned") this.#return(end.result, end.unhandled);
+    else if (end?.status === "returned") void this.#return(end.result, end.unhandled);
     else if (this.#setup.tools === undefined) this.#stop(this.#book.stopped ?? replayEnded);
     else this.#stop(deadlockFailure());
   }
@@ -309,12 +273,14 @@ export class Run {
     else this.#finish({ status: "suspended", suspension });
   }
 
-  #return(result: string, unhandled: CellFailure | null): void {
+  async #return(result: string, unhandled: CellFailure | null): Promise<void> {
+    this.#stopping = true;
     if (unhandled !== null) {
       const failure = this.#toFailure(unhandled);
       this.#stop({ ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` });
       return;
     }
+    while (isTurnLong()) await nextTurn();
     const parsed = parseJsonText(result, this.#book.header.limits.resultBytes);
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
@@ -335,9 +301,10 @@ export class Run {
   async #fail(failure: Failure): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
+    this.#deadline[Symbol.dispose]();
     this.#placement?.drop();
     this.#timers.clear();
-    this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    this.#abortCalls();
     this.#queue.close();
     let grace: NodeJS.Timeout | undefined;
     const graceOver = new Promise<void>((resolve) => {
@@ -351,8 +318,6 @@ export class Run {
   /** Ends the run at once, whatever its tools do. */
   #stop(failure: Failure): void {
     if (this.#settled) return;
-    this.#stopping = true;
-    if (this.#lastReport?.end?.status !== "failed") this.#book.stopped = failure;
     this.#finish({ status: "failed", failure });
   }
 
@@ -360,12 +325,14 @@ export class Run {
     if (this.#settled) return;
     this.#settled = true;
     this.#stopping = true;
+    const endedItself = this.#lastReport?.end?.status === "failed";
+    if (outcome.status === "failed" && !endedItself) this.#book.stopped = outcome.failure;
     this.#placement?.drop();
     this.#timers.clear();
+    this.#abortCalls();
     this.#queue.close();
     this.#deadline[Symbol.dispose]();
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
-    if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException("The run ended", "AbortError"));
     const result: RunResult = {
       ...outcome,
       runId: this.runId,
@@ -382,6 +349,10 @@ export class Run {
     this.#settle(result);
   }
 
+  #abortCalls(): void {
+    if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
+  }
+
   #emit(event: Parameters<EventStream["emit"]>[0]): void {
     if (!this.#settled) this.events.emit(event);
   }
@@ -392,11 +363,12 @@ type Ending =
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
 
+/** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
+function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
+  return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;
+}
+
 const replayEnded: Failure = {
   code: "replay_diverged",
   message: "Cannot replay to the end: the ledger ends while the program still waits",
 };
-
-export function toCallId(runId: string, index: number): string {
-  return `${runId}:${index}`;
-}

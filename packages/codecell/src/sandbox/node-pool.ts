@@ -6,14 +6,17 @@
  * - A worker that stays in one cell past that cell's processor time is killed. The thread's end is the only guarantee:
  *   native loops of the engine do not see interrupts.
  */
+import type { Delivery } from "../contract/ledger.ts";
 import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox.ts";
 import { loadEngine } from "./engine.ts";
 import { NodeWorker, type Resident } from "./node-worker.ts";
 import { Supervisor } from "./supervisor.ts";
 
+/** A cell for which there is no worker yet, with what was delivered to it meanwhile. */
 interface Waiting {
   readonly resident: Resident;
   readonly start: CellStart;
+  readonly deliveries: Delivery[];
 }
 
 export interface NodePoolOptions {
@@ -32,14 +35,19 @@ export class NodePool implements Sandbox {
   readonly #supervisor: Supervisor;
   #engine: WebAssembly.Module | undefined;
   #loading = false;
-  #waiting: Waiting[] = [];
+  /** In the order they came. */
+  #waiting = new Set<Waiting>();
   #cells = 0;
   #failedStarts = 0;
   #closed = false;
 
   constructor(options: NodePoolOptions) {
     this.#options = options;
-    this.#supervisor = new Supervisor(this.#workers, (worker, others) => this.#displace(worker, others));
+    this.#supervisor = new Supervisor(
+      this.#workers,
+      (worker, others) => this.#displace(worker, others),
+      () => this.#retireSurplus(),
+    );
   }
 
   place(start: CellStart, listener: CellListener): Placement {
@@ -50,11 +58,15 @@ export class NodePool implements Sandbox {
       unanswered: 0,
       worker: undefined,
     };
-    this.#admit({ resident, start });
+    const entry: Waiting = { resident, start, deliveries: [] };
+    this.#admit(entry);
     return {
       deliver: (delivery) => {
         const { worker } = resident;
-        if (worker === undefined) return;
+        if (worker === undefined) {
+          entry.deliveries.push(delivery);
+          return;
+        }
         if (worker.occupied && worker.current !== resident.cell) {
           this.#displace(worker, [resident]);
           return;
@@ -64,7 +76,7 @@ export class NodePool implements Sandbox {
       },
       drop: () => {
         if (resident.worker !== undefined) resident.worker.drop(resident);
-        else this.#waiting = this.#waiting.filter((entry) => entry.resident !== resident);
+        else this.#waiting.delete(entry);
       },
     };
   }
@@ -79,13 +91,16 @@ export class NodePool implements Sandbox {
   #admit(entry: Waiting): void {
     const engine = this.#engine;
     if (engine === undefined) {
-      this.#waiting.push(entry);
+      this.#waiting.add(entry);
       this.#load();
       return;
     }
     const worker = this.#choose(engine);
-    if (worker === undefined) this.#waiting.push(entry);
-    else worker.start(entry.resident, entry.start);
+    if (worker === undefined) this.#waiting.add(entry);
+    else {
+      worker.start(entry.resident, entry.start);
+      for (const delivery of entry.deliveries.splice(0)) worker.deliver(entry.resident, delivery);
+    }
     this.#supervisor.watch();
   }
 
@@ -104,7 +119,11 @@ export class NodePool implements Sandbox {
   }
 
   #spawn(engine: WebAssembly.Module): NodeWorker {
-    const worker = new NodeWorker(engine, (dead) => this.#bury(dead));
+    const worker = new NodeWorker(
+      engine,
+      (dead) => this.#bury(dead),
+      () => this.#admitWaiting(),
+    );
     this.#workers.add(worker);
     return worker;
   }
@@ -126,32 +145,43 @@ export class NodePool implements Sandbox {
   }
 
   #admitWaiting(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#waiting.size === 0) return;
     const waiting = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Set();
     for (const entry of waiting) this.#admit(entry);
   }
 
   #loseWaiting(): void {
     const waiting = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Set();
     for (const { resident } of waiting) resident.listener.onLost("unavailable");
   }
 
   #bury(worker: NodeWorker): void {
     this.#workers.delete(worker);
     if (this.#closed) return;
-    this.#failedStarts = worker.ready ? 0 : this.#failedStarts + 1;
+    const condemned = this.#supervisor.isCondemned(worker);
+    this.#failedStarts = worker.ready || condemned ? 0 : this.#failedStarts + 1;
     const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
     const { current } = worker;
     for (const resident of worker.evict()) {
       let loss: Loss = "displaced";
       if (giveUp) loss = "unavailable";
-      else if (resident.cell === current) loss = this.#supervisor.isCondemned(worker) ? "overran" : "crashed";
+      else if (resident.cell === current) loss = condemned ? "overran" : "crashed";
       resident.listener.onLost(loss);
     }
     if (giveUp) this.#failedStarts = 0;
     this.#admitWaiting();
+  }
+
+  /** Workers started while others were held leave when they are no longer needed. */
+  #retireSurplus(): void {
+    for (const worker of this.#workers) {
+      if (this.#workers.size <= this.#options.workers) return;
+      if (worker.residents.size > 0 || worker.current !== 0) continue;
+      this.#workers.delete(worker);
+      void worker.close();
+    }
   }
 
   /** Moves cells away from a worker that one of them holds. */

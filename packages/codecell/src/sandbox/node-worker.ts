@@ -3,7 +3,7 @@
  *
  * - Commands given in one turn of the event loop leave in one message, after all microtasks.
  * - Whatever the thread sends is parsed before use; what does not parse is a crash.
- * - Dies once: after `onDeath` it never calls back again.
+ * - Dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
 import { Worker } from "node:worker_threads";
 import {
@@ -42,12 +42,14 @@ export class NodeWorker {
   #status: Int32Array;
   #outbox: Command[] = [];
   #onDeath: (worker: NodeWorker) => void;
+  #onFree: () => void;
   #dead = false;
 
-  constructor(engine: WebAssembly.Module, onDeath: (worker: NodeWorker) => void) {
+  constructor(engine: WebAssembly.Module, onDeath: (worker: NodeWorker) => void, onFree: () => void) {
     const status = new SharedArrayBuffer(STATUS_BYTES);
     this.#status = new Int32Array(status);
     this.#onDeath = onDeath;
+    this.#onFree = onFree;
     const setup: WorkerSetup = { engine, status };
     this.#thread = new Worker(new URL(import.meta.resolve("#worker")), {
       name: "codecell",
@@ -72,6 +74,11 @@ export class NodeWorker {
   /** Changes with every entry into a cell. */
   get entries(): number {
     return Atomics.load(this.#status, STATUS.entries);
+  }
+
+  /** Grows while guest code gets processor time, unless it is in a native loop. */
+  get polls(): number {
+    return Atomics.load(this.#status, STATUS.polls);
   }
 
   start(resident: Resident, start: CellStart): void {
@@ -141,7 +148,14 @@ export class NodeWorker {
     }
     this.ready = true;
     this.occupied = false;
-    for (const report of reports) this.#answer(report);
+    try {
+      for (const report of reports) this.#answer(report);
+    } catch {
+      // Whatever made a listener fail came from this thread.
+      this.kill();
+      return;
+    }
+    this.#onFree();
   }
 
   #answer(report: Report): void {

@@ -8,16 +8,20 @@
 import type { NodeWorker, Resident } from "./node-worker.ts";
 
 const LOOK_EVERY_MS = 10;
-/** A stay after which neighbours are moved away. */
-const OCCUPIED_AFTER_MS = 25;
-/** What a cell may take beyond its processor time to notice an interrupt. */
-const GRACE_MS = 50;
+/** A stay after which neighbours are moved away, if the holder was seen to work that long, */
+const OCCUPIED_AFTER_MS = 50;
+const OCCUPIED_AFTER_POLLS = 100;
+/** or if it may be in a native loop. Until then a machine that is busy elsewhere would look the same. */
+const OCCUPIED_SILENTLY_AFTER_MS = 250;
+/** What a cell may take beyond its processor time to notice an interrupt; generous, as its thread may have to wait. */
+const GRACE_MS = 250;
 
 interface Stay {
   /** Undefined when the cell was dropped and has not left yet. */
   readonly holder: Resident | undefined;
   readonly cell: number;
   readonly entries: number;
+  readonly polls: number;
   readonly since: number;
 }
 
@@ -26,14 +30,17 @@ export class Supervisor {
   readonly #displace: (worker: NodeWorker, others: readonly Resident[]) => void;
   readonly #stays = new WeakMap<NodeWorker, Stay>();
   readonly #condemned = new WeakSet<NodeWorker>();
+  readonly #onLook: () => void;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     workers: ReadonlySet<NodeWorker>,
     displace: (worker: NodeWorker, others: readonly Resident[]) => void,
+    onLook: () => void,
   ) {
     this.#workers = workers;
     this.#displace = displace;
+    this.#onLook = onLook;
   }
 
   /** Called when commands were sent. */
@@ -64,6 +71,7 @@ export class Supervisor {
         this.#stays.delete(worker);
       }
     }
+    this.#onLook();
     if (!busy) this.stop();
   }
 
@@ -72,17 +80,23 @@ export class Supervisor {
     const holder = worker.residents.get(cell);
     let stay = this.#stays.get(worker);
     if (stay?.cell !== cell || stay.entries !== entries || stay.holder !== holder) {
-      stay = { holder, cell, entries, since: now };
+      stay = { holder, cell, entries, polls: worker.polls, since: now };
       this.#stays.set(worker, stay);
     }
     const stayedMs = now - stay.since;
     if (stayedMs > (holder?.cpuTimeMs ?? 0) + GRACE_MS) {
       this.#condemned.add(worker);
       worker.kill();
-    } else if (stayedMs > OCCUPIED_AFTER_MS) {
+    } else if (holdsWorker(worker, stay, stayedMs)) {
       worker.occupied = true;
       const others = [...worker.residents.values()].filter((one) => one.cell !== cell && one.unanswered > 0);
       if (others.length > 0) this.#displace(worker, others);
     }
   }
+}
+
+function holdsWorker(worker: NodeWorker, stay: Stay, stayedMs: number): boolean {
+  if (stayedMs > OCCUPIED_SILENTLY_AFTER_MS) return true;
+  // The counter wraps around; so does the difference.
+  return stayedMs > OCCUPIED_AFTER_MS && ((worker.polls - stay.polls) | 0) > OCCUPIED_AFTER_POLLS;
 }

@@ -8,7 +8,15 @@
 import type { Edits } from "./edits.ts";
 import { child, type SyntaxNode } from "./tree.ts";
 
-const MODIFIERS: ReadonlySet<string> = new Set(["abstract", "declare", "override", "private", "protected", "public", "readonly"]);
+const MODIFIERS: ReadonlySet<string> = new Set([
+  "abstract",
+  "declare",
+  "override",
+  "private",
+  "protected",
+  "public",
+  "readonly",
+]);
 const WORD = /[a-z]+/uy;
 
 export function blankMember(edits: Edits, node: SyntaxNode): "inside" | "done" {

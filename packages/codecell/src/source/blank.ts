@@ -49,9 +49,12 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
     return "done";
   }
   switch (node.type) {
+    case "TSTypeParameterInstantiation":
+      if (isFollowedBy(edits, node, /[+<>[-]/u)) return { node, what: BRACKETS_AROUND_TYPES };
+      edits.blank(node.start, node.end);
+      return "done";
     case "TSTypeAnnotation":
     case "TSTypeParameterDeclaration":
-    case "TSTypeParameterInstantiation":
       edits.blank(node.start, node.end);
       return "done";
     case "TSAsExpression":
@@ -65,10 +68,15 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
     case "TSTypeAssertion":
       return blankCast(edits, node);
     case "BinaryExpression":
-      return regroups(node) ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' } : "inside";
-    case "NewExpression":
-      closeNew(edits, node);
+      return regroups(node)
+        ? { node, what: 'Put brackets around the expression before "as" or "satisfies"' }
+        : "inside";
+    case "NewExpression": {
+      const types = child(node, "typeArguments");
+      if (types?.end === node.end && isFollowedBy(edits, node, /[[.?`]/u))
+        return { node, what: ARGUMENTS_AFTER_TYPES };
       return "inside";
+    }
     case "ArrowFunctionExpression":
       blankArrow(edits, node);
       return "inside";
@@ -122,8 +130,14 @@ export function blankTypes(edits: Edits, node: SyntaxNode): Blanked {
 
 const UNKNOWN = "This TypeScript construct is not supported, write it in plain JavaScript";
 
+const BRACKETS_AROUND_TYPES =
+  "Put brackets around the expression with type arguments, or end it with a semicolon";
+const ARGUMENTS_AFTER_TYPES =
+  "Write the arguments of new after its type arguments, even if there are none: new A<T>()";
+
 const ADVICE: Readonly<Record<string, string>> = {
-  TSEnumDeclaration: '"enum" is not supported, write a constant object: const Color = { Red: 0, Green: 1 } as const',
+  TSEnumDeclaration:
+    '"enum" is not supported, write a constant object: const Color = { Red: 0, Green: 1 } as const',
   TSModuleDeclaration: '"namespace" is not supported, write a constant object or plain functions',
   TSParameterProperty:
     "Parameter properties are not supported, declare the field and assign it in the constructor: this.x = x",
@@ -163,19 +177,26 @@ function regroups(node: SyntaxNode): boolean {
 
 const TYPED: ReadonlySet<string> = new Set(["TSAsExpression", "TSSatisfiesExpression"]);
 
-const PRECEDENCE: readonly string[] = ["|", "^", "&", "== != === !==", "< > <= >= in instanceof", "<< >> >>>", "+ -", "* / %", "**"];
+const PRECEDENCE: readonly string[] = [
+  "|",
+  "^",
+  "&",
+  "== != === !==",
+  "< > <= >= in instanceof",
+  "<< >> >>>",
+  "+ -",
+  "* / %",
+  "**",
+];
 
 function precedence(node: SyntaxNode): number {
   const operator = String(node["operator"]);
   return PRECEDENCE.findIndex((level) => level.split(" ").includes(operator));
 }
 
-/** `new A<T>` ends with its types; without them, a `[` or `.` that follows would belong to `A`. */
-function closeNew(edits: Edits, node: SyntaxNode): void {
-  const types = child(node, "typeArguments");
-  if (types === undefined || types.end !== node.end) return;
-  edits.put(types.start, "(");
-  edits.put(types.end - 1, ")");
+/** Whether what follows type arguments is something TypeScript and the parser disagree on. */
+function isFollowedBy(edits: Edits, node: SyntaxNode, pattern: RegExp): boolean {
+  return pattern.test(edits.source.charAt(edits.skipForward(node.end)));
 }
 
 function blankArrow(edits: Edits, node: SyntaxNode): void {
@@ -216,7 +237,8 @@ function guardDirective(edits: Edits, first: SyntaxNode | undefined): void {
   if (first?.type !== "ExpressionStatement") return;
   let expression = child(first, "expression");
   while (expression?.type.startsWith("TS")) expression = child(expression, "expression");
-  if (expression?.type === "StringLiteral" && expression.start === first.start) edits.insert(first.start, ";");
+  if (expression?.type === "StringLiteral" && expression.start === first.start)
+    edits.insert(first.start, ";");
 }
 
 function blankClassHead(edits: Edits, node: SyntaxNode): void {

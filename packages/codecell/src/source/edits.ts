@@ -22,12 +22,15 @@ export interface Comment {
 }
 
 const LINE_BREAK = /[\n\r\u2028\u2029]/u;
+// by UTF-16 unit, so that the length stays
+// oxlint-disable-next-line require-unicode-regexp
+const NO_LINE_BREAK = /[^\n\r\u2028\u2029]/g;
 const SPACE = /\s/u;
 
 export class Edits {
   readonly source: string;
   readonly #blanks: [start: number, end: number][] = [];
-  readonly #puts: [at: number, character: string][] = [];
+  readonly #puts: Put[] = [];
   readonly #insertions: Insertion[] = [];
   readonly #openEnds = new Set<number>();
   readonly #closedEnds = new Set<number>();
@@ -97,7 +100,8 @@ export class Edits {
   }
 
   render(): { readonly body: string; readonly insertions: readonly Insertion[] } {
-    const still = this.#renderInPlace();
+    const ends = this.#closeEnds();
+    const still = putAll(this.#blanked(), [...ends, ...this.#puts]);
     const insertions = this.#insertions.toSorted((a, b) => a.at - b.at);
     let body = "";
     let from = 0;
@@ -108,26 +112,43 @@ export class Edits {
     return { body: body + still.slice(from), insertions };
   }
 
-  #renderInPlace(): string {
-    if (this.#blanks.length === 0 && this.#puts.length === 0) return this.source;
-    const { source } = this;
-    const units = new Uint16Array(source.length);
-    for (let index = 0; index < units.length; index++) units[index] = source.charCodeAt(index);
+  /** Where a `;` takes the place of a statement's blanked end; after an insertion it is inserted, too. */
+  #closeEnds(): Put[] {
     const insertedAt = new Set(this.#insertions.map(({ at }) => at));
+    const puts: Put[] = [];
     for (const [start, end] of this.#blanks) {
-      for (let index = start; index < end; index++) {
-        if (!LINE_BREAK.test(source[index] ?? "")) units[index] = 0x20;
-      }
       if (!this.#openEnds.has(end) || this.#closedEnds.has(end)) continue;
       if (insertedAt.has(end)) this.insert(end, ";");
-      else units[start] = 0x3b;
+      else puts.push([start, ";"]);
     }
-    for (const [at, character] of this.#puts) units[at] = character.charCodeAt(0);
-    let text = "";
-    const chunk = 8192;
-    for (let start = 0; start < units.length; start += chunk) {
-      text += String.fromCharCode(...units.subarray(start, start + chunk));
-    }
-    return text;
+    return puts;
   }
+
+  #blanked(): string {
+    let text = "";
+    let from = 0;
+    for (const [start, end] of this.#blanks.toSorted((a, b) => a[0] - b[0])) {
+      if (end <= from) continue;
+      text += this.source.slice(from, start) + blankText(this.source.slice(Math.max(start, from), end));
+      from = end;
+    }
+    return text + this.source.slice(from);
+  }
+}
+
+type Put = [at: number, character: string];
+
+export function blankText(text: string): string {
+  return LINE_BREAK.test(text) ? text.replace(NO_LINE_BREAK, " ") : " ".repeat(text.length);
+}
+
+/** The last of several puts in one place wins. */
+function putAll(text: string, puts: readonly Put[]): string {
+  let result = "";
+  let from = 0;
+  for (const [at, character] of new Map(puts.toSorted((a, b) => a[0] - b[0]))) {
+    result += text.slice(from, at) + character;
+    from = at + 1;
+  }
+  return result + text.slice(from);
 }

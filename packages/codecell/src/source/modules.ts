@@ -43,7 +43,11 @@ export function findModuleUse(node: SyntaxNode): ModuleUse | undefined {
 }
 
 export function isFeatureTest(node: SyntaxNode): boolean {
-  return node.type === "UnaryExpression" && node["operator"] === "typeof" && child(node, "argument")?.type === "Identifier";
+  return (
+    node.type === "UnaryExpression" &&
+    node["operator"] === "typeof" &&
+    child(node, "argument")?.type === "Identifier"
+  );
 }
 
 export function toModuleFailure(source: string, { node, what }: ModuleUse): Failure {
@@ -82,7 +86,8 @@ function binds(target: SyntaxNode, name: string): boolean {
   const targets = [target];
   for (let node = targets.pop(); node !== undefined; node = targets.pop()) {
     if (node.type === "Identifier" && node["name"] === name) return true;
-    targets.push(...children(node, "elements"), ...children(node, "properties"));
+    for (const inner of children(node, "elements")) targets.push(inner);
+    for (const inner of children(node, "properties")) targets.push(inner);
     for (const field of ["left", "argument", "value"]) {
       const inner = child(node, field);
       if (inner !== undefined) targets.push(inner);

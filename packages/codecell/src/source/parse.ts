@@ -27,6 +27,9 @@ export type Parsed = ParsedSource | { readonly ok: false; readonly failure: Fail
 const BASE_READS = 20_000;
 const READS_PER_CHARACTER = 6;
 
+/** The parser's messages quote names, which can be as long as the source. */
+const MESSAGE_LENGTH = 200;
+
 /** Objections that do not hold for the body of an async function, or that are judged elsewhere. */
 const IGNORED: ReadonlySet<string> = new Set([
   "ImportOutsideModule",
@@ -37,32 +40,43 @@ const IGNORED: ReadonlySet<string> = new Set([
 interface Objection {
   readonly reason: string;
   readonly message: string;
-  readonly offset: number;
+  /** Absent where the objection is to the source as a whole. */
+  readonly offset?: number;
 }
 
-const UNREADABLE: Objection = { reason: "", message: "The source cannot be read", offset: 0 };
+const UNREADABLE: Objection = { reason: "", message: "The source cannot be read" };
 
 type Attempt = ParsedSource | { readonly ok: false; readonly objection: Objection };
 
 export function parseSource(source: string, language: Language): Parsed {
-  const attempt = tryParse(source, language, true);
+  const attempt = parseAs(source, language);
   if (attempt.ok) return attempt;
   const { objection } = attempt;
-  if (objection.reason === "TooDeep" || objection.reason === "TooAmbiguous") return refuse(source, objection, "");
+  if (objection.offset === undefined) return refuse(source, objection, "");
 
-  const other = tryParse(source, language === "typescript" ? "javascript" : "typescript", true);
+  const other = parseAs(source, language === "typescript" ? "javascript" : "typescript");
   if (other.ok && language === "typescript") return other;
-  return refuse(source, firstObjection(source, language, objection), other.ok ? USE_TYPESCRIPT : hintFor(source));
+  return refuse(source, objection, other.ok ? USE_TYPESCRIPT : hintFor(source));
+}
+
+/** Recovery from errors costs time for each, so it is for sources whose first error is one to ignore. */
+function parseAs(source: string, language: Language): Attempt {
+  const attempt = tryParse(source, language, false);
+  return !attempt.ok && IGNORED.has(attempt.objection.reason) ? tryParse(source, language, true) : attempt;
 }
 
 /** A failure with the one grammar of this folder's messages. */
-export function toSyntaxFailure(source: string, offset: number, what: string, hint = ""): Failure {
+export function toSyntaxFailure(
+  source: string,
+  offset: number | undefined,
+  what: string,
+  hint = "",
+): Failure {
+  const message = `Cannot run the source: ${what.slice(0, MESSAGE_LENGTH)}`;
+  if (offset === undefined) return { code: "syntax_error", message };
   const position = toPosition(source, offset);
-  return {
-    code: "syntax_error",
-    message: `Cannot run the source: ${what} (line ${position.line}, column ${position.column})${hint}`,
-    position,
-  };
+  const place = `(line ${position.line}, column ${position.column})`;
+  return { code: "syntax_error", message: `${message} ${place}${hint}`, position };
 }
 
 function tryParse(source: string, language: Language, errorRecovery: boolean): Attempt {
@@ -77,7 +91,7 @@ function tryParse(source: string, language: Language, errorRecovery: boolean): A
       plugins: language === "typescript" ? ["typescript"] : [],
     });
     const objections = (file.errors ?? []).map(toObjection).filter(({ reason }) => !IGNORED.has(reason));
-    const first = objections.toSorted((a, b) => a.offset - b.offset)[0];
+    const first = objections.toSorted((a, b) => (a.offset ?? 0) - (b.offset ?? 0))[0];
     if (first !== undefined) return { ok: false, objection: first };
     const program: unknown = file.program;
     if (!isNode(program)) return { ok: false, objection: UNREADABLE };
@@ -88,24 +102,19 @@ function tryParse(source: string, language: Language, errorRecovery: boolean): A
   }
 }
 
-/** With recovery on, a fatal error hides the earlier ones it had recovered from. */
-function firstObjection(source: string, language: Language, found: Objection): Objection {
-  const strict = tryParse(source, language, false);
-  if (strict.ok || IGNORED.has(strict.objection.reason)) return found;
-  return strict.objection.offset < found.offset ? strict.objection : found;
-}
-
 class MeteredText extends String {
+  readonly #text: string;
   #left: number;
 
   constructor(text: string) {
     super(text);
+    this.#text = text;
     this.#left = BASE_READS + READS_PER_CHARACTER * text.length;
   }
 
   override charCodeAt(index: number): number {
     if (--this.#left < 0) throw new BudgetError("Too many reads");
-    return super.charCodeAt(index);
+    return this.#text.charCodeAt(index);
   }
 }
 
@@ -118,10 +127,10 @@ function meter(source: string): string {
 
 function toObjection(error: unknown): Objection {
   if (error instanceof BudgetError) {
-    return { reason: "TooAmbiguous", message: "Type arguments and casts are nested too deeply to read", offset: 0 };
+    return { reason: "TooAmbiguous", message: "Casts and type arguments are nested too deeply" };
   }
   if (!(error instanceof SyntaxError)) {
-    return { reason: "TooDeep", message: "The program is nested too deeply", offset: 0 };
+    return { reason: "TooDeep", message: "The program is nested too deeply" };
   }
   const { pos, reasonCode, missingPlugin } = error as SyntaxError & Partial<ParserError>;
   const reason = [missingPlugin].flat()[0] ?? reasonCode ?? "";
@@ -136,12 +145,15 @@ interface ParserError {
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
-  AwaitNotInAsyncContext: '"await" works only at the top level and in async functions, make this function async',
+  AwaitNotInAsyncContext:
+    '"await" works only at the top level and in async functions, make this function async',
   decoratorAutoAccessors: '"accessor" fields are not supported, write a getter and a setter',
   decorators: "Decorators are not supported, call the function instead",
   jsx: "JSX is not supported, build strings or plain values",
 };
 
+const NOT_PROSE = "expected a JavaScript or TypeScript program, not prose or a shell command";
+export const NO_FENCE = "send one program alone, without Markdown fences or prose around it";
 const USE_TYPESCRIPT = '; the source is TypeScript, use language "typescript"';
 
 function refuse(source: string, { offset, message }: Objection, hint: string): Parsed {
@@ -154,10 +166,8 @@ const CODE_START =
 
 function hintFor(source: string): string {
   const text = source.trim();
-  if (text.startsWith("```")) return "; send one program alone, without Markdown fences or prose around it";
+  if (/^[ \t]*(?:```|~~~)/mu.test(text)) return `; ${NO_FENCE}`;
   const line = /^.*$/mu.exec(text)?.[0] ?? "";
-  if (/^[^(){};=`]*\s[^(){};=`]*$/u.test(line) && !CODE_START.test(line)) {
-    return "; expected a JavaScript or TypeScript program, not prose or a shell command";
-  }
+  if (/\S\s+\S/u.test(line) && !/[(){};=`]/u.test(line) && !CODE_START.test(line)) return `; ${NOT_PROSE}`;
   return MARKUP.test(text) ? "; JSX is not supported" : "";
 }

@@ -32,7 +32,10 @@ export function fromEnginePosition(
   const lineStart = startOfLine(body, line);
   if (lineStart === undefined) return undefined;
   const offset = lineStart + toUnits(body, lineStart, column - 1);
-  return { line, column: withoutInsertions(insertions, offset) - withoutInsertions(insertions, lineStart) + 1 };
+  return {
+    line,
+    column: withoutInsertions(insertions, offset) - withoutInsertions(insertions, lineStart) + 1,
+  };
 }
 
 function startOfLine(text: string, line: number): number | undefined {

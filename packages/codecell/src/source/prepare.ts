@@ -14,7 +14,7 @@ import type { Language } from "../contract/ledger.ts";
 import { blankTypes, type Refusal } from "./blank.ts";
 import { Edits, type Insertion } from "./edits.ts";
 import { declares, findModuleUse, isFeatureTest, type ModuleUse, toModuleFailure } from "./modules.ts";
-import { type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
+import { NO_FENCE, type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
 import { fromEnginePosition } from "./position.ts";
 import { applyShape, blankFence } from "./shape.ts";
 import { child, type SyntaxNode, walk } from "./tree.ts";
@@ -61,7 +61,11 @@ export function prepareSource(source: string, language: Language): Prepared {
 }
 
 /** From a line and column the engine reports for the script to the place in the model's own text. */
-export function toSourcePosition(prepared: PreparedSource, line: number, column: number): Position | undefined {
+export function toSourcePosition(
+  prepared: PreparedSource,
+  line: number,
+  column: number,
+): Position | undefined {
   const sourceLine = line - prepared.lineOffset;
   if (sourceLine < 1 || sourceLine > prepared.lineCount) return undefined;
   return fromEnginePosition(prepared.script.slice(OPEN.length), prepared.insertions, sourceLine, column);
@@ -87,7 +91,9 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
       if (node.type === "Identifier") requireUse = earlier(requireUse, use);
       else moduleUse = earlier(moduleUse, use);
     }
-    if (node.type === "Identifier" && node["name"] === "await") refusal = earlier(refusal, { node, what: AWAIT_NAME });
+    if (node.type === "Identifier" && node["name"] === "await")
+      refusal = earlier(refusal, { node, what: AWAIT_NAME });
+    if (isFence(node)) refusal = earlier(refusal, { node, what: FENCE_INSIDE });
     const blanked = blankTypes(edits, node);
     if (typeof blanked === "object") refusal = earlier(refusal, blanked);
     return blanked === "inside";
@@ -95,11 +101,19 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection 
 
   if (requireUse !== undefined && !declares(program, "require")) moduleUse = earlier(moduleUse, requireUse);
   const moduleFirst = moduleUse !== undefined && (refusal?.node.start ?? Infinity) >= moduleUse.node.start;
-  if (moduleFirst && moduleUse !== undefined) return { hasReturn, failure: toModuleFailure(edits.source, moduleUse) };
+  if (moduleFirst && moduleUse !== undefined)
+    return { hasReturn, failure: toModuleFailure(edits.source, moduleUse) };
   return { hasReturn, failure: refusal === undefined ? undefined : toRefusalFailure(edits.source, refusal) };
 }
 
 const AWAIT_NAME = '"await" works only at the top level and in async functions, and cannot be a name';
+
+const FENCE_INSIDE = `This is no program, ${NO_FENCE}`;
+
+/** Three backticks are a template called with a template, which no program can mean. */
+function isFence(node: SyntaxNode): boolean {
+  return node.type === "TaggedTemplateExpression" && child(node, "tag")?.type === "TemplateLiteral";
+}
 
 function earlier<Found extends { readonly node: SyntaxNode }>(known: Found | undefined, found: Found): Found {
   return known === undefined || found.node.start < known.node.start ? found : known;

@@ -16,7 +16,7 @@
  */
 
 import { isErased, type Refusal } from "./blank.ts";
-import type { Edits } from "./edits.ts";
+import { blankText, type Edits } from "./edits.ts";
 import { bareExpression, child, children, type SyntaxNode } from "./tree.ts";
 
 const FENCED = /^\s*(?<mark>`{3,}|~{3,})[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
@@ -27,11 +27,11 @@ export function blankFence(source: string): string {
   if (mark === undefined) return source;
   const bodyStart = source.indexOf("\n", source.indexOf(mark));
   const bodyEnd = source.lastIndexOf("\n", source.trimEnd().length - 1);
-  return blank(source.slice(0, bodyStart)) + source.slice(bodyStart, bodyEnd) + blank(source.slice(bodyEnd));
-}
-
-function blank(text: string): string {
-  return text.replace(/\S/gu, (character) => " ".repeat(character.length));
+  return (
+    blankText(source.slice(0, bodyStart)) +
+    source.slice(bodyStart, bodyEnd) +
+    blankText(source.slice(bodyEnd))
+  );
 }
 
 export type Shape =
@@ -39,22 +39,35 @@ export type Shape =
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "module"; readonly node: SyntaxNode };
 
+/** `ls -la` subtracts one undeclared name from another. */
+const SHELL = /^\s*[a-z][\w.]*(?:[ \t]+-[a-z]\w*)+\s*$/iu;
 const RETURN = "return(";
 const UNTOUCHED: Shape = { kind: "shaped", tail: "" };
 
 export function applyShape(edits: Edits, program: SyntaxNode, hasReturn: boolean): Shape {
-  const statements = children(program, "body").filter((node) => node.type !== "EmptyStatement" && !isErased(node));
+  const statements = children(program, "body").filter(
+    (node) => node.type !== "EmptyStatement" && !isErased(node),
+  );
   const last = statements.findLast((node) => node.type !== "FunctionDeclaration");
   const exported = statements.find((node) => node.type === "ExportDefaultDeclaration");
   if (exported !== undefined) {
-    return exported === last && !hasReturn ? unwrapExport(edits, exported, statements) : { kind: "module", node: exported };
+    return exported === last && !hasReturn
+      ? unwrapExport(edits, exported, statements)
+      : { kind: "module", node: exported };
   }
   if (hasReturn) return UNTOUCHED;
   const only = statements[0];
   if (statements.length === 1 && only?.type === "FunctionDeclaration") return callByName(only);
+  if (statements.length === 1 && only !== undefined && SHELL.test(edits.source)) {
+    return { kind: "refused", refusal: { node: only, what: "Expected a program, not a shell command" } };
+  }
   if (last?.type === "ExpressionStatement") return returnStatement(edits, last);
   const directive = children(program, "directives").at(-1);
-  if (statements.length === 0 && directive !== undefined && child(directive, "value")?.["value"] !== "use strict") {
+  if (
+    statements.length === 0 &&
+    directive !== undefined &&
+    child(directive, "value")?.["value"] !== "use strict"
+  ) {
     return returnStatement(edits, directive);
   }
   return UNTOUCHED;
@@ -79,7 +92,8 @@ function unwrapExport(edits: Edits, node: SyntaxNode, statements: readonly Synta
   if (declaration === undefined) return { kind: "module", node };
   const bare = bareExpression(declaration);
   const target = bare.type === "Identifier" ? (functionNamed(statements, bare["name"]) ?? bare) : bare;
-  if (declaration.type === "ClassDeclaration" || target["generator"] === true) return { kind: "module", node };
+  if (declaration.type === "ClassDeclaration" || target["generator"] === true)
+    return { kind: "module", node };
   const called = isCallable(target);
   const refusal = called ? refuseParameters(target) : undefined;
   if (refusal !== undefined) return { kind: "refused", refusal };
@@ -89,7 +103,10 @@ function unwrapExport(edits: Edits, node: SyntaxNode, statements: readonly Synta
     return callByName(declaration);
   }
   const end = edits.source[node.end - 1] === ";" ? node.end - 1 : node.end;
-  edits.blank(node.start, edits.skipForward(edits.skipForward(node.start + "export".length) + "default".length));
+  edits.blank(
+    node.start,
+    edits.skipForward(edits.skipForward(node.start + "export".length) + "default".length),
+  );
   for (let index = 0; index < RETURN.length; index++) edits.put(node.start + index, RETURN.charAt(index));
   edits.insert(end, called ? ")()" : ")");
   return UNTOUCHED;
@@ -105,7 +122,9 @@ function callByName(declaration: SyntaxNode): Shape {
 function isCallable(node: SyntaxNode): boolean {
   if (node["generator"] === true) return false;
   return (
-    node.type === "ArrowFunctionExpression" || node.type === "FunctionExpression" || node.type === "FunctionDeclaration"
+    node.type === "ArrowFunctionExpression" ||
+    node.type === "FunctionExpression" ||
+    node.type === "FunctionDeclaration"
   );
 }
 
@@ -126,7 +145,8 @@ function refuseParameters(node: SyntaxNode): Refusal | undefined {
 
 function functionNamed(statements: readonly SyntaxNode[], name: unknown): SyntaxNode | undefined {
   for (const statement of statements) {
-    if (statement.type === "FunctionDeclaration" && child(statement, "id")?.["name"] === name) return statement;
+    if (statement.type === "FunctionDeclaration" && child(statement, "id")?.["name"] === name)
+      return statement;
     if (statement.type !== "VariableDeclaration" || statement["kind"] !== "const") continue;
     for (const declarator of children(statement, "declarations")) {
       const init = child(declarator, "init");

@@ -52,7 +52,9 @@ export function walk(root: SyntaxNode, visit: Visit): void {
 }
 
 export function isNode(value: unknown): value is SyntaxNode {
-  return typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string";
+  return (
+    typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string"
+  );
 }
 
 export function child(node: SyntaxNode, field: string): SyntaxNode | undefined {
@@ -67,7 +69,9 @@ export function children(node: SyntaxNode, field: string): readonly SyntaxNode[]
 
 export function isParenthesized(node: SyntaxNode): boolean {
   const extra = node["extra"];
-  return typeof extra === "object" && extra !== null && "parenthesized" in extra && extra.parenthesized === true;
+  return (
+    typeof extra === "object" && extra !== null && "parenthesized" in extra && extra.parenthesized === true
+  );
 }
 
 /** Sees through parentheses and through types around an expression. */

@@ -12,6 +12,20 @@ import type { LogLine } from "../contract/result.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
+/** How many timers and log lines of a run have been acted upon. */
+export interface Seen {
+  readonly timers: number;
+  readonly logs: number;
+}
+
+/** What a run that is taken up again brings along. */
+export interface Past {
+  readonly calls: readonly LedgerCall[];
+  readonly deliveries: readonly Delivery[];
+  /** Without it everything the program logs again counts as new. */
+  readonly seen?: Seen;
+}
+
 /** What a report adds to what was known. */
 export interface News {
   readonly firstCall: number;
@@ -26,24 +40,37 @@ export class LedgerBook {
   readonly deliveries: Delivery[];
   readonly #failures = new Map<number, CallFailure>();
   stopped: Failure | undefined;
-  #timersSeen = 0;
-  #logsSeen = 0;
+  #size = 0;
+  #seen: Seen;
   // How far the present placement has come.
   #calls = 0;
   #timers = 0;
   #logs = 0;
 
-  constructor(header: LedgerHeader, calls: readonly LedgerCall[] = [], deliveries: readonly Delivery[] = []) {
+  constructor(header: LedgerHeader, past?: Past) {
     this.header = header;
-    this.calls = [...calls];
+    this.calls = [...(past?.calls ?? [])];
     this.deliveries = [];
-    for (const delivery of deliveries) this.addDelivery(delivery);
+    this.#seen = past?.seen ?? { timers: 0, logs: 0 };
+    for (const { input } of this.calls) this.#size += input.length;
+    for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
+  }
+
+  /** What was passed to and fro, see limits.ledgerSize. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get seen(): Seen {
+    return this.#seen;
   }
 
   addDelivery(delivery: Delivery): void {
     this.deliveries.push(delivery);
-    for (const item of delivery.items)
+    for (const item of delivery.items) {
       if (item.kind === "failure") this.#failures.set(item.call, item.failure);
+      else if (item.kind === "output") this.#size += item.output.length;
+    }
   }
 
   /** The recorded failure of a call. */
@@ -68,14 +95,18 @@ export class LedgerBook {
     }
     const firstCall = this.#calls + repeated;
     const calls = report.calls.slice(repeated);
-    this.calls.push(...calls);
+    // One by one: an argument list as long as a guest likes would overflow the stack.
+    for (const call of calls) this.calls.push(call);
     this.#calls += report.calls.length;
-    const timers = report.timers.slice(Math.max(0, this.#timersSeen - this.#timers));
+    for (const { input } of calls) this.#size += input.length;
+    const timers = report.timers.slice(Math.max(0, this.#seen.timers - this.#timers));
     this.#timers += report.timers.length;
-    this.#timersSeen = Math.max(this.#timersSeen, this.#timers);
-    const logs = report.logs.slice(Math.max(0, this.#logsSeen - this.#logs));
+    const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
     this.#logs += report.logs.length;
-    this.#logsSeen = Math.max(this.#logsSeen, this.#logs);
+    this.#seen = {
+      timers: Math.max(this.#seen.timers, this.#timers),
+      logs: Math.max(this.#seen.logs, this.#logs),
+    };
     return { firstCall, calls, timers, logs };
   }
 

@@ -9,6 +9,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
+import type { LedgerBook, Seen } from "./ledger-book.ts";
 import type { Sealer } from "./seal.ts";
 
 /** What a token holds. */
@@ -16,6 +17,7 @@ export interface SuspendedRun {
   readonly id: string;
   readonly expiresAt: number;
   readonly ledger: Ledger;
+  readonly seen: Seen;
   /** Index of each pending call, with what its tool asked for. */
   readonly pending: readonly (readonly [number, Json])[];
 }
@@ -30,12 +32,13 @@ export class Tokens {
   }
 
   issue(
-    ledger: Ledger,
+    book: LedgerBook,
     pending: ReadonlyMap<number, Json>,
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
+    const ledger = book.toLedger();
     const expiresAt = Date.now() + ledger.limits.suspensionTimeMs;
-    const run: SuspendedRun = { id: randomUUID(), expiresAt, ledger, pending: [...pending] };
+    const run: SuspendedRun = { id: randomUUID(), expiresAt, ledger, seen: book.seen, pending: [...pending] };
     const token = this.#sealer.seal(JSON.stringify(run));
     if (token.length > ledger.limits.suspensionBytes) {
       return {

@@ -10,8 +10,9 @@ import type { Failure, FailureCode } from "../contract/failure.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { HOST, NO_CALL, THROWN, type StartConfig } from "../guest/abi.ts";
-import { type PreparedSource, prepareSource } from "../source/prepare.ts";
+import type { PreparedSource } from "../source/prepare.ts";
 import type { ParkedMemory } from "./image.ts";
+import type { SourceCache } from "./source-cache.ts";
 import { toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
 import type { VmHolder, VmPool } from "./vm-pool.ts";
@@ -21,12 +22,17 @@ export type StartCommand = Extract<Command, { type: "start" }>;
 /** What a cell needs of its worker. */
 export interface CellEnvironment {
   readonly vms: VmPool;
+  readonly sources: SourceCache;
   readonly now: () => number;
   /** Whether the host asked this cell to stop. */
   readonly isCancelled: (cell: number) => boolean;
 }
 
 const MAX_TOOL_NAME_BYTES = 1024;
+/** Inputs of all calls made before the guest waits: they are held here until then. */
+const TURN_INPUT_BYTES = 8 * 1024 * 1024;
+/** What a log line costs beside its text, so that empty lines are bounded too. */
+const LOG_LINE_BYTES = 16;
 
 export class Cell implements VmOwner, VmHolder {
   clock: number;
@@ -40,12 +46,15 @@ export class Cell implements VmOwner, VmHolder {
   #callCount = 0;
   #logBytes = 0;
   #timers = new Set<number>();
+  /** What became of timers since the guest was entered. */
+  #netTimers = new Map<number, number | null>();
   #compiling = false;
   #tooManyCalls = false;
   #returned: string | undefined;
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
   // What the next report carries.
+  #turnBytes = 0;
   #calls: CallRequest[] = [];
   #timerChanges: TimerChange[] = [];
   #logs: LogLine[] = [];
@@ -63,7 +72,7 @@ export class Cell implements VmOwner, VmHolder {
 
   start(): Report {
     this.#timed(() => {
-      const prepared = prepareSource(this.#command.source, this.#command.language);
+      const prepared = this.#environment.sources.prepare(this.#command.source, this.#command.language);
       if (!prepared.ok) {
         this.#fail({ failure: prepared.failure, call: null });
         return;
@@ -119,8 +128,7 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.timerSet:
         return this.#setTimer(args.number(1), args.number(2));
       case HOST.timerClear:
-        this.#timers.delete(args.number(1));
-        this.#timerChanges.push({ timer: args.number(1), delayMs: null });
+        this.#clearTimer(args.number(1));
         return undefined;
       case HOST.done:
         return this.#done(args);
@@ -160,11 +168,16 @@ export class Cell implements VmOwner, VmHolder {
     try {
       let outcome = action(vm);
       if (outcome === "ok") outcome = vm.runJobs();
-      if (outcome === "ok" && this.#returned !== undefined) outcome = vm.finish();
+      if (outcome === "ok" && this.#returned !== undefined) {
+        this.#unhandled = null;
+        outcome = vm.finish();
+      }
       if (outcome !== "ok" || !vm.isSettled()) this.#spoil(vm, this.#classify(outcome));
     } catch (error) {
       this.#spoil(vm, this.#classifyFault(error));
     }
+    for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
+    this.#netTimers.clear();
     if (this.ended) this.drop();
     else vms.startWaiting(this);
   }
@@ -216,6 +229,12 @@ export class Cell implements VmOwner, VmHolder {
         `Cannot call tool "${tool}": its input has ${bytes} bytes, at most ${callInputBytes} are allowed`,
       );
     }
+    this.#turnBytes += bytes;
+    const turnLimit = Math.max(TURN_INPUT_BYTES, callInputBytes);
+    if (this.#turnBytes > turnLimit) {
+      const message = `Cannot pass more than ${turnLimit} bytes of input at once: await some calls before making more`;
+      return callRefusal("input_limit", message);
+    }
     if (this.#callCount >= calls) {
       this.#tooManyCalls = true;
       return callRefusal("input_limit", `Cannot make more than ${calls} calls in one run`);
@@ -226,7 +245,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #log(args: HostArguments): undefined {
-    const bytes = args.byteLength(2);
+    const bytes = args.byteLength(2) + LOG_LINE_BYTES;
     if (this.#logBytes + bytes > this.#command.limits.logBytes) {
       this.#logsDropped++;
       return;
@@ -240,8 +259,14 @@ export class Cell implements VmOwner, VmHolder {
       return `Cannot set more than ${this.#command.limits.timers} timers at once`;
     }
     this.#timers.add(timer);
-    this.#timerChanges.push({ timer, delayMs });
+    this.#netTimers.set(timer, delayMs);
     return undefined;
+  }
+
+  #clearTimer(timer: number): void {
+    this.#timers.delete(timer);
+    // One that was set since the guest was entered is not known outside.
+    if (!this.#netTimers.delete(timer)) this.#netTimers.set(timer, null);
   }
 
   #done(args: HostArguments): undefined {
@@ -291,6 +316,7 @@ export class Cell implements VmOwner, VmHolder {
       cpuTimeMs: this.#cpuTimeMs,
       end: this.#end ?? this.#returnedEnd(),
     };
+    this.#turnBytes = 0;
     this.#calls = [];
     this.#timerChanges = [];
     this.#logs = [];

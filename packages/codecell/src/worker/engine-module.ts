@@ -13,6 +13,7 @@ export const ENGINE_EXPORTS = [
   "_initialize",
   "qjs_call",
   "qjs_eval",
+  "qjs_eval_bytecode",
   "qjs_execute_pending_job",
   "qjs_free_cstring",
   "qjs_free_value",

@@ -43,7 +43,7 @@ export class Image {
   /** The runs of 4 KiB pages that are not zero, as [start, end) byte offsets. */
   #used: readonly (readonly [number, number])[];
 
-  constructor(module: WebAssembly.Module, prelude: string, equal: EqualRanges) {
+  constructor(module: WebAssembly.Module, prelude: Uint8Array, equal: EqualRanges) {
     const vm = new Vm(module);
     this.addresses = vm.build(prelude);
     this.bytes = new Uint8Array(vm.memory.buffer.slice(0) as ArrayBuffer);
@@ -69,15 +69,20 @@ export class Image {
   reset(vm: Vm): boolean {
     if (vm.spoilt || vm.memory.buffer.byteLength !== this.bytes.length) return false;
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
-    this.#clearStack(memory);
-    memory.set(this.bytes.subarray(this.#stackBytes), this.#stackBytes);
+    let unused = 0;
+    for (const [start, end] of this.#used) {
+      this.#clear(memory, unused, start);
+      memory.set(this.bytes.subarray(start, end), start);
+      unused = end;
+    }
+    this.#clear(memory, unused, memory.length);
     vm.adopt(this.addresses);
     return true;
   }
 
   park(vm: Vm): ParkedMemory {
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
-    this.#clearStack(memory);
+    this.#clear(memory, 0, this.#stackBytes);
     const granules: number[] = [];
     for (let block = this.#stackBytes; block < memory.length; block += BLOCK_BYTES) {
       if (this.#sameAsImage(memory, block, BLOCK_BYTES)) continue;
@@ -140,11 +145,11 @@ export class Image {
       : this.#equal(memory, start, this.#zeros, 0, length);
   }
 
-  #clearStack(memory: Uint8Array): void {
-    for (let block = 0; block < this.#stackBytes; block += BLOCK_BYTES) {
-      if (!this.#equal(memory, block, this.#zeros, 0, BLOCK_BYTES)) {
-        memory.fill(0, block, block + BLOCK_BYTES);
-      }
+  /** Zeroes what is not zero; memory that was never touched stays so. */
+  #clear(memory: Uint8Array, from: number, to: number): void {
+    for (let start = from; start < to; start += BLOCK_BYTES) {
+      const length = Math.min(BLOCK_BYTES, to - start);
+      if (!this.#equal(memory, start, this.#zeros, 0, length)) memory.fill(0, start, start + length);
     }
   }
 }

@@ -1,5 +1,5 @@
 /** The worker as a Node.js worker thread. */
-import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { Command, WorkerSetup } from "../bridge/protocol.ts";
 import type { EqualRanges } from "./image.ts";
 import { createWorker } from "./worker.ts";
@@ -23,12 +23,16 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return buffer;
 }
 
-const serve = createWorker(workerData as WorkerSetup, equal, (reports) => port.postMessage(reports));
-port.on("message", (first: Command[]) => {
-  const commands = first;
-  // Everything that arrived meanwhile joins, so that what was dropped is not started first.
-  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-    commands.push(...(next.message as Command[]));
-  }
-  serve(commands);
+let first: Command[] | undefined;
+
+function receive(): Command[] | undefined {
+  const message = first ?? (receiveMessageOnPort(port as MessagePort)?.message as Command[] | undefined);
+  first = undefined;
+  return message;
+}
+
+const serve = createWorker(workerData as WorkerSetup, equal, receive, (reports) => port.postMessage(reports));
+port.on("message", (commands: Command[]) => {
+  first = commands;
+  serve();
 });

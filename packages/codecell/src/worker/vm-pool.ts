@@ -14,7 +14,6 @@ export interface VmHolder {
 }
 
 const LIVE_VMS = 32;
-const FREE_VMS = 16;
 const PAGE_BYTES = 65_536;
 
 export class VmPool {
@@ -47,7 +46,7 @@ export class VmPool {
     this.#live--;
     vm.owner = undefined;
     const free = this.#free.get(vm.maxPages) ?? [];
-    if (free.length < FREE_VMS && this.#image.reset(vm)) {
+    if (free.length < LIVE_VMS && this.#image.reset(vm)) {
       free.push(vm);
       this.#free.set(vm.maxPages, free);
     }

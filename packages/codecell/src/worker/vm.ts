@@ -6,7 +6,7 @@
  * - Every address it keeps was made while the base image was built, so it holds in every copy of that image.
  * - An instance that trapped, was interrupted or lost its stack pointer is spoilt and must not be entered again.
  */
-import { GUEST, PRELUDE_FILE, SOURCE_FILE } from "../guest/abi.ts";
+import { GUEST, SOURCE_FILE } from "../guest/abi.ts";
 import { ENGINE_INITIAL_PAGES, type EngineExport } from "./engine-module.ts";
 
 type EngineFunctions = Record<Exclude<EngineExport, "__stack_pointer">, (...args: number[]) => number>;
@@ -117,7 +117,7 @@ export class Vm implements HostArguments {
   }
 
   /** Starts the engine and the prelude; done once per worker, for the base image. */
-  build(prelude: string): VmAddresses {
+  build(prelude: Uint8Array): VmAddresses {
     const engine = this.#engine;
     engine._initialize();
     if (engine.qjs_init() !== 0) throw new VmFault("trap", "The engine did not start");
@@ -130,10 +130,10 @@ export class Vm implements HostArguments {
       undefinedValue: engine.qjs_get_undefined(),
       sourceFile: this.#allocate(`${SOURCE_FILE}\0`).address,
     };
-    const preludeFile = this.#allocate(`${PRELUDE_FILE}\0`).address;
-    const text = this.#allocate(`${prelude}\0`);
-    const factory = this.#checked(engine.qjs_eval(text.address, text.length - 1, preludeFile, 0));
-    engine.wasm_free(text.address);
+    const code = engine.wasm_malloc(prelude.length);
+    this.#memory().set(prelude, code);
+    const factory = this.#checked(engine.qjs_eval_bytecode(code, prelude.length));
+    engine.wasm_free(code);
     const hostName = this.#allocate("host\0");
     const host = engine.qjs_new_host_function(hostName.address, hostName.length - 1, 0);
     const list = this.#checked(this.#invoke(factory, host));

@@ -6,7 +6,7 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { HOST, NO_CALL, THROWN, type StartConfig } from "../abi.ts";
+import { HOST, NO_CALL, SOURCE_FILE, THROWN, type StartConfig } from "../abi.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -24,6 +24,7 @@ import {
   primordial,
   queueMicrotask,
   record,
+  stringIndexOf,
   stringSlice,
   symbolToString,
   weakMapGet,
@@ -82,6 +83,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   function toCallError(error: Error, failure: CallFailure): Error {
     defineHidden(error, "name", failure.name);
     defineHidden(error, "message", failure.message);
+    defineHidden(error, "stack", sourceFrames(error.stack ?? ""));
     defineVisible(error, "code", failure.code);
     if (failure.toolCode !== undefined) defineVisible(error, "toolCode", failure.toolCode);
     return error;
@@ -245,6 +247,18 @@ export function createCore(host: HostFunction): CoreFunctions {
 function toCallback(value: unknown, purpose: string): Callback {
   if (typeof value === "function") return value as Callback;
   throw new primordial.TypeError(`Cannot ${purpose}: the callback is not a function`);
+}
+
+/** The lines of a stack that lie in the program; the others are our own. */
+function sourceFrames(stack: string): string {
+  let frames = "";
+  let start = 0;
+  for (let end = stringIndexOf(stack, "\n"); end !== -1; end = stringIndexOf(stack, "\n", start)) {
+    const line = stringSlice(stack, start, end + 1);
+    if (stringIndexOf(line, `(${SOURCE_FILE}:`) !== -1) frames += line;
+    start = end + 1;
+  }
+  return frames;
 }
 
 function bounded(text: unknown): string {

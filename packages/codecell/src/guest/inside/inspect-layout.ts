@@ -4,12 +4,23 @@
 import { append, at, arrayJoin, type List, list, stringIndexOf, stringSlice } from "./primordials.ts";
 
 const LINE_WIDTH = 72;
+const BREAK_WIDTH = 80;
+const LEVELS_ON_A_LINE = 3;
 const SHORT_ENTRY = 16;
 
-export function layOut(prefix: string, open: string, entries: List<string>, close: string): string {
+/** Where an object stands: its own depth, and that of the object entered last, which is inside it or itself. */
+export type Place = { readonly depth: number; readonly innerDepth: number };
+
+export function layOut(
+  prefix: string,
+  open: string,
+  entries: List<string>,
+  close: string,
+  place: Place,
+): string {
   const head = prefix === "" ? open : `${prefix} ${open}`;
   if (entries.length === 0) return head + close;
-  let width = head.length + entries.length;
+  let width = head.length + entries.length + 2 * place.depth + 8;
   let isMultiline = false;
   let longest = 0;
   for (let i = 0; i < entries.length; i += 1) {
@@ -18,7 +29,10 @@ export function layOut(prefix: string, open: string, entries: List<string>, clos
     if (entry.length > longest) longest = entry.length;
     if (stringIndexOf(entry, "\n") >= 0) isMultiline = true;
   }
-  if (!isMultiline && width <= LINE_WIDTH) return `${head} ${arrayJoin(entries, ", ")} ${close}`;
+  const isShallow = place.innerDepth - place.depth < LEVELS_ON_A_LINE;
+  if (stringIndexOf(prefix, "\n") >= 0) isMultiline = true;
+  if (!isMultiline && isShallow && width <= BREAK_WIDTH)
+    return `${head} ${arrayJoin(entries, ", ")} ${close}`;
   const lines =
     open === "[" && !isMultiline && entries.length > 6 && longest <= SHORT_ENTRY ? fill(entries) : entries;
   let text = head;

@@ -22,7 +22,6 @@ import {
 
 const MAX_CHAIN = 32;
 const MAX_NAME = 256;
-const objectPrototype = primordial.Object.prototype;
 const arrayPrototype = primordial.Array.prototype;
 const errorStack = captureGetter<unknown>(Error.prototype, "stack");
 const functionToString = uncurryThis(primordial.Function.prototype.toString);
@@ -63,15 +62,16 @@ function constructorName(value: object): string | undefined {
 /** What stands before the brace: empty for plain objects and arrays. */
 export function describePrototype(value: object, brand: Brand, size: number): string {
   const prototype = getPrototypeOf(value) as object | null;
-  if (brand === "Object" && prototype === objectPrototype) return tagOf(value, "Object", "");
   if (brand === "Array" && prototype === arrayPrototype) return "";
   const fallback = brand === "TypedArray" ? (typedArrayKind(value) as string) : brand;
   const name = prototype === null ? `[${fallback}: null prototype]` : (constructorName(value) ?? fallback);
   const isSized = brand === "Array" || brand === "TypedArray" || brand === "Map" || brand === "Set";
-  return tagOf(value, name, isSized ? `${name}(${size})` : name);
+  const isPlain = brand === "Object" && name === "Object";
+  return tagOf(value, name, isPlain ? "" : isSized ? `${name}(${size})` : name);
 }
 
 function tagOf(value: object, name: string, shown: string): string {
+  if (hasOwn(value, toStringTag)) return shown;
   const tag = inheritedText(value, toStringTag, MAX_NAME);
   if (tag === undefined || tag === "" || tag === name) return shown;
   return `${shown === "" ? name : shown} [${tag}]`;

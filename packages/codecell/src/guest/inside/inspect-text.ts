@@ -8,7 +8,6 @@ import {
   regExpExec,
   stringCharCodeAt,
   stringIndexOf,
-  stringPadStart,
   stringSlice,
   symbolToString,
 } from "./primordials.ts";
@@ -56,9 +55,9 @@ function escapeUnit(text: string, index: number, mark: number): string {
       return "\\r";
     default:
   }
-  if (unit < 0xa0) return `\\x${hex(unit, 2)}`;
+  if (unit < 0xa0) return `\\x${HEX[unit >> 4] as string}${HEX[unit & 15] as string}`;
   if (unit < 0xd800 || unit > 0xdfff) return "";
-  return isPaired(text, index, unit) ? "" : `\\u${hex(unit, 4)}`;
+  return isPaired(text, index, unit) ? "" : `\\u${numberToString(unit, 16)}`;
 }
 
 function isPaired(text: string, index: number, unit: number): boolean {
@@ -66,17 +65,10 @@ function isPaired(text: string, index: number, unit: number): boolean {
   return unit < 0xdc00 ? other >= 0xdc00 && other <= 0xdfff : other >= 0xd800 && other < 0xdc00;
 }
 
-function hex(unit: number, width: number): string {
-  const digits = numberToString(unit, 16);
-  let upper = "";
-  for (let i = 0; i < digits.length; i += 1) {
-    const code = stringCharCodeAt(digits, i);
-    upper += fromCharCode(code >= 97 ? code - 32 : code);
-  }
-  return stringPadStart(upper, width, "0");
-}
+const HEX = "0123456789ABCDEF";
 
 export function renderKey(key: string | symbol): string {
-  if (typeof key === "symbol") return `[${symbolToString(key)}]`;
+  if (typeof key === "symbol") return symbolToString(key);
+  if (key === "__proto__") return "['__proto__']";
   return key.length < 256 && regExpExec(IDENTIFIER, key) !== null ? key : quote(key, 256);
 }

@@ -6,7 +6,7 @@
  */
 import { type Brand, brandOf, isProxy, unwrapProxy } from "./brands.ts";
 import { describeError, describeFunction, describePrototype } from "./inspect-names.ts";
-import { layOut } from "./inspect-layout.ts";
+import { layOut, type Place } from "./inspect-layout.ts";
 import { quote, renderKey } from "./inspect-text.ts";
 import {
   append,
@@ -42,7 +42,10 @@ import {
 const MAX_ENTRIES = 100;
 /** Listing the keys of a longer array costs more memory than the array; its named properties are not shown. */
 const LISTED_KEYS = 1000;
-const { Map } = primordial;
+/** What showing any object takes from the room, so that empty ones are not free. */
+const OBJECT_COST = 4;
+const MAX_BYTES = 50;
+const { Map, Uint8Array } = primordial;
 const dateToIso = uncurryThis(Date.prototype.toISOString);
 const dateTime = uncurryThis(Date.prototype.getTime);
 const regExpSource = captureGetter<string>(RegExp.prototype, "source");
@@ -74,10 +77,11 @@ type State = {
   readonly path: List<object>;
   readonly circular: Map<object, number>;
   circularCount: number;
+  innerDepth: number;
 };
 
 export function inspect(value: unknown, maxDepth: number, room: number): string {
-  const state: State = { room, maxDepth, path: list(), circular: new Map(), circularCount: 0 };
+  const state: State = { room, maxDepth, path: list(), circular: new Map(), circularCount: 0, innerDepth: 0 };
   return render(value, state);
 }
 
@@ -127,6 +131,7 @@ function renderObject(given: object, state: State): string {
   }
   const depth = state.path.length;
   state.path[depth] = value;
+  state.room -= OBJECT_COST;
   const brand = brandOf(value);
   const text = renderBrand(value, brand, state);
   state.path.length = depth;
@@ -170,17 +175,19 @@ function renderBrand(value: object, brand: Brand, state: State): string {
   if (state.path.length > state.maxDepth) {
     return brand === "Array" ? "[Array]" : `[${prefix === "" ? "Object" : prefix}]`;
   }
+  state.innerDepth = state.path.length;
   if (brand === "Map") renderMap(value as Map<unknown, unknown>, entries, state);
   else if (brand === "Set") renderSet(value as Set<unknown>, entries, state);
   else if (brand === "Array" || brand === "TypedArray")
     renderItems(value as List<unknown>, size, entries, state);
   else if (brand === "WeakMap" || brand === "WeakSet") append(entries, "<items unknown>");
-  else if (brand === "ArrayBuffer" || brand === "SharedArrayBuffer" || brand === "DataView") {
-    append(entries, `byteLength: ${size}`);
+  else if (brand === "ArrayBuffer") append(entries, renderBytes(value as ArrayBuffer, size));
+  if (brand === "ArrayBuffer" || brand === "SharedArrayBuffer" || brand === "DataView") {
+    append(entries, `[byteLength]: ${size}`);
   }
   renderProperties(value, brand, entries, state);
   const isList = brand === "Array" || brand === "TypedArray";
-  return layOut(prefix, isList ? "[" : "{", entries, isList ? "]" : "}");
+  return layOut(prefix, isList ? "[" : "{", entries, isList ? "]" : "}", placeOf(state));
 }
 
 function sizeOf(value: object, brand: Brand): number {
@@ -206,7 +213,11 @@ function withProperties(head: string, value: object, brand: Brand, state: State)
   state.room -= head.length;
   const entries = list<string>();
   if (state.path.length <= state.maxDepth) renderProperties(value, brand, entries, state);
-  return entries.length === 0 ? head : layOut(head, "{", entries, "}");
+  return entries.length === 0 ? head : layOut(head, "{", entries, "}", placeOf(state));
+}
+
+function placeOf(state: State): Place {
+  return { depth: state.path.length, innerDepth: state.innerDepth };
 }
 
 function renderRegExp(value: object): string {
@@ -246,6 +257,16 @@ function renderItems(value: List<unknown>, size: number, entries: List<string>, 
     state.room -= 16;
   }
   if (index < size) append(entries, more(size - index, "item"));
+}
+
+function renderBytes(buffer: ArrayBuffer, size: number): string {
+  const bytes = new Uint8Array(buffer);
+  let text = "";
+  for (let i = 0; i < size && i < MAX_BYTES; i += 1) {
+    const byte = bytes[i] as number;
+    text += `${i === 0 ? "" : " "}${byte < 16 ? "0" : ""}${numberToString(byte, 16)}`;
+  }
+  return `[Uint8Contents]: <${text}${size > MAX_BYTES ? ` ${more(size - MAX_BYTES, "byte")}` : ""}>`;
 }
 
 function renderMap(value: Map<unknown, unknown>, entries: List<string>, state: State): void {

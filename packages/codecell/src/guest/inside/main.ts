@@ -5,27 +5,19 @@
  *   the prelude is one function expression that takes the host function and returns the worker's functions.
  */
 import { HOST } from "../abi.ts";
-import { installClock } from "./clock.ts";
-import { createConsole } from "./console.ts";
+import { installAbort } from "./abort.ts";
 import { createCore, type HostFunction } from "./core.ts";
-import { installRandom } from "./crypto.ts";
-import { exposeGlobal } from "./expose.ts";
 import { harden } from "./harden.ts";
-import { installStructuredClone } from "./structured-clone.ts";
+import { installWorld } from "./world.ts";
 
 declare const host: HostFunction;
 // oxlint-disable-next-line no-unused-vars -- the wrapper returns it
 declare let functions: readonly unknown[];
 
-exposeGlobal(
-  "console",
-  createConsole((level, text) => {
-    host(HOST.log, level, text);
-  }),
-);
-installClock();
-installRandom();
-installStructuredClone();
+installWorld((level, text) => {
+  host(HOST.log, level, text);
+});
 const core = createCore(host);
+installAbort(core.setTimer);
 harden();
 functions = core.functions;

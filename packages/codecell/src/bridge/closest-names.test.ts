@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { closestNames } from "./closest-names.ts";
+
+const names = ["gmail_search", "gmail_send", "create_issue", "listIssues", "weather"];
+
+describe("closestNames", () => {
+  test.each([
+    ["gmail_serach", "gmail_search"],
+    ["gmailSearch", "gmail_search"],
+    ["GMAIL.SEND", "gmail_send"],
+    ["create-issue", "create_issue"],
+    ["list_issues", "listIssues"],
+    ["wether", "weather"],
+    ["getWeather", "weather"],
+  ])("%s is meant for %s", (wanted, meant) => {
+    expect(closestNames(wanted, names)[0]).toBe(meant);
+  });
+
+  test("a name like none of them gets no advice", () => {
+    expect(closestNames("zzzzzz", names)).toEqual([]);
+  });
+
+  test("at most three are named, the same for the same question", () => {
+    const many = Array.from({ length: 50 }, (_, index) => `tool_${index}`);
+    expect(closestNames("tool_", many)).toEqual(closestNames("tool_", many.toReversed()));
+    expect(closestNames("tool_", many)).toHaveLength(3);
+  });
+
+  test("a huge name costs little", () => {
+    expect(closestNames("x".repeat(1_000_000), names)).toEqual([]);
+  });
+});

@@ -1,0 +1,274 @@
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { resolveLimits } from "../contract/limits.ts";
+import type { AnyTool } from "../contract/tool.ts";
+import { type Authorize, type CallOutcome, invoke } from "./invoke.ts";
+
+const progress = vi.fn<(output: unknown) => void>();
+
+function call(
+  tools: Record<string, AnyTool>,
+  tool: string,
+  input: unknown,
+  options: { authorize?: Authorize; signal?: AbortSignal; outputBytes?: number } = {},
+): Promise<CallOutcome> {
+  return invoke({
+    tools,
+    tool,
+    input: typeof input === "string" && input.startsWith("raw:") ? input.slice(4) : JSON.stringify(input),
+    context: {
+      runId: "r",
+      callId: "r:0",
+      idempotencyKey: "r:0",
+      signal: options.signal ?? new AbortController().signal,
+      context: "mine",
+      resolution: undefined,
+    },
+    limits: resolveLimits(options.outputBytes === undefined ? {} : { callOutputBytes: options.outputBytes }),
+    authorize: options.authorize,
+    onStart: () => {},
+    onProgress: progress,
+  });
+}
+
+const failedWith = (code: string, message: string | RegExp): object => ({
+  status: "failed",
+  failure: { code, message: typeof message === "string" ? message : expect.stringMatching(message) },
+});
+
+function cyclic(): unknown[] {
+  const list: unknown[] = [];
+  list.push(list);
+  return list;
+}
+
+describe("invoke", () => {
+  test("gives the output as JSON text", async () => {
+    const outcome = await call({ add: { execute: ({ a, b }) => ({ sum: a + b }) } }, "add", { a: 1, b: 2 });
+    expect(outcome).toEqual({ status: "completed", output: '{"sum":3}', outputBytes: 9 });
+  });
+
+  test("an output of undefined is null", async () => {
+    expect(await call({ t: { execute: () => undefined } }, "t", {})).toMatchObject({ output: "null" });
+  });
+
+  test("an unknown tool is answered with the closest names", async () => {
+    const outcome = await call({ search: { execute: () => 1 } }, "serach", {});
+    expect(outcome).toMatchObject(
+      failedWith("unknown_tool", 'Cannot call tool "serach": no such tool, closest is "search"'),
+    );
+  });
+
+  test.each(["constructor", "__proto__", "hasOwnProperty", "toString", ""])(
+    "%j is no tool, whatever prototypes hold",
+    async (name) => {
+      expect(await call({ search: { execute: () => 1 } }, name, {})).toMatchObject(
+        failedWith("unknown_tool", /./),
+      );
+    },
+  );
+
+  test("a wrong input never reaches the tool", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    const outcome = await call({ t: { input: z.object({ a: z.number() }), execute } }, "t", { a: "x" });
+    expect(outcome).toMatchObject(failedWith("invalid_input", /^Cannot call tool "t": input\.a: /));
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("input that is no JSON never reaches the tool", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    expect(await call({ t: { execute } }, "t", "raw:{bad")).toMatchObject(
+      failedWith("invalid_input", /not JSON/),
+    );
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("what is authorised is what is executed: the validated input", async () => {
+    const seen: unknown[] = [];
+    const tool: AnyTool = {
+      input: z.object({ path: z.string().trim() }),
+      execute: (input) => {
+        seen.push(input);
+        return null;
+      },
+    };
+    await call(
+      { rm: tool },
+      "rm",
+      { path: " /tmp/a ", hidden: true },
+      {
+        authorize: ({ input, context }) => {
+          seen.push(input, context);
+          return "allow";
+        },
+      },
+    );
+    expect(seen).toEqual([{ path: "/tmp/a" }, "mine", { path: "/tmp/a" }]);
+  });
+
+  test("a denied call does not run", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    const outcome = await call(
+      { rm: { execute } },
+      "rm",
+      {},
+      { authorize: async () => ({ deny: "not on Fridays" }) },
+    );
+    expect(outcome).toMatchObject(failedWith("denied", 'Cannot call tool "rm": not on Fridays'));
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("a policy that throws refuses the call", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    const outcome = await call(
+      { rm: { execute } },
+      "rm",
+      {},
+      {
+        authorize: () => {
+          throw new Error("no policy");
+        },
+      },
+    );
+    expect(outcome).toMatchObject(failedWith("denied", 'Cannot call tool "rm": it could not be authorised'));
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("of a tool's error only name, message and code cross", async () => {
+    const error = Object.assign(new TypeError("nope", { cause: "secret" }), {
+      code: "E42",
+      secret: "S3CRET",
+    });
+    const outcome = await call(
+      {
+        t: {
+          execute: () => {
+            throw error;
+          },
+        },
+      },
+      "t",
+      {},
+    );
+    expect(outcome).toEqual({
+      status: "failed",
+      failure: { code: "tool_failed", name: "TypeError", message: "nope", toolCode: "E42" },
+    });
+  });
+
+  test.each([
+    ["null", null],
+    ["undefined", undefined],
+    ["a symbol", Symbol("s")],
+    [
+      "an object whose getters throw",
+      {
+        get message(): string {
+          throw new Error("x");
+        },
+      },
+    ],
+    ["a huge message", new Error("x".repeat(1e6))],
+  ])("a tool that throws %s is a bounded failure", async (_name, thrown) => {
+    const outcome = await call(
+      {
+        t: {
+          execute: () => {
+            throw thrown;
+          },
+        },
+      },
+      "t",
+      {},
+    );
+    expect(outcome).toMatchObject(failedWith("tool_failed", /^.{1,4096}$/s));
+  });
+
+  test("the last value of an async iterable is the output, earlier ones are progress", async () => {
+    progress.mockClear();
+    const outcome = await call(
+      {
+        async: {
+          async *execute() {
+            yield 1;
+            yield 2;
+            yield 3;
+          },
+        },
+      },
+      "async",
+      {},
+    );
+    expect(outcome).toMatchObject({ output: "3" });
+    expect(progress.mock.calls).toEqual([[1], [2]]);
+  });
+
+  test("an aborted run stops an async iterable", async () => {
+    const abort = new AbortController();
+    const returned = vi.fn<() => void>();
+    await call(
+      {
+        endless: {
+          async *execute() {
+            try {
+              for (let i = 0; ; i++) {
+                if (i === 3) abort.abort();
+                yield i;
+              }
+            } finally {
+              returned();
+            }
+          },
+        },
+      },
+      "endless",
+      {},
+      { signal: abort.signal },
+    );
+    expect(returned).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ["a BigInt", 1n],
+    ["a function", () => 1],
+    ["a cycle", cyclic()],
+  ])("an output of %s is refused", async (_name, output) => {
+    expect(await call({ t: { execute: () => output } }, "t", {})).toMatchObject(
+      failedWith("invalid_output", /no JSON/),
+    );
+  });
+
+  test("an output that does not match its schema is refused", async () => {
+    const outcome = await call(
+      { t: { output: z.object({ a: z.number() }), execute: () => ({ a: "x" }) } },
+      "t",
+      {},
+    );
+    expect(outcome).toMatchObject(failedWith("invalid_output", /output\.a: /));
+  });
+
+  test("an output over the limit is refused, not cut", async () => {
+    const outcome = await call({ t: { execute: () => "ä".repeat(600) } }, "t", {}, { outputBytes: 1000 });
+    expect(outcome).toMatchObject(failedWith("output_limit", /1202 bytes, at most 1000/));
+  });
+
+  test("suspend ends the execution with its payload", async () => {
+    const outcome = await call({ t: { execute: (_input, { suspend }) => suspend({ ask: "me" }) } }, "t", {});
+    expect(outcome).toEqual({ status: "suspended", payload: { ask: "me" } });
+  });
+
+  test("an error shaped like a suspension is an error", async () => {
+    const outcome = await call(
+      {
+        t: {
+          execute: () => {
+            throw { payload: { ask: "me" } };
+          },
+        },
+      },
+      "t",
+      {},
+    );
+    expect(outcome.status).toBe("failed");
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { validatorOf } from "./schema.ts";
+
+describe("validatorOf", () => {
+  test("without a schema everything passes unchanged", async () => {
+    const value = { a: 1 };
+    expect(await validatorOf(undefined)(value, "input")).toEqual({ ok: true, value });
+    expect(await validatorOf(true)(value, "input")).toEqual({ ok: true, value });
+    expect(await validatorOf(false)(value, "input")).toMatchObject({ ok: false });
+  });
+
+  test("Standard Schema: the transformed value is what passes", async () => {
+    const validate = validatorOf(z.object({ path: z.string().trim(), limit: z.number().default(5) }));
+    expect(await validate({ path: " a ", hidden: 1 }, "input")).toEqual({
+      ok: true,
+      value: { path: "a", limit: 5 },
+    });
+  });
+
+  test("Standard Schema: problems name the path", async () => {
+    const validate = validatorOf(z.object({ items: z.array(z.object({ id: z.string() })) }));
+    const result = await validate({ items: [{ id: "a" }, { id: 7 }] }, "input");
+    expect(result).toMatchObject({ ok: false, problems: expect.stringContaining("input.items[1].id: ") });
+  });
+
+  test("JSON Schema: problems name the path and what was expected", async () => {
+    const validate = validatorOf({
+      type: "object",
+      properties: {
+        items: { type: "array", items: { type: "object", properties: { id: { type: "string" } } } },
+      },
+      required: ["items"],
+    });
+    expect(await validate({ items: [{ id: "a" }] }, "input")).toMatchObject({ ok: true });
+    expect(await validate({ items: [{ id: 7 }] }, "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringMatching(/^input\.items\[0\]\.id: .*string/),
+    });
+    expect(await validate({}, "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringContaining("items"),
+    });
+  });
+
+  test("JSON Schema: draft-07 and 2020-12 read tuples in their own way", async () => {
+    const draft7 = validatorOf({
+      $schema: "http://json-schema.org/draft-07/schema#",
+      items: [{ type: "number" }],
+      additionalItems: false,
+    });
+    expect(await draft7([1], "input")).toMatchObject({ ok: true });
+    expect(await draft7([1, 2], "input")).toMatchObject({ ok: false });
+    const latest = validatorOf({ prefixItems: [{ type: "number" }], items: false });
+    expect(await latest([1], "input")).toMatchObject({ ok: true });
+    expect(await latest([1, 2], "input")).toMatchObject({ ok: false });
+  });
+
+  test("many problems are counted, not listed", async () => {
+    const validate = validatorOf(z.array(z.number()));
+    const result = await validate(Array(100).fill("x"), "input");
+    expect(result).toMatchObject({ ok: false, problems: expect.stringMatching(/and 97 more$/) });
+  });
+});

@@ -1,0 +1,35 @@
+/**
+ * The prelude's world with a core that only seeds, keeps the clock and fires timers when told: for tests.
+ */
+import { installAbort } from "../abort.ts";
+import { startClock } from "../clock.ts";
+import type { HostFunction } from "../core.ts";
+import { harden, isOutOfMemory } from "../harden.ts";
+import { append, at, list } from "../primordials.ts";
+import { seedRandom } from "../random.ts";
+import { installWorld } from "../world.ts";
+
+declare const host: HostFunction;
+// oxlint-disable-next-line no-unused-vars -- the wrapper returns it
+declare let functions: readonly unknown[];
+
+const timers = list<() => void>();
+installWorld((level, text) => {
+  host(2, level, text);
+});
+installAbort((callback) => {
+  append(timers, callback);
+  return timers.length;
+});
+harden();
+functions = [
+  (seed: string): void => {
+    seedRandom(seed);
+    startClock();
+  },
+  (): void => {
+    for (let i = 0; i < timers.length; i += 1) at(timers, i)();
+    timers.length = 0;
+  },
+  isOutOfMemory,
+];

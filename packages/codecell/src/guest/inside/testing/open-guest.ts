@@ -1,0 +1,80 @@
+/**
+ * A guest for tests: the real engine and the real world, with a stub core, and no worker around it.
+ */
+import { readFile } from "node:fs/promises";
+import { CompileFlags, type JSValueHandle, QuickJS } from "quickjs-wasi";
+import { bundlePrelude } from "../../../../../../scripts/build-guest.ts";
+
+export const SEED: string = "0123456789abcdef".repeat(4);
+const MiB = 1024 * 1024;
+
+export type LogLine = { readonly level: string; readonly text: string };
+
+export type Guest = {
+  readonly vm: QuickJS;
+  readonly log: LogLine[];
+  /** Evaluates a script and gives its value as JSON carries it; a throw becomes "Name: message". */
+  readonly evaluate: (script: string) => unknown;
+  readonly drain: () => void;
+  readonly fireTimers: () => void;
+  readonly isOutOfMemory: (script: string) => boolean;
+  readonly [Symbol.dispose]: () => void;
+};
+
+const engine = (async () => {
+  const wasm = await readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
+  const prelude = await bundlePrelude(new URL("main.ts", import.meta.url));
+  return { module: await WebAssembly.compile(wasm), prelude };
+})();
+
+export type GuestOptions = {
+  readonly isSeeded?: boolean;
+  readonly memoryBytes?: number;
+  /** Keeps the prelude's source text, so that toString tells its functions from native ones. */
+  readonly withSource?: boolean;
+};
+
+export async function openGuest(options: GuestOptions = {}): Promise<Guest> {
+  const { module, prelude } = await engine;
+  const vm = await QuickJS.create({
+    wasm: module,
+    memoryLimit: options.memoryBytes ?? 64 * MiB,
+    maxStackSize: 256 * 1024,
+  });
+  const log: LogLine[] = [];
+  const host = vm.newFunction("host", (_kind, level, text) => {
+    log.push({ level: level?.toString() ?? "", text: text?.toString() ?? "" });
+    return vm.undefined;
+  });
+  const stringify = vm.evalCode(
+    "(v => { try { return JSON.stringify(v()) ?? 'null' } catch (e) { return JSON.stringify(e === null ? 'null' : e.name + ': ' + e.message) } })",
+  );
+  const bytecode = vm.compile(
+    prelude,
+    "prelude.js",
+    0,
+    options.withSource === true ? 0 : CompileFlags.STRIP_SOURCE,
+  );
+  const kept = vm.callFunction(vm.evalBytecode(bytecode), vm.undefined, host);
+  const call = (index: number, ...args: JSValueHandle[]): JSValueHandle =>
+    vm.callFunction(kept.getProp(String(index)), vm.undefined, ...args);
+  if (options.isSeeded !== false) call(0, vm.newString(SEED));
+  return {
+    vm,
+    log,
+    evaluate: (script) => {
+      const thunk = vm.evalCode(`(() => (${script}\n))`, "guest.js");
+      return JSON.parse(vm.callFunction(stringify, vm.undefined, thunk).toString()) as unknown;
+    },
+    drain: () => {
+      vm.executePendingJobs();
+    },
+    fireTimers: () => {
+      call(1);
+    },
+    isOutOfMemory: (script) => call(2, vm.evalCode(script)).toBoolean(),
+    [Symbol.dispose]: () => {
+      vm.dispose();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { CallQueue } from "./call-queue.ts";
+
+/** A queue whose calls end when told to. */
+function open(
+  inFlight: number,
+  queued: number,
+): { queue: CallQueue; started: number[]; end: (index: number) => Promise<void> } {
+  const started: number[] = [];
+  const ends = new Map<number, () => void>();
+  const queue = new CallQueue(inFlight, queued, (index) => {
+    started.push(index);
+    return new Promise((resolve) => {
+      ends.set(index, resolve);
+    });
+  });
+  const end = async (index: number): Promise<void> => {
+    ends.get(index)?.();
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+  return { queue, started, end };
+}
+
+describe("call queue", () => {
+  test("executes as many at once as allowed, the rest in order", async () => {
+    const { queue, started, end } = open(2, 10);
+    expect(queue.admit([0, 1, 2, 3])).toBe(true);
+    expect(started).toEqual([0, 1]);
+    await end(1);
+    expect(started).toEqual([0, 1, 2]);
+    expect(queue.size).toBe(3);
+  });
+
+  test("a batch that does not fit starts none of its calls", () => {
+    const { queue, started } = open(2, 3);
+    expect(queue.admit([0, 1, 2, 3, 4, 5])).toBe(false);
+    expect(started).toEqual([]);
+    expect(queue.size).toBe(0);
+    expect(queue.admit([0, 1, 2, 3, 4])).toBe(true);
+  });
+
+  test("after close nothing starts, and idle waits for what executes", async () => {
+    const { queue, started, end } = open(1, 10);
+    queue.admit([0, 1]);
+    queue.close();
+    let idle = false;
+    const waiting = queue.idle.then(() => {
+      idle = true;
+    });
+    await end(0);
+    await waiting;
+    expect(idle).toBe(true);
+    expect(started).toEqual([0]);
+  });
+
+  test("never executes more than allowed, and every admitted call once", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 0, max: 6 }),
+        fc.array(fc.integer({ min: 0, max: 8 }), { maxLength: 10 }),
+        async (inFlight, queued, batches) => {
+          const { queue, started, end } = open(inFlight, queued);
+          let next = 0;
+          const admitted: number[] = [];
+          for (const size of batches) {
+            const batch = Array.from({ length: size }, () => next++);
+            const free = inFlight - queue.executing;
+            const fits = queue.size - queue.executing + size <= free + queued;
+            expect(queue.admit(batch)).toBe(fits);
+            if (fits) admitted.push(...batch);
+            expect(queue.executing).toBeLessThanOrEqual(inFlight);
+            const [first] = queue.inFlight;
+            if (first !== undefined) await end(first);
+          }
+          while (queue.size > 0) await end(queue.inFlight[0] as number);
+          expect(started).toEqual(admitted);
+        },
+      ),
+    );
+  });
+});

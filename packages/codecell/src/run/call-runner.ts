@@ -1,0 +1,107 @@
+/**
+ * CallRunner: executes the recorded calls of one run, in the caller's context, and tells the story as events.
+ *
+ * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
+ * - Waiting for the policy's decision does not use up the run's wall time.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type Authorize, type CallOutcome, invoke } from "../bridge/invoke.ts";
+import type { LedgerCall } from "../contract/ledger.ts";
+import type { Limits } from "../contract/limits.ts";
+import type { RunEvent } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { Deadline } from "./deadline.ts";
+
+/** How a pending call of a suspended run goes on. */
+export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
+
+export interface CallRunnerSetup {
+  readonly runId: string;
+  readonly tools: ToolSet;
+  readonly limits: Limits;
+  readonly context: unknown;
+  readonly authorize: Authorize | undefined;
+  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
+  readonly emit: (event: RunEvent) => void;
+}
+
+export class CallRunner {
+  readonly #setup: CallRunnerSetup;
+  readonly #inCallerContext = AsyncLocalStorage.snapshot();
+
+  constructor(setup: CallRunnerSetup) {
+    this.#setup = setup;
+  }
+
+  async execute(
+    index: number,
+    call: LedgerCall,
+    resolution: CallResolution | undefined,
+  ): Promise<CallOutcome> {
+    const { runId, emit } = this.#setup;
+    const callId = toCallId(runId, index);
+    const { tool } = call;
+    const startedAt = performance.now();
+    const outcome =
+      resolution !== undefined && "deny" in resolution
+        ? denied(tool, resolution.deny)
+        : await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution?.resolution));
+    if (outcome.status !== "suspended") {
+      emit({
+        type: "call-end",
+        runId,
+        callId,
+        index,
+        tool,
+        durationMs: performance.now() - startedAt,
+        outcome:
+          outcome.status === "completed"
+            ? { status: "completed", outputBytes: outcome.outputBytes }
+            : outcome,
+      });
+    }
+    return outcome;
+  }
+
+  #invoke(
+    callId: string,
+    index: number,
+    { tool, input }: LedgerCall,
+    resolution: Json | undefined,
+  ): Promise<CallOutcome> {
+    const { runId, tools, limits, context, authorize, signal, emit } = this.#setup;
+    return invoke({
+      tools,
+      tool,
+      input,
+      limits,
+      context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
+      authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
+      onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
+      onProgress: (output) => emit({ type: "call-progress", runId, callId, output }),
+    });
+  }
+
+  async #unhurried<T>(ask: () => T | Promise<T>): Promise<T> {
+    this.#setup.deadline.pause();
+    try {
+      return await ask();
+    } finally {
+      this.#setup.deadline.resume();
+    }
+  }
+}
+
+/** Names a call; the same in every process that takes up the run. */
+export function toCallId(runId: string, index: number): string {
+  return `${runId}:${index}`;
+}
+
+function denied(tool: string, reason: string): CallOutcome {
+  return {
+    status: "failed",
+    failure: { code: "denied", name: "CallError", message: `Cannot call tool "${tool}": ${reason}` },
+  };
+}

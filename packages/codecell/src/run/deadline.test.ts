@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Deadline } from "./deadline.ts";
+
+describe("deadline", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("passes after the given time", () => {
+    const passed = vi.fn<() => void>();
+    using _deadline = new Deadline(1000, passed);
+    vi.advanceTimersByTime(999);
+    expect(passed).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(passed).toHaveBeenCalledOnce();
+  });
+
+  test("time spent paused does not count, however many pauses overlap", () => {
+    const passed = vi.fn<() => void>();
+    using deadline = new Deadline(1000, passed);
+    vi.advanceTimersByTime(400);
+    deadline.pause();
+    deadline.pause();
+    vi.advanceTimersByTime(60_000);
+    deadline.resume();
+    vi.advanceTimersByTime(60_000);
+    deadline.resume();
+    vi.advanceTimersByTime(599);
+    expect(passed).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(passed).toHaveBeenCalledOnce();
+  });
+
+  test("disposed, it never passes, also when a pause ends afterwards", () => {
+    const passed = vi.fn<() => void>();
+    const deadline = new Deadline(1000, passed);
+    deadline.pause();
+    deadline[Symbol.dispose]();
+    deadline.resume();
+    vi.advanceTimersByTime(10_000);
+    expect(passed).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import type { Report } from "../bridge/protocol.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { LedgerBook } from "./ledger-book.ts";
+
+const header = {
+  runId: "r",
+  source: "",
+  language: "javascript",
+  seed: "",
+  clock: 0,
+  limits: resolveLimits(),
+  toolNames: [],
+} as const;
+
+function report(part: Partial<Report>): Report {
+  return { cell: 1, calls: [], timers: [], logs: [], logsDropped: 0, cpuTimeMs: 0, end: null, ...part };
+}
+
+const call = (input: string): { tool: string; input: string } => ({ tool: "t", input });
+const line = (text: string): { level: "log"; text: string } => ({ level: "log", text });
+
+describe("ledger book", () => {
+  test("numbers calls by creation, over all reports", () => {
+    const book = new LedgerBook(header);
+    expect(book.read(report({ calls: [call("1"), call("2")] }))).toMatchObject({ firstCall: 0 });
+    expect(book.read(report({ calls: [call("3")] }))).toMatchObject({ firstCall: 2, calls: [call("3")] });
+    expect(book.calls).toEqual([call("1"), call("2"), call("3")]);
+  });
+
+  test("what a rebuilt cell repeats is no news, what goes beyond it is", () => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("1")], logs: [line("a")], timers: [{ timer: 1, delayMs: 5 }] }));
+    book.rewind();
+    const news = book.read(
+      report({
+        calls: [call("1"), call("2")],
+        logs: [line("a"), line("b")],
+        timers: [
+          { timer: 1, delayMs: 5 },
+          { timer: 1, delayMs: null },
+        ],
+      }),
+    );
+    expect(news).toEqual({
+      firstCall: 1,
+      calls: [call("2")],
+      logs: [line("b")],
+      timers: [{ timer: 1, delayMs: null }],
+    });
+  });
+
+  test("a rebuilt cell may catch up over several reports", () => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("1"), call("2")], logs: [line("a"), line("b")] }));
+    book.rewind();
+    expect(book.read(report({ calls: [call("1")], logs: [line("a")] }))).toMatchObject({
+      calls: [],
+      logs: [],
+    });
+    expect(book.read(report({ calls: [call("2"), call("3")], logs: [line("b")] }))).toMatchObject({
+      firstCall: 2,
+      calls: [call("3")],
+      logs: [],
+    });
+  });
+
+  test.each([
+    ["another input", [call("2")]],
+    ["another tool", [{ tool: "u", input: "1" }]],
+  ])("%s in a repeated call is a divergence", (_name, calls) => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("1")] }));
+    book.rewind();
+    expect(book.read(report({ calls }))).toBeUndefined();
+  });
+
+  test("counts what was moved and remembers failures", () => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("12345")] }));
+    const failure = { code: "tool_failed", name: "Error", message: "no" } as const;
+    book.addDelivery({ clock: 1, items: [{ kind: "output", call: 0, output: "123" }] });
+    book.addDelivery({ clock: 2, items: [{ kind: "failure", call: 1, failure }] });
+    expect(book.size).toBe(8);
+    expect(book.failureOf(1)).toEqual(failure);
+    expect(book.failureOf(0)).toBeUndefined();
+    expect(new LedgerBook(header, book.toLedger()).size).toBe(8);
+  });
+});

@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MAX_JSON_DEPTH, parseJsonText, utf8Bytes } from "./json-text.ts";
+
+const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+
+describe("parseJsonText", () => {
+  test("reads back every JSON value", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        expect(parseJsonText(JSON.stringify(value), 1e9)).toEqual({
+          ok: true,
+          value: JSON.parse(JSON.stringify(value)),
+        });
+      }),
+    );
+  });
+
+  test("never throws, whatever the text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(typeof parseJsonText(text, 1e9).ok).toBe("boolean");
+      }),
+    );
+  });
+
+  test("refuses what has more bytes than allowed, counting UTF-8", () => {
+    expect(parseJsonText('"ää"', 6)).toMatchObject({ ok: true });
+    expect(parseJsonText('"ää"', 5)).toEqual({
+      ok: false,
+      problem: "it has 6 bytes, at most 5 are allowed",
+    });
+  });
+
+  test("refuses nesting that could not be printed again", () => {
+    expect(parseJsonText(nested(MAX_JSON_DEPTH), 1e9).ok).toBe(true);
+    expect(parseJsonText(nested(MAX_JSON_DEPTH + 1), 1e9)).toMatchObject({ ok: false });
+    expect(parseJsonText(nested(500_000), 1e9)).toMatchObject({ ok: false });
+  });
+
+  test("brackets inside strings are not nesting", () => {
+    const text = JSON.stringify(
+      ["[".repeat(5000), '\\"[{', `${"\\".repeat(7)}"[[[`].concat(Array(2000).fill("{")),
+    );
+    expect(parseJsonText(text, 1e9)).toMatchObject({ ok: true });
+  });
+
+  test("a __proto__ key stays data", () => {
+    const parsed = parseJsonText('{"__proto__":{"admin":true}}', 1e9);
+    expect(parsed.ok && Object.getPrototypeOf(parsed.value)).toBe(Object.prototype);
+  });
+});
+
+test("utf8Bytes equals the encoder's count", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      expect(utf8Bytes(text)).toBe(new TextEncoder().encode(text).length);
+    }),
+  );
+});

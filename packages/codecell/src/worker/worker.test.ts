@@ -1,0 +1,214 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Command, parseReports, type Report, STATUS, STATUS_BYTES } from "../bridge/protocol.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { loadEngine } from "../sandbox/engine.ts";
+import type { StartCommand } from "./cell.ts";
+import { equalRanges } from "./image.ts";
+import { createWorker } from "./worker.ts";
+
+/** A worker on this thread: commands go in, reports come out. */
+class Bench {
+  readonly status = new Int32Array(new SharedArrayBuffer(STATUS_BYTES));
+  readonly inbox: (readonly Command[])[] = [];
+  readonly sent: Report[][] = [];
+  readonly #serve: () => void;
+
+  constructor(engine: WebAssembly.Module) {
+    const setup = { engine, status: this.status.buffer as SharedArrayBuffer };
+    this.#serve = createWorker(
+      setup,
+      equalRanges,
+      () => this.inbox.shift(),
+      (reports) => this.sent.push(reports),
+    );
+  }
+
+  give(...commands: Command[]): Report[] {
+    this.sent.length = 0;
+    this.inbox.push(commands);
+    this.#serve();
+    return this.sent.flat();
+  }
+}
+
+let bench: Bench;
+let cells = 0;
+
+beforeAll(async () => {
+  bench = new Bench(await loadEngine());
+});
+
+function start(source: string, limits: Partial<ReturnType<typeof resolveLimits>> = {}): StartCommand {
+  return {
+    type: "start",
+    cell: ++cells,
+    source,
+    language: "typescript",
+    seed: "01".repeat(32),
+    clock: 1_700_000_000_000,
+    toolNames: ["step"],
+    limits: resolveLimits(limits),
+    history: [],
+  };
+}
+
+function output(cell: number, call: number, value: unknown, clock = 1_700_000_000_100): Command {
+  return {
+    type: "deliver",
+    cell,
+    delivery: { clock, items: [{ kind: "output", call, output: JSON.stringify(value) }] },
+  };
+}
+
+describe("worker", () => {
+  test("every start and delivery is answered by one report that the host accepts", () => {
+    const command = start("const a = await tools.step(1); return a + 1");
+    const [first] = bench.give(command);
+    expect(first).toMatchObject({ cell: command.cell, calls: [{ tool: "step", input: "1" }], end: null });
+    const [second] = bench.give(output(command.cell, 0, 41));
+    expect(second).toMatchObject({ calls: [], end: { status: "returned", result: "42", unhandled: null } });
+    expect(parseReports([first, second])).toHaveLength(2);
+  });
+
+  test("all calls made before the guest waits are in one report", () => {
+    const [report] = bench.give(start("await Promise.all([1, 2, 3].map((n) => tools.step(n)))"));
+    expect(report?.calls.map(({ input }) => input)).toEqual(["1", "2", "3"]);
+  });
+
+  test("the guest's clock stands where the delivery put it", () => {
+    const command = start(
+      "const a = Date.now(); await tools.step(1); return [a, Date.now(), performance.now()]",
+    );
+    bench.give(command);
+    const [report] = bench.give(output(command.cell, 0, null, 1_700_000_000_250));
+    expect(report?.end).toMatchObject({ result: "[1700000000000,1700000000250,250]" });
+  });
+
+  test("the same seed gives the same randomness, another seed another", () => {
+    const source =
+      "return [Math.random(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(4))]]";
+    const one = bench.give(start(source))[0]?.end;
+    const two = bench.give(start(source))[0]?.end;
+    const other = bench.give({ ...start(source), seed: "02".repeat(32) })[0]?.end;
+    expect(one).toEqual(two);
+    expect(other).not.toEqual(one);
+  });
+
+  test("a history brings a cell to where it was", () => {
+    const source = "let s = 0; for (let i = 0; i < 3; i++) s += await tools.step(s); return s";
+    const original = start(source);
+    bench.give(original);
+    bench.give(output(original.cell, 0, 5));
+    const history = [
+      { clock: 1_700_000_000_100, items: [{ kind: "output", call: 0, output: "5" }] },
+    ] as const;
+    const rebuilt: StartCommand = { ...start(source), history };
+    expect(bench.give(rebuilt)[0]?.calls.map(({ input }) => input)).toEqual(["0", "5"]);
+    expect(bench.give(output(original.cell, 1, 6))[0]?.calls).toEqual(
+      bench.give(output(rebuilt.cell, 1, 6))[0]?.calls,
+    );
+  });
+
+  test("commands of a cell that was dropped meanwhile are not served", () => {
+    const command = start("console.log('ran'); return 1");
+    expect(bench.give(command, { type: "drop", cell: command.cell })).toEqual([]);
+  });
+
+  test("a delivery to nobody is passed over", () => {
+    expect(bench.give(output(999_999, 0, 1))).toEqual([]);
+  });
+
+  test("a cancelled cell stops at its next look, and the worker goes on", () => {
+    const command = start("for (;;);");
+    Atomics.store(bench.status, STATUS.cancel, command.cell);
+    expect(bench.give(command)[0]?.end).toMatchObject({
+      status: "failed",
+      failure: { failure: { code: "aborted" } },
+    });
+    expect(bench.give(start("return 1"))[0]?.end).toMatchObject({ result: "1" });
+  });
+
+  test("more cells than instances: all wait, and all come back", () => {
+    const commands = Array.from({ length: 100 }, (_, index) =>
+      start(`const mine = { n: ${index} }; const got = await tools.step(mine.n); return [mine.n, got]`),
+    );
+    bench.give(...commands);
+    const ends = bench.give(...commands.toReversed().map(({ cell }) => output(cell, 0, cell)));
+    expect(ends.map(({ end }) => end)).toEqual(
+      commands.toReversed().map(({ cell }, index) => ({
+        status: "returned",
+        result: JSON.stringify([99 - index, cell]),
+        unhandled: null,
+      })),
+    );
+  });
+
+  test("nothing of one cell is seen by the next", () => {
+    bench.give(
+      start(
+        "globalThis.x = 1; Object.prototype.y = 2; Array.prototype.map = null; Math.random = null; return 1",
+      ),
+    );
+    const [report] = bench.give(
+      start("return [typeof x, ({}).y ?? null, typeof [].map, typeof Math.random]"),
+    );
+    expect(report?.end).toMatchObject({ result: '["undefined",null,"function","function"]' });
+  });
+
+  test("timers set and cleared before the guest waits are not reported", () => {
+    const [report] = bench.give(
+      start(
+        "for (let i = 0; i < 5000; i++) clearTimeout(setTimeout(() => {}, 1)); setTimeout(() => {}, 7); await tools.step(0)",
+      ),
+    );
+    expect(report?.timers).toEqual([{ timer: 5001, delayMs: 7 }]);
+  });
+
+  test("log lines over the limit are counted, empty ones too", () => {
+    const [report] = bench.give(start("for (let i = 0; i < 1000; i++) console.log('')", { logBytes: 1600 }));
+    expect(report?.logs).toHaveLength(100);
+    expect(report?.logsDropped).toBe(900);
+  });
+
+  test("input over the limit is refused inside the guest, and is no call", () => {
+    const [report] = bench.give(
+      start("try { await tools.step('x'.repeat(2000)) } catch (e) { return [e.code, e.message] }", {
+        callInputBytes: 1000,
+      }),
+    );
+    expect(report?.calls).toEqual([]);
+    expect(report?.end).toMatchObject({
+      result:
+        '["input_limit","Cannot call tool \\"step\\": its input has 2002 bytes, at most 1000 are allowed"]',
+    });
+  });
+
+  test.each([
+    ["syntax_error", "return ]", {}],
+    ["module_denied", "import fs from 'fs'", {}],
+    ["guest_error", "throw new Error('x')", {}],
+    ["memory_limit", "const a = []; for (;;) a.push(new Uint8Array(1e6))", { memoryBytes: 8 * 1024 * 1024 }],
+    ["timeout", "for (;;);", { cpuTimeMs: 50 }],
+    ["result_limit", "return 'x'.repeat(5000)", { resultBytes: 1000 }],
+    ["call_limit", "for (;;) tools.step(1)", { calls: 10 }],
+  ] as const)("%s is the worker's own finding", (code, source, limits) => {
+    const [report] = bench.give(start(source, limits));
+    expect(report?.end).toMatchObject({ status: "failed", failure: { failure: { code } } });
+    expect(parseReports([report])).toBeDefined();
+  });
+
+  test("a rejection handled late is no failure, one never handled is", () => {
+    const late = start(
+      "const p = Promise.reject(new Error('x')); await tools.step(1); try { await p } catch {} return 1",
+    );
+    bench.give(late);
+    expect(bench.give(output(late.cell, 0, null))[0]?.end).toMatchObject({
+      status: "returned",
+      unhandled: null,
+    });
+    expect(bench.give(start("Promise.reject(new Error('lost')); return 1"))[0]?.end).toMatchObject({
+      status: "returned",
+      unhandled: { failure: { code: "guest_error", message: "Error: lost (line 1, column 20)" } },
+    });
+  });
+});
