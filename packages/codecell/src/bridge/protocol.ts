@@ -51,7 +51,7 @@ export interface CallRequest {
 
 /** How the program ended. */
 export type CellEnd =
-  | { readonly status: "returned"; readonly result: string; readonly unhandled: CellFailure | null }
+  | { readonly status: "returned"; readonly result: string }
   | { readonly status: "failed"; readonly failure: CellFailure };
 
 /** A failure, with the failed call an uncaught error came from. */
@@ -70,6 +70,8 @@ export interface Report {
   /** In total, over this placement. */
   readonly cpuTimeMs: number;
   readonly end: CellEnd | null;
+  /** A rejection nobody has handled so far; said only when the cell itself has nothing to wait for. */
+  readonly unhandled: CellFailure | null;
 }
 
 /** What a worker is given when it starts. */
@@ -109,7 +111,8 @@ function isReport(value: unknown): boolean {
     isArrayOf(value["logs"], isLogLine) &&
     isCount(value["logsDropped"]) &&
     isDuration(value["cpuTimeMs"]) &&
-    (value["end"] === null || isEnd(value["end"]))
+    (value["end"] === null || isEnd(value["end"])) &&
+    (value["unhandled"] === null || isCellFailure(value["unhandled"]))
   );
 }
 
@@ -129,12 +132,7 @@ function isLogLine(value: unknown): boolean {
 
 function isEnd(value: unknown): boolean {
   if (!isRecord(value)) return false;
-  if (value["status"] === "returned") {
-    return (
-      typeof value["result"] === "string" &&
-      (value["unhandled"] === null || isCellFailure(value["unhandled"]))
-    );
-  }
+  if (value["status"] === "returned") return typeof value["result"] === "string";
   return value["status"] === "failed" && isCellFailure(value["failure"]);
 }
 

@@ -35,6 +35,7 @@ describe("values look as in Node", () => {
     "[new WeakMap(), new WeakSet()]",
     "new Proxy({ a: 1 }, { get() { throw 1 }, ownKeys() { throw 1 } })",
     "({ [Symbol.toStringTag]: 'Tagged', a: 1 })",
+    "(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return [proxy] })()",
     "(() => { const o = { name: 'o' }; o.self = o; o.list = [o]; return o })()",
     "(() => { const a = {}, b = { a }; a.b = b; return [a, b, a] })()",
     "Array.from({ length: 5 }, (_, i) => ({ index: i, label: 'item ' + i, nested: { deep: true } }))",

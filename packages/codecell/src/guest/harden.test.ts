@@ -122,3 +122,37 @@ test("performance has only its clock, which stands with Date", async () => {
     ]`),
   ).toEqual(["number", true, ["constructor", "timeOrigin", "now", "toJSON"], [], "[object Performance]"]);
 });
+
+test("a callback cannot see which prelude function called it", async () => {
+  using guest = await openGuest();
+  expect(
+    guest.evaluate(`(() => {
+      const seen = [];
+      const look = new Headers([["a", "b"]]);
+      function callback() {
+        for (const read of [() => callback.caller, () => arguments.callee.caller, () => callback.arguments]) {
+          try { seen.push(typeof read()) } catch (error) { seen.push(error.name) }
+        }
+      }
+      look.forEach(callback);
+      return seen.filter((kind) => kind === "function" || kind === "object");
+    })()`),
+  ).toEqual([]);
+});
+
+test("a proxy made by the guest behaves like any other", async () => {
+  using guest = await openGuest();
+  expect(
+    guest.evaluate(`(() => {
+      const trapped = new Proxy({ a: 1 }, { get: (target, key) => "got " + String(key) });
+      const { proxy, revoke } = Proxy.revocable([1], {});
+      const before = Array.isArray(proxy);
+      revoke();
+      const errors = [];
+      for (const attempt of [() => proxy[0], () => Proxy({}, {}), () => new Proxy(1, {}), () => class extends Proxy {}]) {
+        try { attempt(); errors.push("no error") } catch (error) { errors.push(error.name) }
+      }
+      return [trapped.b, before, errors, typeof new Proxy(() => {}, {}), Reflect.construct(Proxy, [{ c: 2 }, {}]).c];
+    })()`),
+  ).toEqual(["got b", true, ["TypeError", "TypeError", "TypeError", "TypeError"], "function", 2]);
+});

@@ -4,9 +4,8 @@
 import { readFile } from "node:fs/promises";
 import { CompileFlags, QuickJS } from "quickjs-wasi";
 import { describe, expect, test } from "vitest";
-import { renderPreludeModule } from "../../../../scripts/build-guest.ts";
+import { bundlePrelude, renderPreludeModule } from "../../../../scripts/build-guest.ts";
 import { openGuest } from "./inside/testing/open-guest.ts";
-import { PRELUDE } from "./prelude.generated.ts";
 
 const GLOBALS =
   "AbortController AbortSignal AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array " +
@@ -55,7 +54,7 @@ test("prelude.generated.ts is what scripts/build-guest.ts makes of the sources",
 test("the prelude is one expression, small when evaluated", async () => {
   const wasm = await readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const vm = await QuickJS.create({ wasm, memoryLimit: 64 * 1024 * 1024, maxStackSize: 256 * 1024 });
-  const bytecode = vm.compile(PRELUDE, "prelude.js", 0, CompileFlags.STRIP_SOURCE);
+  const bytecode = vm.compile(await bundlePrelude(), "prelude.js", 0, CompileFlags.STRIP_SOURCE);
   vm.runGC();
   const before = vm.getMemoryUsage().memoryUsedSize;
   const host = vm.newFunction("host", () => vm.undefined);

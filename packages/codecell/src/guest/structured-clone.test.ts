@@ -116,7 +116,7 @@ describe("refuses with DataCloneError", () => {
     "(() => { const b = new ArrayBuffer(1); b.transfer(); return b })()",
   ])("%s", async (expression) => {
     using guest = await openGuest();
-    expect(guest.evaluate(FAIL.replace("VALUE", `${expression}`))).toBe("DataCloneError 25");
+    expect(guest.evaluate(FAIL.replace("VALUE", expression))).toBe("DataCloneError 25");
   });
 
   test("a bad transfer list, without detaching anything", async () => {

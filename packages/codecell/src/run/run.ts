@@ -262,9 +262,9 @@ export class Run {
     const end = this.#lastReport?.end ?? null;
     if (end === null && this.#timers.size > 0) return;
     if (this.#suspended.size > 0) this.#suspend();
-    else if (end?.status === "returned") void this.#return(end.result, end.unhandled);
+    else if (end?.status === "returned") void this.#return(end.result);
     else if (this.#setup.tools === undefined) this.#stop(this.#book.stopped ?? replayEnded);
-    else this.#stop(deadlockFailure());
+    else this.#stop(this.#unhandledFailure() ?? deadlockFailure());
   }
 
   #suspend(): void {
@@ -273,11 +273,18 @@ export class Run {
     else this.#finish({ status: "suspended", suspension });
   }
 
-  async #return(result: string, unhandled: CellFailure | null): Promise<void> {
+  #unhandledFailure(): Failure | undefined {
+    const unhandled = this.#lastReport?.unhandled ?? null;
+    if (unhandled === null) return undefined;
+    const failure = this.#toFailure(unhandled);
+    return { ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` };
+  }
+
+  async #return(result: string): Promise<void> {
     this.#stopping = true;
-    if (unhandled !== null) {
-      const failure = this.#toFailure(unhandled);
-      this.#stop({ ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` });
+    const unhandled = this.#unhandledFailure();
+    if (unhandled !== undefined) {
+      this.#stop(unhandled);
       return;
     }
     while (isTurnLong()) await nextTurn();

@@ -157,6 +157,17 @@ describe("what the result is", () => {
   });
 
   test.each([
+    ["cache.set(1, 2)", true],
+    ["return cache.set(1, 2)", false],
+    ["() => 1", false],
+    ["async function main() {}", false],
+    ["export default 1", false],
+    ["const x = 1", false],
+  ])("a result that nobody returned is marked: %s", (source, implied) => {
+    expect(prepared(source).isResultImplied).toBe(implied);
+  });
+
+  test.each([
     "({ tools }) => tools",
     "async function main(input: string) { return input }",
     "export default (x) => x",

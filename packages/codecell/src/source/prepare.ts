@@ -27,6 +27,8 @@ export interface PreparedSource {
   readonly lineOffset: number;
   /** Lines of the script that come from the source. */
   readonly lineCount: number;
+  /** Whether the result is the value of a last expression, which the program did not return in so many words. */
+  readonly isResultImplied: boolean;
   /** Text the script has and the source has not. */
   readonly insertions: readonly Insertion[];
 }
@@ -56,6 +58,7 @@ export function prepareSource(source: string, language: Language): Prepared {
     script: `${OPEN}${body}\n${shape.tail}${CLOSE}`,
     lineOffset: 1,
     lineCount: body.split("\n").length,
+    isResultImplied: shape.isImplied,
     insertions: rendered.insertions,
   };
 }

@@ -35,14 +35,20 @@ export function blankFence(source: string): string {
 }
 
 export type Shape =
-  | { readonly kind: "shaped"; /** Statements after the body. */ readonly tail: string }
+  | {
+      readonly kind: "shaped";
+      /** Statements after the body. */
+      readonly tail: string;
+      /** Whether the result is the value of a last expression that nobody returned. */
+      readonly isImplied: boolean;
+    }
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "module"; readonly node: SyntaxNode };
 
 /** `ls -la` subtracts one undeclared name from another. */
 const SHELL = /^\s*[a-z][\w.]*(?:[ \t]+-[a-z]\w*)+\s*$/iu;
 const RETURN = "return(";
-const UNTOUCHED: Shape = { kind: "shaped", tail: "" };
+const UNTOUCHED: Shape = { kind: "shaped", tail: "", isImplied: false };
 
 export function applyShape(edits: Edits, program: SyntaxNode, hasReturn: boolean): Shape {
   const statements = children(program, "body").filter(
@@ -84,7 +90,7 @@ function returnStatement(edits: Edits, statement: SyntaxNode): Shape {
   edits.closeEnd(statement);
   edits.insert(statement.start, RETURN);
   edits.insert(end, called ? ")()" : ")");
-  return UNTOUCHED;
+  return { kind: "shaped", tail: "", isImplied: !called };
 }
 
 function unwrapExport(edits: Edits, node: SyntaxNode, statements: readonly SyntaxNode[]): Shape {
@@ -116,7 +122,11 @@ function callByName(declaration: SyntaxNode): Shape {
   if (!isCallable(declaration)) return UNTOUCHED;
   const refusal = refuseParameters(declaration);
   if (refusal !== undefined) return { kind: "refused", refusal };
-  return { kind: "shaped", tail: `return ${String(child(declaration, "id")?.["name"])}()\n` };
+  return {
+    kind: "shaped",
+    isImplied: false,
+    tail: `return ${String(child(declaration, "id")?.["name"])}()\n`,
+  };
 }
 
 function isCallable(node: SyntaxNode): boolean {

@@ -14,7 +14,17 @@ const header = {
 } as const;
 
 function report(part: Partial<Report>): Report {
-  return { cell: 1, calls: [], timers: [], logs: [], logsDropped: 0, cpuTimeMs: 0, end: null, ...part };
+  return {
+    cell: 1,
+    calls: [],
+    timers: [],
+    logs: [],
+    logsDropped: 0,
+    cpuTimeMs: 0,
+    end: null,
+    unhandled: null,
+    ...part,
+  };
 }
 
 const call = (input: string): { tool: string; input: string } => ({ tool: "t", input });

@@ -11,9 +11,10 @@ import type { Delivery } from "../contract/ledger.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { HOST, NO_CALL, THROWN, type StartConfig } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
+import { utf8Bytes } from "../value/json-text.ts";
 import type { ParkedMemory } from "./image.ts";
 import type { SourceCache } from "./source-cache.ts";
-import { toFailure } from "./thrown.ts";
+import { type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
 import type { VmHolder, VmPool } from "./vm-pool.ts";
 
@@ -30,7 +31,9 @@ export interface CellEnvironment {
 
 const MAX_TOOL_NAME_BYTES = 1024;
 /** Inputs of all calls made before the guest waits: they are held here until then. */
-const TURN_INPUT_BYTES = 8 * 1024 * 1024;
+const TURN_INPUT_SIZE = 8 * 1024 * 1024;
+/** The prelude bounds what it says about an error, in UTF-16 units. */
+const MAX_TEXT_BYTES = 65_536;
 /** What a log line costs beside its text, so that empty lines are bounded too. */
 const LOG_LINE_BYTES = 16;
 
@@ -44,6 +47,7 @@ export class Cell implements VmOwner, VmHolder {
   #cpuTimeMs = 0;
   #deadline = 0;
   #callCount = 0;
+  #settledCalls = 0;
   #logBytes = 0;
   #timers = new Set<number>();
   /** What became of timers since the guest was entered. */
@@ -54,7 +58,7 @@ export class Cell implements VmOwner, VmHolder {
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
   // What the next report carries.
-  #turnBytes = 0;
+  #turnSize = 0;
   #calls: CallRequest[] = [];
   #timerChanges: TimerChange[] = [];
   #logs: LogLine[] = [];
@@ -133,7 +137,10 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.done:
         return this.#done(args);
       case HOST.thrown:
-        this.#fail(this.#thrown(args));
+        // Nobody asked for the value of the last expression: one that cannot cross is no failure.
+        if (args.number(1) === THROWN.badResult && this.#source?.isResultImplied === true)
+          this.#returned = "null";
+        else this.#fail(this.#thrown(args));
         return undefined;
       case HOST.unhandled:
         this.#unhandled = this.#thrown(args);
@@ -150,12 +157,23 @@ export class Cell implements VmOwner, VmHolder {
       for (const item of delivery.items) {
         let outcome: VmOutcome;
         if (item.kind === "timer") outcome = this.#timers.delete(item.timer) ? vm.fire(item.timer) : "ok";
-        else if (item.kind === "output") outcome = vm.settle("resolve", item.call, item.output);
-        else outcome = vm.settle("reject", item.call, JSON.stringify(item.failure));
+        else {
+          this.#settledCalls++;
+          outcome =
+            item.kind === "output"
+              ? vm.settle("resolve", item.call, item.output)
+              : vm.settle("reject", item.call, JSON.stringify(item.failure));
+        }
         if (outcome !== "ok") return outcome;
       }
       return "ok";
     });
+  }
+
+  get #hasNothingToWaitFor(): boolean {
+    return (
+      this.#returned !== undefined || (this.#callCount === this.#settledCalls && this.#timers.size === 0)
+    );
   }
 
   /** Runs guest code until its job queue is empty. */
@@ -168,10 +186,8 @@ export class Cell implements VmOwner, VmHolder {
     try {
       let outcome = action(vm);
       if (outcome === "ok") outcome = vm.runJobs();
-      if (outcome === "ok" && this.#returned !== undefined) {
-        this.#unhandled = null;
-        outcome = vm.finish();
-      }
+      this.#unhandled = null;
+      if (outcome === "ok" && this.#hasNothingToWaitFor) outcome = vm.finish();
       if (outcome !== "ok" || !vm.isSettled()) this.#spoil(vm, this.#classify(outcome));
     } catch (error) {
       this.#spoil(vm, this.#classifyFault(error));
@@ -190,9 +206,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #classify(outcome: VmOutcome): Failure {
     if (outcome === "failed") return outOfMemory(this.#command.limits.memoryBytes);
-    if (this.#tooManyCalls) {
-      return failure("call_limit", `Cannot make more than ${this.#command.limits.calls} calls in one run`);
-    }
+    if (this.#tooManyCalls) return tooManyCalls(this.#command.limits.calls);
     if (this.#environment.isCancelled(this.#command.cell)) return failure("aborted", "The run was aborted");
     if (outcome === "interrupted") {
       return failure(
@@ -218,40 +232,41 @@ export class Cell implements VmOwner, VmHolder {
 
   #call(args: HostArguments): string | undefined {
     const { callInputBytes, calls } = this.#command.limits;
-    if (args.byteLength(1) > MAX_TOOL_NAME_BYTES) {
+    const tool = args.string(1, MAX_TOOL_NAME_BYTES);
+    if (typeof tool === "number") {
       return callRefusal("unknown_tool", "Cannot call a tool of this name: it is longer than any tool's");
     }
-    const bytes = args.byteLength(2);
-    if (bytes > callInputBytes) {
-      const tool = args.string(1);
-      return callRefusal(
-        "input_limit",
-        `Cannot call tool "${tool}": its input has ${bytes} bytes, at most ${callInputBytes} are allowed`,
-      );
+    const input = args.string(2, callInputBytes);
+    if (typeof input === "number") {
+      const message = `Cannot call tool "${tool}": its input has ${input} bytes, at most ${callInputBytes} are allowed`;
+      return callRefusal("input_limit", message);
     }
-    this.#turnBytes += bytes;
-    const turnLimit = Math.max(TURN_INPUT_BYTES, callInputBytes);
-    if (this.#turnBytes > turnLimit) {
-      const message = `Cannot pass more than ${turnLimit} bytes of input at once: await some calls before making more`;
+    this.#turnSize += input.length;
+    const turnLimit = Math.max(TURN_INPUT_SIZE, callInputBytes);
+    if (this.#turnSize > turnLimit) {
+      const message = `Cannot pass more than ${turnLimit} characters of input at once: await some calls before making more`;
       return callRefusal("input_limit", message);
     }
     if (this.#callCount >= calls) {
+      // The run is over, whatever the program does about it.
       this.#tooManyCalls = true;
+      this.#fail({ failure: tooManyCalls(calls), call: null });
       return callRefusal("input_limit", `Cannot make more than ${calls} calls in one run`);
     }
     this.#callCount++;
-    this.#calls.push({ tool: args.string(1), input: args.string(2) });
+    this.#calls.push({ tool, input });
     return undefined;
   }
 
   #log(args: HostArguments): undefined {
-    const bytes = args.byteLength(2) + LOG_LINE_BYTES;
-    if (this.#logBytes + bytes > this.#command.limits.logBytes) {
+    const left = this.#command.limits.logBytes - this.#logBytes - LOG_LINE_BYTES;
+    const text = args.string(2, Math.max(0, left));
+    if (typeof text === "number" || left < 0) {
       this.#logsDropped++;
       return;
     }
-    this.#logBytes += bytes;
-    this.#logs.push({ level: args.string(1) as LogLevel, text: args.string(2) });
+    this.#logBytes += LOG_LINE_BYTES + utf8Bytes(text);
+    this.#logs.push({ level: args.string(1, MAX_TEXT_BYTES) as LogLevel, text });
   }
 
   #setTimer(timer: number, delayMs: number): string | undefined {
@@ -271,27 +286,36 @@ export class Cell implements VmOwner, VmHolder {
 
   #done(args: HostArguments): undefined {
     const { resultBytes } = this.#command.limits;
-    const bytes = args.byteLength(1);
-    if (bytes <= resultBytes) {
-      this.#returned = args.string(1);
+    const result = args.string(1, resultBytes);
+    if (typeof result === "string") {
+      this.#returned = result;
       return;
     }
-    const message = `The result has ${bytes} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`;
+    const message = `The result has ${result} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`;
     this.#fail({ failure: failure("result_limit", message), call: null });
   }
 
   #thrown(args: HostArguments): CellFailure {
-    const origin = args.number(1);
-    if (origin === THROWN.outOfMemory) {
+    if (args.number(1) === THROWN.outOfMemory) {
       return { failure: outOfMemory(this.#command.limits.memoryBytes), call: null };
     }
     const call = args.number(2);
-    const thrown = { name: args.string(3), message: args.string(4), stack: args.string(5) };
+    const text = (index: number): string => String(args.string(index, MAX_TEXT_BYTES));
+    const thrown = { name: text(3), message: text(4), stack: text(5) };
+    if (this.#isOutOfMemoryInDisguise(thrown)) {
+      return { failure: outOfMemory(this.#command.limits.memoryBytes), call: null };
+    }
     const code: FailureCode = this.#compiling ? "syntax_error" : "guest_error";
     return {
       failure: toFailure(code, thrown, this.#source as PreparedSource),
       call: call === NO_CALL ? null : call,
     };
+  }
+
+  /** Without memory for an error the engine throws null. */
+  #isOutOfMemoryInDisguise({ name, message }: ThrownError): boolean {
+    const grown = (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
+    return grown && name === "" && message === "null";
   }
 
   /** The first end counts: what fails after it is a consequence. */
@@ -315,8 +339,9 @@ export class Cell implements VmOwner, VmHolder {
       logsDropped: this.#logsDropped,
       cpuTimeMs: this.#cpuTimeMs,
       end: this.#end ?? this.#returnedEnd(),
+      unhandled: this.#unhandled,
     };
-    this.#turnBytes = 0;
+    this.#turnSize = 0;
     this.#calls = [];
     this.#timerChanges = [];
     this.#logs = [];
@@ -325,7 +350,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #returnedEnd(): CellEnd | null {
     if (this.#returned === undefined) return null;
-    return { status: "returned", result: this.#returned, unhandled: this.#unhandled };
+    return { status: "returned", result: this.#returned };
   }
 }
 
@@ -337,6 +362,13 @@ function outOfMemory(memoryBytes: number): Failure {
   return failure(
     "memory_limit",
     `The program needed more than ${memoryBytes} bytes of memory: keep less data at once, for example filter or page inside the loop`,
+  );
+}
+
+function tooManyCalls(calls: number): Failure {
+  return failure(
+    "call_limit",
+    `Cannot make more than ${calls} calls in one run: split the work over several runs`,
   );
 }
 

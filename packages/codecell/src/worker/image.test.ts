@@ -18,8 +18,8 @@ class Owner implements VmOwner {
     return false;
   }
   hostCall(kind: number, args: HostArguments): undefined {
-    if (kind === HOST.call) this.heard.push(args.string(2));
-    else if (kind === HOST.done) this.heard.push(args.string(1));
+    if (kind === HOST.call) this.heard.push(String(args.string(2, 1e6)));
+    else if (kind === HOST.done) this.heard.push(String(args.string(1, 1e6)));
     else this.heard.push(`other ${kind}`);
   }
 }

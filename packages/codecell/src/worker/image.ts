@@ -9,6 +9,8 @@ import { Vm, type VmAddresses } from "./vm.ts";
 
 const BLOCK_BYTES = 65_536;
 const PAGE_BYTES = 4096;
+/** The engine stops guest code after half of this, and needs little of the rest itself. */
+const USED_STACK_BYTES = 512 * 1024;
 /** Counting references touches a few bytes in many pages: small granules keep waiting cells small. */
 const GRANULE_BYTES = 64;
 const GRANULE_WORDS = GRANULE_BYTES / 4;
@@ -69,7 +71,7 @@ export class Image {
   reset(vm: Vm): boolean {
     if (vm.spoilt || vm.memory.buffer.byteLength !== this.bytes.length) return false;
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
-    let unused = 0;
+    let unused = this.#stackBytes - USED_STACK_BYTES;
     for (const [start, end] of this.#used) {
       this.#clear(memory, unused, start);
       memory.set(this.bytes.subarray(start, end), start);
@@ -82,7 +84,7 @@ export class Image {
 
   park(vm: Vm): ParkedMemory {
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
-    this.#clear(memory, 0, this.#stackBytes);
+    this.#clear(memory, this.#stackBytes - USED_STACK_BYTES, this.#stackBytes);
     const granules: number[] = [];
     for (let block = this.#stackBytes; block < memory.length; block += BLOCK_BYTES) {
       if (this.#sameAsImage(memory, block, BLOCK_BYTES)) continue;

@@ -24,9 +24,8 @@ export interface VmOwner {
 
 export interface HostArguments {
   number(index: number): number;
-  /** UTF-8 bytes of a string argument, without decoding it. */
-  byteLength(index: number): number;
-  string(index: number): string;
+  /** The text, or its length in UTF-8 bytes if that is more than allowed. */
+  string(index: number, maxBytes: number): string | number;
 }
 
 /** Thrown when the engine cannot serve any more: no memory for a string, or a trap. */
@@ -213,15 +212,13 @@ export class Vm implements HostArguments {
     return this.#engine.qjs_get_float64(this.#argument(index));
   }
 
-  byteLength(index: number): number {
-    const { address, length } = this.#cstring(index);
-    this.#engine.qjs_free_cstring(address);
-    return length;
-  }
-
-  string(index: number): string {
-    const { address, length } = this.#cstring(index);
-    const text = decoder.decode(this.#memory().subarray(address, address + length));
+  string(index: number, maxBytes: number): string | number {
+    const lengthAt = this.#fixed.scratch + SCRATCH_BYTES - ARGV_BYTES;
+    const address = this.#engine.qjs_get_string_len(this.#argument(index), lengthAt);
+    if (address === 0) throw new VmFault("memory", "No memory for a string");
+    const memory = this.#memory();
+    const length = this.#view.getUint32(lengthAt, true);
+    const text = length > maxBytes ? length : decoder.decode(memory.subarray(address, address + length));
     this.#engine.qjs_free_cstring(address);
     return text;
   }
@@ -279,14 +276,6 @@ export class Vm implements HostArguments {
   #argument(index: number): number {
     this.#memory();
     return this.#view.getUint32(this.#argv + index * 4, true);
-  }
-
-  #cstring(index: number): { readonly address: number; readonly length: number } {
-    const lengthAt = this.#fixed.scratch + SCRATCH_BYTES - ARGV_BYTES;
-    const address = this.#engine.qjs_get_string_len(this.#argument(index), lengthAt);
-    if (address === 0) throw new VmFault("memory", "No memory for a string");
-    this.#memory();
-    return { address, length: this.#view.getUint32(lengthAt, true) };
   }
 
   #newString(text: string): number {

@@ -66,7 +66,7 @@ describe("worker", () => {
     const [first] = bench.give(command);
     expect(first).toMatchObject({ cell: command.cell, calls: [{ tool: "step", input: "1" }], end: null });
     const [second] = bench.give(output(command.cell, 0, 41));
-    expect(second).toMatchObject({ calls: [], end: { status: "returned", result: "42", unhandled: null } });
+    expect(second).toMatchObject({ calls: [], end: { status: "returned", result: "42" }, unhandled: null });
     expect(parseReports([first, second])).toHaveLength(2);
   });
 
@@ -138,7 +138,6 @@ describe("worker", () => {
       commands.toReversed().map(({ cell }, index) => ({
         status: "returned",
         result: JSON.stringify([99 - index, cell]),
-        unhandled: null,
       })),
     );
   });
@@ -197,17 +196,32 @@ describe("worker", () => {
     expect(parseReports([report])).toBeDefined();
   });
 
+  test("a program that catches the refusal of a call too many is over all the same", () => {
+    const source = "try { for (;;) { await tools.step(1); await tools.step(2) } } catch { return 'caught' }";
+    const command = start(source, { calls: 1 });
+    bench.give(command);
+    expect(bench.give(output(command.cell, 0, null))[0]?.end).toMatchObject({
+      failure: { failure: { code: "call_limit" } },
+    });
+  });
+
+  test("running out of memory inside a job is told, though the engine swallows it", () => {
+    const source = "await new Promise(() => { const f = () => Promise.resolve().then(f); f() })";
+    const [report] = bench.give(start(source, { memoryBytes: 8 * 1024 * 1024 }));
+    expect(report?.end ?? report?.unhandled).toMatchObject({ failure: { code: "memory_limit" } });
+  });
+
   test("a rejection handled late is no failure, one never handled is", () => {
     const late = start(
       "const p = Promise.reject(new Error('x')); await tools.step(1); try { await p } catch {} return 1",
     );
     bench.give(late);
-    expect(bench.give(output(late.cell, 0, null))[0]?.end).toMatchObject({
-      status: "returned",
+    expect(bench.give(output(late.cell, 0, null))[0]).toMatchObject({
+      end: { status: "returned" },
       unhandled: null,
     });
-    expect(bench.give(start("Promise.reject(new Error('lost')); return 1"))[0]?.end).toMatchObject({
-      status: "returned",
+    expect(bench.give(start("Promise.reject(new Error('lost')); return 1"))[0]).toMatchObject({
+      end: { status: "returned" },
       unhandled: { failure: { code: "guest_error", message: "Error: lost (line 1, column 20)" } },
     });
   });

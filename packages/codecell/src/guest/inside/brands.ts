@@ -63,6 +63,7 @@ const { Proxy: NativeProxy, TypeError, Object, Map, WeakMap } = primordial;
 const objectPrototype = Object.prototype;
 const proxyTargets = new WeakMap<object, object>();
 const revocable = NativeProxy.revocable;
+const revokedTarget: object = create(null) as object;
 
 function makeProxy(this: unknown, target: object, handler: ProxyHandler<object>): object {
   if (new.target === undefined) throw new TypeError("Constructor Proxy requires 'new'");
@@ -84,7 +85,7 @@ defineHidden(
       const { proxy, revoke } = made;
       weakMapSet(proxyTargets, proxy, target);
       made.revoke = (): void => {
-        weakMapSet(proxyTargets, proxy, create(null) as object);
+        weakMapSet(proxyTargets, proxy, revokedTarget);
         apply(revoke, undefined, []);
       };
       return made;
@@ -96,6 +97,10 @@ export function isProxy(value: object): boolean {
   return weakMapHas(proxyTargets, value);
 }
 
+export function isRevoked(target: object): boolean {
+  return target === revokedTarget;
+}
+
 /** The innermost target of a proxy, or the value itself. */
 export function unwrapProxy(value: object): object {
   let current = value;
@@ -104,7 +109,7 @@ export function unwrapProxy(value: object): object {
     if (target === undefined) return current;
     current = target;
   }
-  return create(null) as object;
+  return revokedTarget;
 }
 
 type Check = { readonly brand: Brand; readonly probe: ((value: unknown) => unknown) | undefined };

@@ -17,6 +17,8 @@ import {
   mapSet,
   ownData,
   primordial,
+  regExpFlagsOf,
+  regExpSource,
   typedArrayBuffer,
   typedArrayByteOffset,
   typedArrayKind,
@@ -24,11 +26,10 @@ import {
   typedArraySet,
   uncurryThis,
 } from "./primordials.ts";
+import { toText } from "./webidl.ts";
 
-const { ArrayBuffer, DataView, Date, Error, Map, Object, RegExp, String, Uint8Array } = primordial;
+const { ArrayBuffer, DataView, Date, Error, Map, Object, RegExp, Uint8Array } = primordial;
 const dateTime = uncurryThis(Date.prototype.getTime);
-const regExpSource = captureGetter<string>(RegExp.prototype, "source");
-const regExpFlags = captureGetter<string>(RegExp.prototype, "flags");
 const errorStack = captureGetter<unknown>(Error.prototype, "stack");
 const domName = captureGetter<string>(DOMException.prototype, "name");
 const domMessage = captureGetter<string>(DOMException.prototype, "message");
@@ -93,10 +94,6 @@ export function cloneView(
   return new constructor(cloneOf(buffer), byteOffset, length);
 }
 
-function toText(value: unknown): string {
-  return String(value);
-}
-
 /** Without its cause, which may hold anything. */
 export function cloneError(source: object): Error {
   const given = (source as { readonly name?: unknown }).name;
@@ -117,7 +114,7 @@ export function cloneLeaf(source: object, brand: Brand): object {
     case "Date":
       return new Date(dateTime(source));
     case "RegExp":
-      return new RegExp(regExpSource(source), regExpFlags(source));
+      return new RegExp(regExpSource(source), regExpFlagsOf(source));
     case "Number":
       return Object(numberValue(source)) as object;
     case "String":

@@ -41,7 +41,7 @@ export function createConsole(emit: (level: string, text: string) => void): obje
     } catch {
       text = "[A value that cannot be shown]";
     }
-    emit(level, indent === "" ? text : indent + indentLines(text, indent));
+    emit(level, indent === "" ? text : clip(indent + indentLines(text, indent)));
   }
 
   function print(level: string, args: readonly unknown[]): void {

@@ -3,7 +3,8 @@
  *
  * - Every getter, `toJSON` and proxy trap runs once: what was checked is what crosses.
  * - What JSON cannot carry is refused with its path, never lost: functions, symbols, BigInts, cycles,
- *   promises, collections, binary data. `undefined`, NaN and infinities behave as in `JSON.stringify`.
+ *   promises, collections, binary data. `undefined`, NaN, infinities and functions in lists behave as in
+ *   `JSON.stringify`.
  */
 import {
   getPrototypeOf,
@@ -133,7 +134,9 @@ export function encode(value: unknown, root: string): string {
     const length = item.length;
     for (let index = 0; index < length; index++) {
       keys[depth + 1] = index;
-      const part = visit(item[index], depth + 1, index) ?? "null";
+      // As in JSON.stringify: a hole in a list is kept as one.
+      const element = item[index];
+      const part = (typeof element === "function" ? undefined : visit(element, depth + 1, index)) ?? "null";
       text += index === 0 ? part : `,${part}`;
     }
     return `${text}]`;

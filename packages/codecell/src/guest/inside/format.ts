@@ -30,7 +30,7 @@ export function formatArguments(args: readonly unknown[]): string {
   const parts = list<string>();
   let room = MAX_TEXT;
   let next = 0;
-  if (typeof args[0] === "string" && args.length > 1 && stringIndexOf(args[0], "%") >= 0) {
+  if (args.length > 1 && typeof args[0] === "string" && stringIndexOf(args[0], "%") >= 0) {
     const head = formatTemplate(args[0], args);
     append(parts, head.text);
     room -= head.text.length;

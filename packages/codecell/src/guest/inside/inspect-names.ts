@@ -64,7 +64,9 @@ export function describePrototype(value: object, brand: Brand, size: number): st
   const prototype = getPrototypeOf(value) as object | null;
   if (brand === "Array" && prototype === arrayPrototype) return "";
   const fallback = brand === "TypedArray" ? (typedArrayKind(value) as string) : brand;
-  const name = prototype === null ? `[${fallback}: null prototype]` : (constructorName(value) ?? fallback);
+  let name = constructorName(value) ?? fallback;
+  if (prototype === null) name = `[${fallback}: null prototype]`;
+  else if (name === "Object") name = fallback;
   const isSized = brand === "Array" || brand === "TypedArray" || brand === "Map" || brand === "Set";
   const isPlain = brand === "Object" && name === "Object";
   return tagOf(value, name, isPlain ? "" : isSized ? `${name}(${size})` : name);

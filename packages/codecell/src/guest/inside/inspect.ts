@@ -4,7 +4,7 @@
  * - Runs no guest code: getters are shown, not called; proxies are shown as their target, without traps.
  * - Bounded: depth, entries per collection and characters overall; what is left out is counted in the text.
  */
-import { type Brand, brandOf, isProxy, unwrapProxy } from "./brands.ts";
+import { type Brand, brandOf, isProxy, isRevoked, unwrapProxy } from "./brands.ts";
 import { describeError, describeFunction, describePrototype } from "./inspect-names.ts";
 import { layOut, type Place } from "./inspect-layout.ts";
 import { quote, renderKey } from "./inspect-text.ts";
@@ -13,7 +13,6 @@ import {
   arrayBufferByteLength,
   at,
   bigintToString,
-  captureGetter,
   dataViewByteLength,
   getOwnPropertyDescriptor,
   hasOwn,
@@ -30,6 +29,8 @@ import {
   numberToString,
   ownKeys,
   primordial,
+  regExpFlagsOf,
+  regExpSource,
   setNext,
   setSize,
   setValues,
@@ -48,21 +49,6 @@ const MAX_BYTES = 50;
 const { Map, Uint8Array } = primordial;
 const dateToIso = uncurryThis(Date.prototype.toISOString);
 const dateTime = uncurryThis(Date.prototype.getTime);
-const regExpSource = captureGetter<string>(RegExp.prototype, "source");
-const regExpFlag = (letter: string, key: string): readonly [string, (self: unknown) => boolean] => [
-  letter,
-  captureGetter<boolean>(RegExp.prototype, key),
-];
-const REG_EXP_FLAGS = [
-  regExpFlag("d", "hasIndices"),
-  regExpFlag("g", "global"),
-  regExpFlag("i", "ignoreCase"),
-  regExpFlag("m", "multiline"),
-  regExpFlag("s", "dotAll"),
-  regExpFlag("u", "unicode"),
-  regExpFlag("v", "unicodeSets"),
-  regExpFlag("y", "sticky"),
-];
 const unbox = {
   Number: uncurryThis(Number.prototype.valueOf),
   String: uncurryThis(String.prototype.valueOf),
@@ -120,6 +106,7 @@ export function renderBigInt(value: bigint): string {
 
 function renderObject(given: object, state: State): string {
   const value = isProxy(given) ? unwrapProxy(given) : given;
+  if (isRevoked(value)) return "<Revoked Proxy>";
   if (isOnPath(value, state)) {
     let index = mapGet(state.circular, value);
     if (index === undefined) {
@@ -159,7 +146,7 @@ function renderBrand(value: object, brand: Brand, state: State): string {
       return withProperties(time === time ? dateToIso(value) : "Invalid Date", value, brand, state);
     }
     case "RegExp":
-      return withProperties(renderRegExp(value), value, brand, state);
+      return withProperties(`/${regExpSource(value)}/${regExpFlagsOf(value)}`, value, brand, state);
     case "Number":
     case "String":
     case "Boolean":
@@ -218,15 +205,6 @@ function withProperties(head: string, value: object, brand: Brand, state: State)
 
 function placeOf(state: State): Place {
   return { depth: state.path.length, innerDepth: state.innerDepth };
-}
-
-function renderRegExp(value: object): string {
-  let flags = "";
-  for (let i = 0; i < REG_EXP_FLAGS.length; i += 1) {
-    const flag = REG_EXP_FLAGS[i] as readonly [string, (self: unknown) => boolean];
-    if (flag[1](value)) flags += flag[0];
-  }
-  return `/${regExpSource(value)}/${flags}`;
 }
 
 function more(count: number, noun: string): string {

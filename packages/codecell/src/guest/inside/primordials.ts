@@ -9,6 +9,8 @@
  *   the rule, and an index write cannot reach a setter on Array.prototype.
  * - Property descriptors and records have no prototype.
  * - `split`, `replace`, `match` and friends consult guest-replaceable symbols even when captured: not used.
+ * - Template literals are fine to write: the build makes sums of them, since QuickJS would call a
+ *   guest-replaceable String.prototype.concat.
  * - State lives in module scope or private fields, never on an object that guest code can reach.
  */
 const { bind, call } = Function.prototype;
@@ -95,6 +97,8 @@ export const arraySort: <T>(items: List<T>, compare: (a: T, b: T) => number) => 
   Array.prototype.sort,
 ) as never;
 
+/** For an index that may be outside the text, where `text[index]` would ask guest prototypes. */
+export const stringCharAt: (text: string, index: number) => string = uncurryThis(String.prototype.charAt);
 export const stringCharCodeAt: (text: string, index: number) => number = uncurryThis(
   String.prototype.charCodeAt,
 );
@@ -112,10 +116,6 @@ export const stringSlice: (text: string, start: number, end?: number) => string 
 );
 export const stringRepeat: (text: string, count: number) => string = uncurryThis(String.prototype.repeat);
 export const stringPadEnd: (text: string, length: number) => string = uncurryThis(String.prototype.padEnd);
-export const stringPadStart: (text: string, length: number, fill: string) => string = uncurryThis(
-  String.prototype.padStart,
-);
-export const stringTrim: (text: string) => string = uncurryThis(String.prototype.trim);
 export const stringToLowerCase: (text: string) => string = uncurryThis(String.prototype.toLowerCase);
 export const stringNormalize: (text: string, form: string) => string = uncurryThis(
   String.prototype.normalize,
@@ -131,6 +131,29 @@ export const regExpExec: (pattern: RegExp, text: string) => RegExpExecArray | nu
   RegExp.prototype.exec,
 );
 
+const regExpFlags = [
+  "hasIndices",
+  "global",
+  "ignoreCase",
+  "multiline",
+  "dotAll",
+  "unicode",
+  "unicodeSets",
+  "sticky",
+];
+const regExpFlagGetters = regExpFlags.map((key) => captureGetter<boolean>(RegExp.prototype, key));
+export const regExpSource: (pattern: unknown) => string = captureGetter(RegExp.prototype, "source");
+
+/** Flag by flag: the built-in `flags` getter would read guest-replaceable ones. */
+export function regExpFlagsOf(pattern: unknown): string {
+  let flags = "";
+  for (let i = 0; i < 8; i += 1) {
+    if ((regExpFlagGetters[i] as Getter<boolean>)(pattern)) flags += "dgimsuvy"[i] as string;
+  }
+  return flags;
+}
+
+/** Makes the derived promise through the guest-replaceable `constructor` and species of the given one. */
 export const promiseThen: (
   promise: unknown,
   onFulfilled?: ((value: never) => unknown) | null,
@@ -183,8 +206,6 @@ export const typedArrayByteLength: Getter<number> = captureGetter(typedArrayProt
 export const typedArraySet: (target: Uint8Array, source: Uint8Array, offset?: number) => void = uncurryThis(
   Uint8Array.prototype.set,
 );
-export const typedArraySubarray: (target: Uint8Array, start: number, end?: number) => Uint8Array =
-  uncurryThis(Uint8Array.prototype.subarray);
 export const arrayBufferByteLength: Getter<number> = captureGetter(ArrayBuffer.prototype, "byteLength");
 export const dataViewBuffer: Getter<ArrayBuffer> = captureGetter(DataView.prototype, "buffer");
 export const dataViewByteOffset: Getter<number> = captureGetter(DataView.prototype, "byteOffset");

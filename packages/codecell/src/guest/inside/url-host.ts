@@ -10,6 +10,7 @@ import {
   list,
   numberToString,
   regExpExec,
+  stringCharAt,
   stringCharCodeAt,
   stringIndexOf,
   stringSlice,
@@ -26,8 +27,8 @@ const HEXADECIMAL = /^[0-9a-fA-F]*$/;
 const MAX_IPV6 = 45;
 
 export function parseHost(text: string, isSpecial: boolean): string | undefined {
-  if (text[0] === "[") {
-    if (text[text.length - 1] !== "]") return undefined;
+  if (stringCharAt(text, 0) === "[") {
+    if (stringCharAt(text, text.length - 1) !== "]") return undefined;
     const pieces = parseIpv6(stringSlice(text, 1, text.length - 1));
     return pieces === undefined ? undefined : `[${renderIpv6(pieces)}]`;
   }
@@ -43,9 +44,9 @@ export function parseHost(text: string, isSpecial: boolean): string | undefined 
 
 function lastLabel(domain: string): string {
   let end = domain.length;
-  if (domain[end - 1] === ".") end -= 1;
+  if (stringCharAt(domain, end - 1) === ".") end -= 1;
   let start = end;
-  while (start > 0 && domain[start - 1] !== ".") start -= 1;
+  while (start > 0 && stringCharAt(domain, start - 1) !== ".") start -= 1;
   if (end !== domain.length && end === 0) return "";
   return stringSlice(domain, start, end);
 }
@@ -59,19 +60,19 @@ function endsInNumber(domain: string): boolean {
 /** -1 if it is not a number. */
 function parseIpv4Number(text: string): number {
   if (text === "") return -1;
-  if (text[0] === "0" && (text[1] === "x" || text[1] === "X")) {
+  if (stringCharAt(text, 0) === "0" && (stringCharAt(text, 1) === "x" || stringCharAt(text, 1) === "X")) {
     const digits = stringSlice(text, 2);
     if (regExpExec(HEXADECIMAL, digits) === null) return -1;
     return digits === "" ? 0 : parseInteger(digits, 16);
   }
-  if (text[0] === "0" && text.length > 1) {
+  if (stringCharAt(text, 0) === "0" && text.length > 1) {
     return regExpExec(OCTAL, text) === null ? -1 : parseInteger(text, 8);
   }
   return regExpExec(DECIMAL, text) === null ? -1 : parseInteger(text, 10);
 }
 
 function parseIpv4(domain: string): string | undefined {
-  const end = domain[domain.length - 1] === "." ? domain.length - 1 : domain.length;
+  const end = stringCharAt(domain, domain.length - 1) === "." ? domain.length - 1 : domain.length;
   const numbers = list<number>();
   let from = 0;
   while (from <= end) {
@@ -110,15 +111,15 @@ function parseIpv6(text: string): List<number> | undefined {
   let piece = 0;
   let compress = -1;
   let index = 0;
-  if (text[0] === ":") {
-    if (text[1] !== ":") return undefined;
+  if (stringCharAt(text, 0) === ":") {
+    if (stringCharAt(text, 1) !== ":") return undefined;
     index = 2;
     piece = 1;
     compress = 1;
   }
   while (index < text.length) {
     if (piece === 8) return undefined;
-    if (text[index] === ":") {
+    if (stringCharAt(text, index) === ":") {
       if (compress >= 0) return undefined;
       index += 1;
       piece += 1;
@@ -132,13 +133,13 @@ function parseIpv6(text: string): List<number> | undefined {
       index += 1;
       length += 1;
     }
-    if (text[index] === ".") {
+    if (stringCharAt(text, index) === ".") {
       if (length === 0 || piece > 6) return undefined;
       if (!parseEmbeddedIpv4(text, index - length, pieces, piece)) return undefined;
       piece += 2;
       break;
     }
-    if (text[index] === ":") {
+    if (stringCharAt(text, index) === ":") {
       index += 1;
       if (index >= text.length) return undefined;
     } else if (index < text.length) return undefined;
@@ -161,11 +162,11 @@ function parseEmbeddedIpv4(text: string, start: number, pieces: List<number>, fi
   let index = start;
   for (let seen = 0; seen < 4; seen += 1) {
     if (seen > 0) {
-      if (text[index] !== ".") return false;
+      if (stringCharAt(text, index) !== ".") return false;
       index += 1;
     }
     let value = -1;
-    while (index < text.length && (text[index] as string) >= "0" && (text[index] as string) <= "9") {
+    while (index < text.length && stringCharAt(text, index) >= "0" && stringCharAt(text, index) <= "9") {
       const number = stringCharCodeAt(text, index) - 48;
       if (value === 0) return false;
       value = value < 0 ? number : value * 10 + number;

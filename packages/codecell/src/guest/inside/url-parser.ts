@@ -9,6 +9,7 @@ import {
   arrayJoin,
   list,
   regExpExec,
+  stringCharAt,
   stringIndexOf,
   stringLastIndexOf,
   stringSlice,
@@ -56,11 +57,12 @@ export function parseUrl(input: string, base: UrlRecord | undefined): UrlRecord 
   const rest = stringSlice(text, scheme[0].length);
   if (url.scheme === "file") return parseFile(rest, base?.scheme === "file" ? base : undefined, url);
   if (isSpecialScheme(url.scheme)) {
-    const isRelative = base?.scheme === url.scheme && !(rest[0] === "/" && rest[1] === "/");
+    const isRelative =
+      base?.scheme === url.scheme && !(stringCharAt(rest, 0) === "/" && stringCharAt(rest, 1) === "/");
     return isRelative ? parseRelative(rest, base, url) : parseAuthority(skipSlashes(rest), url);
   }
-  if (rest[0] === "/") {
-    return rest[1] === "/"
+  if (stringCharAt(rest, 0) === "/") {
+    return stringCharAt(rest, 1) === "/"
       ? parseAuthority(stringSlice(rest, 2), url)
       : parsePathAndRest(stringSlice(rest, 1), url);
   }
@@ -86,8 +88,8 @@ export function removeNewlines(text: string): string {
 function trimControls(text: string): string {
   let start = 0;
   let end = text.length;
-  while (start < end && (text[start] as string) <= " ") start += 1;
-  while (end > start && (text[end - 1] as string) <= " ") end -= 1;
+  while (start < end && stringCharAt(text, start) <= " ") start += 1;
+  while (end > start && stringCharAt(text, end - 1) <= " ") end -= 1;
   return stringSlice(text, start, end);
 }
 
@@ -103,7 +105,7 @@ function skipSlashes(text: string): string {
 /** A space right before the query or fragment is encoded, so that it survives reparsing. */
 function encodeOpaquePath(text: string, isFollowed: boolean): string {
   const encoded = percentEncode(text, C0_SET);
-  return isFollowed && encoded[encoded.length - 1] === " "
+  return isFollowed && stringCharAt(encoded, encoded.length - 1) === " "
     ? `${stringSlice(encoded, 0, encoded.length - 1)}%20`
     : encoded;
 }
@@ -111,7 +113,7 @@ function encodeOpaquePath(text: string, isFollowed: boolean): string {
 function parseWithoutScheme(text: string, base: UrlRecord, url: UrlRecord): UrlRecord | undefined {
   url.scheme = base.scheme;
   if (typeof base.path === "string") {
-    if (text[0] !== "#") return undefined;
+    if (stringCharAt(text, 0) !== "#") return undefined;
     url.path = base.path;
     url.query = base.query;
     return parseQueryAndRest(text, url);
@@ -125,21 +127,21 @@ function isSlash(unit: string | undefined, isSpecial: boolean): boolean {
 
 function parseRelative(text: string, base: UrlRecord, url: UrlRecord): UrlRecord | undefined {
   const isSpecial = isSpecialScheme(url.scheme);
-  if (isSlash(text[0], isSpecial) && isSlash(text[1], isSpecial)) {
+  if (isSlash(stringCharAt(text, 0), isSpecial) && isSlash(stringCharAt(text, 1), isSpecial)) {
     return parseAuthority(isSpecial ? skipSlashes(text) : stringSlice(text, 2), url);
   }
   url.username = base.username;
   url.password = base.password;
   url.host = base.host;
   url.port = base.port;
-  if (isSlash(text[0], isSpecial)) return parsePathAndRest(stringSlice(text, 1), url);
+  if (isSlash(stringCharAt(text, 0), isSpecial)) return parsePathAndRest(stringSlice(text, 1), url);
   return parseFromBasePath(text, base, url);
 }
 
 function parseFromBasePath(text: string, base: UrlRecord, url: UrlRecord): UrlRecord | undefined {
   url.path = copyPath(base.path);
-  if (text === "" || text[0] === "#" || text[0] === "?") {
-    if (text[0] !== "?") url.query = base.query;
+  if (text === "" || stringCharAt(text, 0) === "#" || stringCharAt(text, 0) === "?") {
+    if (stringCharAt(text, 0) !== "?") url.query = base.query;
     return parseQueryAndRest(text, url);
   }
   if (url.scheme === "file" && startsWithDriveLetter(text)) url.path = list();
@@ -149,12 +151,12 @@ function parseFromBasePath(text: string, base: UrlRecord, url: UrlRecord): UrlRe
 
 function parseFile(text: string, base: UrlRecord | undefined, url: UrlRecord): UrlRecord | undefined {
   url.host = "";
-  if (!isSlash(text[0], true)) {
+  if (!isSlash(stringCharAt(text, 0), true)) {
     if (base === undefined) return parsePathAndRest(text, url);
     url.host = base.host;
     return parseFromBasePath(text, base, url);
   }
-  if (isSlash(text[1], true)) return parseFileHost(stringSlice(text, 2), url);
+  if (isSlash(stringCharAt(text, 1), true)) return parseFileHost(stringSlice(text, 2), url);
   const rest = stringSlice(text, 1);
   if (base !== undefined) {
     url.host = base.host;
@@ -231,7 +233,7 @@ export function setPort(digits: string, url: UrlRecord): boolean {
 
 function parsePathStart(text: string, url: UrlRecord): UrlRecord | undefined {
   const isSpecial = isSpecialScheme(url.scheme);
-  if (isSlash(text[0], isSpecial)) return parsePathAndRest(stringSlice(text, 1), url);
+  if (isSlash(stringCharAt(text, 0), isSpecial)) return parsePathAndRest(stringSlice(text, 1), url);
   return isSpecial ? parsePathAndRest(text, url) : parseQueryAndRest(text, url);
 }
 
@@ -287,7 +289,7 @@ function parseQueryAndRest(text: string, url: UrlRecord): UrlRecord {
   let hash = stringIndexOf(text, "#");
   if (hash < 0) hash = text.length;
   else url.fragment = encodeFragment(stringSlice(text, hash + 1));
-  if (text[0] === "?") url.query = encodeQuery(stringSlice(text, 1, hash), url);
+  if (stringCharAt(text, 0) === "?") url.query = encodeQuery(stringSlice(text, 1, hash), url);
   return url;
 }
 

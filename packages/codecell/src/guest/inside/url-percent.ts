@@ -8,6 +8,7 @@ import {
   list,
   primordial,
   regExpExec,
+  stringCharAt,
   stringCharCodeAt,
   stringIndexOf,
   stringSlice,
@@ -74,7 +75,7 @@ function decodeSlowly(text: string): string {
   for (let index = stringIndexOf(text, "%"); index >= 0; index = stringIndexOf(text, "%", from)) {
     append(parts, stringSlice(text, from, index));
     let count = 0;
-    while (text[index] === "%" && index + 2 < text.length) {
+    while (stringCharAt(text, index) === "%" && index + 2 < text.length) {
       const high = hexValue(stringCharCodeAt(text, index + 1));
       const low = hexValue(stringCharCodeAt(text, index + 2));
       if (high < 0 || low < 0) break;

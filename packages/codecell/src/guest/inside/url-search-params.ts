@@ -19,6 +19,7 @@ import {
   list,
   primordial,
   regExpExec,
+  stringCharAt,
   stringIndexOf,
   stringSlice,
 } from "./primordials.ts";
@@ -125,7 +126,7 @@ export class URLSearchParams {
       return;
     }
     const text = toWellFormedText(init);
-    this.#pairs = parseForm(text[0] === "?" ? stringSlice(text, 1) : text);
+    this.#pairs = parseForm(stringCharAt(text, 0) === "?" ? stringSlice(text, 1) : text);
   }
 
   #changed(): void {

@@ -6,6 +6,7 @@ import {
   type List,
   list,
   regExpExec,
+  stringCharAt,
   stringIndexOf,
   stringSlice,
   stringToLowerCase,
@@ -93,16 +94,23 @@ export function setPathname(url: UrlRecord, value: string): void {
     if (url.host === null) append(path, "");
     return;
   }
-  const hasSlash = text[0] === "/" || (isSpecial && text[0] === "\\");
+  const hasSlash = stringCharAt(text, 0) === "/" || (isSpecial && stringCharAt(text, 0) === "\\");
   appendPath(hasSlash ? stringSlice(text, 1) : text, url);
 }
 
 export function setSearch(url: UrlRecord, value: string): void {
   if (value === "") url.query = null;
-  else url.query = encodeQuery(removeNewlines(value[0] === "?" ? stringSlice(value, 1) : value), url);
+  else
+    url.query = encodeQuery(
+      removeNewlines(stringCharAt(value, 0) === "?" ? stringSlice(value, 1) : value),
+      url,
+    );
 }
 
 export function setHash(url: UrlRecord, value: string): void {
   if (value === "") url.fragment = null;
-  else url.fragment = encodeFragment(removeNewlines(value[0] === "#" ? stringSlice(value, 1) : value));
+  else
+    url.fragment = encodeFragment(
+      removeNewlines(stringCharAt(value, 0) === "#" ? stringSlice(value, 1) : value),
+    );
 }

@@ -25,11 +25,12 @@ import {
   typedArrayKind,
 } from "./primordials.ts";
 
-const { TypeError, Uint8Array } = primordial;
+const { String, TypeError, Uint8Array } = primordial;
 const sharedByteLength = captureGetter<number>(SharedArrayBuffer.prototype, "byteLength");
 
 export function toText(value: unknown): string {
-  return typeof value === "string" ? value : (value as string);
+  if (typeof value === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+  return String(value);
 }
 
 /** USVString: lone surrogates become U+FFFD. */

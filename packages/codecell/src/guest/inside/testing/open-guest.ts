@@ -21,10 +21,14 @@ export type Guest = {
   readonly [Symbol.dispose]: () => void;
 };
 
+const { WebAssembly: compiler } = globalThis as unknown as {
+  readonly WebAssembly: { compile(bytes: Uint8Array): Promise<WebAssembly.Module> };
+};
+
 const engine = (async () => {
   const wasm = await readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const prelude = await bundlePrelude(new URL("main.ts", import.meta.url));
-  return { module: await WebAssembly.compile(wasm), prelude };
+  return { module: await compiler.compile(wasm), prelude };
 })();
 
 export type GuestOptions = {

@@ -1,0 +1,123 @@
+/**
+ * The bars Codecell has to clear, as a table; a missed bar is a regression like a failing test.
+ *
+ * A bar that could not be measured (a peer is not installed, a workload was not selected) is neither met nor missed.
+ */
+
+import { createContestants, SELF } from "./contestants/index.ts";
+import { ratioOf, type Row } from "./harness/rows.ts";
+import { renderNumber } from "./report/table.ts";
+
+interface Place {
+  readonly workload: string;
+  readonly caseLabel: string;
+  readonly metric: string;
+}
+
+type Demand =
+  /** Codecell's number is at least so many times smaller (or larger, for rates). */
+  | { readonly kind: "ahead"; readonly of: string; readonly times: number; readonly higherIsBetter?: true }
+  /** Codecell's number is at most so many times the other's. */
+  | { readonly kind: "within"; readonly of: string; readonly times: number }
+  | { readonly kind: "below"; readonly value: number; readonly unit: string }
+  | { readonly kind: "none-fails" };
+
+export type Bar = Place & Demand;
+
+export interface Verdict {
+  readonly bar: Bar;
+  readonly met: boolean | undefined;
+  readonly text: string;
+}
+
+const EXPERIMENTAL = "experimental-ai-sdk-code-mode";
+const trips = { workload: "three-round-trips", caseLabel: "", metric: "p50" };
+const rate = { workload: "throughput", caseLabel: "", metric: "rate" };
+const crowd = { workload: "concurrent-runs", caseLabel: "2000 runs" };
+const quickJsPeers = createContestants().filter(
+  (each) => each.kind === "peer" && each.engine === "quickjs" && each.variant === undefined,
+);
+
+export const BARS: readonly Bar[] = [
+  { ...trips, kind: "ahead", of: EXPERIMENTAL, times: 25 },
+  { ...trips, kind: "ahead", of: "run", times: 15 },
+  { ...trips, kind: "ahead", of: "isolated-vm", times: 6 },
+  { ...trips, kind: "within", of: "node-vm", times: 2 },
+  // with a worker for each run, or half of the runs would be refused
+  { ...rate, kind: "ahead", of: `${EXPERIMENTAL}:wide`, times: 100, higherIsBetter: true },
+  { ...rate, kind: "ahead", of: "isolated-vm", times: 6, higherIsBetter: true },
+  { workload: "parallel-calls", caseLabel: "", metric: "p50", kind: "ahead", of: EXPERIMENTAL, times: 15 },
+  { ...crowd, metric: "wall", kind: "none-fails" },
+  { ...crowd, metric: "wall", kind: "ahead", of: "isolated-vm", times: 3 },
+  { ...crowd, metric: "peak", kind: "ahead", of: "isolated-vm", times: 4 },
+  { ...crowd, metric: "wall", kind: "within", of: "node-vm", times: 1.5 },
+  { workload: "memory", caseLabel: "10000 runs", metric: "rss", kind: "none-fails" },
+  { workload: "memory", caseLabel: "10000 runs", metric: "peak", kind: "below", value: 1024, unit: "MB" },
+  ...quickJsPeers.map(({ id }): Bar => ({
+    workload: "payload",
+    caseLabel: "",
+    metric: "p50",
+    kind: "within",
+    of: id,
+    times: 1,
+  })),
+  ...["return 1 + 1", "one tool call"].map((caseLabel): Bar => ({
+    workload: "cold-start",
+    caseLabel,
+    metric: "total",
+    kind: "within",
+    of: "run",
+    times: 1,
+  })),
+];
+
+export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;
+
+export function judge(bar: Bar, measured: RowsByWorkload): Verdict {
+  const find = (contestant: string) =>
+    measured
+      .get(bar.workload)
+      ?.find((row) => row.contestant === contestant && row.caseLabel === bar.caseLabel);
+  const where = `${bar.workload}${bar.caseLabel === "" ? "" : ` ${bar.caseLabel}`}, ${bar.metric}`;
+  const own = find(SELF);
+  const ownValue = own?.metrics[bar.metric];
+  const verdict = (wanted: string, got: string | undefined, met: boolean | undefined): Verdict => ({
+    bar,
+    met: got === undefined ? undefined : met,
+    text: `${where}: ${wanted}${got === undefined ? "" : `; measured ${got}`}`,
+  });
+  switch (bar.kind) {
+    case "none-fails": {
+      const got = own === undefined || own.rounds === 0 ? undefined : `${own.failed} of ${own.attempted}`;
+      return verdict("no run fails", got, own?.failed === 0);
+    }
+    case "below": {
+      const got = ownValue === undefined ? undefined : `${renderNumber(ownValue)} ${bar.unit}`;
+      return verdict(`below ${bar.value} ${bar.unit}`, got, (ownValue ?? Infinity) < bar.value);
+    }
+    case "ahead": {
+      const wanted = `≥ ${bar.times}× better than ${bar.of}`;
+      const ratio = ratioOf(find(bar.of), own, bar.metric);
+      if (ratio === undefined) return verdict(wanted, undefined, undefined);
+      const times = bar.higherIsBetter === true ? 1 / ratio : ratio;
+      return verdict(wanted, `${renderNumber(times)}×`, times >= bar.times);
+    }
+    case "within": {
+      const wanted = `≤ ${bar.times}× of ${bar.of}`;
+      const ratio = ratioOf(own, find(bar.of), bar.metric);
+      if (ratio === undefined) return verdict(wanted, undefined, undefined);
+      return verdict(wanted, `${renderNumber(ratio)}×`, ratio <= bar.times);
+    }
+    default:
+      return bar satisfies never;
+  }
+}
+
+export function renderVerdicts(verdicts: readonly Verdict[]): string {
+  return ["\nBars", ...verdicts.map(({ met, text }) => `${wordFor(met).padEnd(8)}${text}`)].join("\n");
+}
+
+function wordFor(met: boolean | undefined): string {
+  if (met === undefined) return "–";
+  return met ? "met" : "MISSED";
+}

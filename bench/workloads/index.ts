@@ -1,0 +1,35 @@
+/**
+ * The written list of workloads, in the order they are run and reported.
+ */
+
+import { coldStart } from "./cold-start.ts";
+import { concurrentRuns } from "./concurrent-runs.ts";
+import { guestCpu } from "./guest-cpu.ts";
+import { memory } from "./memory.ts";
+import { parallelCalls } from "./parallel-calls.ts";
+import { payload } from "./payload.ts";
+import { threeRoundTrips } from "./three-round-trips.ts";
+import { throughput } from "./throughput.ts";
+import { timeOut } from "./time-out.ts";
+import type { Workload } from "./workload.ts";
+
+export const WORKLOADS: readonly Workload[] = [
+  coldStart,
+  threeRoundTrips,
+  throughput,
+  parallelCalls,
+  concurrentRuns,
+  payload,
+  guestCpu,
+  memory,
+  timeOut,
+];
+
+export function findWorkload(name: string): Workload {
+  const workload = WORKLOADS.find((each) => each.name === name);
+  if (workload === undefined) {
+    const known = WORKLOADS.map((each) => each.name).join(", ");
+    throw new RangeError(`Cannot find workload "${name}": known are ${known}`);
+  }
+  return workload;
+}
