@@ -5,18 +5,20 @@
  * - A ledger replays to the same result without any tool; an altered one is refused.
  */
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { createHost, type Json, type Ledger, type LogLine, type RunResult } from "codecell";
+import { effort, TIMES } from "./effort.ts";
 import { ProgramTools } from "./program-tools.ts";
 import { anyProgram, stableProgram } from "./programs.ts";
 import { killWorkers } from "./worker-threads.ts";
+
+vi.setConfig({ testTimeout: 60_000 * TIMES });
 
 const host = createHost({ workers: 1, limits: { wallTimeMs: 60_000 } });
 afterAll(() => host[Symbol.asyncDispose]());
 
 /** Programs that run side by side in one case. */
 const SIDE_BY_SIDE = 6;
-const SEED = 20_260_501;
 
 /** What a run has to say, whatever happened to its workers. */
 function content(result: RunResult): { outcome: unknown; logs: readonly LogLine[] } {
@@ -50,7 +52,7 @@ test("runs survive the loss of their workers, with the same result and every cal
       disturbed += found.length;
       rebuilt += found.filter(({ stats }) => stats.rebuilds > 0).length;
     }),
-    { seed: SEED, numRuns: 12, endOnFailure: true },
+    effort(12),
   );
   expect(rebuilt).toBeGreaterThan(disturbed / 4);
 });
@@ -76,7 +78,7 @@ test("a ledger replays to the same value, failure and logs without any tool", as
       );
       expect(tools.repeated).toEqual([]);
     }),
-    { seed: SEED, numRuns: 14, endOnFailure: true },
+    effort(14),
   );
 });
 
@@ -90,7 +92,7 @@ test("a replay survives the loss of its worker", async () => {
       setImmediate(killWorkers);
       expect(content(await again)).toEqual(content(result));
     }),
-    { seed: SEED, numRuns: 8, endOnFailure: true },
+    effort(8),
   );
 });
 
@@ -125,7 +127,7 @@ test("an altered ledger is refused as diverged", async () => {
         expect(result, name).toMatchObject({ status: "failed", failure: { code: "replay_diverged" } });
       }
     }),
-    { seed: SEED, numRuns: 15, endOnFailure: true },
+    effort(15),
   );
 });
 
@@ -156,6 +158,6 @@ test("a ledger that lacks, repeats or garbles deliveries never hangs or harms th
       const next = await host.start({ source: "return 42" }).result;
       expect(next).toMatchObject({ status: "completed", value: 42 satisfies Json });
     }),
-    { seed: SEED, numRuns: 25, endOnFailure: true },
+    effort(25),
   );
 });
