@@ -102,7 +102,8 @@ export function loadCases(folder: URL): URL[] {
 export function readCase(file: URL): AttackCase {
   const attack = JSON.parse(readFileSync(file, "utf8")) as AttackCase;
   for (const name of Object.keys(attack.invariants)) {
-    if (!Object.hasOwn(INVARIANTS, name)) throw new Error(`${attack.id} names an unknown invariant "${name}"`);
+    if (!Object.hasOwn(INVARIANTS, name))
+      throw new Error(`${attack.id} names an unknown invariant "${name}"`);
   }
   return attack;
 }

@@ -52,7 +52,8 @@ async function runCase(attack: AttackCase): Promise<Verdict> {
   broken.push(...(await checkSuspension(attack, attempt)));
   if (attack.invariants.hostUnaffected !== false) {
     const after = await host.start({ source: "const z: number = 41; return z + 1" }).result;
-    if (after.status !== "completed" || after.value !== 42) broken.push("hostUnaffected: the next run failed");
+    if (after.status !== "completed" || after.value !== 42)
+      broken.push("hostUnaffected: the next run failed");
     const now = prototypeContents();
     if (now.length !== prototypes.length || now.some((one, index) => one !== prototypes[index])) {
       broken.push("hostUnaffected: a host prototype was changed");
@@ -62,7 +63,10 @@ async function runCase(attack: AttackCase): Promise<Verdict> {
 }
 
 function expectationOf({ expect }: AttackCase, step: number): Expectation {
-  return "steps" in expect ? (expect.steps[step] as Expectation) : expect;
+  if (!("steps" in expect)) return expect;
+  const expected = expect.steps[step];
+  if (expected === undefined) throw new Error("A case expects as many outcomes as it has steps");
+  return expected;
 }
 
 function checkNumbers(

@@ -60,7 +60,9 @@ export function createFixtureTools(activity: Activity): ToolSet {
         });
       }),
     },
-    proto: { execute: counted("proto", () => JSON.parse('{"__proto__":{"polluted":true},"ok":1}') as unknown) },
+    proto: {
+      execute: counted("proto", () => JSON.parse('{"__proto__":{"polluted":true},"ok":1}') as unknown),
+    },
     big: { execute: counted("big", ({ n }: { n: number }) => "x".repeat(n)) },
     count: { execute: counted("count", () => ++count) },
     danger: { execute: counted("danger", () => "it happened") },

@@ -47,11 +47,11 @@ function errorMismatch(expected: ErrorExpectation, result: RunResult): string | 
   return undefined;
 }
 
-function contains(value: Json, subset: Json): boolean {
+function contains(value: Json | undefined, subset: Json): boolean {
   if (typeof subset !== "object" || subset === null) return isDeepStrictEqual(value, subset);
   if (typeof value !== "object" || value === null) return false;
   const fields = value as Readonly<Record<string, Json>>;
   return Object.entries(subset).every(
-    ([key, part]) => Object.hasOwn(fields, key) && contains(fields[key] as Json, part as Json),
+    ([key, part]) => Object.hasOwn(fields, key) && contains(fields[key], part),
   );
 }

@@ -53,7 +53,11 @@ async function checkTampered(attempt: Attempt, source: string): Promise<string[]
     const digit = DIGITS[(DIGITS.indexOf(token[index] ?? "") + 1) % DIGITS.length] ?? "";
     const altered = `${token.slice(0, index)}${digit}${token.slice(index + 1)}`;
     const result = await attempt.resume(altered, pending, "allow").result;
-    const broken = refusedWith(result, "token_invalid", `tamperedStateRefused at ${index} of ${token.length}`);
+    const broken = refusedWith(
+      result,
+      "token_invalid",
+      `tamperedStateRefused at ${index} of ${token.length}`,
+    );
     if (broken.length > 0) return broken;
   }
   for (const altered of [token.slice(0, -1), `${token}A`, `${token}.`, `${token}=`, ` ${token}`, "", "."]) {

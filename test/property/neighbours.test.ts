@@ -7,10 +7,16 @@ const host = createHost({ workers: 1 });
 afterAll(() => host[Symbol.asyncDispose]());
 
 const NATIVE_LOOP = `Array.prototype.join.call({ length: 2**53 - 1 }, "")`;
-const WAITS = "return [await tools.gate({ v: 1 }), await tools.wait({ v: 2, ms: 5 }), await tools.turn({ v: 3 })].map((x: any) => x.v)";
+const WAITS =
+  "return [await tools.gate({ v: 1 }), await tools.wait({ v: 2, ms: 5 }), await tools.turn({ v: 3 })].map((x: any) => x.v)";
 
 /** Tools with one that answers only when it is told to. */
-function gated(): { tools: ProgramTools; set: ProgramTools["set"]; open: () => void; arrived: (n: number) => Promise<void> } {
+function gated(): {
+  tools: ProgramTools;
+  set: ProgramTools["set"];
+  open: () => void;
+  arrived: (n: number) => Promise<void>;
+} {
   const tools = new ProgramTools();
   const gate = Promise.withResolvers<void>();
   const waiters: { n: number; resolve: () => void }[] = [];
@@ -69,27 +75,42 @@ test("runs that still wait when the worker is killed are rebuilt and complete", 
 test("short runs finish while a hungry one goes on", async () => {
   const abort = new AbortController();
   let ended = false;
-  const hungry = host.start({ source: "for (;;);", signal: abort.signal, limits: { wallTimeMs: 120_000, cpuTimeMs: 120_000 } });
+  const hungry = host.start({
+    source: "for (;;);",
+    signal: abort.signal,
+    limits: { wallTimeMs: 120_000, cpuTimeMs: 120_000 },
+  });
   void hungry.result.then(() => {
     ended = true;
   });
   const tools = new ProgramTools();
-  const shorts = Array.from({ length: 50 }, (_, v) =>
-    host.start({ source: `return (await tools.turn({ v: ${v} })).v`, tools: tools.set }).result,
+  const shorts = Array.from(
+    { length: 50 },
+    (_, v) => host.start({ source: `return (await tools.turn({ v: ${v} })).v`, tools: tools.set }).result,
   );
   const results = await Promise.all(shorts);
   expect(ended).toBe(false);
-  expect(results.map((one) => (one.status === "completed" ? one.value : one))).toEqual(Array.from({ length: 50 }, (_, v) => v));
+  expect(results.map((one) => (one.status === "completed" ? one.value : one))).toEqual(
+    Array.from({ length: 50 }, (_, v) => v),
+  );
   abort.abort();
   expect(await hungry.result).toMatchObject({ status: "failed", failure: { code: "aborted" } });
 });
 
 test("more hungry runs than the host has workers all finish, and so do short ones", async () => {
   const source = "let x = 0; for (let i = 0; i < 1000000; i++) x += i; return x";
-  const hungry = Array.from({ length: 14 }, () => host.start({ source, limits: { wallTimeMs: 60_000 } }).result);
-  const short = Array.from({ length: 10 }, () => host.start({ source: "return 1", limits: { wallTimeMs: 60_000 } }).result);
-  for (const result of await Promise.all(hungry)) expect(result).toMatchObject({ status: "completed", value: 499_999_500_000 });
-  for (const result of await Promise.all(short)) expect(result).toMatchObject({ status: "completed", value: 1 });
+  const hungry = Array.from(
+    { length: 14 },
+    () => host.start({ source, limits: { wallTimeMs: 60_000 } }).result,
+  );
+  const short = Array.from(
+    { length: 10 },
+    () => host.start({ source: "return 1", limits: { wallTimeMs: 60_000 } }).result,
+  );
+  for (const result of await Promise.all(hungry))
+    expect(result).toMatchObject({ status: "completed", value: 499_999_500_000 });
+  for (const result of await Promise.all(short))
+    expect(result).toMatchObject({ status: "completed", value: 1 });
 }, 90_000);
 
 test("a run that uses up its memory fails alone", async () => {
@@ -100,7 +121,10 @@ test("a run that uses up its memory fails alone", async () => {
   for (let round = 0; round < 3; round++) {
     const result = await host.start({ source: bomb, limits: { memoryBytes: 16 * 1024 * 1024 } }).result;
     expect(result).toMatchObject({ status: "failed", failure: { code: "memory_limit" } });
-    expect(await host.start({ source: "return 42" }).result).toMatchObject({ status: "completed", value: 42 });
+    expect(await host.start({ source: "return 42" }).result).toMatchObject({
+      status: "completed",
+      value: 42,
+    });
   }
   open();
   expect(await beside).toMatchObject({ status: "completed", value: [1, 2, 3] });

@@ -10,6 +10,8 @@ interface Input {
 /** Longer than anything a program waits for besides; only the losers of races take it. */
 const LATE_MS = 60;
 
+const answer = ({ v }: Input): unknown => ({ v });
+
 export class ProgramTools {
   readonly executions: Map<string, number> = new Map();
   readonly set: ToolSet;
@@ -19,15 +21,16 @@ export class ProgramTools {
 
   constructor(onExecution: (count: number) => void = () => {}) {
     this.#onExecution = onExecution;
-    const answer = ({ v }: Input): unknown => ({ v });
     this.set = {
       now: { execute: (input: Input, call) => (this.#note(call), answer(input)) },
-      micro: { execute: async (input: Input, call) => (this.#note(call), await null, answer(input)) },
+      micro: { execute: (input: Input, call) => (this.#note(call), Promise.resolve(answer(input))) },
       turn: { execute: async (input: Input, call) => (this.#note(call), await turn(), answer(input)) },
       wait: {
         execute: async (input: Input, call) => (this.#note(call), await delay(input.ms ?? 1), answer(input)),
       },
-      late: { execute: async (input: Input, call) => (this.#note(call), await delay(LATE_MS), answer(input)) },
+      late: {
+        execute: async (input: Input, call) => (this.#note(call), await delay(LATE_MS), answer(input)),
+      },
       fail: {
         execute: (_input: unknown, call) => {
           this.#note(call);

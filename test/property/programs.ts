@@ -23,19 +23,31 @@ const failedCall = fc.constantFrom(
 
 const ownThrow = fc
   .nat(9)
-  .map((n) => `try { throw new RangeError("own ${n}"); } catch (e: any) { out.push(e.message); } finally { out.push("finally"); }`);
+  .map(
+    (n) =>
+      `try { throw new RangeError("own ${n}"); } catch (e: any) { out.push(e.message); } finally { out.push("finally"); }`,
+  );
 
-const computed = fc.nat(2000).map((n) => `{ let sum = 0; for (let i = 0; i < ${n}; i++) sum += i; out.push(sum); }`);
+const computed = fc
+  .nat(2000)
+  .map((n) => `{ let sum = 0; for (let i = 0; i < ${n}; i++) sum += i; out.push(sum); }`);
 
 const timer = fc.integer({ min: 0, max: 8 }).map((ms) => `await new Promise((r) => setTimeout(r, ${ms}));`);
 
-const clearedTimer = fc.constant(`{ const t = setTimeout(() => out.push("never"), 500); await tools.now({ v: 1 }); clearTimeout(t); }`);
+const clearedTimer = fc.constant(
+  `{ const t = setTimeout(() => out.push("never"), 500); await tools.now({ v: 1 }); clearTimeout(t); }`,
+);
 
 const nested = fc
   .tuple(fc.integer({ min: 1, max: 4 }), call)
-  .map(([depth, text]) => `out.push(await (async function f(n: number): Promise<any> { return n === 0 ? (await ${text}).v : (await f(n - 1)) + 1; })(${depth}));`);
+  .map(
+    ([depth, text]) =>
+      `out.push(await (async function f(n: number): Promise<any> { return n === 0 ? (await ${text}).v : (await f(n - 1)) + 1; })(${depth}));`,
+  );
 
-const race = fc.nat(99).map((v) => `out.push(await Promise.race([tools.late({ v: "late" }), tools.now({ v: ${v} })]));`);
+const race = fc
+  .nat(99)
+  .map((v) => `out.push(await Promise.race([tools.late({ v: "late" }), tools.now({ v: ${v} })]));`);
 
 const log = fc.nat(99).map((n) => `console.log("line", ${n}, { n: [${n}] }); console.warn("w${n}");`);
 
@@ -56,7 +68,10 @@ const parallel = fc
 
 const many = fc
   .integer({ min: 2, max: 12 })
-  .map((n) => `out.push((await Promise.all(Array.from({ length: ${n} }, (_, i) => tools.wait({ v: i, ms: (i * 7) % 5 })))).map((x: any) => x.v));`);
+  .map(
+    (n) =>
+      `out.push((await Promise.all(Array.from({ length: ${n} }, (_, i) => tools.wait({ v: i, ms: (i * 7) % 5 })))).map((x: any) => x.v));`,
+  );
 
 const stableStep = fc.oneof(
   { weight: 4, arbitrary: simple },

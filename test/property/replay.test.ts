@@ -149,7 +149,9 @@ test("a ledger that lacks, repeats or garbles deliveries never hangs or harms th
       else {
         deliveries[index] = {
           ...chosen,
-          items: chosen.items.map((item) => (item.kind === "output" ? { ...item, output: "{not json" } : item)),
+          items: chosen.items.map((item) =>
+            item.kind === "output" ? { kind: "output", call: item.call, output: "{not json" } : item,
+          ),
         };
       }
       const result = await host.replay({ ...ledger, deliveries }).result;

@@ -56,7 +56,8 @@ function predict(steps: readonly Step[]): Expected {
   for (const one of [...steps, { do: "return" } as const]) {
     if (one.do === "call") open.add(outcomes.push(undefined) - 1);
     else if (one.do === "answer" || one.do === "fail") {
-      if (open.delete(one.which)) outcomes[one.which] = one.do === "answer" ? `answer ${one.which}` : "tool_failed";
+      if (open.delete(one.which))
+        outcomes[one.which] = one.do === "answer" ? `answer ${one.which}` : "tool_failed";
     } else if (one.do === "await") {
       if (open.has(one.which)) return "timeout";
     } else if (one.do === "throw") return "guest_error";
