@@ -15,7 +15,7 @@ export const INNOCENT: readonly Innocent[] = [
   { source: "let n = 0; for (let i = 0; i < 20; i++) n += await tools.echo(i); return n", value: "190" },
   { source: "await new Promise((r) => setTimeout(r, 20)); return 'slept'", value: '"slept"' },
   { source: "try { await tools.fail({}) } catch (e: any) { return e.code }", value: '"tool_failed"' },
-  { source: "let s = 0; for (let i = 0; i < 200000; i++) s += i % 7; return s", value: "599997" },
+  { source: "let s = 0; for (let i = 0; i < 200000; i++) s += i % 7; return s", value: "599994" },
   {
     source:
       "const big = Array.from({ length: 20000 }, (_, i) => ({ i })); await tools.wait({ ms: 5 }); return big.length",

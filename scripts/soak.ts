@@ -61,7 +61,12 @@ function createRandom(seed: number): () => number {
 }
 
 const counts = { innocent: 0, hostile: 0, rebuilds: 0 };
-const unexpected: string[] = [];
+/** What should not have happened, and how often it did. */
+const unexpected = new Map<string, number>();
+
+function complain(text: string): void {
+  unexpected.set(text, (unexpected.get(text) ?? 0) + 1);
+}
 
 async function runOne(host: Host, random: () => number): Promise<void> {
   if (random() < HOSTILE_SHARE) {
@@ -74,7 +79,7 @@ async function runOne(host: Host, random: () => number): Promise<void> {
       result.status === "failed" &&
       ["internal", "unavailable", "replay_diverged"].includes(result.failure.code)
     ) {
-      unexpected.push(`${source} → ${JSON.stringify(result.failure)}`);
+      complain(`${source} → ${JSON.stringify(result.failure)}`);
     }
     return;
   }
@@ -83,8 +88,10 @@ async function runOne(host: Host, random: () => number): Promise<void> {
   const result = await host.start({ source: program.source, tools, limits: { wallTimeMs: 120_000 } }).result;
   counts.innocent++;
   note(result);
-  const found = result.status === "completed" ? JSON.stringify(result.value) : result;
-  if (found !== program.value) unexpected.push(`${program.source} → ${JSON.stringify(found)}`);
+  const found = JSON.stringify(
+    result.status === "completed" ? result.value : result.status === "failed" ? result.failure : null,
+  );
+  if (found !== program.value) complain(`${program.source} → ${found}`);
 }
 
 function note({ stats }: RunResult): void {
@@ -129,7 +136,7 @@ async function soak(): Promise<string[]> {
     if (performance.now() - reportedAt < REPORT_EVERY_MS && !isOver()) return;
     reportedAt = performance.now();
     const seconds = Math.round((reportedAt - startedAt) / 1000);
-    console.log(`${seconds} s`, JSON.stringify({ ...counts, unexpected: unexpected.length, ...sample }));
+    console.log(`${seconds} s`, JSON.stringify({ ...counts, unexpected: unexpected.size, ...sample }));
   }, SAMPLE_EVERY_MS);
   const lane = async (seed: number): Promise<void> => {
     const random = createRandom(seed);
@@ -139,7 +146,8 @@ async function soak(): Promise<string[]> {
     Array.from({ length: CONCURRENCY }, (_, index) => lane(Number(options.seed) * 1000 + index)),
   );
   clearInterval(sampling);
-  return [...unexpected.slice(0, 20), ...findGrowth(samples)];
+  const complaints = [...unexpected].map(([text, times]) => `${times} times: ${text}`);
+  return [...complaints.slice(0, 20), ...findGrowth(samples)];
 }
 
 const problems = await soak();

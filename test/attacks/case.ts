@@ -33,7 +33,7 @@ export type Expectation =
   | ErrorExpectation
   | { readonly anyOf: readonly (ValueExpectation | ErrorExpectation)[] };
 
-export interface Invariants {
+interface Invariants {
   readonly hostUnaffected?: boolean;
   readonly maxWallMs?: number;
   readonly maxLoopGapMs?: number;
