@@ -30,7 +30,8 @@ export type Command =
       readonly language: Language;
       readonly seed: string;
       readonly clock: number;
-      readonly toolNames: readonly string[];
+      /** The names as JSON text. */
+      readonly toolNames: string;
       readonly limits: CellLimits;
       /** Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one. */
       readonly history: readonly Delivery[];
@@ -72,6 +73,8 @@ export interface Report {
   readonly end: CellEnd | null;
   /** A rejection nobody has handled so far; said only when the cell itself has nothing to wait for. */
   readonly unhandled: CellFailure | null;
+  /** The worker has forgotten the cell: it ended and waits for nothing. */
+  readonly isOver: boolean;
 }
 
 /** What a worker is given when it starts. */
@@ -91,9 +94,11 @@ export const STATUS = {
   cancel: 2,
   /** Counts how often guest code was asked whether to go on: it grows only while that code gets processor time. */
   polls: 3,
+  /** Counts messages to the worker: one that waits on it wakes faster than through its event loop. */
+  posted: 4,
 } as const;
 
-export const STATUS_BYTES = 16;
+export const STATUS_BYTES = 20;
 
 const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["debug", "log", "info", "warn", "error"]);
 
@@ -111,6 +116,7 @@ function isReport(value: unknown): boolean {
     isArrayOf(value["logs"], isLogLine) &&
     isCount(value["logsDropped"]) &&
     isDuration(value["cpuTimeMs"]) &&
+    typeof value["isOver"] === "boolean" &&
     (value["end"] === null || isEnd(value["end"])) &&
     (value["unhandled"] === null || isCellFailure(value["unhandled"]))
   );
@@ -162,7 +168,10 @@ function isFailure({ code, message, position, error, details }: Record<string, u
 }
 
 function isArrayOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isItem);
+  if (!Array.isArray(value)) return false;
+  // By index: holes are visited too, and the first of them ends it.
+  for (let index = 0; index < value.length; index++) if (!isItem(value[index])) return false;
+  return true;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

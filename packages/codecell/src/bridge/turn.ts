@@ -5,23 +5,30 @@
  */
 const LONG_TURN_MS = 8;
 
-/** When the first work of this turn of the event loop began; 0 before it. */
+/** When the present turn began, as far as we know: an old value only costs the next worker one extra turn. */
 let startedAt = 0;
+const waiting: (() => void)[] = [];
+
+/** Called at the start of a turn of the event loop. */
+export function beginTurn(): void {
+  startedAt = performance.now();
+}
 
 /** Whether the present turn of the event loop has already done much. */
 export function isTurnLong(): boolean {
-  const now = performance.now();
-  if (startedAt === 0) {
-    startedAt = now;
-    setImmediate(() => {
-      startedAt = 0;
-    });
-  }
-  return now - startedAt > LONG_TURN_MS;
+  return performance.now() - startedAt > LONG_TURN_MS;
 }
 
+/** One waiter goes on in each turn: each may use it up. */
 export function nextTurn(): Promise<void> {
+  if (waiting.length === 0) setImmediate(release);
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    waiting.push(resolve);
   });
+}
+
+function release(): void {
+  beginTurn();
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(release);
 }

@@ -23,7 +23,7 @@ export const HOST = {
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (program, configJson): begins. */
+  /** (program, seed, toolNamesJson): begins. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,
@@ -42,12 +42,6 @@ export const GUEST = {
 /** Names of the two files a guest stack can mention. */
 export const SOURCE_FILE = "source";
 export const PRELUDE_FILE = "codecell";
-
-/** Read by the prelude at start. */
-export interface StartConfig {
-  readonly seed: string;
-  readonly toolNames: readonly string[];
-}
 
 /** What a thrown value is, as far as the prelude can tell without trusting it. */
 export const THROWN = { value: 0, outOfMemory: 1, badResult: 2 } as const;

@@ -3,21 +3,24 @@ import type { RunEvent } from "../contract/result.ts";
 
 export class EventStream implements AsyncIterable<RunEvent> {
   readonly #events: RunEvent[] = [];
-  #wake = Promise.withResolvers<void>();
-  #ended = false;
+  /** Readers that have seen everything so far. */
+  #waiting: (() => void)[] = [];
 
   emit(event: RunEvent): void {
     this.#events.push(event);
-    if (event.type === "run-end") this.#ended = true;
-    this.#wake.resolve();
-    if (!this.#ended) this.#wake = Promise.withResolvers<void>();
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, undefined> {
     for (let index = 0; ; index++) {
+      if (this.#events[index - 1]?.type === "run-end") return;
       while (index >= this.#events.length) {
-        if (this.#ended) return;
-        await this.#wake.promise;
+        await new Promise<void>((resolve) => {
+          this.#waiting.push(resolve);
+        });
       }
       yield this.#events[index] as RunEvent;
     }

@@ -6,7 +6,7 @@
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
 import type { Authorize } from "../bridge/invoke.ts";
-import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
+import type { CellFailure, CellLimits, Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
@@ -149,11 +149,19 @@ export class Run {
     this.#book.rewind();
     this.#unanswered = 1;
     const { header, deliveries } = this.#book;
-    const { source, language, seed, clock, toolNames, limits } = header;
+    const { source, language, seed, clock } = header;
     const generation = this.#rebuilds;
     const isCurrent = (): boolean => generation === this.#rebuilds && !this.#stopping;
     this.#placement = this.#setup.sandbox.place(
-      { source, language, seed, clock, toolNames, limits, history: deliveries.slice() },
+      {
+        source,
+        language,
+        seed,
+        clock,
+        toolNames: JSON.stringify(header.toolNames),
+        limits: toCellLimits(header.limits),
+        history: deliveries.slice(),
+      },
       {
         onReport: (report) => {
           if (isCurrent()) this.#onReport(report);
@@ -261,9 +269,11 @@ export class Run {
     if (this.#stopping || this.#unanswered > 0 || this.#items.length > 0 || this.#queue.size > 0) return;
     const end = this.#lastReport?.end ?? null;
     if (end === null && this.#timers.size > 0) return;
-    if (this.#suspended.size > 0) this.#suspend();
+    const { stopped } = this.#book;
+    if (this.#setup.tools === undefined && stopped !== undefined) this.#stop(stopped);
+    else if (this.#suspended.size > 0) this.#suspend();
     else if (end?.status === "returned") void this.#return(end.result);
-    else if (this.#setup.tools === undefined) this.#stop(this.#book.stopped ?? replayEnded);
+    else if (this.#setup.tools === undefined) this.#stop(replayEnded);
     else this.#stop(this.#unhandledFailure() ?? deadlockFailure());
   }
 
@@ -369,6 +379,20 @@ type Ending =
   | { readonly status: "completed"; readonly value: Json }
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
+
+const cellLimits = new WeakMap<Limits, CellLimits>();
+
+/** The limits the worker enforces; most runs share one object. */
+function toCellLimits(limits: Limits): CellLimits {
+  let picked = cellLimits.get(limits);
+  if (picked === undefined) {
+    const { cpuTimeMs, memoryBytes, stackBytes, resultBytes, logBytes, callInputBytes, calls, timers } =
+      limits;
+    picked = { cpuTimeMs, memoryBytes, stackBytes, resultBytes, logBytes, callInputBytes, calls, timers };
+    cellLimits.set(limits, picked);
+  }
+  return picked;
+}
 
 /** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
 function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {

@@ -14,6 +14,7 @@ import {
   STATUS_BYTES,
   type WorkerSetup,
 } from "../bridge/protocol.ts";
+import { beginTurn } from "../bridge/turn.ts";
 import type { CellListener, CellStart } from "./sandbox.ts";
 import type { Delivery } from "../contract/ledger.ts";
 
@@ -30,6 +31,7 @@ export interface Resident {
 
 const STACK_MB = 8;
 const HEAP_MB = 1024;
+const YOUNG_HEAP_MB = 32;
 
 export class NodeWorker {
   readonly residents: Map<number, Resident> = new Map();
@@ -57,7 +59,11 @@ export class NodeWorker {
       env: {},
       stdout: true,
       stderr: true,
-      resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: HEAP_MB },
+      resourceLimits: {
+        stackSizeMb: STACK_MB,
+        maxOldGenerationSizeMb: HEAP_MB,
+        maxYoungGenerationSizeMb: YOUNG_HEAP_MB,
+      },
     });
     this.#thread.unref();
     this.#thread.on("message", (message: unknown) => this.#receive(message));
@@ -94,9 +100,7 @@ export class NodeWorker {
   /** Forgets a cell; if it is executing, its guest code is told to stop. */
   drop(resident: Resident): void {
     const { cell } = resident;
-    if (!this.residents.delete(cell)) return;
-    resident.worker = undefined;
-    this.unanswered -= resident.unanswered;
+    if (!this.#forget(resident)) return;
     if (this.current === cell) Atomics.store(this.#status, STATUS.cancel, cell);
     this.#post({ type: "drop", cell });
   }
@@ -122,6 +126,13 @@ export class NodeWorker {
     await this.#thread.terminate();
   }
 
+  #forget(resident: Resident): boolean {
+    if (!this.residents.delete(resident.cell)) return false;
+    resident.worker = undefined;
+    this.unanswered -= resident.unanswered;
+    return true;
+  }
+
   #send(resident: Resident, command: Command): void {
     resident.unanswered++;
     this.unanswered++;
@@ -135,12 +146,16 @@ export class NodeWorker {
     process.nextTick(() => {
       const commands = this.#outbox;
       this.#outbox = [];
-      if (!this.#dead) this.#thread.postMessage(commands);
+      if (this.#dead) return;
+      this.#thread.postMessage(commands);
+      Atomics.add(this.#status, STATUS.posted, 1);
+      Atomics.notify(this.#status, STATUS.posted);
     });
   }
 
   #receive(message: unknown): void {
     if (this.#dead) return;
+    beginTurn();
     const reports = parseReports(message);
     if (reports === undefined) {
       this.kill();
@@ -168,6 +183,7 @@ export class NodeWorker {
     }
     resident.unanswered--;
     this.unanswered--;
+    if (report.isOver) this.#forget(resident);
     resident.listener.onReport(report);
   }
 }

@@ -23,6 +23,7 @@ function report(part: Partial<Report>): Report {
     cpuTimeMs: 0,
     end: null,
     unhandled: null,
+    isOver: false,
     ...part,
   };
 }

@@ -9,7 +9,7 @@ import type { CallRequest, CellEnd, CellFailure, Command, Report, TimerChange } 
 import type { Failure, FailureCode } from "../contract/failure.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
-import { HOST, NO_CALL, THROWN, type StartConfig } from "../guest/abi.ts";
+import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import type { ParkedMemory } from "./image.ts";
@@ -70,8 +70,14 @@ export class Cell implements VmOwner, VmHolder {
     this.clock = command.clock;
   }
 
-  get ended(): boolean {
+  get #hasFailed(): boolean {
     return this.#end?.status === "failed";
+  }
+
+  /** Whether nothing can happen to this cell any more. */
+  get isOver(): boolean {
+    const waits = this.#callCount > this.#settledCalls;
+    return this.#hasFailed || (this.#returned !== undefined && !waits);
   }
 
   start(): Report {
@@ -84,9 +90,9 @@ export class Cell implements VmOwner, VmHolder {
       this.#source = prepared;
       this.#enter((vm) => {
         vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
-        const config: StartConfig = { seed: this.#command.seed, toolNames: this.#command.toolNames };
+        const { seed, toolNames } = this.#command;
         this.#compiling = true;
-        return vm.start(prepared.script, JSON.stringify(config), () => {
+        return vm.start(prepared.script, seed, toolNames, () => {
           this.#compiling = false;
         });
       });
@@ -151,7 +157,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #deliver(delivery: Delivery): void {
-    if (this.ended) return;
+    if (this.#hasFailed) return;
     this.clock = delivery.clock;
     this.#enter((vm) => {
       for (const item of delivery.items) {
@@ -194,8 +200,7 @@ export class Cell implements VmOwner, VmHolder {
     }
     for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
     this.#netTimers.clear();
-    if (this.ended) this.drop();
-    else vms.startWaiting(this);
+    if (!this.isOver) vms.startWaiting(this);
   }
 
   #spoil(vm: Vm, failure: Failure): void {
@@ -340,6 +345,7 @@ export class Cell implements VmOwner, VmHolder {
       cpuTimeMs: this.#cpuTimeMs,
       end: this.#end ?? this.#returnedEnd(),
       unhandled: this.#unhandled,
+      isOver: this.isOver,
     };
     this.#turnSize = 0;
     this.#calls = [];

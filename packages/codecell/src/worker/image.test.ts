@@ -9,7 +9,6 @@ import type { HostArguments, Vm, VmOwner } from "./vm.ts";
 const image = new Image(await loadEngine(), Buffer.from(PRELUDE_BYTECODE, "base64"), equalRanges);
 const MAX_PAGES = 1024;
 const MEMORY_BYTES = 32 * 1024 * 1024;
-const config = JSON.stringify({ seed: "ab".repeat(32), toolNames: ["step"] });
 
 class Owner implements VmOwner {
   readonly clock = 1_700_000_000_000;
@@ -28,7 +27,7 @@ function begin(vm: Vm, body: string): Owner {
   const owner = new Owner();
   vm.owner = owner;
   vm.limit(MEMORY_BYTES, 256 * 1024);
-  expect(vm.start(`(async()=>{\n${body}\n})`, config, () => {})).toBe("ok");
+  expect(vm.start(`(async()=>{\n${body}\n})`, "ab".repeat(32), '["step"]', () => {})).toBe("ok");
   expect(vm.runJobs()).toBe("ok");
   return owner;
 }

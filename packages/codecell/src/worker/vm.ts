@@ -164,7 +164,7 @@ export class Vm implements HostArguments {
   }
 
   /** Evaluates a script to a function and, if that succeeds, hands it to the prelude's start. */
-  start(script: string, config: string, onCompiled: () => void): VmOutcome {
+  start(script: string, seed: string, toolNames: string, onCompiled: () => void): VmOutcome {
     const engine = this.#engine;
     const text = this.#allocate(`${script}\0`);
     const program = engine.qjs_eval(
@@ -176,7 +176,7 @@ export class Vm implements HostArguments {
     engine.wasm_free(text.address);
     if (engine.qjs_is_exception(program) !== 0) return this.#uncaught();
     onCompiled();
-    return this.#callGuest(GUEST.start, program, this.#newString(config));
+    return this.#callGuest(GUEST.start, program, this.#newString(seed), this.#newString(toolNames));
   }
 
   settle(kind: "resolve" | "reject", call: number, json: string): VmOutcome {

@@ -46,7 +46,7 @@ function start(source: string, limits: Partial<ReturnType<typeof resolveLimits>>
     language: "typescript",
     seed: "01".repeat(32),
     clock: 1_700_000_000_000,
-    toolNames: ["step"],
+    toolNames: '["step"]',
     limits: resolveLimits(limits),
     history: [],
   };

@@ -25,6 +25,8 @@ export function createWorker(
   const status = new Int32Array(setup.status);
   const now = (): number => performance.now();
   const cells = new Map<number, Cell>();
+  /** Cells that ended, whose instances are cleared when their reports have gone out. */
+  const over: Cell[] = [];
   const environment: CellEnvironment = {
     vms: new VmPool(new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), equal)),
     sources: new SourceCache(),
@@ -45,7 +47,10 @@ export function createWorker(
     if (command.type === "start") cells.set(command.cell, (cell = new Cell(command, environment)));
     if (cell === undefined) return undefined;
     const report = command.type === "start" ? cell.start() : cell.deliver(command.delivery);
-    if (cell.ended) cells.delete(command.cell);
+    if (report.isOver) {
+      cells.delete(command.cell);
+      over.push(cell);
+    }
     return report;
   }
 
@@ -79,6 +84,7 @@ export function createWorker(
       if (reports.length > 0 && (command === undefined || now() - heldSince > REPORT_HOLD_MS)) {
         send(reports);
         reports = [];
+        for (const cell of over.splice(0)) cell.drop();
       }
       if (command === undefined) return;
       const report = enter(command);

@@ -6,7 +6,7 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { HOST, NO_CALL, SOURCE_FILE, THROWN, type StartConfig } from "../abi.ts";
+import { HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -108,11 +108,12 @@ export function createCore(host: HostFunction): CoreFunctions {
     return call;
   }
 
-  function start(program: () => Promise<unknown>, configText: string): void {
-    const config = jsonParse(configText) as StartConfig;
-    seedRandom(config.seed);
+  const setToolNames = installTools(call);
+
+  function start(program: () => Promise<unknown>, seed: string, toolNames: string): void {
+    seedRandom(seed);
     startClock();
-    installTools(config.toolNames, call);
+    setToolNames(jsonParse(toolNames) as string[]);
     void drive(program);
   }
 

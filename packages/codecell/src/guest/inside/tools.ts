@@ -8,13 +8,11 @@ import { defineProperty, freeze, hasOwn, keys, primordial, record } from "./prim
 
 type ToolFunction = (input: unknown) => Promise<unknown>;
 
+/** Puts `tools` in place while the image is built; the names come when a run starts. */
 export function installTools(
-  names: readonly string[],
   call: (tool: string, input: unknown) => Promise<unknown>,
-): void {
+): (names: readonly string[]) => void {
   const known = record<true>();
-  for (let index = 0; index < names.length; index++) known[names[index] as string] = true;
-  freeze(known);
   const functions = record<ToolFunction>();
 
   function toolFunction(name: string): ToolFunction {
@@ -64,4 +62,9 @@ export function installTools(
     enumerable: true,
     configurable: false,
   } as PropertyDescriptor);
+
+  return (names) => {
+    for (let index = 0; index < names.length; index++) known[names[index] as string] = true;
+    freeze(known);
+  };
 }
