@@ -64,6 +64,7 @@ const report = fc.record({
   cpuTimeMs: or(fc.oneof(fc.double(), count)),
   end: or(end),
   unhandled: or(fc.option(cellFailure)),
+  isOver: or(fc.boolean()),
 });
 const message = or(fc.array(or(report), { maxLength: 5 }));
 
@@ -95,6 +96,7 @@ describe("parseReports", () => {
     cpuTimeMs: 0.5,
     end: null,
     unhandled: null,
+    isOver: false,
   };
 
   test("accepts what honest workers send", () => {
@@ -121,6 +123,7 @@ const flood = (cell: number): Report => ({
   cpuTimeMs: 0,
   end: null,
   unhandled: null,
+  isOver: false,
 });
 
 async function expectSettled(result: Promise<RunResult>): Promise<void> {
