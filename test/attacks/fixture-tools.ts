@@ -66,6 +66,17 @@ export function createFixtureTools(activity: Activity): ToolSet {
     big: { execute: counted("big", ({ n }: { n: number }) => "x".repeat(n)) },
     count: { execute: counted("count", () => ++count) },
     danger: { execute: counted("danger", () => "it happened") },
+    // Not of the corpus: a schema as third parties write them, dear to check against the wrong text.
+    picky: {
+      input: {
+        type: "object",
+        properties: {
+          name: { type: "string", pattern: "^([a-zA-Z0-9]+\\s?)+$" },
+          tags: { type: "array", uniqueItems: true },
+        },
+      },
+      execute: counted("picky", () => "accepted"),
+    },
     gate: {
       execute: (input: unknown, call: CallContext) =>
         call.resolution === undefined ? call.suspend({ asks: "may it pass?" }) : passGate(input),

@@ -96,6 +96,23 @@ test("a replay survives the loss of its worker", async () => {
   );
 });
 
+test("a run that was stopped at any moment replays to the same failure", async () => {
+  const source =
+    "for (let i = 0; i < 3; i++) await tools.turn({ v: i }); return await tools.wait({ v: 9, ms: 3 })";
+  for (let stopAt = 0; stopAt < 5; stopAt++) {
+    const abort = new AbortController();
+    const stop = (): void => abort.abort(new Error("enough"));
+    // While the guest is at work on what it was given, or before it was given anything.
+    const tools = new ProgramTools((count) => {
+      if (count === stopAt) setImmediate(() => process.nextTick(stop));
+    });
+    const handle = host.start({ source, tools: tools.set, signal: abort.signal });
+    if (stopAt === 0) process.nextTick(stop);
+    const result = await handle.result;
+    expect(content(await host.replay(handle.ledger()).result)).toEqual(content(result));
+  }
+});
+
 type Alteration = (ledger: Ledger, at: number) => Ledger | undefined;
 
 const ALTERATIONS: Readonly<Record<string, Alteration>> = {
