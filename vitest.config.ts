@@ -6,9 +6,15 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"],
-    typecheck: { enabled: true, include: ["packages/*/src/**/*.test-d.ts"], tsconfig: "tsconfig.test.json" },
+    include: ["packages/*/src/**/*.test.ts", "{test,scripts,bench}/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "bench/peers/**"],
+    typecheck: {
+      enabled: true,
+      include: ["packages/*/src/**/*.test-d.ts", "test/**/*.test-d.ts"],
+      tsconfig: "tsconfig.test.json",
+    },
     execArgv: ["-C", "@codecell/source"],
+    reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
   },
 });

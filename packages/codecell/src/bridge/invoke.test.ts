@@ -184,7 +184,7 @@ describe("invoke", () => {
     expect(outcome).toMatchObject(failedWith("tool_failed", /^.{1,4096}$/s));
   });
 
-  test("the last value of an async iterable is the output, earlier ones are progress", async () => {
+  test("every value of an async iterable is progress, the last one is the output", async () => {
     progress.mockClear();
     const outcome = await call(
       {
@@ -200,7 +200,7 @@ describe("invoke", () => {
       {},
     );
     expect(outcome).toMatchObject({ output: "3" });
-    expect(progress.mock.calls).toEqual([[1], [2]]);
+    expect(progress.mock.calls).toEqual([[1], [2], [3]]);
   });
 
   test("an aborted run stops an async iterable", async () => {

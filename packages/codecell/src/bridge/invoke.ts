@@ -73,7 +73,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     if (denial !== undefined) return refused("denied", `Cannot call tool "${name}": ${denial}`);
     return await execute(name, tool, input.value, invocation);
   } catch (error) {
-    if (error instanceof SuspendSignal) return { status: "suspended", payload: error.payload };
+    if (error instanceof SuspendSignal) return toSuspended(name, error.payload);
     return { status: "failed", failure: toCallFailure(error) };
   }
 }
@@ -109,13 +109,8 @@ async function execute(
   const validated = await validatorOf(tool.output)(output, "output");
   if (!validated.ok)
     return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
-  let text: string | undefined;
   while (isTurnLong()) await nextTurn();
-  try {
-    text = JSON.stringify(validated.value ?? null);
-  } catch {
-    text = undefined;
-  }
+  const text = toJsonText(validated.value);
   if (text === undefined) return refused("invalid_output", `Tool "${name}" gave an output that is no JSON`);
   const bytes = text.length > invocation.limits.callOutputBytes ? text.length : utf8Bytes(text);
   if (bytes > invocation.limits.callOutputBytes) {
@@ -133,11 +128,9 @@ async function lastOf(
   onProgress: (output: unknown) => void,
 ): Promise<unknown> {
   let last: unknown;
-  let any = false;
   for await (const item of items) {
-    if (any) onProgress(last);
     last = item;
-    any = true;
+    onProgress(item);
     // Leaving the loop tells the iterable to stop.
     if (signal.aborted) break;
   }
@@ -158,6 +151,21 @@ function unknownTool(name: string, known: readonly string[]): string {
   if (list.length === 0) return `Cannot call tool "${name}": this run has no tools`;
   const more = known.length > list.length ? ` and ${known.length - list.length} more` : "";
   return `Cannot call tool "${name}": no such tool, there are ${list.join(", ")}${more}`;
+}
+
+/** The payload leaves this process with the suspended run, so it must be JSON now. */
+function toSuspended(name: string, payload: Json): CallOutcome {
+  const text = toJsonText(payload);
+  if (text !== undefined) return { status: "suspended", payload: JSON.parse(text) as Json };
+  return refused("invalid_output", `Tool "${name}" suspended the run with a payload that is no JSON`);
+}
+
+function toJsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value ?? null);
+  } catch {
+    return undefined;
+  }
 }
 
 function refused(code: CallFailureCode, message: string): CallOutcome {

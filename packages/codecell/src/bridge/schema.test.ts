@@ -62,3 +62,37 @@ describe("validatorOf", () => {
     expect(result).toMatchObject({ ok: false, problems: expect.stringMatching(/and 97 more$/) });
   });
 });
+
+describe("a schema and a value that would take for ever together", () => {
+  test("a pattern that backtracks is given up", async () => {
+    const validate = validatorOf({ type: "string", pattern: "^(a+)+$" });
+    expect(await validate("aaaa", "input")).toMatchObject({ ok: true });
+    expect(await validate("b", "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringContaining("pattern"),
+    });
+    expect(await validate(`${"a".repeat(40)}!`, "input")).toEqual({
+      ok: false,
+      problems: "input takes too long to check, pass something shorter",
+    });
+  });
+
+  test("comparing all items with each other is given up", async () => {
+    const validate = validatorOf({ type: "array", uniqueItems: true });
+    expect(await validate([1, 2], "input")).toMatchObject({ ok: true });
+    expect(await validate([1, 1], "input")).toMatchObject({ ok: false });
+    const many = Array.from({ length: 50_000 }, (_, id) => ({ id, name: "x" }));
+    expect(await validate(many, "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringContaining("too long"),
+    });
+  });
+
+  test("a faulty schema refuses everything and tells no details", async () => {
+    const validate = validatorOf({ $ref: "#/$defs/nowhere" });
+    expect(await validate({}, "input")).toEqual({
+      ok: false,
+      problems: "input cannot be checked, the tool's schema is faulty",
+    });
+  });
+});

@@ -1,6 +1,10 @@
 /**
  * Schemas of tools as validators. Standard Schema validates itself; JSON Schema is interpreted, never compiled to code.
+ *
+ * - A JSON Schema may come from a third party and its value from the guest: together they must not hold the event loop.
+ *   Keywords that can take more than linear time are checked under a time limit.
  */
+import { createContext, Script } from "node:vm";
 import { Validator, type SchemaDraft } from "@cfworker/json-schema";
 import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
 
@@ -53,9 +57,17 @@ function path({ path: keys = [] }: StandardIssue): string {
 
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
   const validator = new Validator(schema, draftOf(schema), false);
+  const isRisky = hasRiskyKeyword(schema);
   return (value, root) => {
     // An absent value has no place in JSON Schema; tools see it as null.
-    const { valid, errors } = validator.validate(value ?? null);
+    const check = (): ReturnType<Validator["validate"]> => validator.validate(value ?? null);
+    let result: ReturnType<Validator["validate"]>;
+    try {
+      result = isRisky ? runBounded(check) : check();
+    } catch (error) {
+      return { ok: false, problems: toProblem(error, root) };
+    }
+    const { valid, errors } = result;
     if (valid) return { ok: true, value };
     // The innermost errors say what is wrong, the outer ones only that something is.
     const deepest = errors.filter(({ keyword }) => !OUTER_KEYWORDS.has(keyword));
@@ -67,6 +79,37 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
       ),
     };
   };
+}
+
+/** Keywords whose check can take far longer than the value is large. */
+const RISKY_KEYWORDS: ReadonlySet<string> = new Set(["pattern", "patternProperties", "uniqueItems"]);
+const MOST_CHECK_MS = 40;
+
+function hasRiskyKeyword(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  return Object.entries(schema).some(([key, value]) => RISKY_KEYWORDS.has(key) || hasRiskyKeyword(value));
+}
+
+const sandboxed = { check: (): unknown => undefined };
+const context = createContext(sandboxed);
+const script = new Script("check()");
+
+/** Runs our own function; only the clock of `vm` is wanted, which stops regular expressions and loops alike. */
+function runBounded<T>(check: () => T): T {
+  sandboxed.check = check;
+  try {
+    return script.runInContext(context, { timeout: MOST_CHECK_MS }) as T;
+  } finally {
+    sandboxed.check = () => undefined;
+  }
+}
+
+/** Of a schema's own faults the guest learns only that there are some. */
+function toProblem(error: unknown, root: string): string {
+  const isTimeout = (error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+  return isTimeout
+    ? `${root} takes too long to check, pass something shorter`
+    : `${root} cannot be checked, the tool's schema is faulty`;
 }
 
 const OUTER_KEYWORDS: ReadonlySet<string> = new Set([

@@ -28,7 +28,7 @@ export interface Limits {
   readonly sourceBytes: number;
   /** UTF-8 bytes of the result's JSON text. */
   readonly resultBytes: number;
-  /** UTF-8 bytes of all log lines; what exceeds them is dropped and counted. */
+  /** UTF-8 bytes of all log lines, and 16 for each; what exceeds them is dropped and counted. */
   readonly logBytes: number;
   /** UTF-8 bytes of one call's input as JSON text. */
   readonly callInputBytes: number;

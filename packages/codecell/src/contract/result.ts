@@ -62,6 +62,9 @@ export type RunEvent =
       readonly type: "call-progress";
       readonly runId: string;
       readonly callId: string;
+      readonly index: number;
+      readonly tool: string;
+      /** One of the values the tool yielded, as it gave it. */
       readonly output: unknown;
     }
   | {

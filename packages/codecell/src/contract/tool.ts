@@ -26,13 +26,13 @@ export interface Tool<Input = unknown, Output = unknown> {
   /** Standard Schema or JSON Schema; without one any JSON is accepted. */
   readonly input?: StandardSchema<unknown, Input> | JsonSchema | undefined;
   readonly output?: StandardSchema<Output, unknown> | JsonSchema | undefined;
-  /** May return an async iterable: the last value is the output, earlier ones are progress. */
+  /** May return an async iterable: each value is progress, the last one is the output. */
   readonly execute: (input: Input, call: CallContext) => Output | Promise<Output> | AsyncIterable<Output>;
 }
 
 // The one sanctioned `any`: a tool of some input type, where the type is known to its definer only.
 // oxlint-disable-next-line typescript/no-explicit-any
-export type AnyTool = Tool<any, unknown>;
+export type AnyTool = Tool<any>;
 
 export type ToolSet = Readonly<Record<string, AnyTool>>;
 

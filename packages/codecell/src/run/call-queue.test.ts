@@ -75,7 +75,7 @@ describe("call queue", () => {
             const [first] = queue.inFlight;
             if (first !== undefined) await end(first);
           }
-          while (queue.size > 0) await end(queue.inFlight[0] as number);
+          while (queue.size > 0) await end(queue.inFlight[0] ?? -1);
           expect(started).toEqual(admitted);
         },
       ),

@@ -80,7 +80,7 @@ export class CallRunner {
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
-      onProgress: (output) => emit({ type: "call-progress", runId, callId, output }),
+      onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
     });
   }
 

@@ -331,6 +331,48 @@ describe("suspension", () => {
   });
 });
 
+describe("suspension, misused", () => {
+  test("a payload that is no JSON fails the call, not the process", async () => {
+    const result = await start("try { await tools.gate(1) } catch (e) { return e.code }", {
+      tools: { gate: { execute: (_input, call) => call.suspend(1n as never) } },
+    });
+    expect(result).toMatchObject({ status: "completed", value: "invalid_output" });
+  });
+
+  test("a resume without resolutions leaves the run suspended, nothing is lost", async () => {
+    const gate: ToolSet = { gate: { execute: (_input, call) => call.resolution ?? call.suspend("ask") } };
+    const result = await start("return await tools.gate(1)", { tools: gate });
+    if (result.status !== "suspended") throw new Error(result.status);
+    const again = await host.resume({ token: result.suspension.token, tools: gate }).result;
+    if (again.status !== "suspended") throw new Error(again.status);
+    expect(again.suspension.pending).toEqual(result.suspension.pending);
+    const resolutions = { [again.suspension.pending[0]?.callId ?? ""]: { resolution: 5 } };
+    expect(() =>
+      host.resume({ token: again.suspension.token, tools: gate, resolutions: null as never }),
+    ).toThrow(TypeError);
+    expect(() => host.resume({ token: 5 as never, resolutions })).toThrow("token must be a string");
+    expect(
+      await host.resume({ token: again.suspension.token, tools: gate, resolutions }).result,
+    ).toMatchObject({ value: 5 });
+  });
+
+  test("log lines dropped before a suspension are not counted again", async () => {
+    const gate: ToolSet = { gate: { execute: (_input, call) => call.resolution ?? call.suspend("ask") } };
+    const result = await start(
+      "for (let i = 0; i < 10; i++) console.log('x'.repeat(84)); await tools.gate(1); console.log('x'); return 1",
+      {
+        tools: gate,
+        limits: { logBytes: 500 },
+      },
+    );
+    if (result.status !== "suspended") throw new Error(result.status);
+    expect([result.logs.length, result.logsDropped]).toEqual([5, 5]);
+    const resolutions = { [result.suspension.pending[0]?.callId ?? ""]: { resolution: 5 } };
+    const resumed = await host.resume({ token: result.suspension.token, tools: gate, resolutions }).result;
+    expect([resumed.logs.length, resumed.logsDropped]).toEqual([0, 1]);
+  });
+});
+
 describe("replay", () => {
   test("repeats a run from its ledger without any tool", async () => {
     const source =

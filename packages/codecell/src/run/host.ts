@@ -20,6 +20,7 @@ import { Sealer } from "../suspend/seal.ts";
 import { type SuspendedRun, Tokens } from "../suspend/token.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { type CallResolution, toCallId } from "./call-runner.ts";
+import { abortedFailure } from "./failures.ts";
 import { Run, type RunSetup } from "./run.ts";
 
 export interface HostOptions {
@@ -51,7 +52,7 @@ export interface StartOptions extends RunOptions {
 export interface ResumeOptions extends RunOptions {
   readonly token: string;
   /** How pending calls go on, by call id. Those left out stay pending. */
-  readonly resolutions: Readonly<Record<string, CallResolution>>;
+  readonly resolutions?: Readonly<Record<string, CallResolution>>;
 }
 
 export interface RunHandle {
@@ -103,6 +104,7 @@ class SandboxHost implements Host {
     if (language !== "javascript" && language !== "typescript") {
       throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
     }
+    assertTools(tools);
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
     const bytes = utf8Bytes(source);
@@ -126,15 +128,23 @@ class SandboxHost implements Host {
   }
 
   resume(options: ResumeOptions): RunHandle {
-    const claimed = this.#tokens.claim(options.token);
+    const { token, resolutions = {} } = options;
+    if (typeof token !== "string") throw new TypeError("Cannot resume a run: token must be a string");
+    if (typeof resolutions !== "object" || resolutions === null) {
+      throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
+    }
+    // Whatever would end the run at once must not use up its token.
+    const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
+    const claimed = refusal ?? this.#tokens.claim(token);
     if ("code" in claimed) {
       return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
     }
-    const { ledger, seen, pending } = claimed;
+    const { ledger, seen, timers, pending } = claimed;
     const { calls, deliveries } = ledger;
     return this.#begin(new LedgerBook(ledger, { calls, deliveries, seen }), options, {
       tools: options.tools ?? {},
-      pending: resolvePending(claimed, pending, options.resolutions),
+      pending: resolvePending(claimed, pending, resolutions),
+      timers,
     });
   }
 
@@ -146,7 +156,7 @@ class SandboxHost implements Host {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    for (const run of this.#runs) run.stop("the host was closed");
+    for (const live of this.#runs) live.stop("the host was closed");
     await this.#sandbox[Symbol.asyncDispose]();
   }
 
@@ -156,11 +166,12 @@ class SandboxHost implements Host {
     how: {
       readonly tools?: ToolSet;
       readonly pending?: RunSetup["pending"];
+      readonly timers?: RunSetup["timers"];
       readonly refusal?: Failure | undefined;
     },
   ): RunHandle {
     const { runId } = book.header;
-    const run: Run = new Run({
+    const begun = new Run({
       book,
       sandbox: this.#sandbox,
       tools: how.tools,
@@ -168,16 +179,17 @@ class SandboxHost implements Host {
       context: options.context,
       authorize: options.authorize,
       pending: how.pending ?? new Map(),
-      suspend: (pending) =>
-        this.#tokens.issue(book, pending, (index, payload) => toPendingCall(book, index, payload)),
+      timers: how.timers ?? [],
+      suspend: (pending, timers) =>
+        this.#tokens.issue(book, pending, timers, (index, payload) => toPendingCall(book, index, payload)),
     });
     const refusal = how.refusal ?? this.#admissionRefusal();
     if (refusal === undefined) {
-      this.#runs.add(run);
-      void run.result.then(() => this.#runs.delete(run));
+      this.#runs.add(begun);
+      void begun.result.then(() => this.#runs.delete(begun));
     }
-    run.start(refusal);
-    return { runId, events: run.events, result: run.result, ledger: () => run.ledger() };
+    begun.start(refusal);
+    return { runId, events: begun.events, result: begun.result, ledger: () => begun.ledger() };
   }
 
   #admissionRefusal(): Failure | undefined {
@@ -188,6 +200,18 @@ class SandboxHost implements Host {
       code: "too_many_runs",
       message: `Cannot start a run: ${liveRuns} are live already, try again later`,
     };
+  }
+}
+
+function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
+  return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
+}
+
+function assertTools(tools: ToolSet): void {
+  for (const name of Object.keys(tools)) {
+    if (typeof tools[name]?.execute !== "function") {
+      throw new TypeError(`Cannot start a run: tool "${name}" has no execute function`);
+    }
   }
 }
 

@@ -6,10 +6,9 @@
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
 import type { Authorize } from "../bridge/invoke.ts";
-import type { CellFailure, CellLimits, Report, TimerChange } from "../bridge/protocol.ts";
+import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
-import type { Limits } from "../contract/limits.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
@@ -17,6 +16,7 @@ import type { Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
+import { exceedsLimits, toCellLimits } from "./cell-limits.ts";
 import { CallQueue } from "./call-queue.ts";
 import { type CallResolution, CallRunner, toCallId } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
@@ -44,13 +44,16 @@ export interface RunSetup {
     number,
     { readonly payload: Json; readonly resolution: CallResolution | undefined }
   >;
-  readonly suspend: (pending: ReadonlyMap<number, Json>) => Suspension | Failure;
+  /** Timers the ledger leaves set. */
+  readonly timers: readonly TimerChange[];
+  readonly suspend: (
+    pending: ReadonlyMap<number, Json>,
+    timers: readonly TimerChange[],
+  ) => Suspension | Failure;
 }
 
 /** How often a run's own worker may crash under it. */
 const MOST_CRASHES = 2;
-/** Far above what the limits on timers and deliveries let a true worker report. */
-const MOST_TIMER_CHANGES = 1_000_000;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -135,6 +138,7 @@ export class Run {
       if (resolution === undefined) this.#suspended.set(index, payload);
     }
     this.#place();
+    this.#timers.apply(this.#setup.timers);
     const resolved = [...this.#setup.pending].filter(([, { resolution }]) => resolution !== undefined);
     this.#queue.take(resolved.map(([index]) => index));
   }
@@ -188,7 +192,7 @@ export class Run {
     this.#unanswered--;
     this.#lastReport = report;
     this.#cpuTimeMs = report.cpuTimeMs;
-    this.#logsDropped = report.logsDropped;
+    this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
       this.#stop({
@@ -224,12 +228,14 @@ export class Run {
 
   /** A replay has no tools: a call that is not in the ledger, or has no outcome there, ends it. */
   #replayOnly(newCalls: number): void {
-    if (newCalls > 0) {
-      this.#stop({
+    if (newCalls === 0) return;
+    // A run that was stopped may have gone further than anybody read.
+    this.#stop(
+      this.#book.stopped ?? {
         code: "replay_diverged",
         message: "The program made calls that its ledger does not hold",
-      });
-    }
+      },
+    );
   }
 
   #setTimers(changes: readonly TimerChange[], report: Report): void {
@@ -268,17 +274,17 @@ export class Run {
   #advance(): void {
     if (this.#stopping || this.#unanswered > 0 || this.#items.length > 0 || this.#queue.size > 0) return;
     const end = this.#lastReport?.end ?? null;
-    if (end === null && this.#timers.size > 0) return;
     const { stopped } = this.#book;
     if (this.#setup.tools === undefined && stopped !== undefined) this.#stop(stopped);
     else if (this.#suspended.size > 0) this.#suspend();
+    else if (end === null && this.#timers.size > 0) return;
     else if (end?.status === "returned") void this.#return(end.result);
     else if (this.#setup.tools === undefined) this.#stop(replayEnded);
     else this.#stop(this.#unhandledFailure() ?? deadlockFailure());
   }
 
   #suspend(): void {
-    const suspension = this.#setup.suspend(this.#suspended);
+    const suspension = this.#setup.suspend(this.#suspended, this.#timers.left());
     if ("code" in suspension) this.#stop(suspension);
     else this.#finish({ status: "suspended", suspension });
   }
@@ -379,25 +385,6 @@ type Ending =
   | { readonly status: "completed"; readonly value: Json }
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
-
-const cellLimits = new WeakMap<Limits, CellLimits>();
-
-/** The limits the worker enforces; most runs share one object. */
-function toCellLimits(limits: Limits): CellLimits {
-  let picked = cellLimits.get(limits);
-  if (picked === undefined) {
-    const { cpuTimeMs, memoryBytes, stackBytes, resultBytes, logBytes, callInputBytes, calls, timers } =
-      limits;
-    picked = { cpuTimeMs, memoryBytes, stackBytes, resultBytes, logBytes, callInputBytes, calls, timers };
-    cellLimits.set(limits, picked);
-  }
-  return picked;
-}
-
-/** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
-function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
-  return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;
-}
 
 const replayEnded: Failure = {
   code: "replay_diverged",

@@ -3,7 +3,7 @@ import type { TimerChange } from "../bridge/protocol.ts";
 
 export class RunTimers {
   readonly #fire: (timer: number) => void;
-  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #timers = new Map<number, { readonly handle: NodeJS.Timeout; readonly dueAt: number }>();
 
   constructor(fire: (timer: number) => void) {
     this.#fire = fire;
@@ -15,20 +15,29 @@ export class RunTimers {
 
   apply(changes: readonly TimerChange[]): void {
     for (const { timer, delayMs } of changes) {
-      clearTimeout(this.#timers.get(timer));
+      clearTimeout(this.#timers.get(timer)?.handle);
       if (delayMs === null) this.#timers.delete(timer);
       else {
         const handle = setTimeout(() => {
           this.#timers.delete(timer);
           this.#fire(timer);
         }, delayMs);
-        this.#timers.set(timer, handle);
+        this.#timers.set(timer, { handle, dueAt: performance.now() + delayMs });
       }
     }
   }
 
+  /** What is set, with the time it still has: a suspended run's timers stand still. */
+  left(): TimerChange[] {
+    const now = performance.now();
+    return [...this.#timers].map(([timer, { dueAt }]) => ({
+      timer,
+      delayMs: Math.max(0, Math.round(dueAt - now)),
+    }));
+  }
+
   clear(): void {
-    for (const handle of this.#timers.values()) clearTimeout(handle);
+    for (const { handle } of this.#timers.values()) clearTimeout(handle);
     this.#timers.clear();
   }
 }

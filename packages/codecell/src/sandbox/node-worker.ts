@@ -56,7 +56,9 @@ export class NodeWorker {
     this.#thread = new Worker(new URL(import.meta.resolve("#worker")), {
       name: "codecell",
       workerData: setup,
+      // Nothing of the process is the worker's: no variables, no preloaded modules, no other flags.
       env: {},
+      execArgv: [],
       stdout: true,
       stderr: true,
       resourceLimits: {
@@ -65,11 +67,12 @@ export class NodeWorker {
         maxYoungGenerationSizeMb: YOUNG_HEAP_MB,
       },
     });
-    this.#thread.unref();
     this.#thread.on("message", (message: unknown) => this.#receive(message));
     this.#thread.on("messageerror", () => this.kill());
     this.#thread.on("error", () => this.kill());
     this.#thread.on("exit", () => this.kill());
+    // Last: a listener for messages would hold the process again.
+    this.#thread.unref();
   }
 
   /** The cell being executed, 0 for none. */

@@ -62,7 +62,7 @@ export class Supervisor {
   #look(): void {
     const now = performance.now();
     let busy = false;
-    for (const worker of [...this.#workers]) {
+    for (const worker of this.#workers) {
       const cell = worker.current;
       if (cell !== 0 || worker.unanswered > 0) busy = true;
       if (cell !== 0) this.#judge(worker, cell, now);

@@ -16,6 +16,7 @@ export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "st
 export interface Seen {
   readonly timers: number;
   readonly logs: number;
+  readonly logsDropped: number;
 }
 
 /** What a run that is taken up again brings along. */
@@ -42,6 +43,8 @@ export class LedgerBook {
   stopped: Failure | undefined;
   #size = 0;
   #seen: Seen;
+  /** Lines dropped before this run was taken up again. */
+  #droppedBefore: number;
   // How far the present placement has come.
   #calls = 0;
   #timers = 0;
@@ -51,7 +54,8 @@ export class LedgerBook {
     this.header = header;
     this.calls = [...(past?.calls ?? [])];
     this.deliveries = [];
-    this.#seen = past?.seen ?? { timers: 0, logs: 0 };
+    this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0 };
+    this.#droppedBefore = this.#seen.logsDropped;
     for (const { input } of this.calls) this.#size += input.length;
     for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
   }
@@ -76,6 +80,11 @@ export class LedgerBook {
   /** The recorded failure of a call. */
   failureOf(call: number): CallFailure | undefined {
     return this.#failures.get(call);
+  }
+
+  /** Log lines dropped since this run was taken up. */
+  newlyDropped(report: Report): number {
+    return Math.max(0, report.logsDropped - this.#droppedBefore);
   }
 
   /** A new placement repeats everything from the start. */
@@ -106,6 +115,7 @@ export class LedgerBook {
     this.#seen = {
       timers: Math.max(this.#seen.timers, this.#timers),
       logs: Math.max(this.#seen.logs, this.#logs),
+      logsDropped: Math.max(this.#seen.logsDropped, report.logsDropped),
     };
     return { firstCall, calls, timers, logs };
   }

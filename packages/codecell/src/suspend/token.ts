@@ -5,6 +5,7 @@
  * - A token is claimed before it is used; a second claim in this process is refused.
  */
 import { randomUUID } from "node:crypto";
+import type { TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
@@ -18,6 +19,8 @@ export interface SuspendedRun {
   readonly expiresAt: number;
   readonly ledger: Ledger;
   readonly seen: Seen;
+  /** Timers that were set, with the time they had left. */
+  readonly timers: readonly TimerChange[];
   /** Index of each pending call, with what its tool asked for. */
   readonly pending: readonly (readonly [number, Json])[];
 }
@@ -34,11 +37,19 @@ export class Tokens {
   issue(
     book: LedgerBook,
     pending: ReadonlyMap<number, Json>,
+    timers: readonly TimerChange[],
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
     const ledger = book.toLedger();
     const expiresAt = Date.now() + ledger.limits.suspensionTimeMs;
-    const run: SuspendedRun = { id: randomUUID(), expiresAt, ledger, seen: book.seen, pending: [...pending] };
+    const run: SuspendedRun = {
+      id: randomUUID(),
+      expiresAt,
+      ledger,
+      seen: book.seen,
+      timers,
+      pending: [...pending],
+    };
     const token = this.#sealer.seal(JSON.stringify(run));
     if (token.length > ledger.limits.suspensionBytes) {
       return {

@@ -203,10 +203,10 @@ export class Cell implements VmOwner, VmHolder {
     if (!this.isOver) vms.startWaiting(this);
   }
 
-  #spoil(vm: Vm, failure: Failure): void {
+  #spoil(vm: Vm, reason: Failure): void {
     vm.spoilt = true;
     this.#end = null;
-    this.#fail({ failure, call: null });
+    this.#fail({ failure: reason, call: null });
   }
 
   #classify(outcome: VmOutcome): Failure {

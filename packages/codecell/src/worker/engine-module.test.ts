@@ -10,8 +10,8 @@ interface Described {
   readonly kind: string;
 }
 const { imports, exports } = WebAssembly.Module as unknown as {
-  imports(module: WebAssembly.Module): Described[];
-  exports(module: WebAssembly.Module): Described[];
+  imports: (module: WebAssembly.Module) => Described[];
+  exports: (module: WebAssembly.Module) => Described[];
 };
 
 describe("cutEngineModule", () => {

@@ -32,7 +32,7 @@ function begin(vm: Vm, body: string): Owner {
   return owner;
 }
 
-const contents = (vm: Vm): Buffer => Buffer.from(vm.memory.buffer as ArrayBuffer);
+const contents = (vm: Vm): Buffer => Buffer.from(vm.memory.buffer);
 
 const programs = fc.constantFrom(
   "return 1",

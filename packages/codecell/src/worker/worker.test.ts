@@ -14,7 +14,7 @@ class Bench {
   readonly #serve: () => void;
 
   constructor(engine: WebAssembly.Module) {
-    const setup = { engine, status: this.status.buffer as SharedArrayBuffer };
+    const setup = { engine, status: this.status.buffer };
     this.#serve = createWorker(
       setup,
       equalRanges,

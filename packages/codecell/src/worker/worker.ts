@@ -23,7 +23,6 @@ export function createWorker(
   send: (reports: Report[]) => void,
 ): () => void {
   const status = new Int32Array(setup.status);
-  const now = (): number => performance.now();
   const cells = new Map<number, Cell>();
   /** Cells that ended, whose instances are cleared when their reports have gone out. */
   const over: Cell[] = [];
@@ -62,17 +61,6 @@ export function createWorker(
     return report;
   }
 
-  /** Takes in commands; those of cells that are dropped by them are not worth serving any more. */
-  function enqueue(queue: Command[], commands: readonly Command[]): Command[] {
-    const dropped = new Set<number>();
-    for (const { type, cell } of commands) if (type === "drop") dropped.add(cell);
-    const kept = dropped.size === 0 ? queue : queue.filter(({ cell }) => !dropped.has(cell));
-    for (const command of commands) {
-      if (command.type === "drop" || !dropped.has(command.cell)) kept.push(command);
-    }
-    return kept;
-  }
-
   return () => {
     let queue: Command[] = [];
     let reports: Report[] = [];
@@ -100,4 +88,19 @@ function decodeBase64(text: string): Uint8Array {
   const bytes = new Uint8Array(binary.length);
   for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
   return bytes;
+}
+
+/** Takes in commands; those of cells that are dropped by them are not worth serving any more. */
+function enqueue(queue: Command[], commands: readonly Command[]): Command[] {
+  const dropped = new Set<number>();
+  for (const { type, cell } of commands) if (type === "drop") dropped.add(cell);
+  const kept = dropped.size === 0 ? queue : queue.filter(({ cell }) => !dropped.has(cell));
+  for (const command of commands) {
+    if (command.type === "drop" || !dropped.has(command.cell)) kept.push(command);
+  }
+  return kept;
+}
+
+function now(): number {
+  return performance.now();
 }

@@ -19,7 +19,7 @@ let makeSignal: () => AbortSignal;
 let abortSignal: (signal: AbortSignal, reason: unknown) => void;
 let isSignal: (value: unknown) => value is AbortSignal;
 /** Runs the action when the signal aborts; false if it already has. */
-export let onAbort: (signal: AbortSignal, action: () => void) => boolean;
+let onAbort: (signal: AbortSignal, action: () => void) => boolean;
 
 class AbortSignal extends EventTarget {
   #isAborted = false;

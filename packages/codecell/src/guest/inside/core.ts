@@ -67,7 +67,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   let timerCount = 0;
   const timers = record<Timer | undefined>();
 
-  function call(tool: string, input: unknown): Promise<unknown> {
+  function makeCall(tool: string, input: unknown): Promise<unknown> {
     return new primordial.Promise((resolve, reject) => {
       const error = new primordial.Error();
       const text = encode(input, "input");
@@ -89,12 +89,12 @@ export function createCore(host: HostFunction): CoreFunctions {
     return error;
   }
 
-  function resolve(index: number, output: string): void {
+  function resolveCall(index: number, output: string): void {
     const call = take(index);
     if (call !== undefined) call.resolve(jsonParse(output));
   }
 
-  function reject(index: number, failure: string): void {
+  function rejectCall(index: number, failure: string): void {
     const call = take(index);
     if (call === undefined) return;
     const error = toCallError(call.error, jsonParse(failure));
@@ -108,7 +108,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     return call;
   }
 
-  const setToolNames = installTools(call);
+  const setToolNames = installTools(makeCall);
 
   function start(program: () => Promise<unknown>, seed: string, toolNames: string): void {
     seedRandom(seed);
@@ -240,7 +240,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   for (const [name, value] of Object.entries(globals)) exposeGlobal(name, value);
 
   return {
-    functions: [start, resolve, reject, fire, track, finish, uncaught],
+    functions: [start, resolveCall, rejectCall, fire, track, finish, uncaught],
     setTimer: (callback, delayMs) => addTimer(callback, delayMs, [], false),
   };
 }

@@ -14,7 +14,7 @@ import {
   stringIndexOf,
 } from "./primordials.ts";
 
-export const MAX_TEXT = 16_384;
+const MAX_TEXT = 16_384;
 const DEPTH = 4;
 const parseInteger = parseInt;
 const parseDecimal = parseFloat;
@@ -45,7 +45,7 @@ export function formatArguments(args: readonly unknown[]): string {
   return clip(arrayJoin(parts, " "));
 }
 
-export function formatOne(value: unknown, room: number): string {
+function formatOne(value: unknown, room: number): string {
   return typeof value === "string" ? value : inspect(value, DEPTH, room);
 }
 

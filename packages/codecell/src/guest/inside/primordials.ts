@@ -19,7 +19,7 @@ export const uncurryThis: <Args extends readonly unknown[], Result>(
   method: (...args: Args) => Result,
 ) => (self: unknown, ...args: Args) => Result = bind.bind(call) as never;
 
-export const { apply, construct, ownKeys, deleteProperty } = Reflect;
+export const { apply, ownKeys, deleteProperty } = Reflect;
 export const {
   create,
   defineProperty,
@@ -33,13 +33,12 @@ export const {
 } = Object;
 export const { isArray } = Array;
 export const { isError } = Error as ErrorConstructor & { isError(value: unknown): value is Error };
-export const { isInteger, isSafeInteger } = Number;
+export const { isInteger } = Number;
 export const { floor, min, max } = Math;
 export const { parse: jsonParse, stringify: jsonStringify } = JSON;
 export const { now: dateNow } = Date;
 export const { fromCharCode } = String;
-export const { isView: isArrayBufferView } = ArrayBuffer;
-export const { iterator, asyncIterator, toStringTag, toPrimitive } = Symbol;
+export const { iterator, toStringTag } = Symbol;
 
 const engine = globalThis as unknown as {
   readonly DOMException: DOMExceptionConstructor;
@@ -154,11 +153,6 @@ export function regExpFlagsOf(pattern: unknown): string {
 }
 
 /** Makes the derived promise through the guest-replaceable `constructor` and species of the given one. */
-export const promiseThen: (
-  promise: unknown,
-  onFulfilled?: ((value: never) => unknown) | null,
-  onRejected?: ((reason: unknown) => unknown) | null,
-) => Promise<unknown> = uncurryThis(Promise.prototype.then) as never;
 
 export const mapGet: <K, V>(map: Map<K, V>, key: K) => V | undefined = uncurryThis(
   Map.prototype.get,
@@ -174,10 +168,6 @@ export const mapForEach: <K, V>(map: Map<K, V>, visit: (value: V, key: K) => voi
 export const mapSize: Getter<number> = captureGetter(Map.prototype, "size");
 export const setAdd: <T>(set: Set<T>, item: T) => unknown = uncurryThis(Set.prototype.add) as never;
 export const setHas: <T>(set: Set<T>, item: T) => boolean = uncurryThis(Set.prototype.has);
-export const setDelete: <T>(set: Set<T>, item: T) => boolean = uncurryThis(Set.prototype.delete);
-export const setForEach: <T>(set: Set<T>, visit: (item: T) => void) => void = uncurryThis(
-  Set.prototype.forEach,
-) as never;
 export const setSize: Getter<number> = captureGetter(Set.prototype, "size");
 type Next<T> = (iteratorOfOurs: unknown) => { readonly done?: boolean; readonly value: T };
 export const mapEntries: (map: Map<unknown, unknown>) => unknown = uncurryThis(Map.prototype.entries);
@@ -192,11 +182,8 @@ export const weakMapSet: <K extends WeakKey, V>(map: WeakMap<K, V>, key: K, valu
 export const weakMapHas: <K extends WeakKey, V>(map: WeakMap<K, V>, key: K) => boolean = uncurryThis(
   WeakMap.prototype.has,
 );
-export const weakMapDelete: <K extends WeakKey, V>(map: WeakMap<K, V>, key: K) => boolean = uncurryThis(
-  WeakMap.prototype.delete,
-);
 
-export const typedArrayPrototype: object = getPrototypeOf(Uint8Array.prototype) as object;
+const typedArrayPrototype: object = getPrototypeOf(Uint8Array.prototype) as object;
 /** The kind of a typed array ("Uint8Array", …), undefined for anything else; never throws. */
 export const typedArrayKind: Getter<string | undefined> = captureGetter(typedArrayPrototype, toStringTag);
 export const typedArrayLength: Getter<number> = captureGetter(typedArrayPrototype, "length");

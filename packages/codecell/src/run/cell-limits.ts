@@ -1,0 +1,25 @@
+/** The limits of a run that its worker enforces, and the check that it did. */
+import type { CellLimits, Report } from "../bridge/protocol.ts";
+import type { Limits } from "../contract/limits.ts";
+
+/** Far above what the limits on timers and deliveries let a true worker report. */
+const MOST_TIMER_CHANGES = 1_000_000;
+
+const cellLimits = new WeakMap<Limits, CellLimits>();
+
+/** The limits the worker enforces; most runs share one object. */
+export function toCellLimits(limits: Limits): CellLimits {
+  let picked = cellLimits.get(limits);
+  if (picked === undefined) {
+    const { cpuTimeMs, memoryBytes, stackBytes, resultBytes, logBytes, callInputBytes, calls, timers } =
+      limits;
+    picked = { cpuTimeMs, memoryBytes, stackBytes, resultBytes, logBytes, callInputBytes, calls, timers };
+    cellLimits.set(limits, picked);
+  }
+  return picked;
+}
+
+/** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
+export function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
+  return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;
+}

@@ -1,0 +1,137 @@
+/**
+ * Architecture: which folder may import which. Change the table in the same commit as the design, with the reason.
+ */
+import { readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { filesBelow, type Import, importsOf, ROOT } from "./sources.ts";
+
+interface Folder {
+  /** Where its code runs. */
+  readonly runs: "anywhere" | "host" | "worker" | "guest";
+  /** Folders it may import; itself is understood. */
+  readonly imports: readonly string[];
+  /** Folders of which it may import types alone. */
+  readonly types?: readonly string[];
+  /** Single files of other folders it may import. */
+  readonly files?: readonly string[];
+  /** Packages it may import. */
+  readonly packages?: readonly string[];
+  /** Files that may import `node:`; "all" for folders of the host. */
+  readonly node?: "all" | readonly string[];
+}
+
+const TABLE: Readonly<Record<string, Folder>> = {
+  contract: { runs: "anywhere", imports: [] },
+  value: { runs: "anywhere", imports: ["contract"] },
+  source: { runs: "anywhere", imports: ["contract"], packages: ["@babel/parser"] },
+  // What both sides of the boundary around the vm agree on, and the text of the prelude.
+  guest: { runs: "anywhere", imports: [] },
+  "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
+  bridge: { runs: "anywhere", imports: ["contract", "value"], packages: ["@cfworker/json-schema"] },
+  // Neutral but for its entry: the same code is to run in a web worker.
+  worker: {
+    runs: "worker",
+    imports: ["contract", "bridge", "guest", "source", "value"],
+    node: ["worker/node.ts"],
+  },
+  suspend: { runs: "host", imports: ["contract", "value"], types: ["bridge"], node: "all" },
+  sandbox: {
+    runs: "host",
+    imports: ["contract", "bridge"],
+    files: ["worker/engine-module.ts"],
+    node: "all",
+  },
+  run: { runs: "host", imports: ["contract", "value", "bridge", "sandbox", "suspend"], node: "all" },
+  // The written list of public names; nothing imports it.
+  "index.ts": { runs: "host", imports: ["contract", "bridge", "run"] },
+};
+
+/** What runs in a worker or in the guest must never see these. */
+const HOST_FOLDERS = new Set(["run", "sandbox", "suspend", "store", "session", "surface", "adapters"]);
+
+const BASE = "packages/codecell/src/";
+
+const files = filesBelow(BASE.slice(0, -1))
+  .map((path) => path.slice(BASE.length))
+  // Tests, and what only they use.
+  .filter((path) => !/\.(test|test-d)\.ts$|^guest\/inside\/testing\//u.test(path));
+
+/** The longest entry of the table that holds a file. */
+function folderOf(path: string): string {
+  const inside = Object.keys(TABLE)
+    .filter((name) => path === name || path.startsWith(`${name}/`))
+    .sort((a, b) => b.length - a.length)[0];
+  return inside ?? path.split("/")[0] ?? path;
+}
+
+function problemWith(path: string, { specifier, typeOnly }: Import): string | undefined {
+  const from = TABLE[folderOf(path)];
+  if (from === undefined) return `${path} is in no folder of the table`;
+  const say = (why: string): string => `${path} imports "${specifier}": ${why}`;
+  if (specifier.startsWith("node:")) {
+    const allowed = from.node === "all" || from.node?.includes(path) === true;
+    return allowed ? undefined : say("node: is not for this folder");
+  }
+  if (!specifier.startsWith(".")) {
+    const allowed = from.packages?.includes(specifier) === true;
+    return allowed ? undefined : say("this package is not for this folder");
+  }
+  const target = posix.join(posix.dirname(path), specifier);
+  if (target.startsWith("..")) return say("packages import each other by name");
+  if (!specifier.endsWith(".ts")) return say("the file's ending is missing");
+  const folder = folderOf(target);
+  if (folder === folderOf(path) || from.imports.includes(folder)) return undefined;
+  if (from.files?.includes(target) === true) return undefined;
+  if (typeOnly && from.types?.includes(folder) === true) return undefined;
+  return say(`${folderOf(path)} may not import ${folder}${typeOnly ? "" : " at run time"}`);
+}
+
+describe("architecture", () => {
+  test("every folder of the library is in the table", () => {
+    const unknown = files.filter((path) => TABLE[folderOf(path)] === undefined);
+    expect(unknown).toEqual([]);
+  });
+
+  test("every folder of the table exists", () => {
+    const present = new Set(files.map(folderOf));
+    expect(Object.keys(TABLE).filter((name) => !present.has(name))).toEqual([]);
+  });
+
+  test("files import only what the table allows", () => {
+    const problems = files
+      .flatMap((path) => importsOf(`${BASE}${path}`).map((one) => problemWith(path, one)))
+      .filter((problem) => problem !== undefined);
+    expect(problems).toEqual([]);
+  });
+
+  test("the table itself keeps the worker and the guest apart from the host", () => {
+    for (const [name, { runs, imports, files: single = [] }] of Object.entries(TABLE)) {
+      if (runs === "host") continue;
+      const reached = [...imports, ...single.map(folderOf)];
+      expect({ name, host: reached.filter((one) => HOST_FOLDERS.has(one)) }).toEqual({ name, host: [] });
+    }
+    const importers = Object.keys(TABLE).filter((name) => TABLE[name]?.imports.includes("run"));
+    expect(importers, "run is imported by what lies above it only").toEqual(["index.ts"]);
+  });
+
+  test("imports that differ from the table are found", () => {
+    const node: Import = { specifier: "node:fs", typeOnly: false };
+    expect(problemWith("worker/cell.ts", node)).toContain("node:");
+    expect(problemWith("worker/node.ts", node)).toBeUndefined();
+    expect(problemWith("contract/tool.ts", { specifier: "zod", typeOnly: true })).toContain("package");
+    expect(problemWith("worker/cell.ts", { specifier: "../run/run.ts", typeOnly: true })).toContain("run");
+    const types: Import = { specifier: "../../contract/failure.ts", typeOnly: true };
+    expect(problemWith("guest/inside/core.ts", types)).toBeUndefined();
+    expect(problemWith("guest/inside/core.ts", { ...types, typeOnly: false })).toContain("at run time");
+  });
+
+  test("no file grows beyond 400 lines", () => {
+    const counted = files
+      .filter((path) => !path.endsWith(".generated.ts"))
+      .map((path) => ({ path, lines: readFileSync(`${ROOT}${BASE}${path}`, "utf8").split("\n").length - 1 }));
+    const large = counted.filter(({ lines }) => lines > 250).map(({ path, lines }) => `${path}: ${lines}`);
+    if (large.length > 0) console.warn(`More than 250 lines, think of splitting: ${large.join(", ")}`);
+    expect(counted.filter(({ lines }) => lines > 400)).toEqual([]);
+  });
+});

@@ -1,0 +1,19 @@
+/** Every example checks itself; here they all run. */
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { ROOT } from "./sources.ts";
+
+const examples = readdirSync(`${ROOT}examples`, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+test.each(examples)("%s runs as expected and ends", async (name) => {
+  const args = ["-C", "@codecell/source", "main.ts"];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: `${ROOT}examples/${name}`,
+    timeout: 30_000,
+  });
+  expect(stdout.trimEnd().split("\n").at(-1)).toBe("All as expected.");
+});

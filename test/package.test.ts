@@ -1,0 +1,116 @@
+/** What a user installs: the packed tarball, built afresh, unpacked elsewhere and used from there. */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { promisify } from "node:util";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "./sources.ts";
+
+const execute = promisify(execFile);
+const PACKAGE = `${ROOT}packages/codecell`;
+const BIN = `${ROOT}node_modules/.bin`;
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+let folder: string;
+let installed: string;
+let tarball: string;
+
+beforeAll(async () => {
+  // From nothing, so that no file of a source that is gone is packed.
+  await rm(`${PACKAGE}/dist`, { recursive: true, force: true });
+  await execute(`${BIN}/tsc`, ["-b", PACKAGE]);
+  folder = await mkdtemp(`${tmpdir()}/codecell-package-`);
+  const { stdout } = await execute("npm", ["pack", "--json", "--pack-destination", folder], { cwd: PACKAGE });
+  const packed: unknown = JSON.parse(stdout);
+  const [first] = (Array.isArray(packed) ? packed : Object.values(packed as object)) as {
+    filename: string;
+  }[];
+  tarball = `${folder}/${first?.filename}`;
+  await writeFile(`${folder}/package.json`, '{ "type": "module" }');
+  installed = `${folder}/node_modules/codecell`;
+  await mkdir(installed, { recursive: true });
+  await execute("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"]);
+  await linkDependencies();
+}, 120_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** In place of an install, which would need the network. */
+async function linkDependencies(): Promise<void> {
+  for (const name of [...Object.keys((await manifest()).dependencies), "@types/node"]) {
+    const target = `${folder}/node_modules/${name}`;
+    await mkdir(target.slice(0, target.lastIndexOf("/")), { recursive: true });
+    const own = `${PACKAGE}/node_modules/${name}`;
+    const hoisted = `${ROOT}node_modules/${name}`;
+    const found = await readFile(`${own}/package.json`).then(
+      () => own,
+      () => hoisted,
+    );
+    await symlink(found, target, "dir");
+  }
+}
+
+async function manifest(): Promise<Manifest> {
+  return JSON.parse(await readFile(`${installed}/package.json`, "utf8")) as Manifest;
+}
+
+describe("the packed package", () => {
+  test("holds the built files, the licence and the README, and no tests", async () => {
+    const files = (await readdir(installed, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.parentPath}/${entry.name}`.slice(installed.length + 1));
+    expect(files).toContain("LICENSE");
+    expect(files).toContain("README.md");
+    expect(files.filter((path) => /\.test|tsbuildinfo|^src\//u.test(path))).toEqual([]);
+    const { exports } = await manifest();
+    const targets = Object.values(exports).flatMap((target) =>
+      typeof target === "string" ? [target] : [target["types"], target["default"]],
+    );
+    for (const target of targets) expect(files).toContain(target?.slice(2));
+  });
+
+  test("carries the repository's licence", async () => {
+    expect(await readFile(`${installed}/LICENSE`, "utf8")).toBe(await readFile(`${ROOT}LICENSE`, "utf8"));
+  });
+
+  test("runs a program, and lets its process end [package:runs]", async () => {
+    await writeFile(
+      `${folder}/main.mjs`,
+      `import { run } from "codecell";
+       const double = { execute: (n) => 2 * n };
+       const result = await run({ source: "return await tools.double(21)", tools: { double } });
+       console.log(JSON.stringify(result.value), process.versions.node);`,
+    );
+    const { stdout } = await execute(process.execPath, ["main.mjs"], { cwd: folder, timeout: 20_000 });
+    expect(stdout).toMatch(/^42 24\./u);
+  });
+
+  test("type-checks in a strict project that knows nothing of this repository", async () => {
+    await writeFile(
+      `${folder}/main.ts`,
+      `import { createHost, defineTool, type RunResult } from "codecell";
+       await using host = createHost();
+       const double = defineTool({ execute: (n: number) => 2 * n });
+       const result: RunResult = await host.start({ source: "", tools: { double } }).result;
+       export const status: "completed" | "suspended" | "failed" = result.status;`,
+    );
+    const options = "--noEmit --strict --module nodenext --types node --lib es2024,esnext.disposable";
+    const checked = execute(`${BIN}/tsc`, [...options.split(" "), "main.ts"], { cwd: folder });
+    expect(await checked.catch((error: { stdout: string }) => error)).toMatchObject({ stdout: "" });
+  });
+
+  test("passes publint", async () => {
+    const { messages, pkg } = await publint({ pkgDir: installed, level: "warning", strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([]);
+  });
+
+  test("resolves its types the way its code resolves", async () => {
+    await execute(`${BIN}/attw`, [tarball, "--profile", "esm-only", "--no-color"]);
+  });
+});

@@ -1,0 +1,82 @@
+/**
+ * Requirements: what Codecell promises. Pure data.
+ *
+ * A test proves a promise by naming its id in square brackets in its title; `requirements.test.ts` fails when a promise
+ * has no proof, or a proof names a promise that is not here.
+ */
+export interface Requirement {
+  readonly promise: string;
+}
+
+export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
+  "source:typescript": { promise: "A program may be TypeScript; its types cost nothing at run time" },
+  "source:shapes": {
+    promise:
+      "A bare body, a fenced block, a function, a default export and a last expression are all programs",
+  },
+  "source:modules-denied": {
+    promise: "import, export, import.meta and require are refused before anything runs",
+  },
+  "source:position": { promise: "A failure names the line and column in the text the model wrote" },
+
+  "guest:no-ambient-authority": { promise: "A program reaches nothing of the host but its tools" },
+  "guest:no-code-from-strings": { promise: "A program cannot make code from strings" },
+  "guest:clock-still": { promise: "The program's clock stands still between deliveries" },
+  "guest:fresh": { promise: "Nothing a program changes is seen by the next one" },
+
+  "value:refused-with-path": { promise: "What JSON cannot carry is refused with its path, never lost" },
+  "value:as-json": { promise: "undefined is null, dates are ISO texts, NaN and infinities are null" },
+
+  "result:closed": { promise: "A result is completed, suspended or failed, and the compiler knows it" },
+  "result:logs": { promise: "Log lines come back in order with their levels" },
+  "result:unhandled": {
+    promise: "A rejection nobody handled fails the run, judged when the program has ended",
+  },
+  "result:deadlock": { promise: "A program that waits for what can never happen fails at once" },
+
+  "tools:standard-schema": { promise: "Standard Schema validates and converts inputs and outputs" },
+  "tools:json-schema": { promise: "JSON Schema validates inputs and outputs" },
+  "tools:typed": { promise: "The types of execute follow from the tool's schemas" },
+  "tools:did-you-mean": { promise: "A wrong tool name is answered with the closest ones" },
+  "tools:failures-caught": { promise: "A program can catch a failed call and read its code" },
+  "tools:no-secrets": { promise: "Of an error only name, message and code cross to the program" },
+  "tools:async-iterable": {
+    promise: "A tool may stream: the last value is the output, earlier ones are progress",
+  },
+  "tools:caller-context": { promise: "The caller's AsyncLocalStorage is intact in tools and policy" },
+
+  "policy:validated-input": { promise: "The policy decides on the validated input, before the tool runs" },
+  "policy:fails-closed": { promise: "A call is denied when its policy fails" },
+  "policy:unhurried": { promise: "Waiting for a decision does not use up wall time" },
+
+  "calls:parallel": { promise: "Calls made together run together" },
+  "calls:in-flight": { promise: "No more calls execute at once than limits.callsInFlight" },
+  "calls:batch-whole": { promise: "A batch that does not fit the queue is refused as a whole" },
+  "calls:drained": { promise: "Calls nobody awaited are finished before the run completes" },
+  "calls:aborted": { promise: "When a run ends early its calls are told to stop" },
+
+  "limits:hold": { promise: "Every limit holds, with a failure that names it" },
+  "limits:resolved": { promise: "Limits are resolved once: clamped to their bounds, wrong ones throw" },
+
+  "host:heartbeat": { promise: "Whatever a program does, the host's event loop goes on" },
+  "host:neighbours": { promise: "A hostile program takes no other run with it" },
+  "host:bounded": { promise: "A host holds no more live runs than it may" },
+  "host:released": { promise: "Disposing a host ends its runs and its workers" },
+  "host:own-flags": {
+    promise: "Flags, preloaded modules and the environment of the process do not reach workers",
+  },
+  "host:exits": { promise: "A process with an idle host ends by itself" },
+  "host:flat": { promise: "A thousand runs leave the numbers of workers and handles flat" },
+
+  "events:story": { promise: "Events tell the run's story in order, to any number of readers" },
+
+  "ledger:replay": { promise: "A ledger replays to the same result without calling any tool" },
+  "ledger:divergence": { promise: "A replay that differs from its ledger fails, it never guesses" },
+
+  "suspend:resume": { promise: "A suspended run goes on where it stopped, in any host with the key" },
+  "suspend:single-use": { promise: "A token resumes its run once" },
+  "suspend:sealed": { promise: "An altered, foreign or expired token is refused" },
+
+  "package:runs": { promise: "The packed package runs on its own and lets its process end" },
+  "docs:true": { promise: "The code in the README runs, and its tables equal the code" },
+};

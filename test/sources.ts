@@ -1,0 +1,94 @@
+/** The TypeScript files of the repository: what each imports, and what its tests are called. */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parse } from "@babel/parser";
+
+export const ROOT: string = fileURLToPath(new URL("..", import.meta.url));
+
+export interface Import {
+  readonly specifier: string;
+  /** Erased before the code runs. */
+  readonly typeOnly: boolean;
+}
+
+/** A syntax node, by its field names. */
+type SyntaxNode = Readonly<Record<string, unknown>>;
+
+/** Paths below a folder, with `/`, relative to the repository's root. */
+export function filesBelow(folder: string, extension = ".ts"): string[] {
+  return readdirSync(`${ROOT}${folder}`, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(ROOT.length).replaceAll("\\", "/"))
+    .filter((path) => !/(^|\/)(node_modules|dist|peers|\.blocks-\w+)\//u.test(path))
+    .toSorted();
+}
+
+export function importsOf(path: string): Import[] {
+  const found: Import[] = [];
+  walk(parseFile(path), (node) => {
+    const specifier = textOf(node["source"]) ?? textOf(node["argument"]);
+    const type = String(node["type"]);
+    if (specifier === undefined || !/^(Import|Export|TSImportType)/u.test(type)) return;
+    found.push({ specifier, typeOnly: type === "TSImportType" || isTypeOnly(node) });
+  });
+  return found;
+}
+
+/** Titles of tests and suites, however they are built: `test(…)`, `test.each(…)(…)`, `describe(…)`. */
+export function titlesOf(path: string): string[] {
+  const found: string[] = [];
+  walk(parseFile(path), (node) => {
+    if (node["type"] !== "CallExpression" || !/^(test|it|describe)$/u.test(rootNameOf(node) ?? "")) return;
+    const title = textOf((node["arguments"] as readonly unknown[])[0]);
+    if (title !== undefined) found.push(title);
+  });
+  return found;
+}
+
+function parseFile(path: string): unknown {
+  return parse(readFileSync(`${ROOT}${path}`, "utf8"), {
+    sourceType: "module",
+    sourceFilename: path,
+    plugins: ["typescript"],
+  }).program;
+}
+
+function walk(value: unknown, visit: (node: SyntaxNode) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, visit);
+    return;
+  }
+  if (!isNode(value)) return;
+  visit(value);
+  for (const key of Object.keys(value)) if (!/^loc$|omments$/u.test(key)) walk(value[key], visit);
+}
+
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === "object" && value !== null && "type" in value;
+}
+
+function isTypeOnly(node: SyntaxNode): boolean {
+  if (node["importKind"] === "type" || node["exportKind"] === "type") return true;
+  const specifiers = node["specifiers"] as readonly SyntaxNode[] | undefined;
+  return (
+    specifiers !== undefined &&
+    specifiers.length > 0 &&
+    specifiers.every((one) => one["importKind"] === "type" || one["exportKind"] === "type")
+  );
+}
+
+/** The name at the left end of a chain of calls and members. */
+function rootNameOf(node: SyntaxNode): string | undefined {
+  const inner = node["callee"] ?? node["object"] ?? node["tag"];
+  if (isNode(inner)) return rootNameOf(inner);
+  return typeof node["name"] === "string" ? node["name"] : undefined;
+}
+
+function textOf(node: unknown): string | undefined {
+  if (!isNode(node)) return undefined;
+  if (node["type"] === "TemplateLiteral") {
+    const quasis = node["quasis"] as readonly { readonly value: { readonly raw: string } }[];
+    return quasis.map(({ value }) => value.raw).join("…");
+  }
+  return typeof node["value"] === "string" ? node["value"] : undefined;
+}
