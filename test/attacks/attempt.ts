@@ -1,0 +1,58 @@
+/** Runs the sources of a case on one host, resuming each suspension once, as the corpus asks. */
+import type { Host, Limits, RunHandle, RunResult } from "codecell";
+import type { AttackCase } from "./case.ts";
+import { type Activity, createActivity, createFixtureTools, denyDanger } from "./fixture-tools.ts";
+
+export class Attempt {
+  readonly activity: Activity = createActivity();
+  /** Every token that was handed out. */
+  readonly tokens: string[] = [];
+  readonly #host: Host;
+  readonly #attack: AttackCase;
+  readonly #tools = createFixtureTools(this.activity);
+
+  constructor(host: Host, attack: AttackCase) {
+    this.#host = host;
+    this.#attack = attack;
+  }
+
+  start(source: string, more: Partial<Limits> = {}): RunHandle {
+    return this.#host.start({
+      source,
+      language: this.#attack.language === "ts" ? "typescript" : "javascript",
+      limits: { ...limitsOf(this.#attack), ...more },
+      tools: this.#tools,
+      authorize: denyDanger,
+    });
+  }
+
+  /** Resumes with every pending call let through, or denied. */
+  resume(token: string, pending: readonly { readonly callId: string }[], how: "allow" | "deny"): RunHandle {
+    const resolution = how === "allow" ? { resolution: "allowed" } : { deny: "a person refused it" };
+    return this.#host.resume({
+      token,
+      resolutions: Object.fromEntries(pending.map(({ callId }) => [callId, resolution])),
+      tools: this.#tools,
+      authorize: denyDanger,
+    });
+  }
+
+  /** To the end, through one suspension. */
+  async run(source: string): Promise<RunResult> {
+    const result = await this.start(source).result;
+    if (result.status !== "suspended") return result;
+    const { token, pending } = result.suspension;
+    this.tokens.push(token);
+    return this.resume(token, pending, "allow").result;
+  }
+}
+
+function limitsOf({ limits = {} }: AttackCase): Partial<Limits> {
+  return {
+    wallTimeMs: limits.timeoutMs ?? 20_000,
+    memoryBytes: limits.memoryBytes ?? 32 * 1024 * 1024,
+    resultBytes: limits.maxResultBytes ?? 1024 * 1024,
+    calls: limits.maxToolCalls ?? 256,
+    callsInFlight: limits.maxInFlight ?? 32,
+  };
+}

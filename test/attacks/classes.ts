@@ -1,0 +1,47 @@
+/** From our failure codes to the corpus' classes: one table, with reasons where it is not obvious. */
+import type { Failure, FailureCode } from "codecell";
+import type { AttackClass } from "./case.ts";
+
+const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
+  timeout: "timeout",
+  memory_limit: "memory",
+  syntax_error: "syntax",
+  module_denied: "denied",
+  guest_error: "guest_error",
+  // What the program let escape is the program's error, whoever threw it first.
+  tool_failed: "guest_error",
+  deadlock: "deadlock",
+  source_limit: "limit",
+  result_limit: "limit",
+  call_limit: "limit",
+  suspension_limit: "limit",
+  // None of these may be the outcome of a program, so they match no expectation.
+  aborted: "host_fault",
+  too_many_runs: "host_fault",
+  unavailable: "host_fault",
+  replay_diverged: "host_fault",
+  token_invalid: "host_fault",
+  token_expired: "host_fault",
+  token_used: "host_fault",
+  internal: "host_fault",
+};
+
+const STACK_MESSAGE = /Maximum call stack size exceeded|exhausted the engine's stack|recursed too deeply/;
+
+export function classesOf(failure: Failure): AttackClass[] {
+  const { code, error, details } = failure;
+  if (code === "module_denied") {
+    // Refused before it ran, and told as the error an engine without modules would have thrown.
+    if (error?.name === "ReferenceError") return ["denied", "guest_error"];
+    if (error?.name === "SyntaxError") return ["denied", "syntax"];
+  }
+  if (code === "guest_error") {
+    const isStack = error === undefined || error.name === "RangeError";
+    if (isStack && STACK_MESSAGE.test(error?.message ?? failure.message)) return ["stack"];
+  }
+  const call = details?.["call"];
+  if (code === "tool_failed" && typeof call === "object" && call !== null && "code" in call) {
+    if (call.code === "denied") return ["denied"];
+  }
+  return [CLASSES[code]];
+}

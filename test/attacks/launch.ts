@@ -1,0 +1,46 @@
+/** Runs a case in a process of its own, so that a dead host is a result and not a crash of the suite. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AttackCase } from "./case.ts";
+import type { Verdict } from "./child.ts";
+
+const CHILD = new URL("child.ts", import.meta.url);
+/** A child that takes longer hangs. */
+const PATIENCE_MS = 90_000;
+const SHOWN_OUTPUT = 2000;
+
+export async function launch(file: URL, attack: AttackCase): Promise<Verdict> {
+  const child = fork(CHILD, [file.href], {
+    execArgv: ["-C", "@codecell/source"],
+    // A cache of compiled modules halves the start of each child.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "codecell-attacks") },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  let output = "";
+  let outputBytes = 0;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk: Buffer) => {
+      outputBytes += chunk.length;
+      if (output.length < SHOWN_OUTPUT) output += chunk.toString();
+    });
+  }
+  let verdict: Verdict | undefined;
+  child.on("message", (message) => {
+    verdict = message as Verdict;
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  clearTimeout(timer);
+  const broken: string[] = [];
+  if (verdict === undefined || code !== 0) {
+    broken.push(`hostUnaffected: the host process died (code ${code}, signal ${signal}): ${output}`);
+  }
+  const { maxStdoutBytes } = attack.invariants;
+  if (maxStdoutBytes !== undefined && outputBytes > maxStdoutBytes) {
+    broken.push(`maxStdoutBytes: ${outputBytes} bytes were printed: ${output}`);
+  }
+  const nothing = { results: [], broken: [], wallMs: 0, loopGapMs: 0, loopCpuMs: 0, rssDeltaMB: 0 };
+  return { ...(verdict ?? nothing), broken: [...(verdict?.broken ?? []), ...broken] };
+}

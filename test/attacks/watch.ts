@@ -1,0 +1,63 @@
+/**
+ * Watches the host process while a case runs: how long its event loop stood still, and how much memory it took.
+ *
+ * - `loopGapMs` is wall time between two turns, less the time the thread wanted to run and other processes were
+ *   running instead (where the system tells), so that a busy machine is not taken for a blocked loop.
+ * - `loopCpuMs` is the main thread's own processor time between two turns: what a guest made the host do at once.
+ */
+import { readFileSync } from "node:fs";
+
+const EVERY_MS = 5;
+
+export interface Watched {
+  readonly loopGapMs: number;
+  readonly loopCpuMs: number;
+  readonly rssDeltaMB: number;
+}
+
+export class Watch {
+  readonly #baseRss = process.memoryUsage.rss();
+  readonly #timer = setInterval(() => this.#look(), EVERY_MS);
+  #at = performance.now();
+  #cpuUs = threadCpuUs();
+  #delayedMs = delayedMs();
+  #gapMs = 0;
+  #cpuMs = 0;
+  #peakRss = 0;
+
+  stop(): Watched {
+    this.#look();
+    clearInterval(this.#timer);
+    return {
+      loopGapMs: Math.round(this.#gapMs),
+      loopCpuMs: Math.round(this.#cpuMs),
+      rssDeltaMB: Math.round((this.#peakRss - this.#baseRss) / 1e6),
+    };
+  }
+
+  #look(): void {
+    const now = performance.now();
+    const cpuUs = threadCpuUs();
+    const delayed = delayedMs();
+    this.#gapMs = Math.max(this.#gapMs, now - this.#at - (delayed - this.#delayedMs));
+    this.#delayedMs = delayed;
+    this.#cpuMs = Math.max(this.#cpuMs, (cpuUs - this.#cpuUs) / 1000);
+    this.#peakRss = Math.max(this.#peakRss, process.memoryUsage.rss());
+    this.#at = now;
+    this.#cpuUs = cpuUs;
+  }
+}
+
+function threadCpuUs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
+
+/** How long the main thread has waited for a processor. */
+function delayedMs(): number {
+  try {
+    return Number(readFileSync("/proc/self/schedstat", "latin1").split(" ")[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}

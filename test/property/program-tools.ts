@@ -1,0 +1,52 @@
+/** The tools of generated programs. Each execution is counted by its call id. */
+import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
+import type { CallContext, ToolSet } from "codecell";
+
+interface Input {
+  readonly v: unknown;
+  readonly ms?: number;
+}
+
+/** Longer than anything a program waits for besides; only the losers of races take it. */
+const LATE_MS = 60;
+
+const answer = ({ v }: Input): unknown => ({ v });
+
+export class ProgramTools {
+  readonly executions: Map<string, number> = new Map();
+  readonly set: ToolSet;
+  /** Called at the start of every execution with its number. */
+  readonly #onExecution: (count: number) => void;
+  #count = 0;
+
+  constructor(onExecution: (count: number) => void = () => {}) {
+    this.#onExecution = onExecution;
+    this.set = {
+      now: { execute: (input: Input, call) => (this.#note(call), answer(input)) },
+      micro: { execute: (input: Input, call) => (this.#note(call), Promise.resolve(answer(input))) },
+      turn: { execute: async (input: Input, call) => (this.#note(call), await turn(), answer(input)) },
+      wait: {
+        execute: async (input: Input, call) => (this.#note(call), await delay(input.ms ?? 1), answer(input)),
+      },
+      late: {
+        execute: async (input: Input, call) => (this.#note(call), await delay(LATE_MS), answer(input)),
+      },
+      fail: {
+        execute: (_input: unknown, call) => {
+          this.#note(call);
+          throw Object.assign(new Error("it failed"), { code: "E_TEST", name: "TestError" });
+        },
+      },
+    };
+  }
+
+  /** Ids of calls that were executed more than once. */
+  get repeated(): string[] {
+    return [...this.executions].filter(([, times]) => times > 1).map(([callId]) => callId);
+  }
+
+  #note({ callId }: CallContext): void {
+    this.executions.set(callId, (this.executions.get(callId) ?? 0) + 1);
+    this.#onExecution(++this.#count);
+  }
+}

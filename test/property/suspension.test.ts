@@ -1,0 +1,126 @@
+/**
+ * Suspension anywhere: a run that is suspended at every call it may be suspended at, and resumed here or elsewhere,
+ * gives what it gives undisturbed, and executes every call once.
+ */
+import fc from "fast-check";
+import { afterAll, expect, test, vi } from "vitest";
+import {
+  type CallContext,
+  createHost,
+  type Host,
+  type LogLine,
+  type RunResult,
+  type ToolSet,
+} from "codecell";
+import { effort, TIMES } from "./effort.ts";
+import { ProgramTools } from "./program-tools.ts";
+import { stableProgram } from "./programs.ts";
+import { killWorkers } from "./worker-threads.ts";
+
+vi.setConfig({ testTimeout: 60_000 * TIMES });
+
+const sealKey = new Uint8Array(32).fill(7);
+const limits = { wallTimeMs: 60_000 };
+const hosts: readonly Host[] = [1, 2].map(() => createHost({ workers: 1, sealKey, limits }));
+afterAll(async () => {
+  await Promise.all(hosts.map((host) => host[Symbol.asyncDispose]()));
+});
+
+const SUSPENDING: ReadonlySet<string> = new Set(["micro", "turn"]);
+
+/** The same tools, of which some ask first. */
+function asking(tools: ToolSet): ToolSet {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => {
+      if (!SUSPENDING.has(name)) return [name, tool];
+      const execute = (input: unknown, call: CallContext): unknown =>
+        call.resolution === undefined ? call.suspend({ asks: name }) : tool.execute(input, call);
+      return [name, { ...tool, execute }];
+    }),
+  );
+}
+
+interface Journey {
+  readonly result: RunResult;
+  /** Each pass tells what was logged in it. */
+  readonly logs: readonly LogLine[];
+  readonly suspensions: number;
+}
+
+/** Resumes until the run ends, answering all that is pending or only the first of it. */
+async function travel(source: string, tools: ToolSet, plan: readonly Leg[]): Promise<Journey> {
+  let result = await hostOf(0).start({ source, tools }).result;
+  const logs = [...result.logs];
+  let suspensions = 0;
+  while (result.status === "suspended") {
+    const { away, partly, kill } = plan[suspensions % plan.length] ?? {
+      away: false,
+      partly: false,
+      kill: false,
+    };
+    suspensions++;
+    const { token, pending } = result.suspension;
+    const answered = partly ? pending.slice(0, 1) : pending;
+    const resolutions = Object.fromEntries(answered.map(({ callId }) => [callId, { resolution: true }]));
+    const handle = hostOf(away ? 1 : 0).resume({ token, tools, resolutions });
+    // The two forgiven crashes are counted per resumption.
+    if (kill) setImmediate(killWorkers);
+    result = await handle.result;
+    logs.push(...result.logs);
+  }
+  return { result, logs, suspensions };
+}
+
+interface Leg {
+  readonly away: boolean;
+  readonly partly: boolean;
+  readonly kill: boolean;
+}
+
+function hostOf(index: number): Host {
+  const host = hosts[index];
+  if (host === undefined) throw new Error("No such host");
+  return host;
+}
+
+const leg = fc.record({
+  away: fc.boolean(),
+  partly: fc.boolean(),
+  kill: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
+});
+
+test("a run suspended at every chance gives the same result and executes every call once", async () => {
+  let suspended = 0;
+  await fc.assert(
+    fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (source, plan) => {
+      const calm = new ProgramTools();
+      const expected = await hostOf(0).start({ source, tools: calm.set }).result;
+      const asked = new ProgramTools();
+      const { result, logs, suspensions } = await travel(source, asking(asked.set), plan);
+      expect(result.status).toBe("completed");
+      expect(result).toMatchObject(expected.status === "completed" ? { value: expected.value } : {});
+      expect(logs).toEqual(expected.logs);
+      expect(asked.repeated).toEqual([]);
+      expect(asked.executions.size).toBe(calm.executions.size);
+      suspended += Math.min(1, suspensions);
+    }),
+    effort(40),
+  );
+  expect(suspended).toBeGreaterThan(15);
+});
+
+test("of two resumptions of one token exactly one goes on", async () => {
+  const tools = asking(new ProgramTools().set);
+  const first = await hostOf(0).start({ source: "return (await tools.turn({ v: 5 })).v", tools }).result;
+  expect(first.status).toBe("suspended");
+  if (first.status !== "suspended") return;
+  const { token, pending } = first.suspension;
+  const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: true }]));
+  const results = await Promise.all(
+    [1, 2, 3].map(() => hostOf(0).resume({ token, tools, resolutions }).result),
+  );
+  expect(results.filter(({ status }) => status === "completed")).toHaveLength(1);
+  for (const result of results) {
+    if (result.status !== "completed") expect(result).toMatchObject({ failure: { code: "token_used" } });
+  }
+});
