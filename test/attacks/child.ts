@@ -11,6 +11,7 @@ import { type AttackCase, type Expectation, readCase } from "./case.ts";
 import { mismatch } from "./match.ts";
 import { checkSuspension } from "./suspension-checks.ts";
 import { Watch, type Watched } from "./watch.ts";
+import { DEVIATIONS } from "./deviations.ts";
 
 export interface Verdict extends Watched {
   readonly results: readonly unknown[];
@@ -62,7 +63,9 @@ async function runCase(attack: AttackCase): Promise<Verdict> {
   return { results: results.map(outline), broken, wallMs, ...watched };
 }
 
-function expectationOf({ expect }: AttackCase, step: number): Expectation {
+function expectationOf({ id, expect }: AttackCase, step: number): Expectation {
+  const deviation = DEVIATIONS[id];
+  if (deviation !== undefined) return deviation.expect;
   if (!("steps" in expect)) return expect;
   const expected = expect.steps[step];
   if (expected === undefined) throw new Error("A case expects as many outcomes as it has steps");

@@ -85,15 +85,13 @@ describe("a schema and a value that would take for ever together", () => {
     });
   });
 
-  test("comparing all items with each other is given up", async () => {
+  test("comparing all items with each other is needed only where some are equal", async () => {
     const validate = validatorOf({ type: "array", uniqueItems: true });
     expect(await validate([1, 2], "input")).toMatchObject({ ok: true });
     expect(await validate([1, 1], "input")).toMatchObject({ ok: false });
     const many = Array.from({ length: 50_000 }, (_, id) => ({ id, name: "x" }));
-    expect(await validate(many, "input")).toMatchObject({
-      ok: false,
-      problems: expect.stringContaining("too long"),
-    });
+    expect(await validate(many, "input")).toMatchObject({ ok: true });
+    expect(await validate([...many, { name: "x", id: 49_999 }], "input")).toMatchObject({ ok: false });
   });
 
   test("a faulty schema refuses everything and tells no details", async () => {

@@ -5,6 +5,7 @@
  *   Keywords that can take more than linear time are checked under a time limit.
  */
 import { Validator, type SchemaDraft } from "@cfworker/json-schema";
+import { hasOnlyUniqueItems, withoutUniqueItems } from "./unique-items.ts";
 import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
 
 export type Validated =
@@ -63,13 +64,19 @@ function path({ path: keys = [] }: StandardIssue): string {
 
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
   const validator = new Validator(schema, draftOf(schema), false);
-  const isRisky = hasRiskyKeyword(schema);
+  const comparesItems = hasKeyword(schema, UNIQUE_ITEMS);
+  const withoutComparing = comparesItems
+    ? new Validator(withoutUniqueItems(schema), draftOf(schema), false)
+    : validator;
+  const matchesPatterns = hasKeyword(schema, PATTERNS);
   return (value, root, runBounded) => {
     // An absent value has no place in JSON Schema; tools see it as null.
-    const check = (): ReturnType<Validator["validate"]> => validator.validate(value ?? null);
+    const isUnique = comparesItems && hasOnlyUniqueItems(value);
+    const check = (): ReturnType<Validator["validate"]> =>
+      (isUnique ? withoutComparing : validator).validate(value ?? null);
     let result: ReturnType<Validator["validate"]>;
     try {
-      result = isRisky ? runBounded(check) : check();
+      result = matchesPatterns || (comparesItems && !isUnique) ? runBounded(check) : check();
     } catch (error) {
       return { ok: false, problems: toProblem(error, root) };
     }
@@ -88,11 +95,12 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
 }
 
 /** Keywords whose check can take far longer than the value is large. */
-const RISKY_KEYWORDS: ReadonlySet<string> = new Set(["pattern", "patternProperties", "uniqueItems"]);
+const PATTERNS: ReadonlySet<string> = new Set(["pattern", "patternProperties"]);
+const UNIQUE_ITEMS: ReadonlySet<string> = new Set(["uniqueItems"]);
 
-function hasRiskyKeyword(schema: unknown): boolean {
+function hasKeyword(schema: unknown, keywords: ReadonlySet<string>): boolean {
   if (typeof schema !== "object" || schema === null) return false;
-  return Object.entries(schema).some(([key, value]) => RISKY_KEYWORDS.has(key) || hasRiskyKeyword(value));
+  return Object.entries(schema).some(([key, value]) => keywords.has(key) || hasKeyword(value, keywords));
 }
 
 /** Of a schema's own faults the guest learns only that there are some. */

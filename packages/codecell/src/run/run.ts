@@ -293,6 +293,7 @@ export class Run {
     const unhandled = this.#lastReport?.unhandled ?? null;
     if (unhandled === null) return undefined;
     const failure = this.#toFailure(unhandled);
+    if (failure.code === "memory_limit") return failure;
     return { ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` };
   }
 

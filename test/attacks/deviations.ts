@@ -1,0 +1,16 @@
+/** Where we take another outcome than the corpus for right, with the reason. The corpus itself stays as it was given. */
+import type { Expectation } from "./case.ts";
+
+interface Deviation {
+  readonly expect: Expectation;
+  readonly reason: string;
+}
+
+export const DEVIATIONS: Readonly<Record<string, Deviation>> = {
+  "cpu-007-microtask": {
+    expect: { outcome: "error", class: ["timeout", "memory"] },
+    reason:
+      "Each link of this endless chain keeps the one before it alive, in every engine: the 32 MiB are full after some " +
+      "hundred milliseconds, long before the 3 seconds. Its twin cpu-006-promise-chain accepts both outcomes.",
+  },
+};
