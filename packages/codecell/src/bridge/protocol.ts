@@ -96,9 +96,11 @@ export const STATUS = {
   polls: 3,
   /** Counts messages to the worker: one that waits on it wakes faster than through its event loop. */
   posted: 4,
+  /** Counts messages of the worker. */
+  reported: 5,
 } as const;
 
-export const STATUS_BYTES = 20;
+export const STATUS_BYTES = 24;
 
 const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["debug", "log", "info", "warn", "error"]);
 

@@ -118,12 +118,18 @@ export class NodePool implements Sandbox {
     return best;
   }
 
+  #hasAtMostOneCell(): boolean {
+    let cells = 0;
+    for (const worker of this.#workers) cells += worker.residents.size;
+    return cells <= 1;
+  }
+
   #spawn(engine: WebAssembly.Module): NodeWorker {
-    const worker = new NodeWorker(
-      engine,
-      (dead) => this.#bury(dead),
-      () => this.#admitWaiting(),
-    );
+    const worker = new NodeWorker(engine, {
+      onDeath: (dead) => this.#bury(dead),
+      onFree: () => this.#admitWaiting(),
+      isOnlyCell: () => this.#hasAtMostOneCell(),
+    });
     this.#workers.add(worker);
     return worker;
   }

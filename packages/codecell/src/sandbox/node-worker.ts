@@ -5,7 +5,7 @@
  * - Whatever the thread sends is parsed before use; what does not parse is a crash.
  * - Dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
-import { Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import {
   type Command,
   parseReports,
@@ -14,7 +14,8 @@ import {
   STATUS_BYTES,
   type WorkerSetup,
 } from "../bridge/protocol.ts";
-import { beginTurn } from "../bridge/turn.ts";
+import { isRaisedSoon, MOST_LOOKS } from "../bridge/look.ts";
+import { beginTurn, isTurnLong } from "../bridge/turn.ts";
 import type { CellListener, CellStart } from "./sandbox.ts";
 import type { Delivery } from "../contract/ledger.ts";
 
@@ -29,9 +30,18 @@ export interface Resident {
   worker: NodeWorker | undefined;
 }
 
+/** What a worker asks of its pool. */
+export interface WorkerOwner {
+  readonly onDeath: (worker: NodeWorker) => void;
+  readonly onFree: () => void;
+  /** Whether all workers together have no more than one cell. */
+  readonly isOnlyCell: () => boolean;
+}
+
 const STACK_MB = 8;
 const HEAP_MB = 1024;
 const YOUNG_HEAP_MB = 32;
+const SKIPPED_AFTER_MISS = 4;
 
 export class NodeWorker {
   readonly residents: Map<number, Resident> = new Map();
@@ -41,21 +51,27 @@ export class NodeWorker {
   occupied = false;
   ready = false;
   #thread: Worker;
+  #port: MessagePort;
   #status: Int32Array;
   #outbox: Command[] = [];
   #onDeath: (worker: NodeWorker) => void;
   #onFree: () => void;
+  #isOnlyCell: () => boolean;
   #dead = false;
+  #looksToSkip = 0;
 
-  constructor(engine: WebAssembly.Module, onDeath: (worker: NodeWorker) => void, onFree: () => void) {
+  constructor(engine: WebAssembly.Module, pool: WorkerOwner) {
     const status = new SharedArrayBuffer(STATUS_BYTES);
     this.#status = new Int32Array(status);
-    this.#onDeath = onDeath;
-    this.#onFree = onFree;
-    const setup: WorkerSetup = { engine, status };
+    this.#onDeath = pool.onDeath;
+    this.#onFree = pool.onFree;
+    this.#isOnlyCell = pool.isOnlyCell;
+    const { port1, port2 } = new MessageChannel();
+    const setup: WorkerSetup & { port: MessagePort } = { engine, status, port: port2 };
     this.#thread = new Worker(new URL(import.meta.resolve("#worker")), {
       name: "codecell",
       workerData: setup,
+      transferList: [port2],
       // Nothing of the process is the worker's: no variables, no preloaded modules, no other flags.
       env: {},
       execArgv: [],
@@ -67,11 +83,19 @@ export class NodeWorker {
         maxYoungGenerationSizeMb: YOUNG_HEAP_MB,
       },
     });
-    this.#thread.on("message", (message: unknown) => this.#receive(message));
-    this.#thread.on("messageerror", () => this.kill());
+    this.#port = port1;
+    // A true worker speaks on the port only; on its thread's own channel it is heard as strictly.
+    for (const channel of [this.#port, this.#thread]) {
+      channel.on("message", (message: unknown) => {
+        beginTurn();
+        this.#receive(message);
+      });
+      channel.on("messageerror", () => this.kill());
+    }
     this.#thread.on("error", () => this.kill());
     this.#thread.on("exit", () => this.kill());
     // Last: a listener for messages would hold the process again.
+    this.#port.unref();
     this.#thread.unref();
   }
 
@@ -150,15 +174,43 @@ export class NodeWorker {
       const commands = this.#outbox;
       this.#outbox = [];
       if (this.#dead) return;
-      this.#thread.postMessage(commands);
+      const reported = Atomics.load(this.#status, STATUS.reported);
+      this.#port.postMessage(commands);
       Atomics.add(this.#status, STATUS.posted, 1);
       Atomics.notify(this.#status, STATUS.posted);
+      if (this.#isAnswerNear(commands)) this.#lookForAnswer(reported);
     });
+  }
+
+  /**
+   * A single run whose turns take microseconds is answered before the event loop could go to sleep and be woken. Only
+   * then, never while others wait, and never for long: the turn of the event loop ends in time.
+   */
+  #isAnswerNear(commands: readonly Command[]): boolean {
+    if (this.#looksToSkip > 0) {
+      this.#looksToSkip--;
+      return false;
+    }
+    // A start takes longer than is worth looking for.
+    return commands.length === 1 && this.#isOnlyCell() && !isTurnLong();
+  }
+
+  #lookForAnswer(reported: number): void {
+    if (!isRaisedSoon(this.#status, STATUS.reported, reported, MOST_LOOKS)) {
+      this.#looksToSkip = SKIPPED_AFTER_MISS;
+      return;
+    }
+    for (
+      let next = receiveMessageOnPort(this.#port);
+      next !== undefined;
+      next = receiveMessageOnPort(this.#port)
+    ) {
+      this.#receive(next.message);
+    }
   }
 
   #receive(message: unknown): void {
     if (this.#dead) return;
-    beginTurn();
     const reports = parseReports(message);
     if (reports === undefined) {
       this.kill();

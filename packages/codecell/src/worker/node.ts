@@ -1,23 +1,18 @@
 /** The worker as a Node.js worker thread. */
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
+import { isRaisedSoon, MOST_LOOKS } from "../bridge/look.ts";
 import type { EqualRanges } from "./image.ts";
 import { createWorker } from "./worker.ts";
 
-if (parentPort === null) throw new Error("Cannot start: this module runs in a worker thread");
-const port: MessagePort = parentPort;
-const setup = workerData as WorkerSetup;
+const setup = workerData as WorkerSetup & { readonly port: MessagePort };
+const { port } = setup;
 const status = new Int32Array(setup.status);
 
-/** About 100 microseconds of looking. */
-const MOST_LOOKS = 1000;
 /** An answer that took less lets the worker look for the next one. */
 const SOON_MS = 0.2;
 const LINGER_MS = 10;
 let looks = 0;
-
-/** Tells the processor that this thread only waits. Newer than the oldest runtime we serve. */
-const pause: () => void = (Atomics as { pause?: () => void }).pause?.bind(Atomics) ?? ((): void => {});
 
 /** The native comparison reads whole ranges without a loop in JavaScript. */
 const equal: EqualRanges = (left, leftStart, right, rightStart, length) =>
@@ -43,7 +38,10 @@ function receive(): Command[] | undefined {
   return message;
 }
 
-const serve = createWorker(setup, equal, receive, (reports) => port.postMessage(reports));
+const serve = createWorker(setup, equal, receive, (reports) => {
+  port.postMessage(reports);
+  Atomics.add(status, STATUS.reported, 1);
+});
 
 port.on("message", (commands: Command[]) => {
   first = commands;
@@ -61,16 +59,8 @@ port.on("message", (commands: Command[]) => {
 function isPostedSoon(posted: number): boolean {
   const since = performance.now();
   const isPosted =
-    isSeenPosted(posted) || Atomics.wait(status, STATUS.posted, posted, LINGER_MS) !== "timed-out";
+    isRaisedSoon(status, STATUS.posted, posted, looks) ||
+    Atomics.wait(status, STATUS.posted, posted, LINGER_MS) !== "timed-out";
   looks = performance.now() - since < SOON_MS ? MOST_LOOKS : 0;
   return isPosted;
-}
-
-/** While answers come at once, looking for the next one is cheaper than going to sleep and being woken. */
-function isSeenPosted(posted: number): boolean {
-  for (let look = 0; look < looks; look++) {
-    if (Atomics.load(status, STATUS.posted) !== posted) return true;
-    pause();
-  }
-  return false;
 }
