@@ -68,8 +68,8 @@ export function createCore(host: HostFunction): CoreFunctions {
   const timers = record<Timer | undefined>();
 
   function makeCall(tool: string, input: unknown): Promise<unknown> {
+    const error = new primordial.Error();
     return new primordial.Promise((resolve, reject) => {
-      const error = new primordial.Error();
       const text = encode(input, "input");
       const refusal = host(HOST.call, tool, text);
       if (typeof refusal === "string") {

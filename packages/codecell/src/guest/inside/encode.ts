@@ -7,13 +7,13 @@
  *   `JSON.stringify`.
  */
 import {
+  apply,
   getPrototypeOf,
   isArray,
   isError,
   jsonStringify,
   keys as keysOf,
   primordial,
-  record,
   stringSlice,
   uncurryThis,
 } from "./primordials.ts";
@@ -22,7 +22,8 @@ const objectPrototype = primordial.Object.prototype;
 const objectToString = uncurryThis(objectPrototype.toString);
 const { isFinite } = primordial.Number;
 
-const MAX_DEPTH = 1000;
+const MAX_DEPTH = 300;
+const MOST_KEYS = 20;
 
 const HINTS: Readonly<Record<string, string>> = {
   __proto__: null as never,
@@ -56,103 +57,108 @@ const HINTS: Readonly<Record<string, string>> = {
   "[object BigUint64Array]": "a BigUint64Array",
 };
 
+/** An object on the way from the root to the value being visited. */
+interface Place {
+  readonly parent: Place | undefined;
+  /** Under which key its parent holds it. */
+  readonly key: string | number;
+  readonly item: object;
+  readonly depth: number;
+}
+
 /** Returns the text, or throws a TypeError that names the path from `root`. */
 export function encode(value: unknown, root: string): string {
-  // keys[d] is the key at depth d of the value being visited; seen[d] the object itself.
-  const keys = record<string | number>();
-  const seen = record<object>();
+  return visit(value, undefined, root) ?? "null";
+}
 
-  function refuse(depth: number, what: string): never {
-    let path = root;
-    for (let level = 1; level <= depth && level < 20; level++) {
-      const key = keys[level];
-      path += typeof key === "number" ? `[${key}]` : `.${stringSlice(`${key}`, 0, 100)}`;
-    }
-    throw new primordial.TypeError(`Cannot pass ${path}: it is ${what}`);
+function visit(input: unknown, parent: Place | undefined, key: string | number): string | undefined {
+  let item = input;
+  if (typeof item === "object" ? item !== null : typeof item === "bigint" || typeof item === "function") {
+    const toJson = (item as { toJSON?: unknown }).toJSON;
+    if (typeof toJson === "function") item = apply(toJson, item, [parent === undefined ? "" : `${key}`]);
   }
+  switch (typeof item) {
+    case "string":
+      return jsonStringify(item);
+    case "number":
+      return isFinite(item) ? `${item}` : "null";
+    case "boolean":
+      return item ? "true" : "false";
+    case "undefined":
+      return undefined;
+    case "bigint":
+      return refuse(parent, key, "a BigInt, use String(value) or Number(value)");
+    case "function":
+      return refuse(parent, key, "a function");
+    case "symbol":
+      return refuse(parent, key, "a symbol");
+    default:
+      return item === null ? "null" : visitObject(item as object, parent, key);
+  }
+}
 
-  function visit(input: unknown, depth: number, key: string | number): string | undefined {
-    let item = input;
-    if (
-      typeof item === "bigint" ||
-      (typeof item === "object" && item !== null) ||
-      typeof item === "function"
-    ) {
-      const toJson = (item as { toJSON?: unknown }).toJSON;
-      if (typeof toJson === "function") item = (item as { toJSON(key: string): unknown }).toJSON(`${key}`);
-    }
-    switch (typeof item) {
-      case "string":
-        return jsonStringify(item);
-      case "number":
-        return isFinite(item) ? `${item}` : "null";
-      case "boolean":
-        return item ? "true" : "false";
-      case "undefined":
-        return undefined;
-      case "bigint":
-        return refuse(depth, "a BigInt, use String(value) or Number(value)");
-      case "function":
-        return refuse(depth, "a function");
-      case "symbol":
-        return refuse(depth, "a symbol");
-      default:
-        return item === null ? "null" : visitObject(item as object, depth);
+function visitObject(item: object, parent: Place | undefined, key: string | number): string {
+  const prototype = getPrototypeOf(item);
+  const isList = isArray(item);
+  if (!isList && prototype !== objectPrototype && prototype !== null) {
+    const tag = objectToString(item);
+    const hint = HINTS[tag];
+    if (hint !== undefined) refuse(parent, key, hint);
+    if (tag === "[object Number]") return visit(+(item as unknown as number), parent, key) ?? "null";
+    if (tag === "[object String]") return jsonStringify(`${item as unknown as string}`);
+    if (tag === "[object Boolean]") return (item as unknown as boolean).valueOf() ? "true" : "false";
+    if (isError(item)) {
+      const { name, message } = item;
+      return `{"name":${jsonStringify(`${name}`)},"message":${jsonStringify(`${message}`)}}`;
     }
   }
-
-  function visitObject(item: object, depth: number): string {
-    if (depth > MAX_DEPTH) refuse(depth, `nested deeper than ${MAX_DEPTH} levels`);
-    if (isArray(item)) {
-      enter(item, depth);
-      return visitArray(item, depth);
-    }
-    const prototype = getPrototypeOf(item);
-    if (prototype !== objectPrototype && prototype !== null) {
-      const tag = objectToString(item);
-      const hint = HINTS[tag];
-      if (hint !== undefined) refuse(depth, hint);
-      if (tag === "[object Number]") return visit(+(item as unknown as number), depth, "") ?? "null";
-      if (tag === "[object String]") return jsonStringify(`${item as unknown as string}`);
-      if (tag === "[object Boolean]") return (item as unknown as boolean).valueOf() ? "true" : "false";
-      if (isError(item)) {
-        const { name, message } = item;
-        return `{"name":${jsonStringify(`${name}`)},"message":${jsonStringify(`${message}`)}}`;
-      }
-    }
-    enter(item, depth);
-    return visitRecord(item as Record<string, unknown>, depth);
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  if (depth > MAX_DEPTH) refuse(parent, key, `nested deeper than ${MAX_DEPTH} levels`);
+  for (let place = parent; place !== undefined; place = place.parent) {
+    if (place.item === item) refuse(parent, key, "part of a cycle");
   }
+  const place = { parent, key, item, depth };
+  return isList
+    ? visitList(item as readonly unknown[], place)
+    : visitRecord(item as Record<string, unknown>, place);
+}
 
-  function enter(item: object, depth: number): void {
-    for (let level = 0; level < depth; level++) if (seen[level] === item) refuse(depth, "part of a cycle");
-    seen[depth] = item;
+function visitList(item: readonly unknown[], place: Place): string {
+  let text = "[";
+  const { length } = item;
+  for (let index = 0; index < length; index++) {
+    // As in JSON.stringify: what has no text leaves a null in its place.
+    const element = item[index];
+    const part = (typeof element === "function" ? undefined : visit(element, place, index)) ?? "null";
+    text += index === 0 ? part : `,${part}`;
   }
+  return `${text}]`;
+}
 
-  function visitArray(item: readonly unknown[], depth: number): string {
-    let text = "[";
-    const length = item.length;
-    for (let index = 0; index < length; index++) {
-      keys[depth + 1] = index;
-      // As in JSON.stringify: a hole in a list is kept as one.
-      const element = item[index];
-      const part = (typeof element === "function" ? undefined : visit(element, depth + 1, index)) ?? "null";
-      text += index === 0 ? part : `,${part}`;
-    }
-    return `${text}]`;
+function visitRecord(item: Record<string, unknown>, place: Place): string {
+  let text = "";
+  const names = keysOf(item);
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string;
+    const part = visit(item[name], place, name);
+    if (part !== undefined) text += `${text === "" ? "" : ","}${jsonStringify(name)}:${part}`;
   }
+  return `{${text}}`;
+}
 
-  function visitRecord(item: Record<string, unknown>, depth: number): string {
-    let text = "{";
-    const names = keysOf(item);
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index] as string;
-      keys[depth + 1] = name;
-      const part = visit(item[name], depth + 1, name);
-      if (part !== undefined) text += `${text === "{" ? "" : ","}${jsonStringify(name)}:${part}`;
-    }
-    return `${text}}`;
+function refuse(parent: Place | undefined, key: string | number, what: string): never {
+  let path = renderKey(key, parent === undefined);
+  let shown = 1;
+  for (let place = parent; place !== undefined; place = place.parent) {
+    const isRoot = place.parent === undefined;
+    if (isRoot || shown < MOST_KEYS) path = renderKey(place.key, isRoot) + path;
+    else if (shown === MOST_KEYS) path = ` … ${path}`;
+    shown += 1;
   }
+  throw new primordial.TypeError(`Cannot pass ${path}: it is ${what}`);
+}
 
-  return visit(value, 0, "") ?? "null";
+function renderKey(key: string | number, isRoot: boolean): string {
+  if (isRoot) return `${key}`;
+  return typeof key === "number" ? `[${key}]` : `.${stringSlice(key, 0, 100)}`;
 }
