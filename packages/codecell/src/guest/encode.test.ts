@@ -72,7 +72,7 @@ describe("values that leave the guest", () => {
       "(() => { let o = {}; for (let i = 0; i < 5000; i++) o = { deep: o }; return o })()",
     );
     expect(message).toMatch(
-      /^TypeError: Cannot pass input … (\.deep){20}: it is nested deeper than 300 levels$/,
+      /^TypeError: Cannot pass input … (\.deep){20}: it is nested deeper than 200 levels$/,
     );
   });
 

@@ -22,7 +22,8 @@ const objectPrototype = primordial.Object.prototype;
 const objectToString = uncurryThis(objectPrototype.toString);
 const { isFinite } = primordial.Number;
 
-const MAX_DEPTH = 300;
+/** What fits the guest's stack with room for the program's own calls. */
+const MAX_DEPTH = 200;
 const MOST_KEYS = 20;
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -97,6 +98,7 @@ function visit(input: unknown, parent: Place | undefined, key: string | number):
   }
 }
 
+/** One function for lists and records: each frame of a level counts against the guest's stack. */
 function visitObject(item: object, parent: Place | undefined, key: string | number): string {
   const prototype = getPrototypeOf(item);
   const isList = isArray(item);
@@ -118,29 +120,22 @@ function visitObject(item: object, parent: Place | undefined, key: string | numb
     if (place.item === item) refuse(parent, key, "part of a cycle");
   }
   const place = { parent, key, item, depth };
-  return isList
-    ? visitList(item as readonly unknown[], place)
-    : visitRecord(item as Record<string, unknown>, place);
-}
-
-function visitList(item: readonly unknown[], place: Place): string {
-  let text = "[";
-  const { length } = item;
-  for (let index = 0; index < length; index++) {
-    // As in JSON.stringify: what has no text leaves a null in its place.
-    const element = item[index];
-    const part = (typeof element === "function" ? undefined : visit(element, place, index)) ?? "null";
-    text += index === 0 ? part : `,${part}`;
-  }
-  return `${text}]`;
-}
-
-function visitRecord(item: Record<string, unknown>, place: Place): string {
   let text = "";
+  if (isList) {
+    const list = item as readonly unknown[];
+    const { length } = list;
+    for (let index = 0; index < length; index++) {
+      // As in JSON.stringify: what has no text leaves a null in its place.
+      const element = list[index];
+      const part = (typeof element === "function" ? undefined : visit(element, place, index)) ?? "null";
+      text += index === 0 ? part : `,${part}`;
+    }
+    return `[${text}]`;
+  }
   const names = keysOf(item);
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string;
-    const part = visit(item[name], place, name);
+    const part = visit((item as Record<string, unknown>)[name], place, name);
     if (part !== undefined) text += `${text === "" ? "" : ","}${jsonStringify(name)}:${part}`;
   }
   return `{${text}}`;
