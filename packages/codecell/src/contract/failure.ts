@@ -15,7 +15,7 @@ export const FAILURE_CODES = {
   source_limit: "The source is larger than limits.sourceBytes",
   timeout: "The run used up limits.wallTimeMs or limits.cpuTimeMs",
   memory_limit: "The program needed more than limits.memoryBytes",
-  result_limit: "The result is larger than limits.resultBytes or nested too deeply",
+  result_limit: "The result is larger than limits.resultBytes, nested too deeply or of too many parts",
   call_limit:
     "The run made more calls than limits.calls, more at once than the queue holds, or moved too much data",
   aborted: "The caller aborted the run, or the host was closed",

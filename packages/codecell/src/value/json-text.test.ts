@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MAX_JSON_DEPTH, parseJsonText, utf8Bytes } from "./json-text.ts";
+import { MAX_JSON_CONTAINERS, MAX_JSON_DEPTH, parseJsonText, utf8Bytes } from "./json-text.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
@@ -36,6 +36,18 @@ describe("parseJsonText", () => {
     expect(parseJsonText(nested(MAX_JSON_DEPTH), 1e9).ok).toBe(true);
     expect(parseJsonText(nested(MAX_JSON_DEPTH + 1), 1e9)).toMatchObject({ ok: false });
     expect(parseJsonText(nested(500_000), 1e9)).toMatchObject({ ok: false });
+  });
+
+  test("refuses more lists and records than can be built in a moment", () => {
+    const many = (count: number): string =>
+      `[${Array(count - 1)
+        .fill("[]")
+        .join(",")}]`;
+    expect(parseJsonText(many(MAX_JSON_CONTAINERS), 1e9).ok).toBe(true);
+    expect(parseJsonText(many(MAX_JSON_CONTAINERS + 1), 1e9)).toEqual({
+      ok: false,
+      problem: "it has more than 65536 lists and records",
+    });
   });
 
   test("brackets inside strings are not nesting", () => {

@@ -2,12 +2,15 @@
  * JSON text that crosses a boundary: measured before it is read, and never a reason to throw.
  *
  * - Bytes are counted as UTF-8, without encoding.
- * - Nesting is bounded before parsing: a value that parses but cannot be printed again would break its consumer.
+ * - Its shape is bounded before parsing: a value nested too deeply could not be printed again, one of very many lists
+ *   and records would hold the event loop while it is built.
  */
 import type { Json } from "../contract/value.ts";
 
 /** What the guest's own encoder allows, and a little more. */
 export const MAX_JSON_DEPTH = 1024;
+/** Lists and records in one value; building as many takes some ten milliseconds. */
+export const MAX_JSON_CONTAINERS = 65_536;
 
 export type Parsed =
   | { readonly ok: true; readonly value: Json }
@@ -17,9 +20,8 @@ export function parseJsonText(text: string, maxBytes: number): Parsed {
   const bytes = utf8Bytes(text);
   if (bytes > maxBytes)
     return { ok: false, problem: `it has ${bytes} bytes, at most ${maxBytes} are allowed` };
-  if (isDeeperThan(text, MAX_JSON_DEPTH)) {
-    return { ok: false, problem: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
-  }
+  const problem = shapeProblem(text);
+  if (problem !== undefined) return { ok: false, problem };
   try {
     return { ok: true, value: JSON.parse(text) as Json };
   } catch {
@@ -42,10 +44,11 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
-function isDeeperThan(text: string, limit: number): boolean {
+function shapeProblem(text: string): string | undefined {
   // Each level needs two characters.
-  if (text.length <= 2 * limit) return false;
+  if (text.length <= 2 * MAX_JSON_DEPTH) return undefined;
   let depth = 0;
+  let containers = 0;
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case 0x22:
@@ -53,7 +56,9 @@ function isDeeperThan(text: string, limit: number): boolean {
         break;
       case 0x5b:
       case 0x7b:
-        if (++depth > limit) return true;
+        if (++depth > MAX_JSON_DEPTH) return `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
+        if (++containers > MAX_JSON_CONTAINERS)
+          return `it has more than ${MAX_JSON_CONTAINERS} lists and records`;
         break;
       case 0x5d:
       case 0x7d:
@@ -62,7 +67,7 @@ function isDeeperThan(text: string, limit: number): boolean {
       default:
     }
   }
-  return false;
+  return undefined;
 }
 
 function endOfString(text: string, start: number): number {
