@@ -13,7 +13,7 @@ export interface VmHolder {
   park(): void;
 }
 
-const LIVE_VMS = 32;
+const LIVE_VMS = 64;
 const PAGE_BYTES = 65_536;
 
 export class VmPool {
