@@ -6,7 +6,7 @@ import { importsOf, ROOT } from "./sources.ts";
 
 /** Values each subpath exports; types are checked by the compiler. */
 const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  codecell: { ".": ["CodecellError", "createHost", "defineTool", "run"] },
+  codecell: { ".": ["CodecellError", "createHost", "defineTool", "run", "unwrap"] },
 };
 
 /** Packages each subpath reaches at run time, through all its files. */

@@ -38,6 +38,12 @@ const clearedTimer = fc.constant(
   `{ const t = setTimeout(() => out.push("never"), 500); await tools.now({ v: 1 }); clearTimeout(t); }`,
 );
 
+/** Left alone, so that they may be due when the program ends. They change nothing anybody sees. */
+const liveTimer = fc.integer({ min: 0, max: 9 }).map((ms) => `setTimeout(() => { ticks++; }, ${ms});`);
+
+/** More than may be passed at once, if a rebuilt program were asked to pass it all again at once. */
+const largeInput = fc.constant(`await tools.now({ v: "x".repeat(900_000) });`);
+
 const nested = fc
   .tuple(fc.integer({ min: 1, max: 4 }), call)
   .map(
@@ -80,6 +86,8 @@ const stableStep = fc.oneof(
   race,
   log,
   clearedTimer,
+  liveTimer,
+  largeInput,
   detached,
 );
 
@@ -106,7 +114,7 @@ const ending = fc.constantFrom(
 );
 
 function toProgram(steps: readonly string[], last: string): string {
-  return ["const out: any[] = [];", ...steps, last].join("\n");
+  return ["const out: any[] = []; let ticks = 0;", ...steps, last].join("\n");
 }
 
 export const stableProgram = fc

@@ -10,6 +10,7 @@ export type {
 } from "./contract/failure.ts";
 export type { Delivery, DeliveryItem, Language, Ledger, LedgerCall } from "./contract/ledger.ts";
 export type { LimitName, Limits } from "./contract/limits.ts";
+export { unwrap } from "./contract/result.ts";
 export type {
   LogLevel,
   LogLine,

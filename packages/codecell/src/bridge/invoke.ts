@@ -70,13 +70,18 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   try {
     const input = await validatorOf(tool.input)(parsed.value, "input", invocation.runBounded);
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
-    const denial = await denialOf(invocation, input.value);
+    const denial = hasEnded(invocation) ?? (await denialOf(invocation, input.value)) ?? hasEnded(invocation);
     if (denial !== undefined) return refused("denied", `Cannot call tool "${name}": ${denial}`);
     return await execute(name, tool, input.value, invocation);
   } catch (error) {
     if (error instanceof SuspendSignal) return toSuspended(name, error.payload);
     return { status: "failed", failure: toCallFailure(error) };
   }
+}
+
+/** A run that ended while its call was being looked at makes no call any more. */
+function hasEnded({ context }: Invocation): string | undefined {
+  return context.signal.aborted ? "the run has ended" : undefined;
 }
 
 /** Why the call may not be made. A policy that fails allows nothing, and its error stays here. */
@@ -107,6 +112,7 @@ async function execute(
   };
   let output: unknown = await tool.execute(input, call);
   if (isAsyncIterable(output)) output = await lastOf(output, call.signal, invocation.onProgress);
+  while (isTurnLong()) await nextTurn();
   const validated = await validatorOf(tool.output)(output, "output", invocation.runBounded);
   if (!validated.ok)
     return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);

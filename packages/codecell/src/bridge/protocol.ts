@@ -80,7 +80,7 @@ export interface Report {
 /** What a worker is given when it starts. */
 export interface WorkerSetup {
   readonly engine: WebAssembly.Module;
-  /** See `StatusBoard`. */
+  /** The status board: counters at the indices of `STATUS`. */
   readonly status: SharedArrayBuffer;
 }
 
@@ -103,6 +103,50 @@ export const STATUS = {
 export const STATUS_BYTES = 24;
 
 const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["debug", "log", "info", "warn", "error"]);
+
+/** Reads a host's message. Undefined when it is not one. */
+export function parseCommands(message: unknown): Command[] | undefined {
+  return isArrayOf(message, isCommand) ? (message as Command[]) : undefined;
+}
+
+function isCommand(value: unknown): boolean {
+  if (!isRecord(value) || !isCount(value["cell"])) return false;
+  switch (value["type"]) {
+    case "drop":
+      return true;
+    case "deliver":
+      return isDelivery(value["delivery"]);
+    case "start":
+      return (
+        ["source", "seed", "toolNames"].every((name) => typeof value[name] === "string") &&
+        (value["language"] === "javascript" || value["language"] === "typescript") &&
+        isDuration(value["clock"]) &&
+        isRecord(value["limits"]) &&
+        Object.values(value["limits"]).every(isCount) &&
+        isArrayOf(value["history"], isDelivery)
+      );
+    default:
+      return false;
+  }
+}
+
+function isDelivery(value: unknown): boolean {
+  return isRecord(value) && isDuration(value["clock"]) && isArrayOf(value["items"], isDeliveryItem);
+}
+
+function isDeliveryItem(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  switch (value["kind"]) {
+    case "timer":
+      return isCount(value["timer"]);
+    case "output":
+      return isCount(value["call"]) && typeof value["output"] === "string";
+    case "failure":
+      return isCount(value["call"]) && isRecord(value["failure"]);
+    default:
+      return false;
+  }
+}
 
 /** Reads a worker's message. Undefined when it is not one. */
 export function parseReports(message: unknown): Report[] | undefined {

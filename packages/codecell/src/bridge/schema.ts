@@ -32,7 +32,7 @@ export function validatorOf(schema: StandardSchema | JsonSchema | undefined): Va
   if (schema === false) return () => ({ ok: false, problems: "nothing is allowed here" });
   let validate = validators.get(schema);
   if (validate === undefined) {
-    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : fromJsonSchema(schema);
+    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : tryFromJsonSchema(schema);
     validators.set(schema, validate);
   }
   return validate;
@@ -62,13 +62,21 @@ function path({ path: keys = [] }: StandardIssue): string {
     .join("");
 }
 
+function tryFromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
+  try {
+    return fromJsonSchema(schema);
+  } catch (error) {
+    return (_value, root) => ({ ok: false, problems: toProblem(error, root) });
+  }
+}
+
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
   const validator = new Validator(schema, draftOf(schema), false);
   const comparesItems = hasKeyword(schema, UNIQUE_ITEMS);
   const withoutComparing = comparesItems
     ? new Validator(withoutUniqueItems(schema), draftOf(schema), false)
     : validator;
-  const matchesPatterns = hasKeyword(schema, PATTERNS);
+  const isSlow = hasKeyword(schema, SLOW_KEYWORDS);
   return (value, root, runBounded) => {
     // An absent value has no place in JSON Schema; tools see it as null.
     const isUnique = comparesItems && hasOnlyUniqueItems(value);
@@ -76,7 +84,7 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
       (isUnique ? withoutComparing : validator).validate(value ?? null);
     let result: ReturnType<Validator["validate"]>;
     try {
-      result = matchesPatterns || (comparesItems && !isUnique) ? runBounded(check) : check();
+      result = isSlow || (comparesItems && !isUnique) ? runBounded(check) : check();
     } catch (error) {
       return { ok: false, problems: toProblem(error, root) };
     }
@@ -95,7 +103,14 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
 }
 
 /** Keywords whose check can take far longer than the value is large. */
-const PATTERNS: ReadonlySet<string> = new Set(["pattern", "patternProperties"]);
+const SLOW_KEYWORDS: ReadonlySet<string> = new Set([
+  "pattern",
+  "patternProperties",
+  // With alternatives inside, a schema that refers to itself is tried once for each of them at each level.
+  "$ref",
+  "$dynamicRef",
+  "$recursiveRef",
+]);
 const UNIQUE_ITEMS: ReadonlySet<string> = new Set(["uniqueItems"]);
 
 function hasKeyword(schema: unknown, keywords: ReadonlySet<string>): boolean {

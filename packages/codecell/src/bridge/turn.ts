@@ -5,7 +5,7 @@
  */
 const LONG_TURN_MS = 8;
 
-/** When the present turn began, as far as we know: an old value only costs the next worker one extra turn. */
+/** When the present turn began, as far as we know: an old value only costs the next call one extra turn. */
 let startedAt = 0;
 const waiting: (() => void)[] = [];
 

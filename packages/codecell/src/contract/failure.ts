@@ -40,7 +40,6 @@ export const CALL_FAILURE_CODES = {
   tool_failed: "The tool threw",
   invalid_output: "The tool's output does not match its schema or is no JSON",
   output_limit: "The output is larger than limits.callOutputBytes",
-  outcome_unknown: "The call was dispatched before a crash and its outcome is not known",
 } as const;
 
 export type CallFailureCode = keyof typeof CALL_FAILURE_CODES;
@@ -77,7 +76,7 @@ export interface CallFailure {
 
 const BRAND = "codecell.error";
 
-/** The one error class; thrown to host programmers who ask for a value instead of a result. */
+/** The one error class; thrown by `unwrap` to host programmers who want a value instead of a result. */
 export class CodecellError extends Error {
   /** Marks instances across duplicate copies of this package. */
   readonly brand: string = BRAND;

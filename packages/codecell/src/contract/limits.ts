@@ -16,7 +16,7 @@ export interface Bound {
 }
 
 export interface Limits {
-  /** From start to result. Waiting for a person does not count. */
+  /** From start, or resume, to result. Waiting for a person does not count. */
   readonly wallTimeMs: number;
   /** Time spent executing guest code and preparing its source; waiting for tools does not count. */
   readonly cpuTimeMs: number;
@@ -40,7 +40,7 @@ export interface Limits {
   readonly callsInFlight: number;
   /** Calls waiting for their turn; a batch that does not fit is refused as a whole. */
   readonly callsQueued: number;
-  /** UTF-16 units of all inputs and outputs of a run: they are kept until it ends. */
+  /** UTF-16 units of all inputs and outputs of a run, and 64 for each outcome and timer: they are kept until it ends. */
   readonly ledgerSize: number;
   /** Timers that may be set at the same time. */
   readonly timers: number;
@@ -65,7 +65,7 @@ export const LIMIT_BOUNDS: Readonly<Record<LimitName, Bound>> = {
   calls: { default: 4096, min: 1, max: 1_000_000 },
   callsInFlight: { default: 32, min: 1, max: 4096 },
   callsQueued: { default: 4096, min: 0, max: 1_000_000 },
-  ledgerSize: { default: 256 * MiB, min: KiB, max: 4096 * MiB },
+  ledgerSize: { default: 64 * MiB, min: KiB, max: 4096 * MiB },
   timers: { default: 1024, min: 1, max: 65_536 },
   suspensionBytes: { default: 16 * MiB, min: KiB, max: 256 * MiB },
   suspensionTimeMs: { default: HOUR_MS, min: 1000, max: 30 * 24 * HOUR_MS },

@@ -1,5 +1,5 @@
-/** Results and events of a run: closed unions of plain data. */
-import type { CallFailure, Failure } from "./failure.ts";
+/** Results and events of a run: closed unions of plain data, and the way from a result to its value. */
+import { type CallFailure, CodecellError, type Failure } from "./failure.ts";
 import type { Json } from "./value.ts";
 
 export type LogLevel = "debug" | "log" | "info" | "warn" | "error";
@@ -47,6 +47,20 @@ export type RunResult =
   | (ResultCommon & { readonly status: "completed"; readonly value: Json })
   | (ResultCommon & { readonly status: "suspended"; readonly suspension: Suspension })
   | (ResultCommon & { readonly status: "failed"; readonly failure: Failure });
+
+/** The value of a completed run; throws a CodecellError for a failed one. */
+export function unwrap(result: RunResult): Json {
+  switch (result.status) {
+    case "completed":
+      return result.value;
+    case "failed":
+      throw new CodecellError(result.failure);
+    case "suspended":
+      throw new TypeError("Cannot unwrap a suspended run: resume it first");
+    default:
+      return result satisfies never;
+  }
+}
 
 export type RunEvent =
   | { readonly type: "run-start"; readonly runId: string; readonly clock: number }

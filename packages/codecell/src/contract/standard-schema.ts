@@ -1,5 +1,5 @@
 /**
- * The parts of the Standard Schema and Standard JSON Schema interfaces that Codecell reads.
+ * The part of the Standard Schema interface that Codecell reads.
  * Types only: any library that implements them can describe a tool.
  */
 
@@ -9,11 +9,6 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-    /** Standard JSON Schema: how the schema prints itself. */
-    readonly jsonSchema?: {
-      readonly input: (options: { readonly target: string }) => Record<string, unknown>;
-      readonly output: (options: { readonly target: string }) => Record<string, unknown>;
-    };
   };
 }
 

@@ -40,7 +40,7 @@ export class CallQueue {
     return true;
   }
 
-  /** Admits calls that were admitted before, in an earlier pass of the run. */
+  /** Admits calls that were admitted before the run was suspended. */
   take(batch: readonly number[]): void {
     for (const index of batch) this.#queued.push(index);
     this.#pump();
@@ -62,7 +62,8 @@ export class CallQueue {
       const index = this.#queued.shift();
       if (index === undefined) return;
       this.#inFlight.add(index);
-      void this.#execute(index).finally(() => this.#leave(index));
+      const leave = (): void => this.#leave(index);
+      this.#execute(index).then(leave, leave);
     }
   }
 

@@ -30,6 +30,14 @@ export function deadlockFailure(): Failure {
   };
 }
 
+/** A replay has come to the end of its ledger, and the program has not ended: it was still running, or suspended. */
+export function ledgerEndedFailure(): Failure {
+  return {
+    code: "replay_diverged",
+    message: "Cannot replay to the end: the ledger ends while the program still waits",
+  };
+}
+
 export function ledgerFailure({ ledgerSize }: Limits): Failure {
   return {
     code: "call_limit",

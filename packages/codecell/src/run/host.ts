@@ -79,6 +79,12 @@ export function createHost(options: HostOptions = {}): Host {
   if (!Number.isInteger(workers) || workers < 1) {
     throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
   }
+  const { liveRuns = LIVE_RUNS } = options;
+  if (!Number.isInteger(liveRuns) || liveRuns < 1) {
+    throw new RangeError(
+      `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
+    );
+  }
   const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
   return new SandboxHost(options, sandbox);
 }
@@ -104,7 +110,7 @@ class SandboxHost implements Host {
     if (language !== "javascript" && language !== "typescript") {
       throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
     }
-    assertTools(tools);
+    assertTools(tools, "start");
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
     const bytes = utf8Bytes(source);
@@ -130,12 +136,11 @@ class SandboxHost implements Host {
   resume(options: ResumeOptions): RunHandle {
     const { token, resolutions = {} } = options;
     if (typeof token !== "string") throw new TypeError("Cannot resume a run: token must be a string");
-    if (typeof resolutions !== "object" || resolutions === null) {
-      throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
-    }
+    assertTools(options.tools ?? {}, "resume");
+    assertResolutions(resolutions);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
-    const claimed = refusal ?? this.#tokens.claim(token);
+    const claimed = refusal ?? this.#tokens.claim(token, (held) => assertPending(held, resolutions));
     if ("code" in claimed) {
       return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
     }
@@ -149,7 +154,10 @@ class SandboxHost implements Host {
   }
 
   replay(ledger: Ledger): RunHandle {
-    const book = new LedgerBook(ledger, ledger);
+    if (ledger.version !== 1) {
+      throw new TypeError(`Cannot replay a ledger of version ${String(ledger.version)}: only 1 is known`);
+    }
+    const book = new LedgerBook({ ...ledger, limits: resolveLimits(ledger.limits) }, ledger);
     book.stopped = ledger.stopped;
     return this.#begin(book, {}, {});
   }
@@ -207,10 +215,39 @@ function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
   return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
 }
 
-function assertTools(tools: ToolSet): void {
+function assertTools(tools: ToolSet, purpose: "start" | "resume"): void {
   for (const name of Object.keys(tools)) {
     if (typeof tools[name]?.execute !== "function") {
-      throw new TypeError(`Cannot start a run: tool "${name}" has no execute function`);
+      throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
+    }
+  }
+}
+
+type Resolutions = Readonly<Record<string, CallResolution>>;
+
+/** They often come from a client. */
+function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
+  if (typeof resolutions !== "object" || resolutions === null) {
+    throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
+  }
+  for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
+    const given = typeof resolution === "object" && resolution !== null ? resolution : {};
+    const isDenied = "deny" in given && typeof given.deny === "string";
+    if (!isDenied && !("resolution" in given && given.resolution !== undefined)) {
+      throw new TypeError(
+        `Cannot resume a run: resolutions["${callId}"] has neither a resolution nor a text in deny`,
+      );
+    }
+  }
+}
+
+function assertPending({ ledger, pending }: SuspendedRun, resolutions: Resolutions): void {
+  const known = new Set(pending.map(([index]) => toCallId(ledger.runId, index)));
+  for (const callId of Object.keys(resolutions)) {
+    if (!known.has(callId)) {
+      throw new TypeError(
+        `Cannot resume a run: no call "${callId}" is pending, there are ${[...known].join(", ")}`,
+      );
     }
   }
 }

@@ -25,6 +25,7 @@ import {
   abortedFailure,
   callFailedFailure,
   deadlockFailure,
+  ledgerEndedFailure,
   ledgerFailure,
   lostFailure,
   timeoutFailure,
@@ -191,6 +192,11 @@ export class Run {
     }
     this.#unanswered--;
     this.#lastReport = report;
+    if (report.isOver) {
+      // What was delivered after the program's end found nobody, and nothing needs to be.
+      this.#unanswered = 0;
+      this.#items = [];
+    }
     this.#cpuTimeMs = report.cpuTimeMs;
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
@@ -258,11 +264,14 @@ export class Run {
   /** Hands something over to the guest, together with all that is ready in this turn of the event loop. */
   #receive(item: DeliveryItem): void {
     this.#items.push(item);
-    if (this.#items.length === 1) process.nextTick(() => this.#flush());
+    if (this.#items.length > 1) return;
+    // Timers that are due together fire one by one in the same turn.
+    if (item.kind === "timer") setImmediate(() => this.#flush());
+    else process.nextTick(() => this.#flush());
   }
 
   #flush(): void {
-    if (this.#stopping) return;
+    if (this.#stopping || this.#items.length === 0) return;
     const delivery = { clock: Date.now(), items: this.#items };
     this.#items = [];
     this.#book.addDelivery(delivery);
@@ -279,7 +288,7 @@ export class Run {
     else if (this.#suspended.size > 0) this.#suspend();
     else if (end === null && this.#timers.size > 0) return;
     else if (end?.status === "returned") void this.#return(end.result);
-    else if (this.#setup.tools === undefined) this.#stop(replayEnded);
+    else if (this.#setup.tools === undefined) this.#stop(ledgerEndedFailure());
     else this.#stop(this.#unhandledFailure() ?? deadlockFailure());
   }
 
@@ -366,7 +375,7 @@ export class Run {
         wallTimeMs: performance.now() - this.#startedAt,
         cpuTimeMs: this.#cpuTimeMs,
         calls: this.#book.calls.length,
-        rebuilds: this.#rebuilds,
+        rebuilds: Math.max(0, this.#rebuilds),
       },
     };
     this.events.emit({ type: "run-end", runId: this.runId, result });
@@ -386,8 +395,3 @@ type Ending =
   | { readonly status: "completed"; readonly value: Json }
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
-
-const replayEnded: Failure = {
-  code: "replay_diverged",
-  message: "Cannot replay to the end: the ledger ends while the program still waits",
-};

@@ -174,6 +174,7 @@ export class NodePool implements Sandbox {
       let loss: Loss = "displaced";
       if (giveUp) loss = "unavailable";
       else if (resident.cell === current) loss = condemned ? "overran" : "crashed";
+      else if (worker.isBroken && resident.unanswered > 0) loss = "crashed";
       resident.listener.onLost(loss);
     }
     if (giveUp) this.#failedStarts = 0;

@@ -50,6 +50,8 @@ export class NodeWorker {
   /** Set by the supervisor while one cell holds the thread. */
   occupied = false;
   ready = false;
+  /** It sent what no true worker sends; one of the cells that owe an answer made it so. */
+  isBroken = false;
   #thread: Worker;
   #port: MessagePort;
   #status: Int32Array;
@@ -153,6 +155,11 @@ export class NodeWorker {
     await this.#thread.terminate();
   }
 
+  #break(): void {
+    this.isBroken = true;
+    this.kill();
+  }
+
   #forget(resident: Resident): boolean {
     if (!this.residents.delete(resident.cell)) return false;
     resident.worker = undefined;
@@ -213,7 +220,7 @@ export class NodeWorker {
     if (this.#dead) return;
     const reports = parseReports(message);
     if (reports === undefined) {
-      this.kill();
+      this.#break();
       return;
     }
     this.ready = true;
@@ -222,7 +229,7 @@ export class NodeWorker {
       for (const report of reports) this.#answer(report);
     } catch {
       // Whatever made a listener fail came from this thread.
-      this.kill();
+      this.#break();
       return;
     }
     this.#onFree();

@@ -19,7 +19,7 @@ import { isErased, type Refusal } from "./blank.ts";
 import { blankText, type Edits } from "./edits.ts";
 import { bareExpression, child, children, type SyntaxNode } from "./tree.ts";
 
-const FENCED = /^\s*(?<mark>`{3,}|~{3,})[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
+const FENCED = /^\s*(?<mark>`{3,}|~{3,}(?!~))[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
 
 /** Blanks the two fence lines, so that every offset stays. */
 export function blankFence(source: string): string {

@@ -35,6 +35,9 @@ export interface News {
   readonly logs: readonly LogLine[];
 }
 
+/** What an item of a delivery costs beside its text, so that timers are bounded too. */
+const ITEM_SIZE = 64;
+
 export class LedgerBook {
   readonly header: LedgerHeader;
   readonly calls: LedgerCall[];
@@ -72,6 +75,7 @@ export class LedgerBook {
   addDelivery(delivery: Delivery): void {
     this.deliveries.push(delivery);
     for (const item of delivery.items) {
+      this.#size += ITEM_SIZE;
       if (item.kind === "failure") this.#failures.set(item.call, item.failure);
       else if (item.kind === "output") this.#size += item.output.length;
     }
@@ -118,11 +122,6 @@ export class LedgerBook {
       logsDropped: Math.max(this.#seen.logsDropped, report.logsDropped),
     };
     return { firstCall, calls, timers, logs };
-  }
-
-  /** Whether the present placement has made every recorded call. */
-  get isCaughtUp(): boolean {
-    return this.#calls >= this.calls.length;
   }
 
   toLedger(): Ledger {

@@ -50,11 +50,14 @@ export class Tokens {
       timers,
       pending: [...pending],
     };
-    const token = this.#sealer.seal(JSON.stringify(run));
-    if (token.length > ledger.limits.suspensionBytes) {
+    // The ledger's own size is a lower bound: far too large ones are not even printed.
+    const { suspensionBytes } = ledger.limits;
+    const token = book.size > suspensionBytes ? undefined : this.#trySeal(run);
+    if (token === undefined || token.length > suspensionBytes) {
+      const bytes = token?.length ?? book.size;
       return {
         code: "suspension_limit",
-        message: `Cannot suspend the run: it takes ${token.length} bytes, at most ${ledger.limits.suspensionBytes} are allowed`,
+        message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
       };
     }
     return {
@@ -64,8 +67,8 @@ export class Tokens {
     };
   }
 
-  /** Takes a token for good. */
-  claim(token: string): SuspendedRun | Failure {
+  /** Takes a token for good, unless the check of what it holds throws. */
+  claim(token: string, check: (run: SuspendedRun) => void): SuspendedRun | Failure {
     const content = this.#sealer.open(token);
     if (content === undefined) {
       return {
@@ -81,7 +84,17 @@ export class Tokens {
     if (this.#used.has(run.id)) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
+    check(run);
     this.#used.set(run.id, run.expiresAt);
     return run;
+  }
+
+  /** Undefined when the text would be longer than texts can be. */
+  #trySeal(run: SuspendedRun): string | undefined {
+    try {
+      return this.#sealer.seal(JSON.stringify(run));
+    } catch {
+      return undefined;
+    }
   }
 }

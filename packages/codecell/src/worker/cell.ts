@@ -57,8 +57,8 @@ export class Cell implements VmOwner, VmHolder {
   #returned: string | undefined;
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
-  // What the next report carries.
   #turnSize = 0;
+  // What the next report carries.
   #calls: CallRequest[] = [];
   #timerChanges: TimerChange[] = [];
   #logs: LogLine[] = [];
@@ -157,7 +157,8 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #deliver(delivery: Delivery): void {
-    if (this.#hasFailed) return;
+    // As if it had come too late, which it may have in another placement.
+    if (this.isOver) return;
     this.clock = delivery.clock;
     this.#enter((vm) => {
       for (const item of delivery.items) {
@@ -184,6 +185,7 @@ export class Cell implements VmOwner, VmHolder {
 
   /** Runs guest code until its job queue is empty. */
   #enter(action: (vm: Vm) => VmOutcome): void {
+    this.#turnSize = 0;
     const { vms } = this.#environment;
     vms.stopWaiting(this);
     const vm = (this.#vm ??= vms.acquire(this.#command.limits.memoryBytes, this.#parked));
@@ -347,7 +349,6 @@ export class Cell implements VmOwner, VmHolder {
       unhandled: this.#unhandled,
       isOver: this.isOver,
     };
-    this.#turnSize = 0;
     this.#calls = [];
     this.#timerChanges = [];
     this.#logs = [];

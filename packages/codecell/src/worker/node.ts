@@ -1,6 +1,6 @@
 /** The worker as a Node.js worker thread. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { type Command, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
+import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { isRaisedSoon, MOST_LOOKS } from "../bridge/look.ts";
 import type { EqualRanges } from "./image.ts";
 import { createWorker } from "./worker.ts";
@@ -30,12 +30,15 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return buffer;
 }
 
-let first: Command[] | undefined;
+let first: unknown;
 
 function receive(): Command[] | undefined {
-  const message = first ?? (receiveMessageOnPort(port)?.message as Command[] | undefined);
+  const message: unknown = first ?? receiveMessageOnPort(port)?.message;
   first = undefined;
-  return message;
+  if (message === undefined) return undefined;
+  const commands = parseCommands(message);
+  if (commands === undefined) throw new Error("The host sent a message that is none");
+  return commands;
 }
 
 const serve = createWorker(setup, equal, receive, (reports) => {
@@ -43,8 +46,8 @@ const serve = createWorker(setup, equal, receive, (reports) => {
   Atomics.add(status, STATUS.reported, 1);
 });
 
-port.on("message", (commands: Command[]) => {
-  first = commands;
+port.on("message", (message: unknown) => {
+  first = message;
   let posted: number;
   do {
     posted = Atomics.load(status, STATUS.posted);

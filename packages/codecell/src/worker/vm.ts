@@ -64,7 +64,7 @@ const MAX_PAGES = 65_536;
 const GC_THRESHOLD_BYTES = 2 * 1024 * 1024;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export class Vm implements HostArguments {
   readonly memory: WebAssembly.Memory;
