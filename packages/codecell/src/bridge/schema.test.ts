@@ -101,4 +101,33 @@ describe("a schema and a value that would take for ever together", () => {
       problems: "input cannot be checked, the tool's schema is faulty",
     });
   });
+
+  test("a schema that refers to itself in alternatives is given up", async () => {
+    const validate = validatorOf({
+      $ref: "#/$defs/filter",
+      $defs: {
+        filter: {
+          anyOf: [
+            { type: "object", properties: { not: { $ref: "#/$defs/filter" } }, required: ["not", "a"] },
+            { type: "object", properties: { not: { $ref: "#/$defs/filter" } }, required: ["not", "b"] },
+          ],
+        },
+      },
+    });
+    let deep: unknown = {};
+    for (let level = 0; level < 60; level++) deep = { not: deep };
+    expect(await validate(deep, "input")).toMatchObject({
+      ok: false,
+      problems: "input takes too long to check, pass something shorter",
+    });
+  });
+
+  test("a schema that cannot even be read refuses everything and tells no details", async () => {
+    const twice = { $id: "https://internal.example/a", type: "string" };
+    const validate = validatorOf({ allOf: [twice, { ...twice }] });
+    expect(await validate("x", "input")).toEqual({
+      ok: false,
+      problems: "input cannot be checked, the tool's schema is faulty",
+    });
+  });
 });

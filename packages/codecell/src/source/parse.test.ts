@@ -50,6 +50,7 @@ const CONSTRUCTS: Readonly<Record<string, (k: number) => string>> = {
   prose: (k) => `${n("a ", k)}(`,
   "line breaks": (k) => n("\n", k),
   fences: (k) => n("```\n", k),
+  tildes: (k) => `${n("~", k)}\n${n("a\n", k)}`,
   patterns: (k) => `let [${n("a=1,", k)}]=require`,
 };
 
