@@ -2,8 +2,9 @@
  * A tool output of 1 MB of JSON from which the source keeps 100 rows: the reason to have code mode at all.
  */
 
-import { measureOneByOne, nextSalt } from "../harness/attempts.ts";
-import { ONLY_CASE, type Program, type Workload } from "./workload.ts";
+import { nextSalt } from "../harness/attempts.ts";
+import { oneByOne } from "./one-by-one.ts";
+import type { Program, Workload } from "./workload.ts";
 
 const MB = 1024 * 1024;
 const KEPT = 100;
@@ -50,16 +51,8 @@ return { salt, kept: kept.map(({ id, name }) => ({ id, name })) };`;
   return { source, tools, expected: { salt, kept: expectedRows } };
 }
 
-export const payload: Workload = {
-  name: "payload",
-  title: "A 1 MB tool output filtered to 100 rows",
-  process: "shared",
-  metrics: [
-    { key: "p50", label: "p50", better: "lower", unit: "ms" },
-    { key: "p95", label: "p95", better: "lower", unit: "ms" },
-    { key: "cpu", label: "CPU/run", better: "lower", unit: "ms" },
-  ],
-  cases: ONLY_CASE,
-  rounds: 5,
-  measure: (contestant, _which, pace) => measureOneByOne(contestant, createProgram, pace),
-};
+export const payload: Workload = oneByOne(
+  "payload",
+  "A 1 MB tool output filtered to 100 rows",
+  createProgram,
+);

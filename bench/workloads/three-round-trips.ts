@@ -2,8 +2,9 @@
  * Three tool calls, each with the output of the one before: what most programs of a model look like.
  */
 
-import { measureOneByOne, nextSalt } from "../harness/attempts.ts";
-import { ONLY_CASE, type Program, type Workload } from "./workload.ts";
+import { nextSalt } from "../harness/attempts.ts";
+import { oneByOne } from "./one-by-one.ts";
+import type { Program, Workload } from "./workload.ts";
 
 const tools = { step: ({ n = 0 }) => ({ n: n + 1 }) };
 
@@ -17,16 +18,8 @@ return third.n;`;
   return { source, tools, expected: salt + 3 };
 }
 
-export const threeRoundTrips: Workload = {
-  name: "three-round-trips",
-  title: "Three sequential tool calls, one run at a time",
-  process: "shared",
-  metrics: [
-    { key: "p50", label: "p50", better: "lower", unit: "ms" },
-    { key: "p95", label: "p95", better: "lower", unit: "ms" },
-    { key: "cpu", label: "CPU/run", better: "lower", unit: "ms" },
-  ],
-  cases: ONLY_CASE,
-  rounds: 5,
-  measure: (contestant, _which, pace) => measureOneByOne(contestant, createThreeRoundTrips, pace),
-};
+export const threeRoundTrips: Workload = oneByOne(
+  "three-round-trips",
+  "Three sequential tool calls, one run at a time",
+  createThreeRoundTrips,
+);

@@ -2,7 +2,7 @@
 import type { CellLimits, Report } from "../bridge/protocol.ts";
 import type { Limits } from "../contract/limits.ts";
 
-/** Far above what the limits on timers and deliveries let a true worker report. */
+/** A rebuilt cell reports the changes of its whole life at once; a run with more than these cannot be rebuilt. */
 const MOST_TIMER_CHANGES = 1_000_000;
 
 const cellLimits = new WeakMap<Limits, CellLimits>();

@@ -70,14 +70,10 @@ export class Cell implements VmOwner, VmHolder {
     this.clock = command.clock;
   }
 
-  get #hasFailed(): boolean {
-    return this.#end?.status === "failed";
-  }
-
   /** Whether nothing can happen to this cell any more. */
   get isOver(): boolean {
     const waits = this.#callCount > this.#settledCalls;
-    return this.#hasFailed || (this.#returned !== undefined && !waits);
+    return this.#end !== null || (this.#returned !== undefined && !waits);
   }
 
   start(): Report {
@@ -229,12 +225,16 @@ export class Cell implements VmOwner, VmHolder {
       return outOfMemory(this.#command.limits.memoryBytes);
     if (error instanceof RangeError) return failure("guest_error", "The program recursed too deeply");
     if (error instanceof WebAssembly.RuntimeError) {
-      const grown = (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
-      return grown
+      return this.#hasGrownLarge
         ? outOfMemory(this.#command.limits.memoryBytes)
         : failure("guest_error", "The program made the engine stop");
     }
     return failure("internal", "The sandbox failed while running the program");
+  }
+
+  /** Whether running out of memory is a likely cause of what happened. */
+  get #hasGrownLarge(): boolean {
+    return (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
   }
 
   #call(args: HostArguments): string | undefined {
@@ -321,8 +321,7 @@ export class Cell implements VmOwner, VmHolder {
 
   /** Without memory for an error the engine throws null. */
   #isOutOfMemoryInDisguise({ name, message }: ThrownError): boolean {
-    const grown = (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
-    return grown && name === "" && message === "null";
+    return this.#hasGrownLarge && name === "" && message === "null";
   }
 
   /** The first end counts: what fails after it is a consequence. */
