@@ -82,6 +82,12 @@ describe("failures of calls", () => {
     });
   });
 
+  test("a name that looks like the place of a tool is no tool", async () => {
+    const tools: ToolSet = { first: { execute: () => 1 }, "7": { execute: () => 7 } };
+    expect(await valueOf(catching('tools["0"]()'), { tools })).toMatchObject({ code: "unknown_tool" });
+    expect(await valueOf("return [await tools[7](), await tools.first()]", { tools })).toEqual([7, 1]);
+  });
+
   test("a program can catch a failed call and go on [tools:failures-caught]", async () => {
     class PaymentError extends Error {
       override readonly name = "PaymentError";

@@ -5,7 +5,7 @@
 
 /** First argument of the host function the prelude is given. */
 export const HOST = {
-  /** (tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. */
+  /** (index of the tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. */
   call: 1,
   /** (level, text) */
   log: 2,
@@ -19,6 +19,8 @@ export const HOST = {
   thrown: 6,
   /** The same arguments: a rejection nobody handled, reported when asked after the program ended. */
   unhandled: 7,
+  /** (name, inputJson): as `call`, of what is no tool. */
+  callUnknown: 8,
 } as const;
 
 /** Index of each function in the array the prelude returns. */

@@ -41,6 +41,7 @@ export class Cell implements VmOwner, VmHolder {
   clock: number;
   readonly #command: StartCommand;
   readonly #environment: CellEnvironment;
+  readonly #toolNames: readonly string[];
   #source: PreparedSource | undefined;
   #vm: Vm | undefined;
   #parked: ParkedMemory | undefined;
@@ -67,6 +68,7 @@ export class Cell implements VmOwner, VmHolder {
   constructor(command: StartCommand, environment: CellEnvironment) {
     this.#command = command;
     this.#environment = environment;
+    this.#toolNames = JSON.parse(command.toolNames) as string[];
     this.clock = command.clock;
   }
 
@@ -128,7 +130,9 @@ export class Cell implements VmOwner, VmHolder {
   hostCall(kind: number, args: HostArguments): string | undefined {
     switch (kind) {
       case HOST.call:
-        return this.#call(args);
+        return this.#call(this.#toolNames[args.number(1)], args);
+      case HOST.callUnknown:
+        return this.#call(args.string(1, MAX_TOOL_NAME_BYTES), args);
       case HOST.log:
         return this.#log(args);
       case HOST.timerSet:
@@ -237,10 +241,9 @@ export class Cell implements VmOwner, VmHolder {
     return (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
   }
 
-  #call(args: HostArguments): string | undefined {
+  #call(tool: string | number | undefined, args: HostArguments): string | undefined {
     const { callInputBytes, calls } = this.#command.limits;
-    const tool = args.string(1, MAX_TOOL_NAME_BYTES);
-    if (typeof tool === "number") {
+    if (typeof tool !== "string") {
       return callRefusal("unknown_tool", "Cannot call a tool of this name: it is longer than any tool's");
     }
     const input = args.string(2, callInputBytes);

@@ -29,17 +29,16 @@ import {
   symbolToString,
   weakMapGet,
   weakMapSet,
+  withResolvers,
 } from "./primordials.ts";
 import { seedRandom } from "./random.ts";
 import { installTools } from "./tools.ts";
 
 export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
 
-interface PendingCall {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (reason: unknown) => void;
+interface PendingCall extends PromiseWithResolvers<unknown> {
   /** Made when the call was, so that its stack shows the line of the call. */
-  readonly error: Error;
+  error: Error;
 }
 
 type Callback = (...args: unknown[]) => unknown;
@@ -67,17 +66,23 @@ export function createCore(host: HostFunction): CoreFunctions {
   let timerCount = 0;
   const timers = record<Timer | undefined>();
 
-  function makeCall(tool: string, input: unknown): Promise<unknown> {
-    const error = new primordial.Error();
-    return new primordial.Promise((resolve, reject) => {
-      const text = encode(input, "input");
-      const refusal = host(HOST.call, tool, text);
-      if (typeof refusal === "string") {
-        reject(toCallError(error, jsonParse(refusal)));
-        return;
+  function makeCall(tool: number | string, input: unknown, error: Error): Promise<unknown> {
+    const call = withResolvers() as PendingCall;
+    try {
+      const refusal = host(
+        typeof tool === "number" ? HOST.call : HOST.callUnknown,
+        tool,
+        encode(input, "input"),
+      );
+      if (typeof refusal === "string") call.reject(toCallError(error, jsonParse(refusal)));
+      else {
+        call.error = error;
+        pending[calls++] = call;
       }
-      pending[calls++] = { __proto__: null, resolve, reject, error } as PendingCall;
-    });
+    } catch (problem) {
+      call.reject(problem);
+    }
+    return call.promise;
   }
 
   function toCallError(error: Error, failure: CallFailure): Error {

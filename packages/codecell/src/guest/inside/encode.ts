@@ -14,17 +14,22 @@ import {
   jsonStringify,
   keys as keysOf,
   primordial,
+  record,
   stringSlice,
   uncurryThis,
 } from "./primordials.ts";
 
 const objectPrototype = primordial.Object.prototype;
 const objectToString = uncurryThis(objectPrototype.toString);
-const { isFinite } = primordial.Number;
 
 /** What fits the guest's stack with room for the program's own calls. */
 const MAX_DEPTH = 200;
 const MOST_KEYS = 20;
+/** Programs use the same few names again and again: remembering how one is written costs less than asking for it. */
+const MOST_LABELS = 64;
+const LONGEST_LABEL = 32;
+const labels = record<string>();
+let labelCount = 0;
 
 const HINTS: Readonly<Record<string, string>> = {
   __proto__: null as never,
@@ -77,12 +82,14 @@ function visit(input: unknown, parent: Place | undefined, key: string | number):
   if (typeof item === "object" ? item !== null : typeof item === "bigint" || typeof item === "function") {
     const toJson = (item as { toJSON?: unknown }).toJSON;
     if (typeof toJson === "function") item = apply(toJson, item, [parent === undefined ? "" : `${key}`]);
+    // First, since it is what mostly comes here.
+    if (typeof item === "object" && item !== null) return visitObject(item, parent, key);
   }
   switch (typeof item) {
     case "string":
       return jsonStringify(item);
     case "number":
-      return isFinite(item) ? `${item}` : "null";
+      return numberText(item);
     case "boolean":
       return item ? "true" : "false";
     case "undefined":
@@ -94,7 +101,7 @@ function visit(input: unknown, parent: Place | undefined, key: string | number):
     case "symbol":
       return refuse(parent, key, "a symbol");
     default:
-      return item === null ? "null" : visitObject(item as object, parent, key);
+      return "null";
   }
 }
 
@@ -119,15 +126,21 @@ function visitObject(item: object, parent: Place | undefined, key: string | numb
   for (let place = parent; place !== undefined; place = place.parent) {
     if (place.item === item) refuse(parent, key, "part of a cycle");
   }
-  const place = { parent, key, item, depth };
+  // Made for the first child that may hold others: most inputs are flat.
+  let place: Place | undefined;
   let text = "";
   if (isList) {
     const list = item as readonly unknown[];
     const { length } = list;
     for (let index = 0; index < length; index++) {
-      // As in JSON.stringify: what has no text leaves a null in its place.
       const element = list[index];
-      const part = (typeof element === "function" ? undefined : visit(element, place, index)) ?? "null";
+      // As in JSON.stringify: what has no text leaves a null in its place.
+      const part =
+        typeof element === "number"
+          ? numberText(element)
+          : typeof element === "function"
+            ? "null"
+            : (visit(element, (place ??= { parent, key, item, depth }), index) ?? "null");
       text += index === 0 ? part : `,${part}`;
     }
     return `[${text}]`;
@@ -135,10 +148,32 @@ function visitObject(item: object, parent: Place | undefined, key: string | numb
   const names = keysOf(item);
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string;
-    const part = visit((item as Record<string, unknown>)[name], place, name);
-    if (part !== undefined) text += `${text === "" ? "" : ","}${jsonStringify(name)}:${part}`;
+    const value = (item as Record<string, unknown>)[name];
+    const part =
+      typeof value === "string"
+        ? jsonStringify(value)
+        : typeof value === "number"
+          ? numberText(value)
+          : visit(value, (place ??= { parent, key, item, depth }), name);
+    if (part === undefined) continue;
+    const label = labels[name] ?? toLabel(name);
+    text = text === "" ? label + part : `${text},${label}${part}`;
   }
   return `{${text}}`;
+}
+
+function numberText(value: number): string {
+  // Without a call of `isFinite`: infinities and NaN differ from themselves.
+  return value - value === 0 ? `${value}` : "null";
+}
+
+function toLabel(name: string): string {
+  const label = `${jsonStringify(name)}:`;
+  if (labelCount < MOST_LABELS && name.length <= LONGEST_LABEL) {
+    labelCount += 1;
+    labels[name] = label;
+  }
+  return label;
 }
 
 function refuse(parent: Place | undefined, key: string | number, what: string): never {

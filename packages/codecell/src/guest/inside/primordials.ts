@@ -152,7 +152,8 @@ export function regExpFlagsOf(pattern: unknown): string {
   return flags;
 }
 
-/** Makes the derived promise through the guest-replaceable `constructor` and species of the given one. */
+/** Always of the engine's own Promise; its record is only read by own names. */
+export const withResolvers: () => PromiseWithResolvers<unknown> = Promise.withResolvers.bind(Promise);
 
 export const mapGet: <K, V>(map: Map<K, V>, key: K) => V | undefined = uncurryThis(
   Map.prototype.get,

@@ -6,20 +6,25 @@
  */
 import { defineProperty, freeze, hasOwn, keys, primordial, record } from "./primordials.ts";
 
+const { Error } = primordial;
+
 type ToolFunction = (input: unknown) => Promise<unknown>;
 
 /** Puts `tools` in place while the image is built; the names come when a run starts. */
 export function installTools(
-  call: (tool: string, input: unknown) => Promise<unknown>,
+  call: (tool: number | string, input: unknown, error: Error) => Promise<unknown>,
 ): (names: readonly string[]) => void {
-  const known = record<true>();
+  /** Index by name. */
+  const known = record<number>();
   const functions = record<ToolFunction>();
 
   function toolFunction(name: string): ToolFunction {
     const made = functions[name];
     if (made !== undefined) return made;
-    const fresh = freeze((input: unknown) => call(name, input));
-    if (hasOwn(known, name)) functions[name] = fresh;
+    const tool = known[name] ?? name;
+    // The error is made here, where the fewest frames of our own lie above the program's: each costs.
+    const fresh = freeze((input: unknown) => call(tool, input, new Error()));
+    if (tool !== name) functions[name] = fresh;
     return fresh;
   }
 
@@ -64,7 +69,7 @@ export function installTools(
   } as PropertyDescriptor);
 
   return (names) => {
-    for (let index = 0; index < names.length; index++) known[names[index] as string] = true;
+    for (let index = 0; index < names.length; index++) known[names[index] as string] = index;
     freeze(known);
   };
 }
