@@ -16,7 +16,7 @@ export const USAGE = `npm run bench -- [workload …] [options]
   --source       measure Codecell's source instead of its build
   --list         list workloads and contestants`;
 
-const FULL_PACE: Pace = { warmMs: 400, blockMs: 1000, minRuns: 10, maxRuns: 2000 };
+const FULL_PACE: Pace = { warmMs: 1500, blockMs: 1000, minRuns: 10, maxRuns: 2000 };
 const QUICK_PACE: Pace = { warmMs: 400, blockMs: 250, minRuns: 5, maxRuns: 500 };
 
 export interface Arguments {

@@ -25,7 +25,7 @@ export const HOST = {
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (program, seed, toolNamesJson): begins. */
+  /** (seed, toolNamesJson): before the program is called. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,
@@ -39,6 +39,8 @@ export const GUEST = {
   finish: 5,
   /** (value): an exception no guest code caught. */
   uncaught: 6,
+  /** (promise of the program): reports how it ends. */
+  conclude: 7,
 } as const;
 
 /** Names of the two files a guest stack can mention. */

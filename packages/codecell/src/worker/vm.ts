@@ -163,7 +163,10 @@ export class Vm implements HostArguments {
     this.#engine.qjs_set_max_stack_size(stackBytes);
   }
 
-  /** Evaluates a script to a function and, if that succeeds, hands it to the prelude's start. */
+  /**
+   * Evaluates a script to an async function and, if that succeeds, calls it: from here and not from the prelude, whose
+   * frames would lie below every call the program makes.
+   */
   start(script: string, seed: string, toolNames: string, onCompiled: () => void): VmOutcome {
     const engine = this.#engine;
     const text = this.#allocate(`${script}\0`);
@@ -176,7 +179,12 @@ export class Vm implements HostArguments {
     engine.wasm_free(text.address);
     if (engine.qjs_is_exception(program) !== 0) return this.#uncaught();
     onCompiled();
-    return this.#callGuest(GUEST.start, program, this.#newString(seed), this.#newString(toolNames));
+    const outcome = this.#callGuest(GUEST.start, this.#newString(seed), this.#newString(toolNames));
+    if (outcome !== "ok") return outcome;
+    const result = this.#invoke(program);
+    engine.qjs_free_value(program);
+    if (engine.qjs_is_exception(result) !== 0) return this.#uncaught();
+    return this.#callGuest(GUEST.conclude, result);
   }
 
   settle(kind: "resolve" | "reject", call: number, json: string): VmOutcome {

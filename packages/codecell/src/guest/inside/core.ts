@@ -115,17 +115,16 @@ export function createCore(host: HostFunction): CoreFunctions {
 
   const setToolNames = installTools(makeCall);
 
-  function start(program: () => Promise<unknown>, seed: string, toolNames: string): void {
+  function start(seed: string, toolNames: string): void {
     seedRandom(seed);
     startClock();
     setToolNames(jsonParse(toolNames) as string[]);
-    void drive(program);
   }
 
-  async function drive(program: () => Promise<unknown>): Promise<void> {
+  async function conclude(program: Promise<unknown>): Promise<void> {
     let value: unknown;
     try {
-      value = await program();
+      value = await program;
     } catch (error) {
       uncaught(error);
       return;
@@ -245,7 +244,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   for (const [name, value] of Object.entries(globals)) exposeGlobal(name, value);
 
   return {
-    functions: [start, resolveCall, rejectCall, fire, track, finish, uncaught],
+    functions: [start, resolveCall, rejectCall, fire, track, finish, uncaught, conclude],
     setTimer: (callback, delayMs) => addTimer(callback, delayMs, [], false),
   };
 }
