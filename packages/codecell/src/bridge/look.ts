@@ -8,9 +8,6 @@
 /** Tells the processor that this thread only waits. Newer than the oldest runtime we serve. */
 const pause: () => void = (Atomics as { pause?: () => void }).pause?.bind(Atomics) ?? ((): void => {});
 
-/** Some 400 microseconds: a start of a small program, and what is left to do of the run before it. */
-export const MOST_LOOKS = 8000;
-
 /** True as soon as the counter is no longer what it was; false after so many looks. */
 export function isRaisedSoon(counters: Int32Array, index: number, was: number, looks: number): boolean {
   for (let look = 0; look < looks; look++) {

@@ -14,7 +14,7 @@ import {
   STATUS_BYTES,
   type WorkerSetup,
 } from "../bridge/protocol.ts";
-import { isRaisedSoon, MOST_LOOKS } from "../bridge/look.ts";
+import { isRaisedSoon } from "../bridge/look.ts";
 import { beginTurn, isTurnLong } from "../bridge/turn.ts";
 import type { CellListener, CellStart } from "./sandbox.ts";
 import type { Delivery } from "../contract/ledger.ts";
@@ -41,6 +41,8 @@ export interface WorkerOwner {
 const STACK_MB = 8;
 const HEAP_MB = 1024;
 const YOUNG_HEAP_MB = 32;
+/** Some 400 microseconds: the start of a small program, and what is left to do of the run before it. */
+const MOST_LOOKS = 8000;
 const SKIPPED_AFTER_MISS = 4;
 
 export class NodeWorker {

@@ -1,7 +1,7 @@
 /** The worker as a Node.js worker thread. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
-import { isRaisedSoon, MOST_LOOKS } from "../bridge/look.ts";
+import { isRaisedSoon } from "../bridge/look.ts";
 import type { EqualRanges } from "./image.ts";
 import { createWorker } from "./worker.ts";
 
@@ -12,6 +12,8 @@ const status = new Int32Array(setup.status);
 /** An answer that took less lets the worker look for the next one. */
 const SOON_MS = 0.2;
 const LINGER_MS = 10;
+/** Some 200 microseconds. */
+const MOST_LOOKS = 4000;
 let looks = 0;
 
 /** The native comparison reads whole ranges without a loop in JavaScript. */
