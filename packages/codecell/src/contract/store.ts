@@ -1,0 +1,132 @@
+/**
+ * Store: where runs outlive their process.
+ *
+ * - One claimant holds a run at a time, for as long as its lease. A claim carries a fence, a number that grows with
+ *   every claim of its run: a claimant whose lease ran out and whose run was claimed again is refused, however late
+ *   it comes. A claimant whose lease ran out but whose run nobody else has claimed may still go on.
+ * - A run is a state, a journal of what its claimants appended since, and the outcomes of its calls. All of it is
+ *   opaque here: the host seals it, a store never reads it.
+ * - Outcomes are facts: whoever executed the call may post its outcome, claimant or not. The first one counts.
+ * - A promise settles when the change is durable; it rejects with a StoreError when nothing was changed.
+ * - Leases and expiry are judged by the store's own clock: those of its clients differ.
+ */
+
+/** Who claims a run, and for how long. */
+export interface Lease {
+  /** Names the claimant to people; not used to tell claimants apart. */
+  readonly owner: string;
+  readonly ms: number;
+}
+
+/** The right to change a run. */
+export interface Claim {
+  readonly id: string;
+  readonly fence: number;
+}
+
+export interface NewRun {
+  readonly id: string;
+  /** Whose run it is: tenant, user or session. Lists can be confined to one. */
+  readonly scope: string;
+  /** Milliseconds since the epoch; after it the run may be deleted by anybody's `expire`. */
+  readonly expiresAt: number;
+  readonly state: Uint8Array;
+}
+
+export interface StoredRun extends NewRun {
+  readonly journal: readonly Uint8Array[];
+  /** By index of the call. */
+  readonly outcomes: ReadonlyMap<number, Uint8Array>;
+}
+
+export type Claimed =
+  | { readonly status: "claimed"; readonly claim: Claim; readonly run: StoredRun }
+  /** Somebody else's lease is in force; it ends at this time unless it is renewed. */
+  | { readonly status: "held"; readonly owner: string; readonly until: number }
+  /** Never put, deleted, or past its expiry. */
+  | { readonly status: "absent" };
+
+/** A run as a list shows it. */
+export interface RunSummary {
+  readonly id: string;
+  readonly scope: string;
+  readonly expiresAt: number;
+  /** When it was last put, claimed or released, milliseconds since the epoch. */
+  readonly changedAt: number;
+  /** Whose lease is in force; absent when the run can be claimed. */
+  readonly owner?: string;
+}
+
+export interface ListQuery {
+  readonly scope?: string;
+  /** Only runs on which no lease is in force. */
+  readonly claimable?: boolean;
+  /** Goes on behind this id; lists are ordered by id. */
+  readonly after?: string;
+  /** At most so many; 100 unless said otherwise, 1000 at most. */
+  readonly limit?: number;
+}
+
+/** What a run becomes when it is given back. */
+export interface NextState {
+  readonly state: Uint8Array;
+  readonly expiresAt: number;
+  /** Outcomes that the state already holds; they are deleted with the journal. */
+  readonly absorbed: readonly number[];
+}
+
+export interface Store extends AsyncDisposable {
+  /** Adds a run, claimed. Rejects with `exists` when there is one of this id. */
+  put(run: NewRun, lease: Lease): Promise<Claim>;
+  claim(id: string, lease: Lease): Promise<Claimed>;
+  /** Makes the lease last for so long from now. */
+  renew(claim: Claim, ms: number): Promise<void>;
+  /** Adds to the journal, all entries or none. */
+  append(claim: Claim, entries: readonly Uint8Array[]): Promise<void>;
+  /** Records the outcome of a call. False when there is one already, or no such run. */
+  post(id: string, call: number, outcome: Uint8Array): Promise<boolean>;
+  /** The outcomes posted so far; undefined when there is no such run. */
+  outcomes(id: string): Promise<ReadonlyMap<number, Uint8Array> | undefined>;
+  /** Gives a run back: in a new state with an empty journal, or as it is. */
+  release(claim: Claim, next?: NextState): Promise<void>;
+  /** Removes a run with everything that belongs to it. */
+  delete(claim: Claim): Promise<void>;
+  list(query?: ListQuery): Promise<readonly RunSummary[]>;
+  /** Deletes the runs past their expiry that nobody holds; returns how many. */
+  expire(): Promise<number>;
+  /**
+   * Calls back after a run was changed by anybody: an outcome posted, released, deleted. Sometimes without cause,
+   * never too rarely; what changed has to be read. Returns the end of it.
+   */
+  watch(id: string, onChange: () => void): Promise<() => void>;
+}
+
+/** Every way a store refuses, with what it means. */
+export const STORE_ERROR_CODES = {
+  exists: "There is a run of this id already",
+  stale_claim: "The run was claimed by somebody else since, or is gone",
+  closed: "The store was closed",
+  unavailable: "The database cannot be reached or is locked; trying again is safe",
+  full: "There is no room for the change",
+  incompatible: "The database was made by a newer version of this package",
+} as const;
+
+export type StoreErrorCode = keyof typeof STORE_ERROR_CODES;
+
+const BRAND = "codecell.store-error";
+
+export class StoreError extends Error {
+  /** Marks instances across duplicate copies of this package. */
+  readonly brand: string = BRAND;
+  override readonly name = "StoreError";
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  static is(value: unknown): value is StoreError {
+    return typeof value === "object" && value !== null && "brand" in value && value.brand === BRAND;
+  }
+}
