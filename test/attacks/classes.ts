@@ -23,6 +23,10 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   token_invalid: "host_fault",
   token_expired: "host_fault",
   token_used: "host_fault",
+  run_held: "denied",
+  run_unknown: "denied",
+  run_taken: "denied",
+  store_failed: "host_fault",
   internal: "host_fault",
 };
 

@@ -12,6 +12,7 @@ export type { Delivery, DeliveryItem, Language, Ledger, LedgerCall } from "./con
 export type { LimitName, Limits } from "./contract/limits.ts";
 export { unwrap } from "./contract/result.ts";
 export type {
+  CallResolution,
   LogLevel,
   LogLine,
   PendingCall,
@@ -26,6 +27,5 @@ export { defineTool } from "./contract/tool.ts";
 export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
-export type { CallResolution } from "./run/call-runner.ts";
 export { createHost, run } from "./run/host.ts";
 export type { Host, HostOptions, ResumeOptions, RunHandle, RunOptions, StartOptions } from "./run/host.ts";

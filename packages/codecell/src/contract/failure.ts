@@ -26,6 +26,10 @@ export const FAILURE_CODES = {
   token_expired: "The suspension token is past its expiry",
   token_used: "The suspension token was already used to resume its run",
   suspension_limit: "The suspended run is larger than limits.suspensionBytes",
+  run_held: "The run to resume is held by another process",
+  run_unknown: "The store has no such run: it ended, expired, or never was",
+  run_taken: "Another process took the run over while it executed here",
+  store_failed: "The store refused what the run needed to keep",
   internal: "Codecell itself is at fault",
 } as const;
 
@@ -40,6 +44,7 @@ export const CALL_FAILURE_CODES = {
   tool_failed: "The tool threw",
   invalid_output: "The tool's output does not match its schema or is no JSON",
   output_limit: "The output is larger than limits.callOutputBytes",
+  outcome_unknown: "The process ended while the call executed; it may or may not have happened",
 } as const;
 
 export type CallFailureCode = keyof typeof CALL_FAILURE_CODES;

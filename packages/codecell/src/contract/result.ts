@@ -35,8 +35,12 @@ export interface PendingCall {
   readonly payload: Json;
 }
 
+/** How a pending call of a suspended run goes on. */
+export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
+
+/** A run that waits for decisions. */
 export interface Suspension {
-  /** Sealed, single-use; give it back to `host.resume`. */
+  /** Sealed, single-use; give it back to `host.resume`. Holds the whole run, or where the host's store has it. */
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;

@@ -26,6 +26,10 @@ export interface Tool<Input = unknown, Output = unknown> {
   /** Standard Schema or JSON Schema; without one any JSON is accepted. */
   readonly input?: StandardSchema<unknown, Input> | JsonSchema | undefined;
   readonly output?: StandardSchema<Output, unknown> | JsonSchema | undefined;
+  /** Calling it changes nothing; after a crash it is simply called again. */
+  readonly readOnly?: boolean | undefined;
+  /** Calling it twice with the same idempotency key is like calling it once; after a crash it is called again. */
+  readonly idempotent?: boolean | undefined;
   /** May return an async iterable: each value is progress, the last one is the output. */
   readonly execute: (input: Input, call: CallContext) => Output | Promise<Output> | AsyncIterable<Output>;
 }

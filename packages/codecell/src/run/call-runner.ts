@@ -8,14 +8,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type Authorize, type CallOutcome, invoke } from "../bridge/invoke.ts";
 import type { LedgerCall } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
-import type { RunEvent } from "../contract/result.ts";
+import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Deadline } from "./deadline.ts";
 import { runBounded } from "./run-bounded.ts";
-
-/** How a pending call of a suspended run goes on. */
-export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
 
 export interface CallRunnerSetup {
   readonly runId: string;

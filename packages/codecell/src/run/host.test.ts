@@ -350,7 +350,7 @@ describe("suspension, misused", () => {
     expect(() =>
       host.resume({ token: again.suspension.token, tools: gate, resolutions: null as never }),
     ).toThrow(TypeError);
-    expect(() => host.resume({ token: 5 as never, resolutions })).toThrow("token must be a string");
+    expect(() => host.resume({ token: 5 as never, resolutions })).toThrow("either its token or its id");
     expect(
       await host.resume({ token: again.suspension.token, tools: gate, resolutions }).result,
     ).toMatchObject({ value: 5 });

@@ -7,21 +7,28 @@
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { Authorize } from "../bridge/invoke.ts";
+import type { TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language, Ledger } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
-import type { PendingCall, RunEvent, RunResult } from "../contract/result.ts";
+import type { PendingCall, RunEvent, RunResult, Suspension } from "../contract/result.ts";
+import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import { Sealer } from "../suspend/seal.ts";
-import { type SuspendedRun, Tokens } from "../suspend/token.ts";
+import { Tokens } from "../suspend/token.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { type CallResolution, toCallId } from "./call-runner.ts";
+import { toCallId } from "./call-runner.ts";
+import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
-import { Run, type RunSetup } from "./run.ts";
+import type { Journal } from "./journal.ts";
+import type { Recovered } from "./recovery.ts";
+import { assertPending, assertResolutions, resolve, type Resolutions } from "./resolutions.ts";
+import { NO_PAST, Run, type RunPast } from "./run.ts";
+import { StoredRuns } from "./stored-runs.ts";
 
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */
@@ -30,6 +37,10 @@ export interface HostOptions {
   readonly limits?: Partial<Limits>;
   /** Runs that may be live at the same time; 100,000 unless said otherwise. */
   readonly liveRuns?: number;
+  /** Keeps runs, so that they outlive this process; without one only tokens do. It stays the caller's to close. */
+  readonly store?: Store;
+  /** How long a run stays ours after this process stops answering; 30,000 unless said otherwise. */
+  readonly leaseMs?: number;
   /** Seals suspension tokens; at least 16 bytes. Without it tokens do not outlive this host. */
   readonly sealKey?: Uint8Array;
 }
@@ -39,6 +50,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Handed to every tool as `call.context`. */
   readonly context?: unknown;
+  /** Whose run it is: tenant, user or session. A run is resumed only under the scope it was started with. */
+  readonly scope?: string;
   /** Asked before every call, with the validated input. Time spent here is not the run's. */
   readonly authorize?: Authorize;
 }
@@ -50,9 +63,12 @@ export interface StartOptions extends RunOptions {
 }
 
 export interface ResumeOptions extends RunOptions {
-  readonly token: string;
+  /** A suspension's token. */
+  readonly token?: string | undefined;
+  /** Or the id of a run in the host's store: suspended, or left behind by a process that died. */
+  readonly id?: string | undefined;
   /** How pending calls go on, by call id. Those left out stay pending. */
-  readonly resolutions?: Readonly<Record<string, CallResolution>>;
+  readonly resolutions?: Resolutions;
 }
 
 export interface RunHandle {
@@ -72,6 +88,7 @@ export interface Host extends AsyncDisposable {
 }
 
 const LIVE_RUNS = 100_000;
+const LEASE_MS = 30_000;
 const EXTRA_WORKERS = 8;
 
 export function createHost(options: HostOptions = {}): Host {
@@ -89,11 +106,22 @@ export function createHost(options: HostOptions = {}): Host {
   return new SandboxHost(options, sandbox);
 }
 
+/** What a run begins with beside its ledger. */
+interface Beginning {
+  /** Undefined replays. */
+  readonly tools?: ToolSet;
+  readonly past?: RunPast;
+  readonly journal?: Journal;
+  readonly events?: EventStream;
+  readonly refusal?: Failure;
+}
+
 class SandboxHost implements Host {
   readonly #options: HostOptions;
   readonly #sandbox: Sandbox;
   readonly #tokens: Tokens;
   readonly #limits: Limits;
+  readonly #stored: StoredRuns | undefined;
   readonly #runs = new Set<Run>();
   #closed = false;
 
@@ -101,7 +129,15 @@ class SandboxHost implements Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
-    this.#tokens = new Tokens(new Sealer(options.sealKey));
+    const sealer = new Sealer(options.sealKey);
+    this.#tokens = new Tokens(sealer);
+    const { store, leaseMs = LEASE_MS } = options;
+    if (!Number.isInteger(leaseMs) || leaseMs < 1) {
+      throw new RangeError(
+        `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer`,
+      );
+    }
+    if (store !== undefined) this.#stored = new StoredRuns(store, sealer, leaseMs);
   }
 
   start(options: StartOptions): RunHandle {
@@ -130,27 +166,85 @@ class SandboxHost implements Host {
       limits,
       toolNames: Object.keys(tools),
     };
-    return this.#begin(new LedgerBook(header), options, { tools, refusal });
+    const book = new LedgerBook(header);
+    const admission = refusal ?? this.#admissionRefusal() ?? abortRefusal(options.signal);
+    if (admission !== undefined) return this.#begin(book, options, { tools, refusal: admission });
+    const journal = this.#stored?.keep(book, options.scope ?? "");
+    return this.#begin(book, options, { tools, ...(journal === undefined ? {} : { journal }) });
   }
 
   resume(options: ResumeOptions): RunHandle {
-    const { token, resolutions = {} } = options;
-    if (typeof token !== "string") throw new TypeError("Cannot resume a run: token must be a string");
+    const { token, id, resolutions = {} } = options;
+    if ((typeof token === "string") === (typeof id === "string")) {
+      throw new TypeError("Cannot resume a run: give either its token or its id");
+    }
     assertTools(options.tools ?? {}, "resume");
     assertResolutions(resolutions);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
-    const claimed = refusal ?? this.#tokens.claim(token, (held) => assertPending(held, resolutions));
-    if ("code" in claimed) {
-      return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
-    }
-    const { ledger, seen, timers, pending } = claimed;
+    const storedId = id ?? this.#tokens.referred(token ?? "");
+    if (storedId !== undefined) return this.#resumeStored(storedId, options, resolutions, refusal);
+    const claimed = refusal ?? this.#tokens.claim(token ?? "", (held) => assertPending(held, resolutions));
+    if ("code" in claimed) return this.#refuse(claimed, options);
+    return this.#goOn({ run: claimed, open: new Map(), items: [] }, options, resolutions);
+  }
+
+  /** Claiming takes a moment: the handle is there before the run is. */
+  #resumeStored(
+    id: string,
+    options: ResumeOptions,
+    resolutions: Resolutions,
+    refusal: Failure | undefined,
+  ): RunHandle {
+    const stored = this.#stored;
+    if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
+    const events = new EventStream();
+    let handle: RunHandle | undefined;
+    const begin = async (): Promise<RunResult> => {
+      const taken =
+        refusal ??
+        (await stored.take(id, options.scope ?? "", options.tools ?? {}, (run) =>
+          assertPending(run, resolutions),
+        ));
+      handle =
+        "code" in taken
+          ? this.#refuse(taken, options, { events, runId: id })
+          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal });
+      return await handle.result;
+    };
+    return {
+      runId: id,
+      events,
+      result: begin(),
+      ledger: () => {
+        if (handle === undefined) throw new Error(`Run "${id}" has not been taken from the store yet`);
+        return handle.ledger();
+      },
+    };
+  }
+
+  #goOn(
+    taken: Recovered,
+    options: ResumeOptions,
+    resolutions: Resolutions,
+    how: Partial<Beginning> = {},
+  ): RunHandle {
+    const { ledger, seen } = taken.run;
     const { calls, deliveries } = ledger;
     return this.#begin(new LedgerBook(ledger, { calls, deliveries, seen }), options, {
+      ...how,
       tools: options.tools ?? {},
-      pending: resolvePending(claimed, pending, resolutions),
-      timers,
+      past: resolve(taken, resolutions),
     });
+  }
+
+  #refuse(
+    refusal: Failure,
+    options: RunOptions,
+    { events, runId = randomUUID() }: { readonly events?: EventStream; readonly runId?: string } = {},
+  ): RunHandle {
+    const book = new LedgerBook({ ...emptyHeader(), runId });
+    return this.#begin(book, options, { refusal, ...(events === undefined ? {} : { events }) });
   }
 
   replay(ledger: Ledger): RunHandle {
@@ -159,26 +253,21 @@ class SandboxHost implements Host {
     }
     const book = new LedgerBook({ ...ledger, limits: resolveLimits(ledger.limits) }, ledger);
     book.stopped = ledger.stopped;
-    return this.#begin(book, {}, {});
+    const refusal = this.#admissionRefusal();
+    return this.#begin(book, {}, refusal === undefined ? {} : { refusal });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    for (const live of this.#runs) live.stop("the host was closed");
+    const live = [...this.#runs];
+    for (const each of live) each.leave();
+    await Promise.all(live.map((each) => each.result));
     await this.#sandbox[Symbol.asyncDispose]();
   }
 
-  #begin(
-    book: LedgerBook,
-    options: RunOptions,
-    how: {
-      readonly tools?: ToolSet;
-      readonly pending?: RunSetup["pending"];
-      readonly timers?: RunSetup["timers"];
-      readonly refusal?: Failure | undefined;
-    },
-  ): RunHandle {
+  #begin(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
     const { runId } = book.header;
+    const { journal } = how;
     const begun = new Run({
       book,
       sandbox: this.#sandbox,
@@ -186,12 +275,15 @@ class SandboxHost implements Host {
       signal: options.signal,
       context: options.context,
       authorize: options.authorize,
-      pending: how.pending ?? new Map(),
-      timers: how.timers ?? [],
+      journal,
+      past: how.past ?? NO_PAST,
+      events: how.events ?? new EventStream(),
       suspend: (pending, timers) =>
-        this.#tokens.issue(book, pending, timers, (index, payload) => toPendingCall(book, index, payload)),
+        journal === undefined || this.#stored === undefined
+          ? this.#tokens.issue(book, pending, timers, (index, payload) => toPendingCall(book, index, payload))
+          : suspendStored(this.#tokens, this.#stored, journal, book, pending, timers),
     });
-    const refusal = how.refusal ?? this.#admissionRefusal();
+    const refusal = how.refusal;
     if (refusal === undefined) {
       this.#runs.add(begun);
       void begun.result.then(() => this.#runs.delete(begun));
@@ -223,51 +315,6 @@ function assertTools(tools: ToolSet, purpose: "start" | "resume"): void {
   }
 }
 
-type Resolutions = Readonly<Record<string, CallResolution>>;
-
-/** They often come from a client. */
-function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
-  if (typeof resolutions !== "object" || resolutions === null) {
-    throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
-  }
-  for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
-    const given = typeof resolution === "object" && resolution !== null ? resolution : {};
-    const isDenied = "deny" in given && typeof given.deny === "string";
-    if (!isDenied && !("resolution" in given && given.resolution !== undefined)) {
-      throw new TypeError(
-        `Cannot resume a run: resolutions["${callId}"] has neither a resolution nor a text in deny`,
-      );
-    }
-  }
-}
-
-function assertPending({ ledger, pending }: SuspendedRun, resolutions: Resolutions): void {
-  const known = new Set(pending.map(([index]) => toCallId(ledger.runId, index)));
-  for (const callId of Object.keys(resolutions)) {
-    if (!known.has(callId)) {
-      throw new TypeError(
-        `Cannot resume a run: no call "${callId}" is pending, there are ${[...known].join(", ")}`,
-      );
-    }
-  }
-}
-
-function resolvePending(
-  { ledger }: SuspendedRun,
-  pending: SuspendedRun["pending"],
-  resolutions: Readonly<Record<string, CallResolution>>,
-): RunSetup["pending"] {
-  return new Map(
-    pending.map(([index, payload]) => {
-      const callId = toCallId(ledger.runId, index);
-      return [
-        index,
-        { payload, resolution: Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined },
-      ];
-    }),
-  );
-}
-
 function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingCall {
   const call = book.calls[index];
   return {
@@ -278,9 +325,25 @@ function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingC
   };
 }
 
-function emptyHeader(): LedgerHeader {
+async function suspendStored(
+  tokens: Tokens,
+  stored: StoredRuns,
+  journal: Journal,
+  book: LedgerBook,
+  pending: ReadonlyMap<number, Json>,
+  timers: readonly TimerChange[],
+): Promise<Suspension | Failure> {
+  const expiresAt = await stored.suspend(journal, book, pending, timers);
+  if (typeof expiresAt === "object") return expiresAt;
   return {
-    runId: randomUUID(),
+    token: tokens.refer(book.header.runId, expiresAt),
+    expiresAt,
+    pending: [...pending].map(([index, payload]) => toPendingCall(book, index, payload)),
+  };
+}
+
+function emptyHeader(): Omit<LedgerHeader, "runId"> {
+  return {
     source: "",
     language: "javascript",
     seed: "",

@@ -2,23 +2,22 @@
  * Run: drives one run from its ledger to its result.
  *
  * - Every delivery is recorded before the guest sees it, every call before it is dispatched.
- * - The cell may be lost at any moment: it is placed again with the ledger's deliveries, and no tool is called twice.
+ * - With a journal both are durable before they happen. Without one nothing here waits for a store.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
 import type { Authorize } from "../bridge/invoke.ts";
 import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { DeliveryItem, Ledger } from "../contract/ledger.ts";
-import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
+import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { CallResolution, LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import type { Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
-import { exceedsLimits, toCellLimits } from "./cell-limits.ts";
 import { CallQueue } from "./call-queue.ts";
-import { type CallResolution, CallRunner, toCallId } from "./call-runner.ts";
+import { CallRunner, toCallId } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
 import { EventStream } from "./event-stream.ts";
 import {
@@ -30,6 +29,8 @@ import {
   lostFailure,
   timeoutFailure,
 } from "./failures.ts";
+import type { Journal } from "./journal.ts";
+import { Residence } from "./residence.ts";
 import { RunTimers } from "./timers.ts";
 
 export interface RunSetup {
@@ -40,26 +41,34 @@ export interface RunSetup {
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
-  /** Calls the ledger leaves open, with how they go on; undefined stays pending. */
-  readonly pending: ReadonlyMap<
-    number,
-    { readonly payload: Json; readonly resolution: CallResolution | undefined }
-  >;
-  /** Timers the ledger leaves set. */
-  readonly timers: readonly TimerChange[];
+  /** Where the ledger is kept; undefined for runs that live and die with this process. */
+  readonly journal: Journal | undefined;
+  readonly past: RunPast;
+  readonly events: EventStream;
   readonly suspend: (
     pending: ReadonlyMap<number, Json>,
     timers: readonly TimerChange[],
-  ) => Suspension | Failure;
+  ) => Suspension | Failure | Promise<Suspension | Failure>;
 }
 
-/** How often a run's own worker may crash under it. */
-const MOST_CRASHES = 2;
+/** What a run that is taken up again has to go on with. */
+export interface RunPast {
+  /** Calls that wait for a decision, with what was asked. */
+  readonly pending: ReadonlyMap<number, Json>;
+  /** Calls to execute, with the decision that was made about them. */
+  readonly open: ReadonlyMap<number, CallResolution | undefined>;
+  /** Outcomes the program has not seen. */
+  readonly items: readonly DeliveryItem[];
+  readonly timers: readonly TimerChange[];
+}
+
+export const NO_PAST: RunPast = { pending: new Map(), open: new Map(), items: [], timers: [] };
+
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
 export class Run {
-  readonly events: EventStream = new EventStream();
+  readonly events: EventStream;
   readonly result: Promise<RunResult>;
   readonly #setup: RunSetup;
   readonly #book: LedgerBook;
@@ -74,22 +83,22 @@ export class Run {
   readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
   /** Calls whose tools suspended the run, with what they asked for. */
   readonly #suspended = new Map<number, Json>();
-  #placement: Placement | undefined;
-  /** Reports the cell still owes. */
-  #unanswered = 0;
+  readonly #residence: Residence;
+  /** Whether a delivery is on its way into the journal. */
+  #isWriting = false;
   #items: DeliveryItem[] = [];
   #logs: LogLine[] = [];
   #logsDropped = 0;
   #cpuTimeMs = 0;
-  #rebuilds = -1;
-  #crashes = 0;
   #lastReport: Report | undefined;
   #stopping = false;
+  #isLeft = false;
   #settled = false;
 
   constructor(setup: RunSetup) {
     this.#setup = setup;
     this.#book = setup.book;
+    this.events = setup.events;
     const { promise, resolve } = Promise.withResolvers<RunResult>();
     this.result = promise;
     this.#settle = resolve;
@@ -99,6 +108,11 @@ export class Run {
     this.#deadline = new Deadline(limits.wallTimeMs, () =>
       this.#stop(timeoutFailure(this.#book, this.#queue.inFlight)),
     );
+    this.#residence = new Residence(setup.book, setup.sandbox, {
+      onReport: (report) => this.#onReport(report),
+      onLost: (loss) => this.#stop(lostFailure(loss, limits)),
+    });
+    if (setup.journal !== undefined) setup.journal.onBroken = (failure) => this.#stop(failure);
     if (setup.tools !== undefined) {
       const { tools, context, authorize } = setup;
       this.#runner = new CallRunner({
@@ -135,68 +149,24 @@ export class Run {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    for (const [index, { payload, resolution }] of this.#setup.pending) {
-      if (resolution === undefined) this.#suspended.set(index, payload);
-    }
-    this.#place();
-    this.#timers.apply(this.#setup.timers);
-    const resolved = [...this.#setup.pending].filter(([, { resolution }]) => resolution !== undefined);
-    this.#queue.take(resolved.map(([index]) => index));
+    const { pending, open, items, timers } = this.#setup.past;
+    for (const [index, payload] of pending) this.#suspended.set(index, payload);
+    this.#residence.place();
+    this.#timers.apply(timers);
+    this.#queue.take([...open.keys()]);
+    for (const item of items) this.#receive(item);
   }
 
-  /** Ends the run from outside, for example because its host closes. */
-  stop(reason: unknown): void {
-    this.#stop(abortedFailure(reason));
-  }
-
-  #place(): void {
-    this.#rebuilds++;
-    this.#book.rewind();
-    this.#unanswered = 1;
-    const { header, deliveries } = this.#book;
-    const { source, language, seed, clock } = header;
-    const generation = this.#rebuilds;
-    const isCurrent = (): boolean => generation === this.#rebuilds && !this.#stopping;
-    this.#placement = this.#setup.sandbox.place(
-      {
-        source,
-        language,
-        seed,
-        clock,
-        toolNames: JSON.stringify(header.toolNames),
-        limits: toCellLimits(header.limits),
-        history: deliveries.slice(),
-      },
-      {
-        onReport: (report) => {
-          if (isCurrent()) this.#onReport(report);
-        },
-        onLost: (loss) => {
-          if (isCurrent()) this.#onLost(loss);
-        },
-      },
-    );
-  }
-
-  #onLost(loss: Loss): void {
-    if (loss === "crashed") this.#crashes++;
-    if (loss === "displaced" || (loss === "crashed" && this.#crashes <= MOST_CRASHES)) this.#place();
-    else this.#stop(lostFailure(loss, this.#book.header.limits));
+  /** Its host closes: it ends here, and with a journal it can go on elsewhere. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#stop(abortedFailure("the host was closed"));
   }
 
   #onReport(report: Report): void {
-    if (exceedsLimits(report, this.#book.header.limits)) {
-      this.#placement?.drop();
-      this.#onLost("crashed");
-      return;
-    }
-    this.#unanswered--;
+    if (this.#stopping) return;
     this.#lastReport = report;
-    if (report.isOver) {
-      // What was delivered after the program's end found nobody, and nothing needs to be.
-      this.#unanswered = 0;
-      this.#items = [];
-    }
+    if (report.isOver) this.#items = [];
     this.#cpuTimeMs = report.cpuTimeMs;
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
@@ -221,6 +191,17 @@ export class Run {
     }
     if (this.#setup.tools === undefined) this.#replayOnly(news.calls.length);
     else {
+      // Not waited for: no call of it is dispatched before the entry behind this one is durable.
+      if (news.calls.length > 0 || news.timers.length > 0) {
+        const { calls, timers } = news;
+        void this.#setup.journal?.write({
+          kind: "turn",
+          at: Date.now(),
+          calls,
+          timers,
+          seen: this.#book.seen,
+        });
+      }
       this.#setTimers(news.timers, report);
       if (!this.#queue.admit(news.calls.map((_, index) => news.firstCall + index))) {
         const { callsInFlight, callsQueued } = this.#book.header.limits;
@@ -252,9 +233,22 @@ export class Run {
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
     if (call === undefined || this.#runner === undefined) return;
-    const outcome = await this.#runner.execute(index, call, this.#setup.pending.get(index)?.resolution);
-    if (outcome.status === "suspended") this.#suspended.set(index, outcome.payload);
-    else if (outcome.status === "completed") {
+    const { journal, past } = this.#setup;
+    const resolution = past.open.get(index);
+    if (journal !== undefined) {
+      // Rejects only when the journal broke, which has ended the run.
+      await journal.write({
+        kind: "dispatch",
+        call: index,
+        ...(resolution === undefined ? {} : { resolution }),
+      });
+      if (this.#stopping) return;
+    }
+    const outcome = await this.#runner.execute(index, call, resolution);
+    if (outcome.status === "suspended") {
+      await journal?.write({ kind: "asked", call: index, payload: outcome.payload });
+      this.#suspended.set(index, outcome.payload);
+    } else if (outcome.status === "completed") {
       this.#receive({ kind: "output", call: index, output: outcome.output });
     } else this.#receive({ kind: "failure", call: index, failure: outcome.failure });
     // After the queue has let go of this call.
@@ -271,29 +265,49 @@ export class Run {
   }
 
   #flush(): void {
-    if (this.#stopping || this.#items.length === 0) return;
+    if (this.#stopping || this.#isWriting || this.#items.length === 0) return;
     const delivery = { clock: Date.now(), items: this.#items };
     this.#items = [];
+    const { journal } = this.#setup;
+    if (journal === undefined) {
+      this.#deliver(delivery);
+      return;
+    }
+    this.#isWriting = true;
+    journal.write({ kind: "delivery", delivery }).then(
+      () => {
+        this.#isWriting = false;
+        if (this.#stopping) return;
+        this.#deliver(delivery);
+        this.#flush();
+      },
+      // The journal broke, which has ended the run.
+      () => {},
+    );
+  }
+
+  #deliver(delivery: Delivery): void {
     this.#book.addDelivery(delivery);
-    this.#unanswered++;
-    this.#placement?.deliver(delivery);
+    this.#residence.deliver(delivery);
   }
 
   /** Settles the run when nothing can move it any more. */
   #advance(): void {
-    if (this.#stopping || this.#unanswered > 0 || this.#items.length > 0 || this.#queue.size > 0) return;
+    if (this.#stopping || !this.#residence.isSettled || this.#isWriting) return;
+    if (this.#items.length > 0 || this.#queue.size > 0) return;
     const end = this.#lastReport?.end ?? null;
     const { stopped } = this.#book;
     if (this.#setup.tools === undefined && stopped !== undefined) this.#stop(stopped);
-    else if (this.#suspended.size > 0) this.#suspend();
+    else if (this.#suspended.size > 0) void this.#suspend();
     else if (end === null && this.#timers.size > 0) return;
     else if (end?.status === "returned") void this.#return(end.result);
     else if (this.#setup.tools === undefined) this.#stop(ledgerEndedFailure());
     else this.#stop(this.#unhandledFailure() ?? deadlockFailure());
   }
 
-  #suspend(): void {
-    const suspension = this.#setup.suspend(this.#suspended, this.#timers.left());
+  async #suspend(): Promise<void> {
+    this.#stopping = true;
+    const suspension = await this.#setup.suspend(this.#suspended, this.#timers.left());
     if ("code" in suspension) this.#stop(suspension);
     else this.#finish({ status: "suspended", suspension });
   }
@@ -335,7 +349,7 @@ export class Run {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#deadline[Symbol.dispose]();
-    this.#placement?.drop();
+    this.#residence.leave();
     this.#timers.clear();
     this.#abortCalls();
     this.#queue.close();
@@ -360,7 +374,7 @@ export class Run {
     this.#stopping = true;
     const endedItself = this.#lastReport?.end?.status === "failed";
     if (outcome.status === "failed" && !endedItself) this.#book.stopped = outcome.failure;
-    this.#placement?.drop();
+    this.#residence.leave();
     this.#timers.clear();
     this.#abortCalls();
     this.#queue.close();
@@ -375,11 +389,17 @@ export class Run {
         wallTimeMs: performance.now() - this.#startedAt,
         cpuTimeMs: this.#cpuTimeMs,
         calls: this.#book.calls.length,
-        rebuilds: Math.max(0, this.#rebuilds),
+        rebuilds: this.#residence.rebuilds,
       },
     };
-    this.events.emit({ type: "run-end", runId: this.runId, result });
-    this.#settle(result);
+    const announce = (): void => {
+      this.events.emit({ type: "run-end", runId: this.runId, result });
+      this.#settle(result);
+    };
+    const { journal } = this.#setup;
+    if (journal === undefined || outcome.status === "suspended") announce();
+    // A store that refuses now keeps a run that will end the same way, without calling anything, wherever it is resumed.
+    else void (this.#isLeft ? journal.release() : journal.delete()).then(announce, announce);
   }
 
   #abortCalls(): void {

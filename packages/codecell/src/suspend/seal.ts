@@ -36,6 +36,19 @@ export class Sealer {
     return Buffer.from(body, "base64url").toString("utf8");
   }
 
+  /** Until the envelope of bytes lands. */
+  sealBytes(content: Uint8Array, purpose: string): Uint8Array {
+    return Buffer.from(this.seal(JSON.stringify([purpose, Buffer.from(content).toString("latin1")])));
+  }
+
+  openBytes(sealed: Uint8Array, purpose: string): Uint8Array | { code: "token_invalid"; message: string } {
+    const text = this.open(Buffer.from(sealed).toString());
+    const [bound, content] = JSON.parse(text ?? "[]") as string[];
+    if (bound !== purpose)
+      return { code: "token_invalid", message: "The stored run is not sealed with this host's key" };
+    return Buffer.from(content ?? "", "latin1");
+  }
+
   #mac(body: string): Buffer {
     return createHmac("sha256", this.#key).update(`${PREFIX}.${body}`).digest();
   }

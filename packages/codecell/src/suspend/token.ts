@@ -67,6 +67,17 @@ export class Tokens {
     };
   }
 
+  /** A token for a run that a store keeps. */
+  refer(runId: string, expiresAt: number): string {
+    return this.#sealer.seal(JSON.stringify({ stored: runId, expiresAt }));
+  }
+
+  /** The run a token refers to; undefined for one that holds its run itself, or that is none. */
+  referred(token: string): string | undefined {
+    const content = JSON.parse(this.#sealer.open(token) ?? "{}") as { readonly stored?: string };
+    return content.stored;
+  }
+
   /** Takes a token for good, unless the check of what it holds throws. */
   claim(token: string, check: (run: SuspendedRun) => void): SuspendedRun | Failure {
     const content = this.#sealer.open(token);

@@ -1,0 +1,139 @@
+/**
+ * Journal: keeps a run's ledger in the store, ahead of what the run does.
+ *
+ * - A call is written before it is dispatched, an outcome before the guest sees it.
+ * - What is written while a write is under way joins the next one: a busy run makes few large writes.
+ * - Breaks once, when the store refuses: then nothing more is written, and the run must not go on here.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Claim, type NextState, type Store, StoreError } from "../contract/store.ts";
+import type { JournalEntry } from "../suspend/journal-entry.ts";
+import type { Failure } from "../contract/failure.ts";
+
+export interface JournalSetup {
+  readonly store: Store;
+  readonly runId: string;
+  /** The claim, as soon as the store has given it. */
+  readonly claim: Promise<Claim>;
+  readonly leaseMs: number;
+  /** Number of entries the store holds already. */
+  readonly length: number;
+  /** Makes the bytes of the entry that will stand at a place. */
+  readonly encode: (entry: JournalEntry, place: number) => Uint8Array;
+}
+
+/** Waits between attempts at a store that says it may be tried again. */
+const RETRY_MS = [20, 100, 500, 2000] as const;
+/** Renewed this often within a lease, so that one missed renewal does not lose it. */
+const RENEWALS = 3;
+
+export class Journal {
+  /** Called when the store has refused for good. */
+  onBroken: (failure: Failure) => void = () => {};
+  readonly #setup: JournalSetup;
+  readonly #renewal: NodeJS.Timeout;
+  #length: number;
+  #waiting: Uint8Array[] = [];
+  /** The write that entries added now will be part of. */
+  #next: Promise<void> | undefined;
+  /** Everything that was begun so far. */
+  #last: Promise<unknown>;
+  #broken: StoreError | undefined;
+
+  constructor(setup: JournalSetup) {
+    this.#setup = setup;
+    this.#length = setup.length;
+    this.#last = setup.claim;
+    setup.claim.catch((error: unknown) => this.#break(error));
+    this.#renewal = setInterval(() => this.#renew(), setup.leaseMs / RENEWALS);
+    this.#renewal.unref();
+  }
+
+  /** Settles when the entry is durable; rejects when the journal is broken. */
+  write(entry: JournalEntry): Promise<void> {
+    this.#waiting.push(this.#setup.encode(entry, this.#length++));
+    if (this.#next === undefined) {
+      const next = this.#after(async (claim) => {
+        const entries = this.#waiting;
+        this.#waiting = [];
+        this.#next = undefined;
+        await this.#setup.store.append(claim, entries);
+      });
+      this.#next = next;
+      // Whoever waits for it is told; nobody has to.
+      next.catch(() => {});
+    }
+    return this.#next;
+  }
+
+  /** Gives the run back to the store: in a new state, or as it is. */
+  async release(next?: NextState): Promise<void> {
+    clearInterval(this.#renewal);
+    await this.#after((claim) => this.#setup.store.release(claim, next));
+  }
+
+  /** The run has ended: nothing of it stays. */
+  async delete(): Promise<void> {
+    clearInterval(this.#renewal);
+    await this.#after((claim) => this.#setup.store.delete(claim));
+  }
+
+  /** One after the other, each tried again while the store says that nothing was changed and it may be. */
+  #after(action: (claim: Claim) => Promise<void>): Promise<void> {
+    const done = this.#last.then(async () => {
+      if (this.#broken !== undefined) throw this.#broken;
+      const claim = await this.#setup.claim;
+      for (let attempt = 0; ; attempt++) {
+        try {
+          await action(claim);
+          return;
+        } catch (error) {
+          const waitMs = RETRY_MS[attempt];
+          if (!StoreError.is(error) || error.code !== "unavailable" || waitMs === undefined) {
+            throw this.#break(error);
+          }
+          await sleep(waitMs);
+        }
+      }
+    });
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  #renew(): void {
+    const { store, leaseMs } = this.#setup;
+    this.#setup.claim
+      .then((claim) => store.renew(claim, leaseMs))
+      .catch((error: unknown) => {
+        // One that cannot be reached may be in time for the next renewal.
+        if (!StoreError.is(error) || error.code !== "unavailable") this.#break(error);
+      });
+  }
+
+  #break(error: unknown): StoreError {
+    const broken =
+      this.#broken ??
+      (StoreError.is(error) ? error : new StoreError("unavailable", "The store failed", { cause: error }));
+    if (this.#broken === undefined) {
+      this.#broken = broken;
+      clearInterval(this.#renewal);
+      this.onBroken(toStoreFailure(broken));
+    }
+    return broken;
+  }
+}
+
+/** What a run is told about its store; details of the database stay here. */
+export function toStoreFailure(error: unknown): Failure {
+  if (!StoreError.is(error)) return { code: "store_failed", message: "The store failed" };
+  if (error.code === "stale_claim") {
+    return { code: "run_taken", message: "Another process has taken the run over, it goes on there" };
+  }
+  const why: Partial<Record<StoreError["code"], string>> = {
+    full: "it has no room left",
+    closed: "it was closed",
+    exists: "it holds a run of this id already",
+    incompatible: "its database was made by a newer version",
+  };
+  return { code: "store_failed", message: `The store refused: ${why[error.code] ?? "it cannot be reached"}` };
+}

@@ -1,0 +1,121 @@
+/**
+ * Recovery: from a run's stored state and what was written after it to where the run goes on.
+ *
+ * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
+ *   under the same idempotency key; else the program is told that nobody knows.
+ * - A call that was recorded but not dispatched has not happened.
+ */
+import type { TimerChange } from "../bridge/protocol.ts";
+import type { DeliveryItem } from "../contract/ledger.ts";
+import type { CallResolution } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { DispatchEntry, JournalEntry } from "../suspend/journal-entry.ts";
+import type { SuspendedRun } from "../suspend/token.ts";
+
+export interface Recovered {
+  readonly run: SuspendedRun;
+  /** Calls to execute, with the decision they were dispatched with. */
+  readonly open: ReadonlyMap<number, CallResolution | undefined>;
+  /** Outcomes the program has not seen. */
+  readonly items: readonly DeliveryItem[];
+}
+
+export function recover(
+  state: SuspendedRun,
+  entries: readonly JournalEntry[],
+  outcomes: ReadonlyMap<number, DeliveryItem>,
+  tools: ToolSet,
+): Recovered {
+  const calls = [...state.ledger.calls];
+  const deliveries = [...state.ledger.deliveries];
+  const pending = new Map<number, Json>(state.pending);
+  const dispatched = new Map<number, DispatchEntry>();
+  const timers = new TimersLeft(state.timers);
+  let { seen } = state;
+  for (const entry of entries) {
+    switch (entry.kind) {
+      case "turn":
+        for (const call of entry.calls) calls.push(call);
+        timers.change(entry.timers, entry.at);
+        // The caller of the process that died saw none of what the program logged.
+        seen = { ...seen, timers: entry.seen.timers };
+        break;
+      case "dispatch":
+        dispatched.set(entry.call, entry);
+        pending.delete(entry.call);
+        break;
+      case "asked":
+        pending.set(entry.call, entry.payload);
+        break;
+      case "delivery":
+        deliveries.push(entry.delivery);
+        timers.fire(entry.delivery.items);
+        break;
+      default:
+        entry satisfies never;
+    }
+  }
+  const settled = new Set<number>();
+  for (const { items } of deliveries) {
+    for (const item of items) if (item.kind !== "timer") settled.add(item.call);
+  }
+  const open = new Map<number, CallResolution | undefined>();
+  const items: DeliveryItem[] = [];
+  for (const [index, { tool }] of calls.entries()) {
+    if (settled.has(index) || pending.has(index)) continue;
+    const outcome = outcomes.get(index);
+    const dispatch = dispatched.get(index);
+    if (outcome !== undefined) items.push(outcome);
+    else if (dispatch === undefined || isRepeatable(tools, tool)) open.set(index, dispatch?.resolution);
+    else items.push(unknownOutcome(index, tool));
+  }
+  const ledger = { ...state.ledger, calls, deliveries };
+  return {
+    run: { ...state, ledger, seen, timers: timers.left(), pending: [...pending] },
+    open,
+    items,
+  };
+}
+
+function isRepeatable(tools: ToolSet, name: string): boolean {
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  return tool?.readOnly === true || tool?.idempotent === true;
+}
+
+function unknownOutcome(call: number, tool: string): DeliveryItem {
+  return {
+    kind: "failure",
+    call,
+    failure: {
+      code: "outcome_unknown",
+      name: "CallError",
+      message: `The outcome of calling tool "${tool}" is unknown: its process ended meanwhile, it may or may not have happened; find out before calling it again`,
+    },
+  };
+}
+
+/** Timers run on while nobody holds the run, but not while it is suspended. */
+class TimersLeft {
+  readonly #now = Date.now();
+  readonly #dueAt = new Map<number, number>();
+
+  constructor(timers: readonly TimerChange[]) {
+    this.change(timers, this.#now);
+  }
+
+  change(changes: readonly TimerChange[], at: number): void {
+    for (const { timer, delayMs } of changes) {
+      if (delayMs === null) this.#dueAt.delete(timer);
+      else this.#dueAt.set(timer, at + delayMs);
+    }
+  }
+
+  fire(items: readonly DeliveryItem[]): void {
+    for (const item of items) if (item.kind === "timer") this.#dueAt.delete(item.timer);
+  }
+
+  left(): TimerChange[] {
+    return [...this.#dueAt].map(([timer, dueAt]) => ({ timer, delayMs: Math.max(0, dueAt - this.#now) }));
+  }
+}

@@ -1,0 +1,48 @@
+/** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
+import type { CallResolution } from "../contract/result.ts";
+import type { SuspendedRun } from "../suspend/token.ts";
+import type { Recovered } from "./recovery.ts";
+import { toCallId } from "./call-runner.ts";
+import type { RunPast } from "./run.ts";
+
+export type Resolutions = Readonly<Record<string, CallResolution>>;
+
+export function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
+  if (typeof resolutions !== "object" || resolutions === null) {
+    throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
+  }
+  for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
+    const given = typeof resolution === "object" && resolution !== null ? resolution : {};
+    const isDenied = "deny" in given && typeof given.deny === "string";
+    if (!isDenied && !("resolution" in given && given.resolution !== undefined)) {
+      throw new TypeError(
+        `Cannot resume a run: resolutions["${callId}"] has neither a resolution nor a text in deny`,
+      );
+    }
+  }
+}
+
+/** Throws unless every resolution is of a call that waits for one. */
+export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Resolutions): void {
+  const known = new Set(pending.map(([index]) => toCallId(ledger.runId, index)));
+  for (const callId of Object.keys(resolutions)) {
+    if (!known.has(callId)) {
+      throw new TypeError(
+        `Cannot resume a run: no call "${callId}" is pending, there are ${[...known].join(", ")}`,
+      );
+    }
+  }
+}
+
+/** What a run goes on with: calls that are resolved are open, those that are not stay pending. */
+export function resolve({ run, open, items }: Recovered, resolutions: Resolutions): RunPast {
+  const stillPending = new Map(run.pending);
+  const nowOpen = new Map(open);
+  for (const [index] of run.pending) {
+    const callId = toCallId(run.ledger.runId, index);
+    if (!Object.hasOwn(resolutions, callId)) continue;
+    stillPending.delete(index);
+    nowOpen.set(index, resolutions[callId]);
+  }
+  return { pending: stillPending, open: nowOpen, items, timers: run.timers };
+}

@@ -1,0 +1,193 @@
+/**
+ * StoredRuns: the runs of a host that its store keeps.
+ *
+ * - What goes into the store is sealed and bound to its run and place; what comes back is authenticated before a byte
+ *   of it is interpreted.
+ * - A run is taken by claiming it: exactly one process goes on with it.
+ */
+import { randomUUID } from "node:crypto";
+import type { TimerChange } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { DeliveryItem } from "../contract/ledger.ts";
+import type { Claim, Claimed, Store } from "../contract/store.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { JournalEntry } from "../suspend/journal-entry.ts";
+import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { SuspendedRun } from "../suspend/token.ts";
+import { Journal, toStoreFailure } from "./journal.ts";
+import { type Recovered, recover } from "./recovery.ts";
+
+/** Seals bytes for one purpose; opens only what was sealed for the same. */
+export interface ByteSealer {
+  sealBytes(content: Uint8Array, purpose: string): Uint8Array;
+  openBytes(sealed: Uint8Array, purpose: string): Uint8Array | Failure;
+}
+
+export interface TakenRun extends Recovered {
+  readonly journal: Journal;
+}
+
+const OWNER = `process ${process.pid}`;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+type Found = Extract<Claimed, { status: "claimed" }>;
+
+export class StoredRuns {
+  readonly #store: Store;
+  readonly #sealer: ByteSealer;
+  readonly #leaseMs: number;
+
+  constructor(store: Store, sealer: ByteSealer, leaseMs: number) {
+    this.#store = store;
+    this.#sealer = sealer;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Begins to keep a new run. */
+  keep(book: LedgerBook, scope: string): Journal {
+    const { runId, limits } = book.header;
+    const expiresAt = Date.now() + limits.wallTimeMs + limits.suspensionTimeMs;
+    const ledger = book.toLedger();
+    const first = { id: randomUUID(), expiresAt, ledger, seen: book.seen, timers: [], pending: [] };
+    const state = this.#encode(first, stateOf(runId));
+    const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
+    return this.#journal(runId, first.id, claim, 0);
+  }
+
+  /** Takes a run up; `check` may refuse it by throwing, and then nothing has changed. */
+  async take(
+    id: string,
+    scope: string,
+    tools: ToolSet,
+    check: (run: SuspendedRun) => void,
+  ): Promise<TakenRun | Failure> {
+    let claimed: Claimed;
+    try {
+      claimed = await this.#store.claim(id, this.#lease);
+    } catch (error) {
+      return toStoreFailure(error);
+    }
+    if (claimed.status === "absent") {
+      return {
+        code: "run_unknown",
+        message: `Cannot resume run "${id}": the store has none of this id, it ended, expired or never was`,
+      };
+    }
+    if (claimed.status === "held") {
+      return {
+        code: "run_held",
+        message: `Cannot resume run "${id}": ${claimed.owner} holds it, it goes on there`,
+      };
+    }
+    let taken: Recovered & { readonly epoch: string };
+    try {
+      const opened = this.#open(claimed, scope, tools);
+      if ("code" in opened) {
+        await this.#store.release(claimed.claim);
+        return opened;
+      }
+      check(opened.run);
+      taken = opened;
+    } catch (error) {
+      await this.#store.release(claimed.claim);
+      throw error;
+    }
+    const { journal } = claimed.run;
+    return {
+      ...taken,
+      journal: this.#journal(id, taken.epoch, Promise.resolve(claimed.claim), journal.length),
+    };
+  }
+
+  /** Gives a run back to the store, to be resumed by its id. Returns when it expires. */
+  async suspend(
+    journal: Journal,
+    book: LedgerBook,
+    pending: ReadonlyMap<number, Json>,
+    timers: readonly TimerChange[],
+  ): Promise<number | Failure> {
+    const { runId, limits } = book.header;
+    const expiresAt = Date.now() + limits.suspensionTimeMs;
+    const run: SuspendedRun = {
+      id: randomUUID(),
+      expiresAt,
+      ledger: book.toLedger(),
+      seen: book.seen,
+      timers,
+      pending: [...pending],
+    };
+    const state = this.#encode(run, stateOf(runId));
+    if (state.length > limits.suspensionBytes) {
+      return {
+        code: "suspension_limit",
+        message: `Cannot suspend the run: it takes ${state.length} bytes, at most ${limits.suspensionBytes} are allowed`,
+      };
+    }
+    try {
+      await journal.release({ state, expiresAt, absorbed: [...run.ledger.calls.keys()] });
+      return expiresAt;
+    } catch (error) {
+      return toStoreFailure(error);
+    }
+  }
+
+  get #lease(): { readonly owner: string; readonly ms: number } {
+    return { owner: OWNER, ms: this.#leaseMs };
+  }
+
+  #journal(runId: string, epoch: string, claim: Promise<Claim>, length: number): Journal {
+    return new Journal({
+      store: this.#store,
+      runId,
+      claim,
+      leaseMs: this.#leaseMs,
+      length,
+      encode: (entry, place) => this.#encode(entry, placeOf(runId, epoch, place)),
+    });
+  }
+
+  #open({ run }: Found, scope: string, tools: ToolSet): (Recovered & { readonly epoch: string }) | Failure {
+    if (run.scope !== scope) {
+      return { code: "run_unknown", message: `Cannot resume run "${run.id}": it is not of this scope` };
+    }
+    const state = this.#decode<SuspendedRun>(run.state, stateOf(run.id));
+    if ("code" in state) return state;
+    const entries: JournalEntry[] = [];
+    for (const [place, bytes] of run.journal.entries()) {
+      const entry = this.#decode<JournalEntry>(bytes, placeOf(run.id, state.id, place));
+      if ("code" in entry) return entry;
+      entries.push(entry);
+    }
+    const outcomes = new Map<number, DeliveryItem>();
+    for (const [call, bytes] of run.outcomes) {
+      const outcome = this.#decode<DeliveryItem>(bytes, outcomeOf(run.id, call));
+      if ("code" in outcome) return outcome;
+      outcomes.set(call, outcome);
+    }
+    return { ...recover(state, entries, outcomes, tools), epoch: state.id };
+  }
+
+  #encode(value: object, purpose: string): Uint8Array {
+    return this.#sealer.sealBytes(encoder.encode(JSON.stringify(value)), purpose);
+  }
+
+  #decode<T extends object>(sealed: Uint8Array, purpose: string): T | Failure {
+    const content = this.#sealer.openBytes(sealed, purpose);
+    return "code" in content ? content : (JSON.parse(decoder.decode(content)) as T);
+  }
+}
+
+function stateOf(runId: string): string {
+  return `${runId}:state`;
+}
+
+/** Bound to the state it follows: entries of an earlier one fit nowhere. */
+function placeOf(runId: string, epoch: string, place: number): string {
+  return `${runId}:${epoch}:${place}`;
+}
+
+function outcomeOf(runId: string, call: number): string {
+  return `${runId}:outcome:${call}`;
+}
