@@ -61,6 +61,35 @@ describe("suspension", () => {
     expect(counts).toEqual({ plan: 1, paid: 1 });
   });
 
+  test("the host's policy can ask too, and sees the answer [suspend:policy]", async () => {
+    const paid: unknown[] = [];
+    const tools: ToolSet = { pay: { execute: (input) => paid.push(input) } };
+    const options = {
+      tools,
+      authorize: ({ resolution, tool }: { resolution: Json | undefined; tool: string }) =>
+        resolution === "yes"
+          ? ("allow" as const)
+          : resolution === undefined
+            ? { suspend: { approve: tool } }
+            : { deny: "it was not approved" },
+    };
+    const program = "return await tools.pay({ amount: 1 })";
+    const suspension = suspensionOf(await host.start({ source: program, ...options }).result);
+    expect(suspension.pending).toMatchObject([{ tool: "pay", payload: { approve: "pay" } }]);
+    expect(paid).toEqual([]);
+    const resolutions = answer(suspension, "yes");
+    expect(await host.resume({ token: suspension.token, resolutions, ...options }).result).toMatchObject({
+      status: "completed",
+      value: 1,
+    });
+    const second = suspensionOf(await host.start({ source: program, ...options }).result);
+    const refused = { token: second.token, resolutions: answer(second, "no"), ...options };
+    expect(await host.resume(refused).result).toMatchObject({
+      failure: { details: { call: { code: "denied" } } },
+    });
+    expect(paid).toHaveLength(1);
+  });
+
   test("a denied call fails in the program", async () => {
     const { tools, counts } = desk();
     const { token, pending } = await suspend(tools);

@@ -25,7 +25,31 @@ export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
+export { StoreError } from "./contract/store.ts";
+export type {
+  Claim,
+  Claimed,
+  Lease,
+  ListQuery,
+  NewRun,
+  NextState,
+  RunSummary,
+  Store,
+  StoredRun,
+  StoreErrorCode,
+} from "./contract/store.ts";
 export type { Json } from "./contract/value.ts";
 export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
+export { inspect } from "./suspend/inspect.ts";
+export type { InspectedCall, InspectedDelivery, Inspection } from "./suspend/inspect.ts";
 export { createHost, run } from "./run/host.ts";
-export type { Host, HostOptions, ResumeOptions, RunHandle, RunOptions, StartOptions } from "./run/host.ts";
+export type { ForkOutcome } from "./run/fork.ts";
+export type {
+  ForkOptions,
+  Host,
+  HostOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  StartOptions,
+} from "./run/host.ts";

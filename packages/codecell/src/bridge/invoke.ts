@@ -19,8 +19,8 @@ export type CallOutcome =
   | { readonly status: "failed"; readonly failure: CallFailure }
   | { readonly status: "suspended"; readonly payload: Json };
 
-/** What the host's policy says about a call. */
-export type Decision = "allow" | { readonly deny: string };
+/** What the host's policy says about a call: yes, no, or ask somebody; then the run is suspended with the payload. */
+export type Decision = "allow" | { readonly deny: string } | { readonly suspend: Json };
 
 export interface CallDetails {
   readonly runId: string;
@@ -30,6 +30,8 @@ export interface CallDetails {
   readonly input: unknown;
   readonly signal: AbortSignal;
   readonly context: unknown;
+  /** What the call was resolved with, after it suspended the run. */
+  readonly resolution: Json | undefined;
 }
 
 export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
@@ -88,14 +90,16 @@ function hasEnded({ context }: Invocation): string | undefined {
 async function denialOf(invocation: Invocation, input: unknown): Promise<string | undefined> {
   const { authorize, tool } = invocation;
   if (authorize === undefined) return undefined;
-  const { runId, callId, signal, context } = invocation.context;
+  const { runId, callId, signal, context, resolution } = invocation.context;
+  let decision: Decision;
   try {
-    const decision = await authorize({ runId, callId, tool, input, signal, context });
-    if (decision === "allow") return undefined;
-    return bounded(decision.deny, MAX_MESSAGE) || "it was denied";
+    decision = await authorize({ runId, callId, tool, input, signal, context, resolution });
   } catch {
     return "it could not be authorised";
   }
+  if (decision === "allow") return undefined;
+  if ("suspend" in decision) throw new SuspendSignal(decision.suspend);
+  return bounded(decision.deny, MAX_MESSAGE) || "it was denied";
 }
 
 async function execute(

@@ -1,8 +1,10 @@
 /** The failures that the host itself finds, in words that tell a model what to do next. */
-import type { CallFailure, Failure } from "../contract/failure.ts";
+import type { CellFailure, Report } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
+import { toCallId } from "./call-runner.ts";
 
 export function timeoutFailure(book: LedgerBook, executing: readonly number[]): Failure {
   const { wallTimeMs } = book.header.limits;
@@ -58,14 +60,26 @@ export function lostFailure(loss: Loss, limits: Limits): Failure {
   };
 }
 
-/** The program let the failure of a call escape. */
-export function callFailedFailure(thrown: Failure, call: CallFailure, tool: string, callId: string): Failure {
-  const at = thrown.position;
+/** A cell's failure, with what the ledger knows of the call it came from: the program let that call's failure escape. */
+export function explain(book: LedgerBook, { failure, call: index }: CellFailure): Failure {
+  const call = index === null ? undefined : book.failureOf(index);
+  if (index === null || call === undefined) return failure;
+  const tool = book.calls[index]?.tool ?? "";
+  const at = failure.position;
   const place = at === undefined ? "" : ` (line ${at.line}, column ${at.column})`;
   return {
-    ...thrown,
+    ...failure,
     code: "tool_failed",
     message: `Tool "${tool}" failed and the program did not catch it: ${call.message}${place}`,
-    details: { tool, callId, call },
+    details: { tool, callId: toCallId(book.header.runId, index), call },
   };
+}
+
+/** A rejection that nobody has handled when there is nothing left to wait for. */
+export function unhandledFailure(book: LedgerBook, report: Report | undefined): Failure | undefined {
+  const unhandled = report?.unhandled ?? null;
+  if (unhandled === null) return undefined;
+  const failure = explain(book, unhandled);
+  if (failure.code === "memory_limit") return failure;
+  return { ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` };
 }

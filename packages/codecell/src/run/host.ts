@@ -24,6 +24,7 @@ import { utf8Bytes } from "../value/json-text.ts";
 import { toCallId } from "./call-runner.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
+import { type ForkOutcome, forkPast } from "./fork.ts";
 import type { Journal } from "./journal.ts";
 import type { Recovered } from "./recovery.ts";
 import { assertPending, assertResolutions, resolve, type Resolutions } from "./resolutions.ts";
@@ -71,6 +72,15 @@ export interface ResumeOptions extends RunOptions {
   readonly resolutions?: Resolutions;
 }
 
+export interface ForkOptions extends RunOptions {
+  /** Index of the call. */
+  readonly atCall: number;
+  /** What the call gives; without it the call is made anew. */
+  readonly outcome?: ForkOutcome;
+  /** Another program; up to the call it must do what the old one did. */
+  readonly source?: string;
+}
+
 export interface RunHandle {
   readonly runId: string;
   readonly events: AsyncIterable<RunEvent>;
@@ -85,6 +95,8 @@ export interface Host extends AsyncDisposable {
   resume(options: ResumeOptions): RunHandle;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;
+  /** Starts a new run that shares the past of another up to the outcome of one of its calls. */
+  fork(ledger: Ledger, options: ForkOptions): RunHandle;
 }
 
 const LIVE_RUNS = 100_000;
@@ -166,11 +178,15 @@ class SandboxHost implements Host {
       limits,
       toolNames: Object.keys(tools),
     };
-    const book = new LedgerBook(header);
-    const admission = refusal ?? this.#admissionRefusal() ?? abortRefusal(options.signal);
-    if (admission !== undefined) return this.#begin(book, options, { tools, refusal: admission });
+    return this.#new(new LedgerBook(header), options, refusal === undefined ? { tools } : { tools, refusal });
+  }
+
+  /** Begins a run that did not exist before, and keeps it if there is where. */
+  #new(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
+    const refusal = how.refusal ?? this.#admissionRefusal() ?? abortRefusal(options.signal);
+    if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
     const journal = this.#stored?.keep(book, options.scope ?? "");
-    return this.#begin(book, options, { tools, ...(journal === undefined ? {} : { journal }) });
+    return this.#begin(book, options, journal === undefined ? how : { ...how, journal });
   }
 
   resume(options: ResumeOptions): RunHandle {
@@ -248,13 +264,21 @@ class SandboxHost implements Host {
   }
 
   replay(ledger: Ledger): RunHandle {
-    if (ledger.version !== 1) {
-      throw new TypeError(`Cannot replay a ledger of version ${String(ledger.version)}: only 1 is known`);
-    }
+    assertVersion(ledger, "replay");
     const book = new LedgerBook({ ...ledger, limits: resolveLimits(ledger.limits) }, ledger);
     book.stopped = ledger.stopped;
     const refusal = this.#admissionRefusal();
     return this.#begin(book, {}, refusal === undefined ? {} : { refusal });
+  }
+
+  fork(ledger: Ledger, options: ForkOptions): RunHandle {
+    assertVersion(ledger, "fork");
+    const { tools = {}, atCall, outcome, source = ledger.source } = options;
+    assertTools(tools, "fork");
+    const { calls, deliveries, past } = forkPast(ledger, atCall, outcome);
+    const { stopped: _stopped, ...rest } = ledger;
+    const header = { ...rest, runId: randomUUID(), source, limits: resolveLimits(ledger.limits) };
+    return this.#new(new LedgerBook(header, { calls, deliveries }), options, { tools, past });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -307,7 +331,13 @@ function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
   return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
 }
 
-function assertTools(tools: ToolSet, purpose: "start" | "resume"): void {
+function assertVersion({ version }: Ledger, purpose: string): void {
+  if (version !== 1) {
+    throw new TypeError(`Cannot ${purpose} a ledger of version ${String(version)}: only 1 is known`);
+  }
+}
+
+function assertTools(tools: ToolSet, purpose: "start" | "resume" | "fork"): void {
   for (const name of Object.keys(tools)) {
     if (typeof tools[name]?.execute !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);

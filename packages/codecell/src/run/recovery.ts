@@ -32,14 +32,13 @@ export function recover(
   const pending = new Map<number, Json>(state.pending);
   const dispatched = new Map<number, DispatchEntry>();
   const timers = new TimersLeft(state.timers);
-  let { seen } = state;
+  let seenTimers = state.seen.timers;
   for (const entry of entries) {
     switch (entry.kind) {
       case "turn":
         for (const call of entry.calls) calls.push(call);
         timers.change(entry.timers, entry.at);
-        // The caller of the process that died saw none of what the program logged.
-        seen = { ...seen, timers: entry.seen.timers };
+        seenTimers = entry.seen.timers;
         break;
       case "dispatch":
         dispatched.set(entry.call, entry);
@@ -72,7 +71,14 @@ export function recover(
   }
   const ledger = { ...state.ledger, calls, deliveries };
   return {
-    run: { ...state, ledger, seen, timers: timers.left(), pending: [...pending] },
+    // The caller of the process that died saw none of what the program logged there.
+    run: {
+      ...state,
+      ledger,
+      seen: { ...state.seen, timers: seenTimers },
+      timers: timers.left(),
+      pending: [...pending],
+    },
     open,
     items,
   };

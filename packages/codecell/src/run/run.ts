@@ -6,7 +6,7 @@
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
 import type { Authorize } from "../bridge/invoke.ts";
-import type { CellFailure, Report, TimerChange } from "../bridge/protocol.ts";
+import type { Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import type { CallResolution, LogLine, RunResult, Suspension } from "../contract/result.ts";
@@ -17,17 +17,18 @@ import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
-import { CallRunner, toCallId } from "./call-runner.ts";
+import { CallRunner } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
-import { EventStream } from "./event-stream.ts";
+import type { EventStream } from "./event-stream.ts";
 import {
   abortedFailure,
-  callFailedFailure,
   deadlockFailure,
+  explain,
   ledgerEndedFailure,
   ledgerFailure,
   lostFailure,
   timeoutFailure,
+  unhandledFailure,
 } from "./failures.ts";
 import type { Journal } from "./journal.ts";
 import { Residence } from "./residence.ts";
@@ -182,7 +183,7 @@ export class Run {
       this.events.emit({ type: "log", runId: this.runId, ...line });
     }
     if (report.end?.status === "failed") {
-      void this.#fail(this.#toFailure(report.end.failure));
+      void this.#fail(explain(this.#book, report.end.failure));
       return;
     }
     if (this.#book.size > this.#book.header.limits.ledgerSize) {
@@ -302,7 +303,7 @@ export class Run {
     else if (end === null && this.#timers.size > 0) return;
     else if (end?.status === "returned") void this.#return(end.result);
     else if (this.#setup.tools === undefined) this.#stop(ledgerEndedFailure());
-    else this.#stop(this.#unhandledFailure() ?? deadlockFailure());
+    else this.#stop(unhandledFailure(this.#book, this.#lastReport) ?? deadlockFailure());
   }
 
   async #suspend(): Promise<void> {
@@ -312,17 +313,9 @@ export class Run {
     else this.#finish({ status: "suspended", suspension });
   }
 
-  #unhandledFailure(): Failure | undefined {
-    const unhandled = this.#lastReport?.unhandled ?? null;
-    if (unhandled === null) return undefined;
-    const failure = this.#toFailure(unhandled);
-    if (failure.code === "memory_limit") return failure;
-    return { ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` };
-  }
-
   async #return(result: string): Promise<void> {
     this.#stopping = true;
-    const unhandled = this.#unhandledFailure();
+    const unhandled = unhandledFailure(this.#book, this.#lastReport);
     if (unhandled !== undefined) {
       this.#stop(unhandled);
       return;
@@ -331,17 +324,6 @@ export class Run {
     const parsed = parseJsonText(result, this.#book.header.limits.resultBytes);
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
-  }
-
-  #toFailure({ failure, call }: CellFailure): Failure {
-    const callFailure = call === null ? undefined : this.#book.failureOf(call);
-    if (call === null || callFailure === undefined) return failure;
-    return callFailedFailure(
-      failure,
-      callFailure,
-      this.#book.calls[call]?.tool ?? "",
-      toCallId(this.runId, call),
-    );
   }
 
   /** The program failed: its calls are told to stop, and get a moment to do so. */

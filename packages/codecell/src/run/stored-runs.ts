@@ -152,17 +152,17 @@ export class StoredRuns {
     if (run.scope !== scope) {
       return { code: "run_unknown", message: `Cannot resume run "${run.id}": it is not of this scope` };
     }
-    const state = this.#decode<SuspendedRun>(run.state, stateOf(run.id));
+    const state = this.#decode(run.state, stateOf(run.id)) as SuspendedRun | Failure;
     if ("code" in state) return state;
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of run.journal.entries()) {
-      const entry = this.#decode<JournalEntry>(bytes, placeOf(run.id, state.id, place));
+      const entry = this.#decode(bytes, placeOf(run.id, state.id, place)) as JournalEntry | Failure;
       if ("code" in entry) return entry;
       entries.push(entry);
     }
     const outcomes = new Map<number, DeliveryItem>();
     for (const [call, bytes] of run.outcomes) {
-      const outcome = this.#decode<DeliveryItem>(bytes, outcomeOf(run.id, call));
+      const outcome = this.#decode(bytes, outcomeOf(run.id, call)) as DeliveryItem | Failure;
       if ("code" in outcome) return outcome;
       outcomes.set(call, outcome);
     }
@@ -173,9 +173,9 @@ export class StoredRuns {
     return this.#sealer.sealBytes(encoder.encode(JSON.stringify(value)), purpose);
   }
 
-  #decode<T extends object>(sealed: Uint8Array, purpose: string): T | Failure {
+  #decode(sealed: Uint8Array, purpose: string): object {
     const content = this.#sealer.openBytes(sealed, purpose);
-    return "code" in content ? content : (JSON.parse(decoder.decode(content)) as T);
+    return "code" in content ? content : (JSON.parse(decoder.decode(content)) as object);
   }
 }
 

@@ -1,0 +1,58 @@
+/**
+ * Fork: the past of a run up to the outcome of one call, as the past of a new run.
+ *
+ * - What the program had seen by then it sees again, without any tool. What was under way then is called anew, under
+ *   keys of the new run: a fork is another run, not the same one twice.
+ */
+import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { CallResolution } from "../contract/result.ts";
+import type { Json } from "../contract/value.ts";
+import type { RunPast } from "./run.ts";
+
+/** What a call gives in a fork, instead of being called. */
+export type ForkOutcome =
+  | { readonly output: Json }
+  | { readonly error: { readonly name?: string; readonly message: string } };
+
+export interface Forked {
+  readonly calls: Ledger["calls"];
+  readonly deliveries: readonly Delivery[];
+  readonly past: RunPast;
+}
+
+export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | undefined): Forked {
+  if (!Number.isInteger(atCall) || atCall < 0 || atCall >= ledger.calls.length) {
+    throw new RangeError(
+      `Cannot fork at call ${String(atCall)}: the run made ${ledger.calls.length}, counted from 0`,
+    );
+  }
+  const found = ledger.deliveries.findIndex((delivery) =>
+    delivery.items.some((item) => item.kind !== "timer" && item.call === atCall),
+  );
+  const deliveries = found === -1 ? ledger.deliveries : ledger.deliveries.slice(0, found);
+  // What came together with the outcome comes again.
+  const items = (ledger.deliveries[found]?.items ?? []).filter(
+    (item) => item.kind !== "timer" && item.call !== atCall,
+  );
+  if (outcome !== undefined) items.push(toItem(atCall, outcome));
+  const settled = new Set<number>();
+  for (const item of [...deliveries.flatMap((delivery) => delivery.items), ...items]) {
+    if (item.kind !== "timer") settled.add(item.call);
+  }
+  // Calls are numbered by creation: all up to one that was settled, or waits here, had been made.
+  let made = atCall + 1;
+  for (const index of settled) made = Math.max(made, index + 1);
+  const open = new Map<number, CallResolution | undefined>();
+  for (let index = 0; index < made; index++) if (!settled.has(index)) open.set(index, undefined);
+  return {
+    calls: ledger.calls.slice(0, made),
+    deliveries,
+    past: { pending: new Map(), open, items, timers: [] },
+  };
+}
+
+function toItem(call: number, outcome: ForkOutcome): DeliveryItem {
+  if ("output" in outcome) return { kind: "output", call, output: JSON.stringify(outcome.output) };
+  const { name = "Error", message } = outcome.error;
+  return { kind: "failure", call, failure: { code: "tool_failed", name, message } };
+}

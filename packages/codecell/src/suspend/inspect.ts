@@ -1,0 +1,71 @@
+/** Inspect: a ledger as a table of what happened, for people who debug a run. */
+import type { CallFailure } from "../contract/failure.ts";
+import type { Ledger } from "../contract/ledger.ts";
+import { utf8Bytes } from "../value/json-text.ts";
+
+export interface InspectedCall {
+  readonly index: number;
+  readonly tool: string;
+  readonly inputBytes: number;
+  readonly outcome:
+    | { readonly status: "completed"; readonly outputBytes: number; readonly delivery: number }
+    | { readonly status: "failed"; readonly failure: CallFailure; readonly delivery: number }
+    | { readonly status: "open" };
+}
+
+export interface InspectedDelivery {
+  readonly index: number;
+  /** Milliseconds since the epoch. */
+  readonly clock: number;
+  /** Since the run started. */
+  readonly afterMs: number;
+  /** Calls whose outcomes it brought. */
+  readonly calls: readonly number[];
+  readonly timers: readonly number[];
+  readonly bytes: number;
+}
+
+export interface Inspection {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly sourceBytes: number;
+  readonly calls: readonly InspectedCall[];
+  readonly deliveries: readonly InspectedDelivery[];
+}
+
+/** Every call and delivery of a run, with times and sizes. */
+export function inspect(ledger: Ledger): Inspection {
+  const outcomes = new Map<number, InspectedCall["outcome"]>();
+  const deliveries = ledger.deliveries.map(({ clock, items }, index): InspectedDelivery => {
+    const calls: number[] = [];
+    const timers: number[] = [];
+    let bytes = 0;
+    for (const item of items) {
+      if (item.kind === "timer") {
+        timers.push(item.timer);
+        continue;
+      }
+      calls.push(item.call);
+      if (item.kind === "failure") {
+        outcomes.set(item.call, { status: "failed", failure: item.failure, delivery: index });
+        continue;
+      }
+      const outputBytes = utf8Bytes(item.output);
+      bytes += outputBytes;
+      outcomes.set(item.call, { status: "completed", outputBytes, delivery: index });
+    }
+    return { index, clock, afterMs: clock - ledger.clock, calls, timers, bytes };
+  });
+  return {
+    runId: ledger.runId,
+    startedAt: ledger.clock,
+    sourceBytes: utf8Bytes(ledger.source),
+    calls: ledger.calls.map(({ tool, input }, index) => ({
+      index,
+      tool,
+      inputBytes: utf8Bytes(input),
+      outcome: outcomes.get(index) ?? { status: "open" },
+    })),
+    deliveries,
+  };
+}
