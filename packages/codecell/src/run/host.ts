@@ -219,8 +219,8 @@ class SandboxHost implements Host {
     const begin = async (): Promise<RunResult> => {
       const taken =
         refusal ??
-        (await stored.take(id, options.scope ?? "", options.tools ?? {}, (run) =>
-          assertPending(run, resolutions),
+        (await stored.take(id, options.scope ?? "", options.tools ?? {}, (held) =>
+          assertPending(held, resolutions),
         ));
       handle =
         "code" in taken

@@ -1,0 +1,224 @@
+/** Runs that a store keeps: they outlive their host. */
+import { type Host, createHost, type RunResult, type Store, type ToolSet } from "codecell";
+import { createMemoryStore } from "../../packages/codecell/src/store/memory.ts";
+import { describe, expect, test } from "vitest";
+
+const sealKey = new Uint8Array(32).fill(5);
+
+/** A host as a process of its own would have one: its workers, its leases, the same store and key. */
+function open(store: Store, leaseMs = 60_000): Host {
+  return createHost({ workers: 1, store, sealKey, leaseMs });
+}
+
+/** A tool whose calls are answered from outside, and that counts them. */
+function gate(): {
+  readonly tools: ToolSet;
+  readonly made: string[];
+  readonly answer: (value: unknown) => void;
+} {
+  const made: string[] = [];
+  const waiting: ((value: unknown) => void)[] = [];
+  const wait = (name: string) => () => {
+    made.push(name);
+    return new Promise((resolve) => {
+      waiting.push(resolve);
+    });
+  };
+  return {
+    made,
+    answer: (value) => waiting.shift()?.(value),
+    tools: {
+      pay: { execute: wait("pay") },
+      look: { readOnly: true, execute: wait("look") },
+      quick: {
+        execute: () => {
+          made.push("quick");
+          return made.length;
+        },
+      },
+      ask: {
+        execute: (_input, call) => {
+          if (call.resolution === undefined) call.suspend({ ask: call.callId });
+          made.push("ask");
+          return call.resolution;
+        },
+      },
+    },
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
+
+function codeOf(result: RunResult): string {
+  return result.status === "failed" ? result.failure.code : result.status;
+}
+
+describe("runs in a store", () => {
+  test("a run that ended leaves nothing behind [store:nothing-left]", async () => {
+    await using store = createMemoryStore();
+    await using host = open(store);
+    const { tools } = gate();
+    const results = [
+      host.start({ source: "return await tools.quick({})", tools }),
+      host.start({ source: "throw new Error('x')", tools }),
+      host.start({ source: "return await new Promise(() => {})", tools }),
+    ].map(({ result }) => result);
+    expect((await Promise.all(results)).map(codeOf)).toEqual(["completed", "guest_error", "deadlock"]);
+    expect(await store.list()).toEqual([]);
+  });
+
+  test("a suspended run is resumed by another host, by its token or its id [store:suspend]", async () => {
+    await using store = createMemoryStore();
+    const { tools, made } = gate();
+    const source = "const n = await tools.quick({}); return [n, await tools.ask({ n })]";
+    const ids: string[] = [];
+    const tokens: string[] = [];
+    {
+      await using first = open(store);
+      for (let n = 0; n < 2; n++) {
+        const result = await first.start({ source, tools }).result;
+        if (result.status !== "suspended") throw new Error(JSON.stringify(result));
+        ids.push(result.runId);
+        tokens.push(result.suspension.token);
+        expect(result.suspension.pending).toMatchObject([
+          { tool: "ask", payload: { ask: `${result.runId}:1` } },
+        ]);
+      }
+    }
+    await using second = open(store);
+    const resolutions = (n: number) => ({ [`${ids[n]}:1`]: { resolution: "yes" } });
+    const byToken = second.resume({ token: tokens[0], resolutions: resolutions(0), tools });
+    expect(await byToken.result).toMatchObject({ status: "completed", value: [1, "yes"] });
+    const byId = second.resume({ id: ids[1], resolutions: resolutions(1), tools });
+    expect(await byId.result).toMatchObject({ status: "completed", value: [2, "yes"] });
+    expect(made).toEqual(["quick", "quick", "ask", "ask"]);
+    expect(codeOf(await second.resume({ token: tokens[0], resolutions: resolutions(0), tools }).result)).toBe(
+      "run_unknown",
+    );
+    expect(await store.list()).toEqual([]);
+  });
+
+  test("of two processes that resume a run at once one goes on [store:one-claimant]", async () => {
+    await using store = createMemoryStore();
+    await using one = open(store);
+    await using other = open(store);
+    const { tools, made } = gate();
+    const first = await one.start({ source: "return await tools.ask({})", tools }).result;
+    const options = {
+      id: first.runId,
+      resolutions: { [`${first.runId}:0`]: { resolution: 1 } },
+      tools,
+    };
+    const results = await Promise.all([one.resume(options).result, other.resume(options).result]);
+    expect(results.map(codeOf).sort()).toEqual(["completed", "run_held"]);
+    expect(made).toEqual(["ask"]);
+  });
+
+  test("a wrong call id or scope changes nothing", async () => {
+    await using store = createMemoryStore();
+    await using host = open(store);
+    const { tools } = gate();
+    const { runId } = await host.start({ source: "return await tools.ask({})", tools, scope: "ana" }).result;
+    const resolutions = { [`${runId}:0`]: { resolution: 1 } };
+    const scope = "ana";
+    await expect(
+      host.resume({ id: runId, resolutions: { "x:0": { resolution: 1 } }, tools, scope }).result,
+    ).rejects.toThrow("no call");
+    expect(codeOf(await host.resume({ id: runId, resolutions, tools }).result)).toBe("run_unknown");
+    expect(codeOf(await host.resume({ id: runId, resolutions, tools, scope }).result)).toBe("completed");
+  });
+
+  test("a host that closes leaves its runs to others [store:leave]", async () => {
+    await using store = createMemoryStore();
+    const { tools, made, answer } = gate();
+    const first = open(store);
+    const source = "const a = await tools.quick({}); const b = await tools.look({}); return [a, b]";
+    const run = first.start({ source, tools });
+    await until(() => made.includes("look"));
+    await first[Symbol.asyncDispose]();
+    expect(codeOf(await run.result)).toBe("aborted");
+    await using second = open(store);
+    const resumed = second.resume({ id: run.runId, tools });
+    await until(() => made.filter((name) => name === "look").length === 2);
+    answer("late");
+    answer("seen");
+    expect(await resumed.result).toMatchObject({ status: "completed", value: [1, "seen"] });
+    expect(made).toEqual(["quick", "look", "look"]);
+    expect(await store.list()).toEqual([]);
+  });
+
+  test("a process that lost its run stops, and the other goes on [store:fencing]", async () => {
+    await using store = createMemoryStore();
+    const { tools, made, answer } = gate();
+    // A lease that ends at once and is not renewed: as if the process had stood still.
+    const unrenewed = Object.create(store, { renew: { value: () => Promise.resolve() } }) as Store;
+    await using slow = open(unrenewed, 1);
+    const run = slow.start({ source: "return [await tools.look({}), await tools.quick({})]", tools });
+    await until(() => made.length === 1);
+    await using quick = open(store);
+    const [{ changedAt = 0 } = {}] = await store.list();
+    await until(() => Date.now() > changedAt + 1);
+    const resumed = quick.resume({ id: run.runId, tools });
+    await until(() => made.length === 2);
+    answer("of the first");
+    expect(codeOf(await run.result)).toBe("run_taken");
+    answer("of the second");
+    expect(await resumed.result).toMatchObject({ status: "completed", value: ["of the second", 3] });
+    expect(made).toEqual(["look", "look", "quick"]);
+  });
+
+  test("a call whose outcome nobody knows fails in the program, unless its tool may be repeated [store:unknown]", async () => {
+    await using store = createMemoryStore();
+    const { tools, made, answer } = gate();
+    const first = open(store);
+    const source = `
+      const settled = await Promise.allSettled([tools.pay({}), tools.look({})]);
+      return settled.map((one) => one.value ?? one.reason.code);`;
+    const run = first.start({ source, tools });
+    await until(() => made.length === 2);
+    await first[Symbol.asyncDispose]();
+    await using second = open(store);
+    const resumed = second.resume({ id: run.runId, tools });
+    await until(() => made.length === 3);
+    answer("nobody listens");
+    answer("nobody listens");
+    answer("again");
+    expect(await resumed.result).toMatchObject({ value: ["outcome_unknown", "again"] });
+    expect(made).toEqual(["pay", "look", "look"]);
+  });
+
+  test("a store that refuses ends the run before anything is called [store:refuses]", async () => {
+    const store = createMemoryStore();
+    await store[Symbol.asyncDispose]();
+    await using host = open(store);
+    const { tools, made } = gate();
+    const result = await host.start({ source: "return await tools.quick({})", tools }).result;
+    expect(codeOf(result)).toBe("store_failed");
+    expect(made).toEqual([]);
+  });
+
+  test("timers and clock go on where they were", async () => {
+    await using store = createMemoryStore();
+    const { tools, made, answer } = gate();
+    const first = open(store);
+    const source = `
+      let ticks = 0;
+      const id = setInterval(() => ticks++, 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const early = ticks;
+      await tools.look({});
+      clearInterval(id);
+      return early > 0 && ticks >= early;`;
+    const run = first.start({ source, tools });
+    await until(() => made.length === 1);
+    await first[Symbol.asyncDispose]();
+    await using second = open(store);
+    const resumed = second.resume({ id: run.runId, tools });
+    await until(() => made.length === 2);
+    answer(0);
+    answer(0);
+    expect(await resumed.result).toMatchObject({ status: "completed", value: true });
+  });
+});
