@@ -158,7 +158,7 @@ describe("runs in a store", () => {
     const run = slow.start({ source: "return [await tools.look({}), await tools.quick({})]", tools });
     await until(() => made.length === 1);
     await using quick = open(store);
-    const [{ changedAt = 0 } = {}] = await store.list();
+    const changedAt = (await store.list())[0]?.changedAt ?? 0;
     await until(() => Date.now() > changedAt + 1);
     const resumed = quick.resume({ id: run.runId, tools });
     await until(() => made.length === 2);
@@ -220,5 +220,35 @@ describe("runs in a store", () => {
     answer(0);
     answer(0);
     expect(await resumed.result).toMatchObject({ status: "completed", value: true });
+  });
+
+  test("a call that executes when its run is suspended goes on, and its outcome is kept for it [store:late]", async () => {
+    await using store = createMemoryStore();
+    await using first = open(store);
+    const { tools, made, answer } = gate();
+    const source = "return await Promise.all([tools.ask({}), tools.pay({})])";
+    const options = { tools, limits: { wallTimeMs: 50 }, atDeadline: "suspend" } as const;
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      const result = await first.start({ source, ...options }).result;
+      expect(result).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
+      ids.push(result.runId);
+    }
+    const resolved = (n: number) => ({
+      id: ids[n],
+      resolutions: { [`${ids[n]}:0`]: { resolution: "yes" } },
+      tools,
+    });
+    await using second = open(store);
+    // Before it is resumed elsewhere, and after.
+    answer("early");
+    await until(() => made.length === 2);
+    expect(await second.resume(resolved(0)).result).toMatchObject({ value: ["yes", "early"] });
+    const waiting = second.resume(resolved(1));
+    await until(() => made.filter((name) => name === "ask").length === 2);
+    answer("late");
+    expect(await waiting.result).toMatchObject({ value: ["yes", "late"] });
+    expect(made).toEqual(["pay", "pay", "ask", "ask"]);
+    expect(await store.list()).toEqual([]);
   });
 });

@@ -200,3 +200,71 @@ describe("suspension", () => {
     expect(result).toMatchObject({ failure: { code: "suspension_limit" } });
   });
 });
+
+describe("time that is up", () => {
+  const options = { limits: { wallTimeMs: 50 }, atDeadline: "suspend" } as const;
+
+  test("a run that waits is suspended with its calls, which go on [suspend:deadline]", async () => {
+    let finish: ((value: string) => void) | undefined;
+    let calls = 0;
+    const tools: ToolSet = {
+      slow: {
+        execute: (_input, { signal }) => {
+          calls++;
+          return new Promise((resolve, reject) => {
+            finish = resolve;
+            signal.addEventListener("abort", () => reject(new Error("aborted")));
+          });
+        },
+      },
+    };
+    const program = "return await tools.slow({})";
+    const first = suspensionOf(await host.start({ source: program, tools, ...options }).result);
+    expect(first.pending).toEqual([]);
+    // Resumed before the tool is done, it waits again, and again has its time.
+    const second = suspensionOf(
+      await host.resume({ token: first.token, tools, atDeadline: "suspend" }).result,
+    );
+    finish?.("done");
+    const resumed = host.resume({ token: second.token, tools });
+    expect(await resumed.result).toMatchObject({ status: "completed", value: "done" });
+    expect(calls).toBe(1);
+  });
+
+  test("another process cannot know what became of them [suspend:deadline]", async () => {
+    const sealKey = new Uint8Array(32).fill(3);
+    await using here = createHost({ workers: 1, sealKey });
+    await using there = createHost({ workers: 1, sealKey });
+    let looked = 0;
+    const tools: ToolSet = {
+      slow: { execute: () => new Promise(() => {}) },
+      look: { readOnly: true, execute: () => (looked++ === 0 ? new Promise(() => {}) : looked) },
+    };
+    const program = `
+      const all = await Promise.allSettled([tools.slow({}), tools.look({})]);
+      return all.map((one) => one.value ?? one.reason.code)`;
+    const { token } = suspensionOf(await here.start({ source: program, tools, ...options }).result);
+    expect(await there.resume({ token, tools }).result).toMatchObject({ value: ["outcome_unknown", 2] });
+  });
+
+  test("its timers have the time left that they had", async () => {
+    const program = "await new Promise((resolve) => setTimeout(resolve, 70)); return 'rung'";
+    const suspension = suspensionOf(await host.start({ source: program, ...options }).result);
+    expect(await host.resume({ token: suspension.token }).result).toMatchObject({ value: "rung" });
+  });
+
+  test("a program that computes is not suspended: it has its processor time", async () => {
+    const program = "for (;;);";
+    const limits = { wallTimeMs: 20, cpuTimeMs: 60 };
+    const result = await host.start({ source: program, limits, atDeadline: "suspend" }).result;
+    expect(result).toMatchObject({ failure: { code: "timeout" } });
+  });
+
+  test("a question is not held up by a slow call beside it", async () => {
+    const { tools } = desk();
+    const slow: ToolSet = { ...tools, slow: { execute: () => new Promise(() => {}) } };
+    const program = "return await Promise.all([tools.slow({}), tools.pay({ amount: 1 })])";
+    const suspension = suspensionOf(await host.start({ source: program, tools: slow }).result);
+    expect(suspension.pending).toMatchObject([{ tool: "pay" }]);
+  });
+});

@@ -7,7 +7,7 @@
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import type { RunPast } from "./run.ts";
+import { NO_PAST, type RunPast } from "./run-setup.ts";
 
 /** What a call gives in a fork, instead of being called. */
 export type ForkOutcome =
@@ -47,7 +47,7 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
   return {
     calls: ledger.calls.slice(0, made),
     deliveries,
-    past: { pending: new Map(), open, items, timers: [] },
+    past: { ...NO_PAST, open, items },
   };
 }
 

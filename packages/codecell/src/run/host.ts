@@ -7,29 +7,27 @@
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { Authorize } from "../bridge/invoke.ts";
-import type { TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language, Ledger } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
-import type { PendingCall, RunEvent, RunResult, Suspension } from "../contract/result.ts";
+import type { RunEvent, RunResult } from "../contract/result.ts";
 import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { Json } from "../contract/value.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import { Sealer } from "../suspend/seal.ts";
-import { Tokens } from "../suspend/token.ts";
+import type { SuspendedRun } from "../suspend/token.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { toCallId } from "./call-runner.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
 import { type ForkOutcome, forkPast } from "./fork.ts";
 import type { Journal } from "./journal.ts";
 import type { Recovered } from "./recovery.ts";
 import { assertPending, assertResolutions, resolve, type Resolutions } from "./resolutions.ts";
-import { NO_PAST, Run, type RunPast } from "./run.ts";
-import { StoredRuns } from "./stored-runs.ts";
+import { NO_PAST, type RunPast } from "./run-setup.ts";
+import { Run } from "./run.ts";
+import { Suspender } from "./suspender.ts";
 
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */
@@ -53,6 +51,8 @@ export interface RunOptions {
   readonly context?: unknown;
   /** Whose run it is: tenant, user or session. A run is resumed only under the scope it was started with. */
   readonly scope?: string;
+  /** What happens when limits.wallTimeMs is over and the run waits for calls or timers; it fails unless said otherwise. */
+  readonly atDeadline?: "fail" | "suspend";
   /** Asked before every call, with the validated input. Time spent here is not the run's. */
   readonly authorize?: Authorize;
 }
@@ -131,9 +131,8 @@ interface Beginning {
 class SandboxHost implements Host {
   readonly #options: HostOptions;
   readonly #sandbox: Sandbox;
-  readonly #tokens: Tokens;
+  readonly #suspender: Suspender;
   readonly #limits: Limits;
-  readonly #stored: StoredRuns | undefined;
   readonly #runs = new Set<Run>();
   #closed = false;
 
@@ -141,15 +140,13 @@ class SandboxHost implements Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
-    const sealer = new Sealer(options.sealKey);
-    this.#tokens = new Tokens(sealer);
-    const { store, leaseMs = LEASE_MS } = options;
+    const { store, sealKey, leaseMs = LEASE_MS } = options;
     if (!Number.isInteger(leaseMs) || leaseMs < 1) {
       throw new RangeError(
         `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer`,
       );
     }
-    if (store !== undefined) this.#stored = new StoredRuns(store, sealer, leaseMs);
+    this.#suspender = new Suspender(new Sealer(sealKey), store, leaseMs);
   }
 
   start(options: StartOptions): RunHandle {
@@ -185,7 +182,7 @@ class SandboxHost implements Host {
   #new(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
     const refusal = how.refusal ?? this.#admissionRefusal() ?? abortRefusal(options.signal);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
-    const journal = this.#stored?.keep(book, options.scope ?? "");
+    const journal = this.#suspender.stored?.keep(book, options.scope ?? "");
     return this.#begin(book, options, journal === undefined ? how : { ...how, journal });
   }
 
@@ -198,11 +195,11 @@ class SandboxHost implements Host {
     assertResolutions(resolutions);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
-    const storedId = id ?? this.#tokens.referred(token ?? "");
+    const storedId = id ?? this.#suspender.storedIdOf(token ?? "");
     if (storedId !== undefined) return this.#resumeStored(storedId, options, resolutions, refusal);
-    const claimed = refusal ?? this.#tokens.claim(token ?? "", (held) => assertPending(held, resolutions));
-    if ("code" in claimed) return this.#refuse(claimed, options);
-    return this.#goOn({ run: claimed, open: new Map(), items: [] }, options, resolutions);
+    const check = (held: SuspendedRun): void => assertPending(held, resolutions);
+    const taken = refusal ?? this.#suspender.takeToken(token ?? "", options.tools ?? {}, check);
+    return "code" in taken ? this.#refuse(taken, options) : this.#goOn(taken, options, resolutions);
   }
 
   /** Claiming takes a moment: the handle is there before the run is. */
@@ -212,7 +209,7 @@ class SandboxHost implements Host {
     resolutions: Resolutions,
     refusal: Failure | undefined,
   ): RunHandle {
-    const stored = this.#stored;
+    const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
     const events = new EventStream();
     let handle: RunHandle | undefined;
@@ -302,10 +299,9 @@ class SandboxHost implements Host {
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
-      suspend: (pending, timers) =>
-        journal === undefined || this.#stored === undefined
-          ? this.#tokens.issue(book, pending, timers, (index, payload) => toPendingCall(book, index, payload))
-          : suspendStored(this.#tokens, this.#stored, journal, book, pending, timers),
+      suspendsAtDeadline: options.atDeadline === "suspend",
+      suspend: (rest) => this.#suspender.suspend(book, journal, rest),
+      late: (outcome) => this.#suspender.takeLate(runId, journal, outcome),
     });
     const refusal = how.refusal;
     if (refusal === undefined) {
@@ -343,33 +339,6 @@ function assertTools(tools: ToolSet, purpose: "start" | "resume" | "fork"): void
       throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
     }
   }
-}
-
-function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingCall {
-  const call = book.calls[index];
-  return {
-    callId: toCallId(book.header.runId, index),
-    tool: call?.tool ?? "",
-    input: JSON.parse(call?.input ?? "null") as Json,
-    payload,
-  };
-}
-
-async function suspendStored(
-  tokens: Tokens,
-  stored: StoredRuns,
-  journal: Journal,
-  book: LedgerBook,
-  pending: ReadonlyMap<number, Json>,
-  timers: readonly TimerChange[],
-): Promise<Suspension | Failure> {
-  const expiresAt = await stored.suspend(journal, book, pending, timers);
-  if (typeof expiresAt === "object") return expiresAt;
-  return {
-    token: tokens.refer(book.header.runId, expiresAt),
-    expiresAt,
-    pending: [...pending].map(([index, payload]) => toPendingCall(book, index, payload)),
-  };
 }
 
 function emptyHeader(): Omit<LedgerHeader, "runId"> {

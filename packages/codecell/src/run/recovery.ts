@@ -10,7 +10,7 @@ import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import type { DispatchEntry, JournalEntry } from "../suspend/journal-entry.ts";
+import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
 import type { SuspendedRun } from "../suspend/token.ts";
 
 export interface Recovered {
@@ -19,13 +19,16 @@ export interface Recovered {
   readonly open: ReadonlyMap<number, CallResolution | undefined>;
   /** Outcomes the program has not seen. */
   readonly items: readonly DeliveryItem[];
+  /** Calls whose tools have been going on since the run was suspended. */
+  readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
 }
 
 export function recover(
   state: SuspendedRun,
   entries: readonly JournalEntry[],
-  outcomes: ReadonlyMap<number, DeliveryItem>,
+  outcomes: ReadonlyMap<number, LateOutcome>,
   tools: ToolSet,
+  awaitOutcome: (call: number) => Promise<LateOutcome> | undefined,
 ): Recovered {
   const calls = [...state.ledger.calls];
   const deliveries = [...state.ledger.deliveries];
@@ -61,11 +64,16 @@ export function recover(
   }
   const open = new Map<number, CallResolution | undefined>();
   const items: DeliveryItem[] = [];
+  const elsewhere = new Map<number, Promise<LateOutcome>>();
+  const executing = new Set(state.executing);
   for (const [index, { tool }] of calls.entries()) {
     if (settled.has(index) || pending.has(index)) continue;
     const outcome = outcomes.get(index);
-    const dispatch = dispatched.get(index);
-    if (outcome !== undefined) items.push(outcome);
+    const dispatch = dispatched.get(index) ?? (executing.has(index) ? NO_RESOLUTION : undefined);
+    const awaited = outcome === undefined && executing.has(index) ? awaitOutcome(index) : undefined;
+    if (outcome?.kind === "asked") pending.set(index, outcome.payload);
+    else if (outcome !== undefined) items.push(outcome);
+    else if (awaited !== undefined) elsewhere.set(index, awaited);
     else if (dispatch === undefined || isRepeatable(tools, tool)) open.set(index, dispatch?.resolution);
     else items.push(unknownOutcome(index, tool));
   }
@@ -81,8 +89,11 @@ export function recover(
     },
     open,
     items,
+    elsewhere,
   };
 }
+
+const NO_RESOLUTION: { readonly resolution?: CallResolution } = {};
 
 function isRepeatable(tools: ToolSet, name: string): boolean {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;

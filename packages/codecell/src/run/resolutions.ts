@@ -3,7 +3,7 @@ import type { CallResolution } from "../contract/result.ts";
 import type { SuspendedRun } from "../suspend/token.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
-import type { RunPast } from "./run.ts";
+import type { RunPast } from "./run-setup.ts";
 
 export type Resolutions = Readonly<Record<string, CallResolution>>;
 
@@ -35,7 +35,7 @@ export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Re
 }
 
 /** What a run goes on with: calls that are resolved are open, those that are not stay pending. */
-export function resolve({ run, open, items }: Recovered, resolutions: Resolutions): RunPast {
+export function resolve({ run, open, items, elsewhere }: Recovered, resolutions: Resolutions): RunPast {
   const stillPending = new Map(run.pending);
   const nowOpen = new Map(open);
   for (const [index] of run.pending) {
@@ -44,5 +44,5 @@ export function resolve({ run, open, items }: Recovered, resolutions: Resolution
     stillPending.delete(index);
     nowOpen.set(index, resolutions[callId]);
   }
-  return { pending: stillPending, open: nowOpen, items, timers: run.timers };
+  return { pending: stillPending, open: nowOpen, items, timers: run.timers, elsewhere };
 }

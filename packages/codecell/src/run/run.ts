@@ -5,14 +5,12 @@
  * - With a journal both are durable before they happen. Without one nothing here waits for a store.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
-import type { Authorize } from "../bridge/invoke.ts";
 import type { Report, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
-import type { CallResolution, LogLine, RunResult, Suspension } from "../contract/result.ts";
-import type { ToolSet } from "../contract/tool.ts";
+import type { Ledger, LedgerCall } from "../contract/ledger.ts";
+import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
@@ -30,41 +28,13 @@ import {
   timeoutFailure,
   unhandledFailure,
 } from "./failures.ts";
-import type { Journal } from "./journal.ts";
+import { Inbox } from "./inbox.ts";
 import { Residence } from "./residence.ts";
+import { type RunSetup, toLate } from "./run-setup.ts";
 import { RunTimers } from "./timers.ts";
 
-export interface RunSetup {
-  readonly book: LedgerBook;
-  readonly sandbox: Sandbox;
-  /** Undefined replays: nothing but what the ledger holds may happen. */
-  readonly tools: ToolSet | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly context: unknown;
-  readonly authorize: Authorize | undefined;
-  /** Where the ledger is kept; undefined for runs that live and die with this process. */
-  readonly journal: Journal | undefined;
-  readonly past: RunPast;
-  readonly events: EventStream;
-  readonly suspend: (
-    pending: ReadonlyMap<number, Json>,
-    timers: readonly TimerChange[],
-  ) => Suspension | Failure | Promise<Suspension | Failure>;
-}
-
-/** What a run that is taken up again has to go on with. */
-export interface RunPast {
-  /** Calls that wait for a decision, with what was asked. */
-  readonly pending: ReadonlyMap<number, Json>;
-  /** Calls to execute, with the decision that was made about them. */
-  readonly open: ReadonlyMap<number, CallResolution | undefined>;
-  /** Outcomes the program has not seen. */
-  readonly items: readonly DeliveryItem[];
-  readonly timers: readonly TimerChange[];
-}
-
-export const NO_PAST: RunPast = { pending: new Map(), open: new Map(), items: [], timers: [] };
-
+/** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
+const SUSPEND_GRACE_MS = 1000;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -85,9 +55,13 @@ export class Run {
   /** Calls whose tools suspended the run, with what they asked for. */
   readonly #suspended = new Map<number, Json>();
   readonly #residence: Residence;
-  /** Whether a delivery is on its way into the journal. */
-  #isWriting = false;
-  #items: DeliveryItem[] = [];
+  readonly #inbox: Inbox;
+  /** Calls whose tools are executing. */
+  readonly #executing = new Set<number>();
+  #grace: NodeJS.Timeout | undefined;
+  /** Time is up, and the run is to be suspended as soon as it is at rest. */
+  #isDue = false;
+  #isSuspended = false;
   #logs: LogLine[] = [];
   #logsDropped = 0;
   #cpuTimeMs = 0;
@@ -105,10 +79,13 @@ export class Run {
     this.#settle = resolve;
     const { limits } = this.#book.header;
     this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
-    this.#timers = new RunTimers((timer) => this.#receive({ kind: "timer", timer }));
-    this.#deadline = new Deadline(limits.wallTimeMs, () =>
-      this.#stop(timeoutFailure(this.#book, this.#queue.inFlight)),
-    );
+    this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
+    this.#inbox = new Inbox(setup.journal, (delivery) => {
+      if (this.#stopping) return;
+      this.#book.addDelivery(delivery);
+      this.#residence.deliver(delivery);
+    });
+    this.#deadline = new Deadline(limits.wallTimeMs, () => this.#onDeadline());
     this.#residence = new Residence(setup.book, setup.sandbox, {
       onReport: (report) => this.#onReport(report),
       onLost: (loss) => this.#stop(lostFailure(loss, limits)),
@@ -150,12 +127,12 @@ export class Run {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    const { pending, open, items, timers } = this.#setup.past;
+    const { pending, open, items, timers, elsewhere } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
     this.#residence.place();
     this.#timers.apply(timers);
-    this.#queue.take([...open.keys()]);
-    for (const item of items) this.#receive(item);
+    this.#queue.take([...open.keys(), ...elsewhere.keys()]);
+    for (const item of items) this.#inbox.add(item);
   }
 
   /** Its host closes: it ends here, and with a journal it can go on elsewhere. */
@@ -167,7 +144,8 @@ export class Run {
   #onReport(report: Report): void {
     if (this.#stopping) return;
     this.#lastReport = report;
-    if (report.isOver) this.#items = [];
+    // What was to be delivered after the program's end would find nobody.
+    if (report.isOver) this.#inbox.clear();
     this.#cpuTimeMs = report.cpuTimeMs;
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
@@ -234,69 +212,51 @@ export class Run {
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
     if (call === undefined || this.#runner === undefined) return;
+    const outcome = await this.#outcomeOf(index, call);
+    if (outcome === undefined) return;
+    if (this.#isSuspended) this.#setup.late(outcome);
+    else if (outcome.kind === "asked") {
+      await this.#setup.journal?.write(outcome);
+      this.#suspended.set(index, outcome.payload);
+    } else this.#inbox.add(outcome);
+    // After the queue has let go of this call.
+    process.nextTick(() => this.#advance());
+  }
+
+  /** Undefined when the run ended before the tool could be called. */
+  async #outcomeOf(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
     const { journal, past } = this.#setup;
     const resolution = past.open.get(index);
-    if (journal !== undefined) {
+    let elsewhere = past.elsewhere.get(index);
+    if (elsewhere === undefined && journal !== undefined) {
       // Rejects only when the journal broke, which has ended the run.
       await journal.write({
         kind: "dispatch",
         call: index,
         ...(resolution === undefined ? {} : { resolution }),
       });
-      if (this.#stopping) return;
+      if (this.#stopping) return undefined;
     }
-    const outcome = await this.#runner.execute(index, call, resolution);
-    if (outcome.status === "suspended") {
-      await journal?.write({ kind: "asked", call: index, payload: outcome.payload });
-      this.#suspended.set(index, outcome.payload);
-    } else if (outcome.status === "completed") {
-      this.#receive({ kind: "output", call: index, output: outcome.output });
-    } else this.#receive({ kind: "failure", call: index, failure: outcome.failure });
-    // After the queue has let go of this call.
-    process.nextTick(() => this.#advance());
-  }
-
-  /** Hands something over to the guest, together with all that is ready in this turn of the event loop. */
-  #receive(item: DeliveryItem): void {
-    this.#items.push(item);
-    if (this.#items.length > 1) return;
-    // Timers that are due together fire one by one in the same turn.
-    if (item.kind === "timer") setImmediate(() => this.#flush());
-    else process.nextTick(() => this.#flush());
-  }
-
-  #flush(): void {
-    if (this.#stopping || this.#isWriting || this.#items.length === 0) return;
-    const delivery = { clock: Date.now(), items: this.#items };
-    this.#items = [];
-    const { journal } = this.#setup;
-    if (journal === undefined) {
-      this.#deliver(delivery);
-      return;
-    }
-    this.#isWriting = true;
-    journal.write({ kind: "delivery", delivery }).then(
-      () => {
-        this.#isWriting = false;
-        if (this.#stopping) return;
-        this.#deliver(delivery);
-        this.#flush();
-      },
-      // The journal broke, which has ended the run.
-      () => {},
-    );
-  }
-
-  #deliver(delivery: Delivery): void {
-    this.#book.addDelivery(delivery);
-    this.#residence.deliver(delivery);
+    this.#executing.add(index);
+    elsewhere ??= this.#runner?.execute(index, call, resolution).then((outcome) => toLate(index, outcome));
+    const outcome = await elsewhere;
+    this.#executing.delete(index);
+    return outcome;
   }
 
   /** Settles the run when nothing can move it any more. */
   #advance(): void {
-    if (this.#stopping || !this.#residence.isSettled || this.#isWriting) return;
-    if (this.#items.length > 0 || this.#queue.size > 0) return;
+    if (this.#stopping || !this.#residence.isSettled || !this.#inbox.isEmpty) return;
     const end = this.#lastReport?.end ?? null;
+    const isWaiting = this.#queue.size > 0 || (end === null && this.#timers.size > 0);
+    if (this.#isDue && isWaiting) {
+      void this.#suspend();
+      return;
+    }
+    if (this.#queue.size > 0) {
+      if (this.#suspended.size > 0) this.#suspendSoon();
+      return;
+    }
     const { stopped } = this.#book;
     if (this.#setup.tools === undefined && stopped !== undefined) this.#stop(stopped);
     else if (this.#suspended.size > 0) void this.#suspend();
@@ -306,9 +266,30 @@ export class Run {
     else this.#stop(unhandledFailure(this.#book, this.#lastReport) ?? deadlockFailure());
   }
 
+  #onDeadline(): void {
+    if (this.#setup.suspendsAtDeadline && !this.#stopping) {
+      this.#isDue = true;
+      this.#advance();
+    } else this.#stop(timeoutFailure(this.#book, this.#queue.inFlight));
+  }
+
+  /** Others may be about to ask too: what is asked together should be answered together. */
+  #suspendSoon(): void {
+    this.#grace ??= setTimeout(() => {
+      this.#isDue = true;
+      this.#advance();
+    }, SUSPEND_GRACE_MS);
+  }
+
   async #suspend(): Promise<void> {
     this.#stopping = true;
-    const suspension = await this.#setup.suspend(this.#suspended, this.#timers.left());
+    // Calls go on, and what comes of them is no longer for this object.
+    this.#isSuspended = true;
+    const suspension = await this.#setup.suspend({
+      pending: this.#suspended,
+      timers: this.#timers.left(),
+      executing: [...this.#executing],
+    });
     if ("code" in suspension) this.#stop(suspension);
     else this.#finish({ status: "suspended", suspension });
   }
@@ -358,7 +339,9 @@ export class Run {
     if (outcome.status === "failed" && !endedItself) this.#book.stopped = outcome.failure;
     this.#residence.leave();
     this.#timers.clear();
-    this.#abortCalls();
+    this.#inbox.close();
+    clearTimeout(this.#grace);
+    if (outcome.status !== "suspended") this.#abortCalls();
     this.#queue.close();
     this.#deadline[Symbol.dispose]();
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);

@@ -6,17 +6,15 @@
  * - A run is taken by claiming it: exactly one process goes on with it.
  */
 import { randomUUID } from "node:crypto";
-import type { TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { DeliveryItem } from "../contract/ledger.ts";
 import type { Claim, Claimed, Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { Json } from "../contract/value.ts";
-import type { JournalEntry } from "../suspend/journal-entry.ts";
+import type { JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/token.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
 import { type Recovered, recover } from "./recovery.ts";
+import type { RunAtRest } from "./run-setup.ts";
 
 /** Seals bytes for one purpose; opens only what was sealed for the same. */
 export interface ByteSealer {
@@ -50,7 +48,15 @@ export class StoredRuns {
     const { runId, limits } = book.header;
     const expiresAt = Date.now() + limits.wallTimeMs + limits.suspensionTimeMs;
     const ledger = book.toLedger();
-    const first = { id: randomUUID(), expiresAt, ledger, seen: book.seen, timers: [], pending: [] };
+    const first = {
+      id: randomUUID(),
+      expiresAt,
+      ledger,
+      seen: book.seen,
+      timers: [],
+      pending: [],
+      executing: [],
+    };
     const state = this.#encode(first, stateOf(runId));
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
     return this.#journal(runId, first.id, claim, 0);
@@ -105,8 +111,7 @@ export class StoredRuns {
   async suspend(
     journal: Journal,
     book: LedgerBook,
-    pending: ReadonlyMap<number, Json>,
-    timers: readonly TimerChange[],
+    { pending, timers, executing }: RunAtRest,
   ): Promise<number | Failure> {
     const { runId, limits } = book.header;
     const expiresAt = Date.now() + limits.suspensionTimeMs;
@@ -117,6 +122,7 @@ export class StoredRuns {
       seen: book.seen,
       timers,
       pending: [...pending],
+      executing,
     };
     const state = this.#encode(run, stateOf(runId));
     if (state.length > limits.suspensionBytes) {
@@ -126,7 +132,7 @@ export class StoredRuns {
       };
     }
     try {
-      await journal.release({ state, expiresAt, absorbed: [...run.ledger.calls.keys()] });
+      await journal.release({ state, expiresAt, absorbed: settledCalls(run) });
       return expiresAt;
     } catch (error) {
       return toStoreFailure(error);
@@ -160,13 +166,45 @@ export class StoredRuns {
       if ("code" in entry) return entry;
       entries.push(entry);
     }
-    const outcomes = new Map<number, DeliveryItem>();
+    const outcomes = new Map<number, LateOutcome>();
     for (const [call, bytes] of run.outcomes) {
-      const outcome = this.#decode(bytes, outcomeOf(run.id, call)) as DeliveryItem | Failure;
+      const outcome = this.#decodeOutcome(run.id, call, bytes);
       if ("code" in outcome) return outcome;
       outcomes.set(call, outcome);
     }
-    return { ...recover(state, entries, outcomes, tools), epoch: state.id };
+    const recovered = recover(state, entries, outcomes, tools, (call) => this.#awaitOutcome(run.id, call));
+    return { ...recovered, epoch: state.id };
+  }
+
+  /** The outcome of a call that another process executes, whenever that posts it. */
+  async #awaitOutcome(runId: string, call: number): Promise<LateOutcome> {
+    const changed = Promise.withResolvers<void>();
+    let next = changed;
+    const unwatch = await this.#store.watch(runId, () => {
+      const done = next;
+      next = Promise.withResolvers();
+      done.resolve();
+    });
+    try {
+      for (;;) {
+        const turn = next.promise;
+        const bytes = (await this.#store.outcomes(runId))?.get(call);
+        const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
+        if (outcome !== undefined && !("code" in outcome)) return outcome;
+        await turn;
+      }
+    } finally {
+      unwatch();
+    }
+  }
+
+  #decodeOutcome(runId: string, call: number, bytes: Uint8Array): LateOutcome | Failure {
+    return this.#decode(bytes, outcomeOf(runId, call)) as LateOutcome | Failure;
+  }
+
+  /** Records what a call came to that was executing when its run was suspended. */
+  async post(runId: string, outcome: LateOutcome): Promise<void> {
+    await this.#store.post(runId, outcome.call, this.#encode(outcome, outcomeOf(runId, outcome.call)));
   }
 
   #encode(value: object, purpose: string): Uint8Array {
@@ -177,6 +215,13 @@ export class StoredRuns {
     const content = this.#sealer.openBytes(sealed, purpose);
     return "code" in content ? content : (JSON.parse(decoder.decode(content)) as object);
   }
+}
+
+/** What the program has seen; an outcome that came meanwhile is still to be kept. */
+function settledCalls({ ledger }: SuspendedRun): number[] {
+  return ledger.deliveries.flatMap(({ items }) =>
+    items.flatMap((item) => (item.kind === "timer" ? [] : [item.call])),
+  );
 }
 
 function stateOf(runId: string): string {

@@ -1,6 +1,6 @@
 /** What a claimant writes about a run after its stored state, in the order it happened. */
 import type { TimerChange } from "../bridge/protocol.ts";
-import type { Delivery, LedgerCall } from "../contract/ledger.ts";
+import type { Delivery, DeliveryItem, LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import type { Seen } from "./ledger-book.ts";
@@ -23,3 +23,8 @@ export type JournalEntry =
   | { readonly kind: "delivery"; readonly delivery: Delivery };
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
+
+/** What became of a call that was still executing when its run was suspended. */
+export type LateOutcome =
+  | Exclude<DeliveryItem, { kind: "timer" }>
+  | { readonly kind: "asked"; readonly call: number; readonly payload: Json };

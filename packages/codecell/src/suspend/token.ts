@@ -23,6 +23,8 @@ export interface SuspendedRun {
   readonly timers: readonly TimerChange[];
   /** Index of each pending call, with what its tool asked for. */
   readonly pending: readonly (readonly [number, Json])[];
+  /** Calls whose tools went on executing. */
+  readonly executing: readonly number[];
 }
 
 export class Tokens {
@@ -38,6 +40,7 @@ export class Tokens {
     book: LedgerBook,
     pending: ReadonlyMap<number, Json>,
     timers: readonly TimerChange[],
+    executing: readonly number[],
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
     const ledger = book.toLedger();
@@ -49,6 +52,7 @@ export class Tokens {
       seen: book.seen,
       timers,
       pending: [...pending],
+      executing,
     };
     // The ledger's own size is a lower bound: far too large ones are not even printed.
     const { suspensionBytes } = ledger.limits;

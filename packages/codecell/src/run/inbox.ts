@@ -1,0 +1,64 @@
+/**
+ * Inbox: what is on its way to the guest.
+ *
+ * - What is ready in one turn of the event loop is one delivery.
+ * - With a journal a delivery is durable before the book records it and the guest sees it; what comes meanwhile joins
+ *   the next one.
+ */
+import type { Delivery, DeliveryItem } from "../contract/ledger.ts";
+import type { Journal } from "./journal.ts";
+
+export class Inbox {
+  readonly #journal: Journal | undefined;
+  readonly #deliver: (delivery: Delivery) => void;
+  #items: DeliveryItem[] = [];
+  #isWriting = false;
+  #isClosed = false;
+
+  constructor(journal: Journal | undefined, deliver: (delivery: Delivery) => void) {
+    this.#journal = journal;
+    this.#deliver = deliver;
+  }
+
+  get isEmpty(): boolean {
+    return this.#items.length === 0 && !this.#isWriting;
+  }
+
+  add(item: DeliveryItem): void {
+    this.#items.push(item);
+    if (this.#items.length > 1) return;
+    // Timers that are due together fire one by one in the same turn.
+    if (item.kind === "timer") setImmediate(() => this.#flush());
+    else process.nextTick(() => this.#flush());
+  }
+
+  /** Nobody is left to receive what has not gone out. */
+  clear(): void {
+    this.#items = [];
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #flush(): void {
+    if (this.#isClosed || this.#isWriting || this.#items.length === 0) return;
+    const delivery = { clock: Date.now(), items: this.#items };
+    this.#items = [];
+    if (this.#journal === undefined) {
+      this.#deliver(delivery);
+      return;
+    }
+    this.#isWriting = true;
+    this.#journal.write({ kind: "delivery", delivery }).then(
+      () => {
+        this.#isWriting = false;
+        if (this.#isClosed) return;
+        this.#deliver(delivery);
+        this.#flush();
+      },
+      // The journal broke, which has ended the run.
+      () => {},
+    );
+  }
+}

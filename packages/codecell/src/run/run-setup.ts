@@ -1,0 +1,75 @@
+/** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
+import type { Authorize, CallOutcome } from "../bridge/invoke.ts";
+import type { TimerChange } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { DeliveryItem } from "../contract/ledger.ts";
+import type { CallResolution, Suspension } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
+import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { EventStream } from "./event-stream.ts";
+import type { Journal } from "./journal.ts";
+
+export interface RunSetup {
+  readonly book: LedgerBook;
+  readonly sandbox: Sandbox;
+  /** Undefined replays: nothing but what the ledger holds may happen. */
+  readonly tools: ToolSet | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly context: unknown;
+  readonly authorize: Authorize | undefined;
+  /** Where the ledger is kept; undefined for runs that live and die with this process. */
+  readonly journal: Journal | undefined;
+  readonly past: RunPast;
+  readonly events: EventStream;
+  /** Whether a run that still waits when its time is up is suspended instead of failed. */
+  readonly suspendsAtDeadline: boolean;
+  readonly suspend: (rest: RunAtRest) => Suspension | Failure | Promise<Suspension | Failure>;
+  /** Takes the outcome of a call that was executing when the run was suspended. */
+  readonly late: (outcome: LateOutcome) => void;
+}
+
+/** What a run that nothing moves still waits for. */
+export interface RunAtRest {
+  /** Calls that wait for a decision, with what was asked. */
+  readonly pending: ReadonlyMap<number, Json>;
+  readonly timers: readonly TimerChange[];
+  /** Calls whose tools go on. */
+  readonly executing: readonly number[];
+}
+
+/** What a run that is taken up again has to go on with. */
+export interface RunPast {
+  /** Calls that wait for a decision, with what was asked. */
+  readonly pending: ReadonlyMap<number, Json>;
+  /** Calls to execute, with the decision that was made about them. */
+  readonly open: ReadonlyMap<number, CallResolution | undefined>;
+  /** Outcomes the program has not seen. */
+  readonly items: readonly DeliveryItem[];
+  readonly timers: readonly TimerChange[];
+  /** Calls whose tools have been going on since. */
+  readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
+}
+
+export const NO_PAST: RunPast = {
+  pending: new Map(),
+  open: new Map(),
+  items: [],
+  timers: [],
+  elsewhere: new Map(),
+};
+
+export function toLate(call: number, outcome: CallOutcome): LateOutcome {
+  switch (outcome.status) {
+    case "completed":
+      return { kind: "output", call, output: outcome.output };
+    case "failed":
+      return { kind: "failure", call, failure: outcome.failure };
+    case "suspended":
+      return { kind: "asked", call, payload: outcome.payload };
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Suspender: where the suspended runs of a host go, and come back from: into tokens, or into its store.
+ *
+ * - Either way exactly one resume goes on with a run.
+ */
+import type { Failure } from "../contract/failure.ts";
+import type { PendingCall, Suspension } from "../contract/result.ts";
+import type { Store } from "../contract/store.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
+import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { Sealer } from "../suspend/seal.ts";
+import { type SuspendedRun, Tokens } from "../suspend/token.ts";
+import { toCallId } from "./call-runner.ts";
+import type { Journal } from "./journal.ts";
+import { LateOutcomes } from "./late-outcomes.ts";
+import { type Recovered, recover } from "./recovery.ts";
+import type { RunAtRest } from "./run-setup.ts";
+import { StoredRuns } from "./stored-runs.ts";
+
+export class Suspender {
+  readonly stored: StoredRuns | undefined;
+  readonly #tokens: Tokens;
+  readonly #late = new LateOutcomes();
+
+  constructor(sealer: Sealer, store: Store | undefined, leaseMs: number) {
+    this.#tokens = new Tokens(sealer);
+    this.stored = store === undefined ? undefined : new StoredRuns(store, sealer, leaseMs);
+  }
+
+  async suspend(
+    book: LedgerBook,
+    journal: Journal | undefined,
+    rest: RunAtRest,
+  ): Promise<Suspension | Failure> {
+    const { pending, timers, executing } = rest;
+    const { runId } = book.header;
+    const toPending = (index: number, payload: Json): PendingCall => toPendingCall(book, index, payload);
+    if (journal === undefined || this.stored === undefined) {
+      const issued = this.#tokens.issue(book, pending, timers, executing, toPending);
+      if (!("code" in issued)) this.#late.expect(runId, executing, issued.expiresAt);
+      return issued;
+    }
+    const expiresAt = await this.stored.suspend(journal, book, rest);
+    if (typeof expiresAt === "object") return expiresAt;
+    return {
+      token: this.#tokens.refer(runId, expiresAt),
+      expiresAt,
+      pending: [...pending].map(([index, payload]) => toPending(index, payload)),
+    };
+  }
+
+  /** Takes what a call came to that was executing when its run was suspended. */
+  takeLate(runId: string, journal: Journal | undefined, outcome: LateOutcome): void {
+    if (journal === undefined || this.stored === undefined) this.#late.settle(runId, outcome);
+    // One that cannot be recorded is an outcome that nobody knows, as after a crash.
+    else this.stored.post(runId, outcome).catch(() => {});
+  }
+
+  /** The id of a token's run in the store; undefined when the token holds the run itself, or is none. */
+  storedIdOf(token: string): string | undefined {
+    return this.#tokens.referred(token);
+  }
+
+  /** Takes the run that a token holds; `check` may refuse it by throwing, and then nothing has changed. */
+  takeToken(token: string, tools: ToolSet, check: (run: SuspendedRun) => void): Recovered | Failure {
+    const claimed = this.#tokens.claim(token, check);
+    if ("code" in claimed) return claimed;
+    const executing = this.#late.take(claimed.ledger.runId);
+    return recover(claimed, [], new Map(), tools, (call) => executing.get(call));
+  }
+}
+
+function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingCall {
+  const call = book.calls[index];
+  return {
+    callId: toCallId(book.header.runId, index),
+    tool: call?.tool ?? "",
+    input: JSON.parse(call?.input ?? "null") as Json,
+    payload,
+  };
+}
