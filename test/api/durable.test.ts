@@ -227,10 +227,9 @@ describe("runs in a store", () => {
     await using first = open(store);
     const { tools, made, answer } = gate();
     const source = "return await Promise.all([tools.ask({}), tools.pay({})])";
-    const options = { tools, limits: { wallTimeMs: 50 }, atDeadline: "suspend" } as const;
     const ids: string[] = [];
-    for (let n = 0; n < 2; n++) {
-      const result = await first.start({ source, ...options }).result;
+    const suspended = [1, 2].map(() => first.start({ source, tools }).result);
+    for (const result of await Promise.all(suspended)) {
       expect(result).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
       ids.push(result.runId);
     }

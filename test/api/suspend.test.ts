@@ -202,7 +202,7 @@ describe("suspension", () => {
 });
 
 describe("time that is up", () => {
-  const options = { limits: { wallTimeMs: 50 }, atDeadline: "suspend" } as const;
+  const options = { limits: { wallTimeMs: 500 }, atDeadline: "suspend" } as const;
 
   test("a run that waits is suspended with its calls, which go on [suspend:deadline]", async () => {
     let finish: ((value: string) => void) | undefined;
@@ -225,8 +225,8 @@ describe("time that is up", () => {
     const second = suspensionOf(
       await host.resume({ token: first.token, tools, atDeadline: "suspend" }).result,
     );
-    finish?.("done");
     const resumed = host.resume({ token: second.token, tools });
+    finish?.("done");
     expect(await resumed.result).toMatchObject({ status: "completed", value: "done" });
     expect(calls).toBe(1);
   });
@@ -235,6 +235,8 @@ describe("time that is up", () => {
     const sealKey = new Uint8Array(32).fill(3);
     await using here = createHost({ workers: 1, sealKey });
     await using there = createHost({ workers: 1, sealKey });
+    // Its worker is there before the time counts.
+    await there.start({ source: "" }).result;
     let looked = 0;
     const tools: ToolSet = {
       slow: { execute: () => new Promise(() => {}) },
@@ -248,7 +250,7 @@ describe("time that is up", () => {
   });
 
   test("its timers have the time left that they had", async () => {
-    const program = "await new Promise((resolve) => setTimeout(resolve, 70)); return 'rung'";
+    const program = "await new Promise((resolve) => setTimeout(resolve, 600)); return 'rung'";
     const suspension = suspensionOf(await host.start({ source: program, ...options }).result);
     expect(await host.resume({ token: suspension.token }).result).toMatchObject({ value: "rung" });
   });

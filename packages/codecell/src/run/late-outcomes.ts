@@ -2,34 +2,60 @@
  * LateOutcomes: calls that this process goes on executing for runs it has suspended into tokens.
  *
  * - Only this process can know them: a token that is resumed elsewhere finds their outcomes unknown.
- * - Forgotten when the run is resumed, or can no longer be.
+ * - Forgotten when the run that took them has their outcome, or when the run can no longer be resumed.
  */
 import type { LateOutcome } from "../suspend/journal-entry.ts";
+
+interface Expected extends PromiseWithResolvers<LateOutcome> {
+  isSettled: boolean;
+  /** Whether a run that was resumed waits for it. */
+  isTaken: boolean;
+}
 
 /** Timers cannot be set for longer. */
 const LONGEST_MS = 2_147_483_647;
 
 export class LateOutcomes {
-  readonly #runs = new Map<string, ReadonlyMap<number, PromiseWithResolvers<LateOutcome>>>();
+  readonly #calls = new Map<string, Expected>();
 
   expect(runId: string, calls: readonly number[], expiresAt: number): void {
-    if (calls.length === 0) return;
-    const expected = new Map(calls.map((call) => [call, Promise.withResolvers<LateOutcome>()]));
-    this.#runs.set(runId, expected);
-    const forget = (): void => {
-      if (this.#runs.get(runId) === expected) this.#runs.delete(runId);
-    };
-    setTimeout(forget, Math.min(LONGEST_MS, Math.max(0, expiresAt - Date.now()))).unref();
+    for (const call of calls) {
+      const key = toKey(runId, call);
+      // One that is known was executing when the run was suspended before, and still is.
+      const expected = this.#calls.get(key) ?? {
+        ...Promise.withResolvers<LateOutcome>(),
+        isSettled: false,
+        isTaken: false,
+      };
+      expected.isTaken = false;
+      this.#calls.set(key, expected);
+      const forget = (): void => {
+        if (!expected.isTaken && Date.now() >= expiresAt) this.#calls.delete(key);
+      };
+      setTimeout(forget, Math.min(LONGEST_MS, Math.max(0, expiresAt - Date.now()))).unref();
+    }
   }
 
   settle(runId: string, outcome: LateOutcome): void {
-    this.#runs.get(runId)?.get(outcome.call)?.resolve(outcome);
+    const key = toKey(runId, outcome.call);
+    const expected = this.#calls.get(key);
+    if (expected === undefined) return;
+    expected.resolve(outcome);
+    expected.isSettled = true;
+    if (expected.isTaken) this.#calls.delete(key);
   }
 
-  /** What is known here of a run that is resumed. */
-  take(runId: string): ReadonlyMap<number, Promise<LateOutcome>> {
-    const expected = this.#runs.get(runId) ?? new Map<number, PromiseWithResolvers<LateOutcome>>();
-    this.#runs.delete(runId);
-    return new Map([...expected].map(([call, { promise }]) => [call, promise]));
+  /** What a call comes to, for a run that was resumed; undefined when nobody here executes it. */
+  take(runId: string, call: number): Promise<LateOutcome> | undefined {
+    const key = toKey(runId, call);
+    const expected = this.#calls.get(key);
+    if (expected === undefined) return undefined;
+    expected.isTaken = true;
+    if (expected.isSettled) this.#calls.delete(key);
+    return expected.promise;
   }
+}
+
+function toKey(runId: string, call: number): string {
+  return `${runId}:${call}`;
 }

@@ -67,8 +67,8 @@ export class Suspender {
   takeToken(token: string, tools: ToolSet, check: (run: SuspendedRun) => void): Recovered | Failure {
     const claimed = this.#tokens.claim(token, check);
     if ("code" in claimed) return claimed;
-    const executing = this.#late.take(claimed.ledger.runId);
-    return recover(claimed, [], new Map(), tools, (call) => executing.get(call));
+    const { runId } = claimed.ledger;
+    return recover(claimed, [], new Map(), tools, (call) => this.#late.take(runId, call));
   }
 }
 
