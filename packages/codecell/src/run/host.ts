@@ -16,8 +16,8 @@ import type { Json } from "../contract/value.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
-import { Sealer } from "../suspend/seal.ts";
-import { type SuspendedRun, Tokens } from "../suspend/token.ts";
+import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import { Tokens } from "../suspend/token.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { type CallResolution, toCallId } from "./call-runner.ts";
 import { abortedFailure } from "./failures.ts";
@@ -30,8 +30,15 @@ export interface HostOptions {
   readonly limits?: Partial<Limits>;
   /** Runs that may be live at the same time; 100,000 unless said otherwise. */
   readonly liveRuns?: number;
-  /** Seals suspension tokens; at least 16 bytes. Without it tokens do not outlive this host. */
+  /**
+   * Seals suspension tokens; at least 16 random bytes, better 32. Without it the environment's CODECELL_SEAL_KEY is
+   * used, and without that tokens do not outlive this process.
+   */
   readonly sealKey?: Uint8Array;
+  /** Instead of `sealKey`, to replace a key: the first one seals, all of them open. */
+  readonly sealKeys?: readonly Uint8Array[];
+  /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
+  readonly encrypt?: boolean;
 }
 
 export interface RunOptions {
@@ -41,6 +48,8 @@ export interface RunOptions {
   readonly context?: unknown;
   /** Asked before every call, with the validated input. Time spent here is not the run's. */
   readonly authorize?: Authorize;
+  /** Whose run it is, for example a tenant or a user: suspended under one scope, it resumes under no other. */
+  readonly scope?: string;
 }
 
 export interface StartOptions extends RunOptions {
@@ -85,8 +94,10 @@ export function createHost(options: HostOptions = {}): Host {
       `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
     );
   }
+  // Before anything that would have to be released.
+  const tokens = new Tokens(options);
   const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
-  return new SandboxHost(options, sandbox);
+  return new SandboxHost(options, sandbox, tokens);
 }
 
 class SandboxHost implements Host {
@@ -97,11 +108,11 @@ class SandboxHost implements Host {
   readonly #runs = new Set<Run>();
   #closed = false;
 
-  constructor(options: HostOptions, sandbox: Sandbox) {
+  constructor(options: HostOptions, sandbox: Sandbox, tokens: Tokens) {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
-    this.#tokens = new Tokens(new Sealer(options.sealKey));
+    this.#tokens = tokens;
   }
 
   start(options: StartOptions): RunHandle {
@@ -111,6 +122,7 @@ class SandboxHost implements Host {
       throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
     }
     assertTools(tools, "start");
+    assertScope(options.scope, "start");
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
     const bytes = utf8Bytes(source);
@@ -134,13 +146,14 @@ class SandboxHost implements Host {
   }
 
   resume(options: ResumeOptions): RunHandle {
-    const { token, resolutions = {} } = options;
+    const { token, scope = "", resolutions = {} } = options;
     if (typeof token !== "string") throw new TypeError("Cannot resume a run: token must be a string");
     assertTools(options.tools ?? {}, "resume");
+    assertScope(options.scope, "resume");
     assertResolutions(resolutions);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
-    const claimed = refusal ?? this.#tokens.claim(token, (held) => assertPending(held, resolutions));
+    const claimed = refusal ?? this.#tokens.claim(token, scope, (held) => assertPending(held, resolutions));
     if ("code" in claimed) {
       return this.#begin(new LedgerBook(emptyHeader()), options, { refusal: claimed });
     }
@@ -189,7 +202,9 @@ class SandboxHost implements Host {
       pending: how.pending ?? new Map(),
       timers: how.timers ?? [],
       suspend: (pending, timers) =>
-        this.#tokens.issue(book, pending, timers, (index, payload) => toPendingCall(book, index, payload)),
+        this.#tokens.issue(book, options.scope ?? "", pending, timers, (index, payload) =>
+          toPendingCall(book, index, payload),
+        ),
     });
     const refusal = how.refusal ?? this.#admissionRefusal();
     if (refusal === undefined) {
@@ -220,6 +235,12 @@ function assertTools(tools: ToolSet, purpose: "start" | "resume"): void {
     if (typeof tools[name]?.execute !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
     }
+  }
+}
+
+function assertScope(scope: unknown, purpose: "start" | "resume"): void {
+  if (scope !== undefined && typeof scope !== "string") {
+    throw new TypeError(`Cannot ${purpose} a run: scope must be a string`);
   }
 }
 
