@@ -103,6 +103,12 @@ describe("tokens", () => {
     expect(tokens.claim(token, "tenant-1", pass)).toHaveProperty("ledger");
   });
 
+  test("encrypt is a boolean or nothing", () => {
+    for (const encrypt of ["no", 0, null]) {
+      expect(() => new Tokens({ sealKey, encrypt: encrypt as never })).toThrow("boolean");
+    }
+  });
+
   test("one of an unknown key says how keys are given, and when they were random", () => {
     const { token } = issue();
     const strangers = [new Tokens({ sealKey: new Uint8Array(16).fill(1) }), new Tokens({})];

@@ -32,8 +32,11 @@ export class Tokens {
   readonly #isRandom: boolean;
 
   constructor(options: TokenOptions) {
+    const { encrypt = false } = options;
+    // Whatever else was meant, it must not end as readable tokens.
+    if (typeof encrypt !== "boolean") throw new TypeError("Cannot create a host: encrypt must be a boolean");
     const { keys, isRandom } = resolveSealKeys(options, process.env);
-    this.#sealer = new Sealer(keys, options.encrypt ?? false);
+    this.#sealer = new Sealer(keys, encrypt);
     this.#isRandom = isRandom;
   }
 
