@@ -75,7 +75,12 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
 
   "suspend:resume": { promise: "A suspended run goes on where it stopped, in any host with the key" },
   "suspend:single-use": { promise: "A token resumes its run once" },
-  "suspend:sealed": { promise: "An altered, foreign or expired token is refused" },
+  "suspend:sealed": {
+    promise: "An altered, foreign or expired token is refused, and the failure says which",
+  },
+  "suspend:rotation": { promise: "Keys can be replaced without losing suspended runs" },
+  "suspend:scope": { promise: "A token resumes under the scope it was suspended under, and no other" },
+  "suspend:encrypted": { promise: "With encryption, whoever holds a token can read nothing of its run" },
 
   "package:runs": { promise: "The packed package runs on its own and lets its process end" },
   "docs:true": { promise: "The code in the README runs, and its tables equal the code" },

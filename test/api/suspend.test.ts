@@ -1,4 +1,8 @@
-import { createHost, type Json, type RunResult, type Suspension, type ToolSet } from "codecell";
+import { spawn } from "node:child_process";
+import { text as textOf } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { zstdDecompressSync } from "node:zlib";
+import { createHost, type Host, type Json, type RunResult, type Suspension, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { host } from "./harness.ts";
 
@@ -41,6 +45,20 @@ function answer(suspension: Suspension, resolution: Json): Record<string, { reso
 
 async function suspend(tools: ToolSet): Promise<Suspension> {
   return suspensionOf(await host.start({ source, tools }).result);
+}
+
+/** What a process of its own prints, with a key in its environment or without one. */
+async function inProcess(what: "suspend" | "resume", key?: string, input = ""): Promise<string> {
+  const fixture = fileURLToPath(new URL("suspend-process.fixture.ts", import.meta.url));
+  const { CODECELL_SEAL_KEY: _, ...environment } = process.env;
+  const child = spawn(process.execPath, ["-C", "@codecell/source", fixture, what], {
+    env: { ...environment, ...(key === undefined ? {} : { CODECELL_SEAL_KEY: key }) },
+    timeout: 20_000,
+  });
+  child.stdin.end(input);
+  const [printed, complaint] = await Promise.all([textOf(child.stdout), textOf(child.stderr)]);
+  if (printed === "") throw new Error(complaint);
+  return printed;
 }
 
 describe("suspension", () => {
@@ -144,18 +162,125 @@ describe("suspension", () => {
     expect(counts.paid).toBe(1);
   });
 
-  test("an altered, foreign or senseless token is refused [suspend:sealed]", async () => {
+  test("an altered or senseless token is refused [suspend:sealed]", async () => {
     const { tools } = desk();
     const { token } = await suspend(tools);
-    await using stranger = createHost({ workers: 1 });
     const at = token.length >> 1;
     const altered = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);
-    for (const bad of [altered, `${token}A`, "", "cc1..", "cc1.e30.e30"]) {
-      const result = await host.resume({ token: bad, resolutions: {}, tools }).result;
+    const bad = [altered, `${token}A`, token.slice(0, -4), "", "codecell_", "codecell_e30", "cc1.e30.e30"];
+    for (const one of bad) {
+      const result = await host.resume({ token: one, resolutions: {}, tools }).result;
       expect(result).toMatchObject({ failure: { code: "token_invalid" } });
     }
-    const elsewhere = await stranger.resume({ token, resolutions: {}, tools }).result;
-    expect(elsewhere).toMatchObject({ failure: { code: "token_invalid" } });
+  });
+
+  test("a token of another version is refused as such [suspend:sealed]", async () => {
+    const { tools } = desk();
+    const { token } = await suspend(tools);
+    const bytes = Buffer.from(token.slice("codecell_".length), "base64url");
+    bytes[4] = 2;
+    const later = `codecell_${bytes.toString("base64url")}`;
+    const result = await host.resume({ token: later, resolutions: {}, tools }).result;
+    expect(result).toMatchObject({ failure: { code: "token_version" } });
+  });
+
+  test("a token of another key is refused, and says what to do [suspend:sealed]", async () => {
+    const { tools } = desk();
+    const sealKey = crypto.getRandomValues(new Uint8Array(32));
+    await using stranger = createHost({ workers: 1, sealKey });
+    const { token } = suspensionOf(await stranger.start({ source, tools }).result);
+    const here = await host.resume({ token, resolutions: {}, tools }).result;
+    expect(here).toMatchObject({ failure: { code: "token_key" } });
+    expect(here).toHaveProperty("failure.message", expect.stringContaining("CODECELL_SEAL_KEY"));
+    const there = await stranger.resume({ token: (await suspend(tools)).token, resolutions: {}, tools })
+      .result;
+    expect(there).toMatchObject({ failure: { code: "token_key" } });
+    expect(there).toHaveProperty("failure.message", expect.stringContaining("sealKeys"));
+  });
+
+  test("keys can be replaced while runs are suspended [suspend:rotation]", async () => {
+    const [old, fresh] = [1, 2].map(() => crypto.getRandomValues(new Uint8Array(32))) as [
+      Uint8Array,
+      Uint8Array,
+    ];
+    const both = "return [await tools.pay({ amount: 1 }), await tools.pay({ amount: 2 })].length";
+    const { tools } = desk();
+    await using before = createHost({ workers: 1, sealKey: old });
+    await using during = createHost({ workers: 1, sealKeys: [fresh, old] });
+    await using after = createHost({ workers: 1, sealKey: fresh, encrypt: true });
+    const first = suspensionOf(await before.start({ source: both, tools }).result);
+    const early = await after.resume({ token: first.token, resolutions: answer(first, 1), tools }).result;
+    expect(early).toMatchObject({ failure: { code: "token_key" } });
+    const second = suspensionOf(
+      await during.resume({ token: first.token, resolutions: answer(first, 1), tools }).result,
+    );
+    const done = await after.resume({ token: second.token, resolutions: answer(second, 2), tools }).result;
+    expect(done).toMatchObject({ status: "completed", value: 2 });
+  });
+
+  test("a token resumes under its own scope only, to the end [suspend:scope]", async () => {
+    const { tools, counts } = desk();
+    const both = "return [await tools.pay({ amount: 1 }), await tools.pay({ amount: 2 })].length";
+    const first = suspensionOf(await host.start({ source: both, tools, scope: "ana" }).result);
+    for (const scope of ["bo", "", undefined]) {
+      const options = { token: first.token, resolutions: answer(first, 1), tools };
+      const result = await host.resume(scope === undefined ? options : { ...options, scope }).result;
+      expect(result).toMatchObject({ failure: { code: "token_scope" } });
+    }
+    expect(counts.paid).toBe(0);
+    const resumed = await host.resume({
+      token: first.token,
+      resolutions: answer(first, 1),
+      tools,
+      scope: "ana",
+    }).result;
+    const second = suspensionOf(resumed);
+    const options = { token: second.token, resolutions: answer(second, 1), tools };
+    expect(await host.resume(options).result).toMatchObject({ failure: { code: "token_scope" } });
+    expect(await host.resume({ ...options, scope: "ana" }).result).toMatchObject({ value: 2 });
+  });
+
+  test("a token without a scope resumes under none [suspend:scope]", async () => {
+    const { tools } = desk();
+    const suspension = await suspend(tools);
+    const options = { token: suspension.token, resolutions: answer(suspension, "ana"), tools };
+    expect(await host.resume({ ...options, scope: "ana" }).result).toMatchObject({
+      failure: { code: "token_scope" },
+    });
+    expect(await host.resume(options).result).toMatchObject({ status: "completed" });
+    expect(() => host.resume({ ...options, scope: 5 as never })).toThrow("scope must be a string");
+    expect(() => host.start({ source, scope: {} as never })).toThrow("scope must be a string");
+  });
+
+  test("with encryption nobody reads a token, without it anybody does [suspend:encrypted]", async () => {
+    const { tools } = desk();
+    const sealKey = crypto.getRandomValues(new Uint8Array(32));
+    await using secret = createHost({ workers: 1, sealKey, encrypt: true });
+    await using open = createHost({ workers: 1, sealKey });
+    const shown = async (one: Host): Promise<boolean> => {
+      const result = await one.start({ source: "return await tools.pay({ amount: 1 })", tools }).result;
+      const bytes = Buffer.from(suspensionOf(result).token.slice("codecell_".length), "base64url");
+      const frame = bytes.indexOf(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
+      const text = frame < 0 ? bytes : zstdDecompressSync(bytes.subarray(frame, -32));
+      return text.includes("tools.pay");
+    };
+    expect(await shown(open)).toBe(true);
+    expect(await shown(secret)).toBe(false);
+  });
+
+  test("another process with the key in its environment takes it up [suspend:resume] [suspend:sealed]", async () => {
+    const key = crypto.getRandomValues(new Uint8Array(32));
+    const [hex, base64] = (["hex", "base64"] as const).map((it) => Buffer.from(key).toString(it));
+    const other = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
+    const suspended = await inProcess("suspend", hex);
+    const unset = JSON.parse(await inProcess("resume", undefined, suspended)) as RunResult;
+    expect(unset).toMatchObject({ failure: { code: "token_key" } });
+    expect(unset).toHaveProperty("failure.message", expect.stringMatching(/at random.*CODECELL_SEAL_KEY/u));
+    const wrong = JSON.parse(await inProcess("resume", other, suspended)) as RunResult;
+    expect(wrong).toMatchObject({ failure: { code: "token_key" } });
+    const done = JSON.parse(await inProcess("resume", `${other},${base64}`, suspended)) as RunResult;
+    expect(done).toMatchObject({ status: "completed", value: expect.any(Number) as number });
+    await expect(inProcess("suspend", "too short")).rejects.toThrow("CODECELL_SEAL_KEY");
   });
 
   test("a token past its expiry is refused [suspend:sealed]", async () => {

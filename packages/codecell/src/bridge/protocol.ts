@@ -9,6 +9,7 @@
 import type { Language, Delivery } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
+import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
 
 /** The limits a worker enforces. */
 export interface CellLimits {
@@ -211,23 +212,4 @@ function isFailure({ code, message, position, error, details }: Record<string, u
         typeof error["message"] === "string" &&
         (error["stack"] === undefined || typeof error["stack"] === "string")))
   );
-}
-
-function isArrayOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
-  if (!Array.isArray(value)) return false;
-  // By index: holes are visited too, and the first of them ends it.
-  for (let index = 0; index < value.length; index++) if (!isItem(value[index])) return false;
-  return true;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isDuration(value: unknown): boolean {
-  return typeof value === "number" && value >= 0 && Number.isFinite(value);
 }

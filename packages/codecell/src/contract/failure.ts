@@ -22,7 +22,11 @@ export const FAILURE_CODES = {
   too_many_runs: "The host already holds as many live runs as it may",
   unavailable: "The sandbox could not be started, or kept dying",
   replay_diverged: "The program did not repeat what its ledger recorded",
-  token_invalid: "The suspension token is not one of this host's, or was altered",
+  token_invalid: "The text is no suspension token, or was altered",
+  token_version:
+    "The suspension token was made by a version of this package that this one does not understand",
+  token_key: "The suspension token was sealed with a key this host does not have",
+  token_scope: "The suspension token belongs to another scope",
   token_expired: "The suspension token is past its expiry",
   token_used: "The suspension token was already used to resume its run",
   suspension_limit: "The suspended run is larger than limits.suspensionBytes",

@@ -44,7 +44,7 @@ export interface Limits {
   readonly ledgerSize: number;
   /** Timers that may be set at the same time. */
   readonly timers: number;
-  /** Bytes of a sealed suspension. */
+  /** Bytes of a suspended run before it is compressed and sealed; its token is at most a third larger. */
   readonly suspensionBytes: number;
   /** How long a suspension may be resumed. */
   readonly suspensionTimeMs: number;

@@ -323,7 +323,7 @@ describe("suspension", () => {
     const { token, pending } = result.suspension;
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "elsewhere" } };
     expect(await host.resume({ token, tools: gated, resolutions }).result).toMatchObject(
-      failed("token_invalid", /this host's key/),
+      failed("token_key", /a key this host does not have/),
     );
     expect(await second.resume({ token, tools: gated, resolutions }).result).toMatchObject({
       value: "elsewhere",

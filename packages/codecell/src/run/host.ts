@@ -16,8 +16,8 @@ import type { ToolSet } from "../contract/tool.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
-import { Sealer } from "../suspend/seal.ts";
-import type { SuspendedRun } from "../suspend/token.ts";
+import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import { Vault } from "../suspend/vault.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
@@ -40,8 +40,15 @@ export interface HostOptions {
   readonly store?: Store;
   /** How long a run stays ours after this process stops answering; 30,000 unless said otherwise. */
   readonly leaseMs?: number;
-  /** Seals suspension tokens; at least 16 bytes. Without it tokens do not outlive this host. */
+  /**
+   * Seals suspension tokens; at least 16 random bytes, better 32. Without it the environment's CODECELL_SEAL_KEY is
+   * used, and without that tokens do not outlive this process.
+   */
   readonly sealKey?: Uint8Array;
+  /** Instead of `sealKey`, to replace a key: the first one seals, all of them open. */
+  readonly sealKeys?: readonly Uint8Array[];
+  /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
+  readonly encrypt?: boolean;
 }
 
 export interface RunOptions {
@@ -114,8 +121,10 @@ export function createHost(options: HostOptions = {}): Host {
       `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
     );
   }
+  // Before anything that would have to be released.
+  const vault = new Vault(options);
   const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
-  return new SandboxHost(options, sandbox);
+  return new SandboxHost(options, sandbox, vault);
 }
 
 /** What a run begins with beside its ledger. */
@@ -136,17 +145,17 @@ class SandboxHost implements Host {
   readonly #runs = new Set<Run>();
   #closed = false;
 
-  constructor(options: HostOptions, sandbox: Sandbox) {
+  constructor(options: HostOptions, sandbox: Sandbox, vault: Vault) {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
-    const { store, sealKey, leaseMs = LEASE_MS } = options;
+    const { store, leaseMs = LEASE_MS } = options;
     if (!Number.isInteger(leaseMs) || leaseMs < 1) {
       throw new RangeError(
         `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer`,
       );
     }
-    this.#suspender = new Suspender(new Sealer(sealKey), store, leaseMs);
+    this.#suspender = new Suspender(vault, store, leaseMs);
   }
 
   start(options: StartOptions): RunHandle {
@@ -156,6 +165,7 @@ class SandboxHost implements Host {
       throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
     }
     assertTools(tools, "start");
+    assertScope(options.scope, "start");
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
     const bytes = utf8Bytes(source);
@@ -192,13 +202,18 @@ class SandboxHost implements Host {
       throw new TypeError("Cannot resume a run: give either its token or its id");
     }
     assertTools(options.tools ?? {}, "resume");
+    assertScope(options.scope, "resume");
     assertResolutions(resolutions);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
-    const storedId = id ?? this.#suspender.storedIdOf(token ?? "");
-    if (storedId !== undefined) return this.#resumeStored(storedId, options, resolutions, refusal);
+    const { scope = "" } = options;
+    const referred = id === undefined ? this.#suspender.referred(token ?? "", scope) : { id };
+    if (referred !== undefined && "id" in referred) {
+      return this.#resumeStored(referred.id, options, resolutions, refusal);
+    }
     const check = (held: SuspendedRun): void => assertPending(held, resolutions);
-    const taken = refusal ?? this.#suspender.takeToken(token ?? "", options.tools ?? {}, check);
+    const taken =
+      refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, options.tools ?? {}, check);
     return "code" in taken ? this.#refuse(taken, options) : this.#goOn(taken, options, resolutions);
   }
 
@@ -300,7 +315,7 @@ class SandboxHost implements Host {
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
       suspendsAtDeadline: options.atDeadline === "suspend",
-      suspend: (rest) => this.#suspender.suspend(book, journal, rest),
+      suspend: (rest) => this.#suspender.suspend(book, options.scope ?? "", journal, rest),
       late: (outcome) => this.#suspender.takeLate(runId, journal, outcome),
     });
     const refusal = how.refusal;
@@ -338,6 +353,12 @@ function assertTools(tools: ToolSet, purpose: "start" | "resume" | "fork"): void
     if (typeof tools[name]?.execute !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
     }
+  }
+}
+
+function assertScope(scope: unknown, purpose: "start" | "resume"): void {
+  if (scope !== undefined && typeof scope !== "string") {
+    throw new TypeError(`Cannot ${purpose} a run: scope must be a string`);
   }
 }
 

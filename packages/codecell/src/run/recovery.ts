@@ -11,7 +11,7 @@ import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
-import type { SuspendedRun } from "../suspend/token.ts";
+import type { SuspendedRun } from "../suspend/suspended-run.ts";
 
 export interface Recovered {
   readonly run: SuspendedRun;

@@ -1,6 +1,6 @@
 /** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
 import type { CallResolution } from "../contract/result.ts";
-import type { SuspendedRun } from "../suspend/token.ts";
+import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
 import type { RunPast } from "./run-setup.ts";

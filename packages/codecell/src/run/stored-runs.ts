@@ -7,39 +7,36 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
+import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { Claim, Claimed, Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
+import { type JournalEntry, type LateOutcome, parseJournalEntry } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
-import type { SuspendedRun } from "../suspend/token.ts";
+import { parseHeader, parseSuspendedRun, type SuspendedRun, toSealable } from "../suspend/suspended-run.ts";
+import { type Vault, versionFailure } from "../suspend/vault.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
 import { type Recovered, recover } from "./recovery.ts";
 import type { RunAtRest } from "./run-setup.ts";
-
-/** Seals bytes for one purpose; opens only what was sealed for the same. */
-export interface ByteSealer {
-  sealBytes(content: Uint8Array, purpose: string): Uint8Array;
-  openBytes(sealed: Uint8Array, purpose: string): Uint8Array | Failure;
-}
 
 export interface TakenRun extends Recovered {
   readonly journal: Journal;
 }
 
 const OWNER = `process ${process.pid}`;
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const NOTHING = new Uint8Array();
+/** What is unpacked of one thing in the store. */
+const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
 type Found = Extract<Claimed, { status: "claimed" }>;
 
 export class StoredRuns {
   readonly #store: Store;
-  readonly #sealer: ByteSealer;
+  readonly #vault: Vault;
   readonly #leaseMs: number;
 
-  constructor(store: Store, sealer: ByteSealer, leaseMs: number) {
+  constructor(store: Store, vault: Vault, leaseMs: number) {
     this.#store = store;
-    this.#sealer = sealer;
+    this.#vault = vault;
     this.#leaseMs = leaseMs;
   }
 
@@ -48,8 +45,9 @@ export class StoredRuns {
     const { runId, limits } = book.header;
     const expiresAt = Date.now() + limits.wallTimeMs + limits.suspensionTimeMs;
     const ledger = book.toLedger();
-    const first = {
+    const first: SuspendedRun = {
       id: randomUUID(),
+      scope,
       expiresAt,
       ledger,
       seen: book.seen,
@@ -57,7 +55,7 @@ export class StoredRuns {
       pending: [],
       executing: [],
     };
-    const state = this.#encode(first, stateOf(runId));
+    const state = this.#seal(first);
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
     return this.#journal(runId, first.id, claim, 0);
   }
@@ -111,12 +109,14 @@ export class StoredRuns {
   async suspend(
     journal: Journal,
     book: LedgerBook,
+    scope: string,
     { pending, timers, executing }: RunAtRest,
   ): Promise<number | Failure> {
-    const { runId, limits } = book.header;
+    const { limits } = book.header;
     const expiresAt = Date.now() + limits.suspensionTimeMs;
     const run: SuspendedRun = {
       id: randomUUID(),
+      scope,
       expiresAt,
       ledger: book.toLedger(),
       seen: book.seen,
@@ -124,7 +124,7 @@ export class StoredRuns {
       pending: [...pending],
       executing,
     };
-    const state = this.#encode(run, stateOf(runId));
+    const state = this.#seal(run);
     if (state.length > limits.suspensionBytes) {
       return {
         code: "suspension_limit",
@@ -158,7 +158,7 @@ export class StoredRuns {
     if (run.scope !== scope) {
       return { code: "run_unknown", message: `Cannot resume run "${run.id}": it is not of this scope` };
     }
-    const state = this.#decode(run.state, stateOf(run.id)) as SuspendedRun | Failure;
+    const state = this.#openState(run.id, run.state);
     if ("code" in state) return state;
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of run.journal.entries()) {
@@ -207,13 +207,31 @@ export class StoredRuns {
     await this.#store.post(runId, outcome.call, this.#encode(outcome, outcomeOf(runId, outcome.call)));
   }
 
-  #encode(value: object, purpose: string): Uint8Array {
-    return this.#sealer.sealBytes(encoder.encode(JSON.stringify(value)), purpose);
+  #seal(run: SuspendedRun): Uint8Array {
+    return this.#vault.sealer.sealBytes(toSealable(run), stateOf(run.ledger.runId));
   }
 
-  #decode(sealed: Uint8Array, purpose: string): object {
-    const content = this.#sealer.openBytes(sealed, purpose);
-    return "code" in content ? content : (JSON.parse(decoder.decode(content)) as object);
+  #openState(runId: string, bytes: Uint8Array): SuspendedRun | Failure {
+    const opened = this.#vault.sealer.openBytes(bytes, stateOf(runId), MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const header = parseHeader(opened.header);
+    const content = header === undefined ? undefined : opened.content();
+    const run =
+      header === undefined || content === undefined ? undefined : parseSuspendedRun(header, content);
+    return run ?? versionFailure("stored run");
+  }
+
+  #encode(value: JournalEntry | LateOutcome, purpose: string): Uint8Array {
+    const content = Buffer.from(JSON.stringify(value), "utf8");
+    return this.#vault.sealer.sealBytes({ header: NOTHING, content }, purpose);
+  }
+
+  #decode(sealed: Uint8Array, purpose: string): JournalEntry | LateOutcome | Failure {
+    const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const content = opened.content();
+    const entry = content === undefined ? undefined : parseJournalEntry(content);
+    return entry ?? versionFailure("stored run");
   }
 }
 

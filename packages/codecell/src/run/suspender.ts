@@ -10,8 +10,9 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
-import type { Sealer } from "../suspend/seal.ts";
-import { type SuspendedRun, Tokens } from "../suspend/token.ts";
+import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import { Tokens } from "../suspend/token.ts";
+import type { Vault } from "../suspend/vault.ts";
 import { toCallId } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
@@ -24,13 +25,14 @@ export class Suspender {
   readonly #tokens: Tokens;
   readonly #late = new LateOutcomes();
 
-  constructor(sealer: Sealer, store: Store | undefined, leaseMs: number) {
-    this.#tokens = new Tokens(sealer);
-    this.stored = store === undefined ? undefined : new StoredRuns(store, sealer, leaseMs);
+  constructor(vault: Vault, store: Store | undefined, leaseMs: number) {
+    this.#tokens = new Tokens(vault);
+    this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs);
   }
 
   async suspend(
     book: LedgerBook,
+    scope: string,
     journal: Journal | undefined,
     rest: RunAtRest,
   ): Promise<Suspension | Failure> {
@@ -38,14 +40,14 @@ export class Suspender {
     const { runId } = book.header;
     const toPending = (index: number, payload: Json): PendingCall => toPendingCall(book, index, payload);
     if (journal === undefined || this.stored === undefined) {
-      const issued = this.#tokens.issue(book, pending, timers, executing, toPending);
+      const issued = this.#tokens.issue(book, scope, pending, timers, executing, toPending);
       if (!("code" in issued)) this.#late.expect(runId, executing, issued.expiresAt);
       return issued;
     }
-    const expiresAt = await this.stored.suspend(journal, book, rest);
+    const expiresAt = await this.stored.suspend(journal, book, scope, rest);
     if (typeof expiresAt === "object") return expiresAt;
     return {
-      token: this.#tokens.refer(runId, expiresAt),
+      token: this.#tokens.refer(runId, scope, expiresAt),
       expiresAt,
       pending: [...pending].map(([index, payload]) => toPending(index, payload)),
     };
@@ -59,13 +61,18 @@ export class Suspender {
   }
 
   /** The id of a token's run in the store; undefined when the token holds the run itself, or is none. */
-  storedIdOf(token: string): string | undefined {
-    return this.#tokens.referred(token);
+  referred(token: string, scope: string): { readonly id: string } | Failure | undefined {
+    return this.#tokens.referred(token, scope);
   }
 
   /** Takes the run that a token holds; `check` may refuse it by throwing, and then nothing has changed. */
-  takeToken(token: string, tools: ToolSet, check: (run: SuspendedRun) => void): Recovered | Failure {
-    const claimed = this.#tokens.claim(token, check);
+  takeToken(
+    token: string,
+    scope: string,
+    tools: ToolSet,
+    check: (run: SuspendedRun) => void,
+  ): Recovered | Failure {
+    const claimed = this.#tokens.claim(token, scope, check);
     if ("code" in claimed) return claimed;
     const { runId } = claimed.ledger;
     return recover(claimed, [], new Map(), tools, (call) => this.#late.take(runId, call));

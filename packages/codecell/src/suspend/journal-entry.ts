@@ -3,6 +3,7 @@ import type { TimerChange } from "../bridge/protocol.ts";
 import type { Delivery, DeliveryItem, LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
+import { isRecord } from "../value/shape.ts";
 import type { Seen } from "./ledger-book.ts";
 
 export type JournalEntry =
@@ -28,3 +29,17 @@ export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
 export type LateOutcome =
   | Exclude<DeliveryItem, { kind: "timer" }>
   | { readonly kind: "asked"; readonly call: number; readonly payload: Json };
+
+const KINDS: ReadonlySet<unknown> = new Set(["turn", "dispatch", "asked", "delivery", "output", "failure"]);
+
+/** Reads what was authenticated. Undefined for what this version does not understand. */
+export function parseJournalEntry(bytes: Uint8Array): JournalEntry | LateOutcome | undefined {
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"),
+    );
+    return isRecord(value) && KINDS.has(value["kind"]) ? (value as JournalEntry | LateOutcome) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,47 +1,223 @@
+import { createHmac } from "node:crypto";
+import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Sealer } from "./seal.ts";
+import { resolveSealKeys, type SealKey } from "./seal-keys.ts";
+import { type Opened, Sealer, type SealProblem } from "./seal.ts";
 
-const key = new Uint8Array(32).fill(7);
+const MAX = 1 << 20;
+const EMPTY = new Uint8Array();
+const REFUSED: readonly SealProblem[] = ["format", "version", "key", "altered"];
 
-describe("seal", () => {
-  test("gives back what was sealed", () => {
-    const sealer = new Sealer(key);
+const given = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+const keysOf = (...bytes: number[]): ReturnType<typeof resolveSealKeys>["keys"] =>
+  resolveSealKeys({ sealKeys: bytes.map(given) }, {}).keys;
+const plain = new Sealer(keysOf(7), false);
+const encrypting = new Sealer(keysOf(7), true);
+const SEALERS = [
+  ["authenticated", plain],
+  ["encrypted", encrypting],
+] as const;
+
+function contentOf(opened: Opened): Uint8Array | SealProblem | undefined {
+  return opened.ok ? opened.content() : opened.problem;
+}
+
+function problemOf(opened: Opened): SealProblem | undefined {
+  return opened.ok ? undefined : opened.problem;
+}
+
+/** Bytes with long repetitions, so that compression takes part. */
+const bytes = fc
+  .tuple(fc.uint8Array({ maxLength: 600 }), fc.integer({ min: 1, max: 12 }))
+  .map(([part, times]) => Buffer.concat(Array.from({ length: times }, () => part)));
+
+/** Seals as the owner of a key may, with whatever it likes inside. */
+function forge(flags: number, body: Uint8Array, purpose = "p"): Buffer {
+  const [key] = keysOf(7) as readonly [SealKey];
+  const start = Buffer.concat([Buffer.from([0xcc, 0x63, 0x65, 0x6c, 1, flags]), key.id, body]);
+  const bound = Buffer.from(purpose, "utf16le");
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bound.length);
+  return Buffer.concat([
+    start,
+    createHmac("sha256", key.mac).update(length).update(bound).update(start).digest(),
+  ]);
+}
+
+function payload(headerLength: number, contentLength: number, rest: Uint8Array): Buffer {
+  const lengths = Buffer.alloc(8);
+  lengths.writeUInt32BE(headerLength, 0);
+  lengths.writeUInt32BE(contentLength, 4);
+  return Buffer.concat([lengths, rest]);
+}
+
+describe.each(SEALERS)("seal, %s", (_name, sealer) => {
+  test("gives back what was sealed, as bytes and as text", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), (content) => {
-        expect(sealer.open(sealer.seal(content))).toBe(content);
+      fc.property(bytes, fc.uint8Array(), fc.string({ unit: "binary" }), (content, header, purpose) => {
+        const sealed = sealer.openBytes(sealer.sealBytes({ header, content }, purpose), purpose, MAX);
+        const text = sealer.openText(sealer.sealText({ header, content }, purpose), purpose, MAX);
+        for (const opened of [sealed, text]) {
+          if (!opened.ok) throw new Error(opened.problem);
+          expect(Buffer.from(opened.header).equals(header)).toBe(true);
+          expect(content.equals(opened.content() ?? Buffer.from("nothing"))).toBe(true);
+        }
       }),
     );
   });
 
-  test("another process with the same key opens it, one with another key does not", () => {
-    const token = new Sealer(key).seal("state");
-    expect(new Sealer(key).open(token)).toBe("state");
-    expect(new Sealer(new Uint8Array(32).fill(8)).open(token)).toBeUndefined();
-    expect(new Sealer().open(token)).toBeUndefined();
-  });
-
-  test("every change of a single character is refused", () => {
-    const sealer = new Sealer(key);
-    const token = sealer.seal(JSON.stringify({ role: "viewer" }));
-    for (let index = 0; index < token.length; index++) {
-      for (const character of ["A", "b", "0", ".", "_", ""]) {
-        const changed = token.slice(0, index) + character + token.slice(index + 1);
-        if (changed !== token) expect(sealer.open(changed)).toBeUndefined();
-      }
+  test.each([0, 40, 3000])("every flip of a single bit of %i bytes is refused", (size) => {
+    const content = Buffer.alloc(size, "a ledger ");
+    const sealed = sealer.sealBytes({ header: Buffer.from("head"), content }, "p");
+    for (let bit = 0; bit < sealed.length * 8; bit++) {
+      const flipped = Buffer.from(sealed);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      const place = bit >> 3;
+      const expected = place < 4 ? "format" : place === 4 ? "version" : place < 6 ? "altered" : undefined;
+      const problem = problemOf(sealer.openBytes(flipped, "p", MAX));
+      expect(problem).toBe(expected ?? (place < 14 ? "key" : "altered"));
     }
   });
 
-  test("never throws, whatever the token", () => {
-    const sealer = new Sealer(key);
+  test("everything shorter and everything longer is refused", () => {
+    const sealed = sealer.sealBytes({ header: EMPTY, content: Buffer.from("state") }, "p");
+    for (let length = 0; length < sealed.length; length++) {
+      expect(REFUSED).toContain(problemOf(sealer.openBytes(sealed.subarray(0, length), "p", MAX)));
+      expect(REFUSED).toContain(problemOf(sealer.openBytes(sealed.subarray(length + 1), "p", MAX)));
+    }
     fc.assert(
-      fc.property(fc.string(), (token) => {
-        expect(sealer.open(token)).toBeUndefined();
+      fc.property(fc.uint8Array({ minLength: 1 }), (more) => {
+        expect(problemOf(sealer.openBytes(Buffer.concat([sealed, more]), "p", MAX))).toBe("altered");
+        expect(REFUSED).toContain(problemOf(sealer.openBytes(Buffer.concat([more, sealed]), "p", MAX)));
       }),
     );
   });
 
-  test("a short key is refused", () => {
-    expect(() => new Sealer(new Uint8Array(8))).toThrow("at least 16");
+  test("another purpose does not open it", () => {
+    const text = fc.string({ unit: "binary" });
+    fc.assert(
+      fc.property(text, text, (one, other) => {
+        fc.pre(one !== other);
+        const sealed = sealer.sealBytes({ header: EMPTY, content: Buffer.from("x") }, one);
+        expect(problemOf(sealer.openBytes(sealed, other, MAX))).toBe("altered");
+      }),
+    );
+    // In UTF-8 these two would be the same.
+    const sealed = sealer.sealBytes({ header: EMPTY, content: EMPTY }, "\ud800");
+    expect(problemOf(sealer.openBytes(sealed, "\ud801", MAX))).toBe("altered");
+  });
+
+  test("every other spelling of a text is refused", () => {
+    const text = sealer.sealText({ header: EMPTY, content: Buffer.from([0xfb, 0xff, 0xfe, 1]) }, "p");
+    expect(sealer.openText(text, "p", MAX).ok).toBe(true);
+    for (let index = 0; index <= text.length; index++) {
+      for (const put of ["A", "b", "0", "-", "_", "+", "/", "=", " ", "\n", "\u0141", ""]) {
+        for (const rest of [text.slice(index), text.slice(index + 1)]) {
+          const changed = text.slice(0, index) + put + rest;
+          if (changed !== text) expect(REFUSED).toContain(problemOf(sealer.openText(changed, "p", MAX)));
+        }
+      }
+    }
+  });
+});
+
+describe("seal", () => {
+  test("never throws, whatever it is given", () => {
+    const start = Buffer.from([0xcc, 0x63, 0x65, 0x6c, 1]);
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.string(), (junk, text) => {
+        expect(problemOf(plain.openBytes(junk, "p", MAX))).toBe("format");
+        expect(REFUSED).toContain(problemOf(plain.openBytes(Buffer.concat([start, junk]), "p", MAX)));
+        expect(problemOf(plain.openText(text, "p", MAX))).toBe("format");
+        expect(problemOf(plain.openText(`codecell_${text}`, "p", MAX))).toBe("format");
+      }),
+    );
+  });
+
+  test("never throws either on what the key's owner sealed badly", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 80 }), (flags, body) => {
+        const opened = plain.openBytes(forge(flags, body), "p", MAX);
+        if (flags > 3) expect(problemOf(opened)).toBe("version");
+        else expect(contentOf(opened)).toSatisfy((it) => it === undefined || it === "altered" || !!it);
+      }),
+    );
+    expect(problemOf(plain.openBytes(forge(0, payload(9, 0, EMPTY)), "p", MAX))).toBe("altered");
+    expect(problemOf(plain.openBytes(forge(0, payload(0, 9, EMPTY)), "p", MAX))).toBe("altered");
+    expect(contentOf(plain.openBytes(forge(1, payload(0, 9, EMPTY)), "p", MAX))).toBeUndefined();
+    expect(problemOf(plain.openBytes(forge(2, Buffer.alloc(27)), "p", MAX))).toBe("altered");
+    expect(problemOf(plain.openBytes(forge(2, Buffer.alloc(28)), "p", MAX))).toBe("altered");
+  });
+
+  test("content that would grow beyond its bound, or its stated length, is not unpacked", () => {
+    const bomb = zstdCompressSync(Buffer.alloc(64 << 20));
+    expect(bomb.length).toBeLessThan(10_000);
+    for (const length of [0, 1, 1000, MAX, 64 << 20, 2 ** 32 - 1]) {
+      const opened = plain.openBytes(forge(1, payload(0, length, bomb)), "p", MAX);
+      const before = process.memoryUsage().arrayBuffers;
+      expect(contentOf(opened)).toBeUndefined();
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 << 20);
+    }
+    const large = plain.sealBytes({ header: EMPTY, content: Buffer.alloc(MAX + 1) }, "p");
+    expect(contentOf(plain.openBytes(large, "p", MAX))).toBeUndefined();
+    expect(contentOf(plain.openBytes(large, "p", MAX + 1))).toHaveLength(MAX + 1);
+    const small = plain.sealBytes({ header: EMPTY, content: Buffer.alloc(11) }, "p");
+    expect(contentOf(plain.openBytes(small, "p", 10))).toBeUndefined();
+  });
+
+  test("one seals, all open: keys can be replaced without losing what was sealed", () => {
+    const sealable = { header: EMPTY, content: Buffer.from("state") };
+    const old = new Sealer(keysOf(1), false).sealText(sealable, "p");
+    const both = new Sealer(keysOf(2, 1), false);
+    const fresh = both.sealText(sealable, "p");
+    expect(both.openText(old, "p", MAX).ok).toBe(true);
+    expect(new Sealer(keysOf(2), false).openText(fresh, "p", MAX).ok).toBe(true);
+    expect(problemOf(new Sealer(keysOf(2), false).openText(old, "p", MAX))).toBe("key");
+    expect(problemOf(new Sealer(keysOf(1), false).openText(fresh, "p", MAX))).toBe("key");
+  });
+
+  test("a key's id on a seal of another key does not help", () => {
+    const foreign = new Sealer(keysOf(8), false).sealBytes({ header: EMPTY, content: EMPTY }, "p");
+    foreign.set(keysOf(7)[0].id, 6);
+    expect(problemOf(plain.openBytes(foreign, "p", MAX))).toBe("altered");
+  });
+
+  test("either kind opens the other's, encryption is of the seal and not of the opener", () => {
+    const sealable = { header: Buffer.from("who"), content: Buffer.from("a secret ".repeat(200)) };
+    expect(plain.openBytes(encrypting.sealBytes(sealable, "p"), "p", MAX).ok).toBe(true);
+    expect(encrypting.openBytes(plain.sealBytes(sealable, "p"), "p", MAX).ok).toBe(true);
+  });
+
+  test("encrypted, neither header nor content can be seen, and no two seals are alike", () => {
+    const sealable = { header: Buffer.from("whose run"), content: Buffer.from("a secret") };
+    const [one, other] = [encrypting.sealBytes(sealable, "p"), encrypting.sealBytes(sealable, "p")];
+    for (const word of ["whose", "secret"]) {
+      expect(plain.sealBytes(sealable, "p").includes(word)).toBe(true);
+      expect(one.includes(word)).toBe(false);
+    }
+    expect(one.subarray(14).equals(other.subarray(14))).toBe(false);
+  });
+
+  test("content is compressed when that pays", () => {
+    const size = (content: Uint8Array): number => plain.sealBytes({ header: EMPTY, content }, "p").length;
+    const around = 14 + 8 + 32;
+    expect(size(Buffer.alloc(1000))).toBe(1000 + around);
+    expect(size(Buffer.alloc(10_000))).toBeLessThan(200);
+    expect(size(crypto.getRandomValues(new Uint8Array(10_000)))).toBe(10_000 + around);
+  });
+
+  test("opens what lies in the middle of other bytes", () => {
+    const sealed = plain.sealBytes({ header: EMPTY, content: Buffer.from("state") }, "p");
+    const around = new Uint8Array(sealed.length + 20);
+    around.set(sealed, 9);
+    expect(plain.openBytes(around.subarray(9, 9 + sealed.length), "p", MAX).ok).toBe(true);
+  });
+
+  test("version 1 stays readable: a seal made when it was new", () => {
+    const sealed =
+      "codecell_zGNlbAEAIjiJGPj_TKMAAAAEAAAABWhlYWRzdGF0ZUb6a_AZooT-nOdmFUK8R_wZu865L9QjkqjPVCkpbsR8";
+    const opened = plain.openText(sealed, "p", MAX);
+    expect(Buffer.from(contentOf(opened) as Uint8Array).toString()).toBe("state");
   });
 });

@@ -1,43 +1,45 @@
 /**
  * Tokens: suspended runs as sealed, expiring, single-use texts.
  *
- * - Holds the whole ledger: any process with the key can resume the run.
+ * - Holds the whole run: any process with the key can resume it.
+ * - What refuses a token is decided in this order: seal, version, scope, expiry, use. Only then its content is unpacked.
  * - A token is claimed before it is used; a second claim in this process is refused.
  */
 import { randomUUID } from "node:crypto";
 import type { TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Ledger } from "../contract/ledger.ts";
+import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import type { LedgerBook, Seen } from "./ledger-book.ts";
-import type { Sealer } from "./seal.ts";
+import type { LedgerBook } from "./ledger-book.ts";
+import type { Sealable } from "./seal.ts";
+import {
+  parseHeader,
+  parseSuspendedRun,
+  type SuspendedRun,
+  type SuspensionHeader,
+  toSealable,
+} from "./suspended-run.ts";
+import { UsedIds } from "./used-ids.ts";
+import { type Vault, versionFailure } from "./vault.ts";
 
-/** What a token holds. */
-export interface SuspendedRun {
-  readonly id: string;
-  readonly expiresAt: number;
-  readonly ledger: Ledger;
-  readonly seen: Seen;
-  /** Timers that were set, with the time they had left. */
-  readonly timers: readonly TimerChange[];
-  /** Index of each pending call, with what its tool asked for. */
-  readonly pending: readonly (readonly [number, Json])[];
-  /** Calls whose tools went on executing. */
-  readonly executing: readonly number[];
-}
+const PURPOSE = "token";
+const REFERENCE = "reference";
+const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
+
+/** Of the whole process: several hosts may have the same key. */
+const used = new UsedIds();
 
 export class Tokens {
-  readonly #sealer: Sealer;
-  /** Ids of used tokens, with their expiry. */
-  readonly #used = new Map<string, number>();
+  readonly #vault: Vault;
 
-  constructor(sealer: Sealer) {
-    this.#sealer = sealer;
+  constructor(vault: Vault) {
+    this.#vault = vault;
   }
 
   issue(
     book: LedgerBook,
+    scope: string,
     pending: ReadonlyMap<number, Json>,
     timers: readonly TimerChange[],
     executing: readonly number[],
@@ -47,6 +49,7 @@ export class Tokens {
     const expiresAt = Date.now() + ledger.limits.suspensionTimeMs;
     const run: SuspendedRun = {
       id: randomUUID(),
+      scope,
       expiresAt,
       ledger,
       seen: book.seen,
@@ -54,62 +57,76 @@ export class Tokens {
       pending: [...pending],
       executing,
     };
-    // The ledger's own size is a lower bound: far too large ones are not even printed.
     const { suspensionBytes } = ledger.limits;
-    const token = book.size > suspensionBytes ? undefined : this.#trySeal(run);
-    if (token === undefined || token.length > suspensionBytes) {
-      const bytes = token?.length ?? book.size;
+    // The ledger's own size is a lower bound: far too large ones are not even printed.
+    const sealable = book.size > suspensionBytes ? undefined : tryPrint(run);
+    const bytes = sealable === undefined ? book.size : sealable.header.length + sealable.content.length;
+    if (sealable === undefined || bytes > suspensionBytes) {
       return {
         code: "suspension_limit",
         message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
       };
     }
     return {
-      token,
+      token: this.#vault.sealer.sealText(sealable, PURPOSE),
       expiresAt,
       pending: run.pending.map(([index, payload]) => toPendingCall(index, payload)),
     };
   }
 
   /** A token for a run that a store keeps. */
-  refer(runId: string, expiresAt: number): string {
-    return this.#sealer.seal(JSON.stringify({ stored: runId, expiresAt }));
+  refer(runId: string, scope: string, expiresAt: number): string {
+    const header = Buffer.from(JSON.stringify({ version: 1, id: runId, scope, expiresAt, sections: [] }));
+    return this.#vault.sealer.sealText({ header, content: new Uint8Array() }, REFERENCE);
   }
 
-  /** The run a token refers to; undefined for one that holds its run itself, or that is none. */
-  referred(token: string): string | undefined {
-    const content = JSON.parse(this.#sealer.open(token) ?? "{}") as { readonly stored?: string };
-    return content.stored;
+  /** The id of the run a token refers to; undefined for one that holds its run itself, or that is none. */
+  referred(token: string, scope: string): { readonly id: string } | Failure | undefined {
+    const opened = this.#vault.sealer.openText(token, REFERENCE, 0);
+    if (!opened.ok) return undefined;
+    const header = parseHeader(opened.header);
+    if (header === undefined) return versionFailure("token");
+    return refusalOf(header, scope) ?? { id: header.id };
   }
 
   /** Takes a token for good, unless the check of what it holds throws. */
-  claim(token: string, check: (run: SuspendedRun) => void): SuspendedRun | Failure {
-    const content = this.#sealer.open(token);
-    if (content === undefined) {
-      return {
-        code: "token_invalid",
-        message: "Cannot resume: the token was not sealed with this host's key",
-      };
-    }
-    const run = JSON.parse(content) as SuspendedRun;
-    const now = Date.now();
-    if (now > run.expiresAt)
-      return { code: "token_expired", message: "Cannot resume: the token has expired" };
-    for (const [id, expiresAt] of this.#used) if (now > expiresAt) this.#used.delete(id);
-    if (this.#used.has(run.id)) {
+  claim(token: string, scope: string, check: (run: SuspendedRun) => void): SuspendedRun | Failure {
+    const opened = this.#vault.sealer.openText(token, PURPOSE, MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "token");
+    const header = parseHeader(opened.header);
+    if (header === undefined) return versionFailure("token");
+    const refusal = refusalOf(header, scope);
+    if (refusal !== undefined) return refusal;
+    if (used.has(header.id)) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
+    const content = opened.content();
+    const run = content === undefined ? undefined : parseSuspendedRun(header, content);
+    if (run === undefined) return versionFailure("token");
     check(run);
-    this.#used.set(run.id, run.expiresAt);
+    used.add(header.id, header.expiresAt, Date.now());
     return run;
   }
+}
 
-  /** Undefined when the text would be longer than texts can be. */
-  #trySeal(run: SuspendedRun): string | undefined {
-    try {
-      return this.#sealer.seal(JSON.stringify(run));
-    } catch {
-      return undefined;
-    }
+function refusalOf(header: SuspensionHeader, scope: string): Failure | undefined {
+  if (header.scope !== scope) {
+    return {
+      code: "token_scope",
+      message: "Cannot resume: the run was suspended under another scope than it is resumed under",
+    };
+  }
+  if (Date.now() > header.expiresAt) {
+    return { code: "token_expired", message: "Cannot resume: the token has expired" };
+  }
+  return undefined;
+}
+
+/** Undefined when the text would be longer than texts can be. */
+function tryPrint(run: SuspendedRun): Sealable | undefined {
+  try {
+    return toSealable(run);
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,105 @@
+/**
+ * Keys of seals: where they come from, and what is derived from them.
+ *
+ * - Given explicitly, else in the environment, else random for this process.
+ * - What is kept are keys derived for one use each. The id of a key is derived too, and tells nothing about it.
+ */
+import { hkdfSync, randomBytes } from "node:crypto";
+
+/** Several keys in base64 or hexadecimal, separated by commas; the first one seals. */
+export const SEAL_KEY_VARIABLE = "CODECELL_SEAL_KEY";
+
+export interface SealKey {
+  readonly id: Uint8Array;
+  readonly mac: Uint8Array;
+  readonly encryption: Uint8Array;
+}
+
+/** The first one seals, all of them open. */
+export type SealKeys = readonly [SealKey, ...SealKey[]];
+
+export interface SealOptions {
+  readonly sealKey?: Uint8Array | undefined;
+  readonly sealKeys?: readonly Uint8Array[] | undefined;
+}
+
+export interface ResolvedKeys {
+  readonly keys: SealKeys;
+  /** Nobody gave a key: what other processes sealed, or earlier ones, cannot be opened. */
+  readonly isRandom: boolean;
+}
+
+const MIN_KEY_BYTES = 16;
+const HEX = /^(?:[0-9a-f]{2})+$/iu;
+const HOW_TO_MAKE_ONE = 'make one with "openssl rand -base64 32"';
+
+let processKey: SealKey | undefined;
+
+export function resolveSealKeys(
+  options: SealOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): ResolvedKeys {
+  const { sealKey, sealKeys } = options;
+  if (sealKey !== undefined && sealKeys !== undefined) {
+    throw new TypeError(
+      "Cannot use sealKey and sealKeys together: put all keys in sealKeys, the one that seals first",
+    );
+  }
+  if (sealKeys !== undefined) {
+    if (!Array.isArray(sealKeys)) throw new TypeError("Cannot use sealKeys: expected a list of keys");
+    return { keys: deriveAll(sealKeys, (index) => `sealKeys[${index}]`), isRandom: false };
+  }
+  if (sealKey !== undefined) return { keys: deriveAll([sealKey], () => "sealKey"), isRandom: false };
+  const text = environment[SEAL_KEY_VARIABLE];
+  if (text !== undefined) {
+    const nameOf = (index: number): string => `key ${index + 1} of ${SEAL_KEY_VARIABLE}`;
+    const given = text.split(",").map((one, index) => parseKey(one.trim(), nameOf(index)));
+    return { keys: deriveAll(given, nameOf), isRandom: false };
+  }
+  processKey ??= derive(randomBytes(32));
+  return { keys: [processKey], isRandom: true };
+}
+
+/** Never quotes the text: it is a secret. */
+function parseKey(text: string, name: string): Uint8Array {
+  if (HEX.test(text)) return Buffer.from(text, "hex");
+  const bytes = Buffer.from(text, "base64");
+  const digits = text.replace(/={1,2}$/u, "");
+  const isBase64 = ["base64", "base64url"].some(
+    (encoding) => bytes.toString(encoding as BufferEncoding).replace(/=+$/u, "") === digits,
+  );
+  if (digits === "" || !isBase64) {
+    throw new TypeError(
+      `Cannot read ${name}: it is neither base64 nor hexadecimal, ${HOW_TO_MAKE_ONE} or unset the variable`,
+    );
+  }
+  return bytes;
+}
+
+function deriveAll(given: readonly unknown[], nameOf: (index: number) => string): SealKeys {
+  const [first, ...others] = given.map((key, index) => derive(checked(key, nameOf(index))));
+  if (first === undefined) throw new RangeError("Cannot use sealKeys: the list is empty, give at least one");
+  return [first, ...others];
+}
+
+function checked(key: unknown, name: string): Uint8Array {
+  if (!(key instanceof Uint8Array)) {
+    throw new TypeError(`Cannot use ${name}: expected a Uint8Array of at least ${MIN_KEY_BYTES} bytes`);
+  }
+  if (key.length < MIN_KEY_BYTES) {
+    throw new RangeError(
+      `Cannot use ${name}: it has ${key.length} bytes, at least ${MIN_KEY_BYTES} are needed, ${HOW_TO_MAKE_ONE}`,
+    );
+  }
+  // An array somebody forgot to fill.
+  if (key.every((byte) => byte === 0)) {
+    throw new RangeError(`Cannot use ${name}: all its bytes are 0, ${HOW_TO_MAKE_ONE}`);
+  }
+  return key;
+}
+
+function derive(key: Uint8Array): SealKey {
+  const use = (name: string, bytes: number): Uint8Array =>
+    new Uint8Array(hkdfSync("sha256", key, "codecell seal 1", name, bytes));
+  return { id: use("id", 8), mac: use("mac", 32), encryption: use("encryption", 32) };
+}

@@ -1,0 +1,219 @@
+/**
+ * SuspendedRun: what is kept of a run that waits, and its bytes.
+ *
+ * - A header says whose it is and until when, and which sections follow; it is read before anything else.
+ * - Section `run` is JSON. Section `snapshot`, which may be missing, is binary. Sections of other names are skipped:
+ *   they can only make resuming faster, what is needed is in `run`.
+ * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
+ */
+import type { TimerChange } from "../bridge/protocol.ts";
+import type { Delivery, Ledger, LedgerCall } from "../contract/ledger.ts";
+import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
+import type { Json } from "../contract/value.ts";
+import { isArrayOf, isCount, isDuration, isRecord, isText } from "../value/shape.ts";
+import type { Seen } from "./ledger-book.ts";
+import type { Sealable } from "./seal.ts";
+
+export interface SuspendedRun {
+  /** Of this suspension; a run that is suspended again gets another. */
+  readonly id: string;
+  /** Whose run it is; empty for nobody's in particular. */
+  readonly scope: string;
+  readonly expiresAt: number;
+  readonly ledger: Ledger;
+  readonly seen: Seen;
+  /** Timers that were set, with the time they had left. */
+  readonly timers: readonly TimerChange[];
+  /** Index of each pending call, with what its tool asked for. */
+  readonly pending: readonly (readonly [number, Json])[];
+  /** Calls whose tools went on executing. */
+  readonly executing: readonly number[];
+  /** The memory of the cell; without it the run is rebuilt from its ledger. */
+  readonly snapshot?: Uint8Array;
+}
+
+export interface SuspensionHeader {
+  readonly version: 1;
+  readonly id: string;
+  readonly scope: string;
+  readonly expiresAt: number;
+  /** Names and lengths, in order. */
+  readonly sections: readonly (readonly [string, number])[];
+}
+
+export function toSealable(run: SuspendedRun): Sealable {
+  const { id, scope, expiresAt, ledger, seen, timers, pending, executing, snapshot } = run;
+  const json = Buffer.from(JSON.stringify({ ledger, seen, timers, pending, executing }), "utf8");
+  const sections: [string, Uint8Array][] = [["run", json]];
+  if (snapshot !== undefined) sections.push(["snapshot", snapshot]);
+  const header: SuspensionHeader = {
+    version: 1,
+    id,
+    scope,
+    expiresAt,
+    sections: sections.map(([name, bytes]) => [name, bytes.length]),
+  };
+  return {
+    header: Buffer.from(JSON.stringify(header), "utf8"),
+    content: snapshot === undefined ? json : Buffer.concat([json, snapshot]),
+  };
+}
+
+/** Undefined for what this version does not understand. */
+export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
+  const value = parseJson(bytes);
+  return isHeader(value) ? value : undefined;
+}
+
+/** Undefined for what this version does not understand. */
+export function parseSuspendedRun(
+  { id, scope, expiresAt, sections }: SuspensionHeader,
+  content: Uint8Array,
+): SuspendedRun | undefined {
+  const parts = new Map<string, Uint8Array>();
+  let at = 0;
+  for (const [name, length] of sections) {
+    if (parts.has(name)) return undefined;
+    parts.set(name, content.subarray(at, at + length));
+    at += length;
+  }
+  const json = parts.get("run");
+  if (at !== content.length || json === undefined) return undefined;
+  const state = parseJson(json);
+  if (!isState(state)) return undefined;
+  const { ledger, seen, timers, pending, executing } = state;
+  const snapshot = parts.get("snapshot");
+  return {
+    id,
+    scope,
+    expiresAt,
+    ledger: { ...ledger, limits: knownLimits(ledger.limits) },
+    seen,
+    timers,
+    pending,
+    executing,
+    ...(snapshot === undefined ? {} : { snapshot }),
+  };
+}
+
+/** Another version may know other limits: its own are left out, ours that it lacks get their defaults. */
+function knownLimits(given: Limits): Limits {
+  return resolveLimits(
+    Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(LIMIT_BOUNDS, name))),
+  );
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function isHeader(value: unknown): value is SuspensionHeader {
+  return (
+    isRecord(value) &&
+    value["version"] === 1 &&
+    isText(value["id"]) &&
+    isText(value["scope"]) &&
+    isCount(value["expiresAt"]) &&
+    isArrayOf(value["sections"], isSection)
+  );
+}
+
+function isSection(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && isText(value[0]) && isCount(value[1]);
+}
+
+type State = Pick<SuspendedRun, "ledger" | "seen" | "timers" | "pending" | "executing">;
+
+function isState(value: unknown): value is State {
+  if (!isRecord(value)) return false;
+  const { ledger, seen, timers, pending, executing } = value;
+  return (
+    isLedger(ledger) &&
+    isRecord(seen) &&
+    ["timers", "logs", "logsDropped"].every((name) => isCount(seen[name])) &&
+    isArrayOf(timers, isTimer) &&
+    isArrayOf(executing, (call) => isCount(call) && call < ledger.calls.length) &&
+    isArrayOf(pending, (one) => isPending(one, ledger.calls)) &&
+    isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
+    isOpen(pending as State["pending"], ledger.deliveries)
+  );
+}
+
+function isLedger(value: unknown): value is Ledger {
+  if (!isRecord(value)) return false;
+  const { calls, limits } = value;
+  return (
+    value["version"] === 1 &&
+    ["runId", "source", "seed"].every((name) => isText(value[name])) &&
+    (value["language"] === "javascript" || value["language"] === "typescript") &&
+    isDuration(value["clock"]) &&
+    isRecord(limits) &&
+    Object.values(limits).every(isCount) &&
+    isArrayOf(value["toolNames"], isText) &&
+    isArrayOf(calls, isCall) &&
+    isArrayOf(value["deliveries"], (one) => isDelivery(one, calls.length)) &&
+    value["stopped"] === undefined
+  );
+}
+
+function isCall(value: unknown): boolean {
+  return isRecord(value) && isText(value["tool"]) && isText(value["input"]);
+}
+
+function isDelivery(value: unknown, calls: number): boolean {
+  return (
+    isRecord(value) &&
+    isDuration(value["clock"]) &&
+    isArrayOf(value["items"], (item) => isDeliveryItem(item, calls))
+  );
+}
+
+function isDeliveryItem(value: unknown, calls: number): boolean {
+  if (!isRecord(value)) return false;
+  const { kind, call } = value;
+  if (kind === "timer") return isCount(value["timer"]);
+  if (!isCount(call) || call >= calls) return false;
+  return kind === "output" ? isText(value["output"]) : kind === "failure" && isCallFailure(value["failure"]);
+}
+
+/** Codes of other versions are let through: the program has seen them. */
+function isCallFailure(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    ["code", "name", "message"].every((name) => isText(value[name])) &&
+    (value["toolCode"] === undefined || isText(value["toolCode"]))
+  );
+}
+
+function isTimer(value: unknown): boolean {
+  return isRecord(value) && isCount(value["timer"]) && isDuration(value["delayMs"]);
+}
+
+/** A call the ledger holds, with an input that can be shown again. */
+function isPending(value: unknown, calls: readonly LedgerCall[]): boolean {
+  if (!Array.isArray(value) || value.length !== 2 || !isCount(value[0])) return false;
+  const call = calls[value[0]];
+  if (call === undefined) return false;
+  try {
+    JSON.parse(call.input);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isUnique(indices: readonly unknown[]): boolean {
+  return new Set(indices).size === indices.length;
+}
+
+/** No pending call has an outcome already: it would get a second one. */
+function isOpen(pending: State["pending"], deliveries: readonly Delivery[]): boolean {
+  const open = new Set(pending.map(([index]) => index));
+  return deliveries.every(({ items }) =>
+    items.every((item) => item.kind === "timer" || !open.has(item.call)),
+  );
+}

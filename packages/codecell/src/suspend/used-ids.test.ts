@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { UsedIds } from "./used-ids.ts";
+
+test("what is used stays used until it expires, and is forgotten some time after", () => {
+  const used = new UsedIds();
+  for (let now = 0; now < 10_000; now++) {
+    used.add(`id ${now}`, now + 500, now);
+    for (const age of [0, 1, 499]) if (now >= age) expect(used.has(`id ${now - age}`)).toBe(true);
+  }
+  expect(used.size).toBeLessThan(3000);
+});

@@ -1,0 +1,21 @@
+/** UsedIds: remembers what was used until it expires. Sweeps when it has doubled, so that adding stays cheap. */
+export class UsedIds {
+  readonly #expiries = new Map<string, number>();
+  #sweepAt = 1024;
+
+  has(id: string): boolean {
+    return this.#expiries.has(id);
+  }
+
+  add(id: string, expiresAt: number, now: number): void {
+    if (this.#expiries.size >= this.#sweepAt) {
+      for (const [old, expiry] of this.#expiries) if (now > expiry) this.#expiries.delete(old);
+      this.#sweepAt = Math.max(1024, 2 * this.#expiries.size);
+    }
+    this.#expiries.set(id, expiresAt);
+  }
+
+  get size(): number {
+    return this.#expiries.size;
+  }
+}

@@ -1,0 +1,59 @@
+/** Vault: a host's seal with its keys, and what its refusals mean to whoever resumes a run. */
+import type { Failure } from "../contract/failure.ts";
+import { resolveSealKeys, SEAL_KEY_VARIABLE, type SealOptions } from "./seal-keys.ts";
+import { Sealer, type SealProblem } from "./seal.ts";
+
+export interface VaultOptions extends SealOptions {
+  readonly encrypt?: boolean | undefined;
+}
+
+export class Vault {
+  readonly sealer: Sealer;
+  readonly #isRandom: boolean;
+
+  constructor(options: VaultOptions) {
+    const { encrypt = false } = options;
+    // Whatever else was meant, it must not end as readable bytes.
+    if (typeof encrypt !== "boolean") throw new TypeError("Cannot create a host: encrypt must be a boolean");
+    const { keys, isRandom } = resolveSealKeys(options, process.env);
+    this.sealer = new Sealer(keys, encrypt);
+    this.#isRandom = isRandom;
+  }
+
+  /** `what` was refused: a token, or a run of a store. */
+  refusal(problem: SealProblem, what: "token" | "stored run"): Failure {
+    switch (problem) {
+      case "format":
+        return {
+          code: "token_invalid",
+          message:
+            what === "token"
+              ? "Cannot resume: this is no token of a suspended run"
+              : "Cannot resume: what the store holds is no run",
+        };
+      case "altered":
+        return {
+          code: "token_invalid",
+          message: `Cannot resume: the ${what} was altered or is incomplete${what === "token" ? ", give it back exactly as it was" : ""}`,
+        };
+      case "version":
+        return versionFailure(what);
+      case "key":
+        return {
+          code: "token_key",
+          message: this.#isRandom
+            ? `Cannot resume: the ${what} was sealed with a key this host does not have; nobody gave this process a key, so it made one at random, and opens only what it sealed itself. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost) to the same key in every process, then suspend anew`
+            : `Cannot resume: the ${what} was sealed with a key this host does not have, add that key behind the present one in sealKeys of createHost or in ${SEAL_KEY_VARIABLE}`,
+        };
+      default:
+        return problem satisfies never;
+    }
+  }
+}
+
+export function versionFailure(what: "token" | "stored run"): Failure {
+  return {
+    code: "token_version",
+    message: `Cannot resume: the ${what} was made by a version of Codecell that this one does not understand`,
+  };
+}

@@ -1,0 +1,26 @@
+/** Shape: the small questions from which checkers of parsed messages and bytes are made. */
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+export function isArrayOf(value: unknown, isItem: (item: unknown) => boolean): value is unknown[] {
+  if (!Array.isArray(value)) return false;
+  // By index: holes are visited too, and the first of them ends it.
+  for (let index = 0; index < value.length; index++) if (!isItem(value[index])) return false;
+  return true;
+}
+
+/** A whole number from 0 on. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** A finite number from 0 on. */
+export function isDuration(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && Number.isFinite(value);
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
