@@ -22,6 +22,19 @@ export type {
 } from "./contract/result.ts";
 export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
+export { STORE_ERROR_CODES, StoreError } from "./contract/store.ts";
+export type {
+  Claim,
+  Claimed,
+  Lease,
+  ListQuery,
+  NewRun,
+  NextState,
+  RunSummary,
+  Store,
+  StoredRun,
+  StoreErrorCode,
+} from "./contract/store.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
@@ -29,3 +42,4 @@ export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
 export type { CallResolution } from "./run/call-runner.ts";
 export { createHost, run } from "./run/host.ts";
 export type { Host, HostOptions, ResumeOptions, RunHandle, RunOptions, StartOptions } from "./run/host.ts";
+export { createMemoryStore } from "./store/memory.ts";

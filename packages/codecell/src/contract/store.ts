@@ -3,13 +3,23 @@
  *
  * - One claimant holds a run at a time, for as long as its lease. A claim carries a fence, a number that grows with
  *   every claim of its run: a claimant whose lease ran out and whose run was claimed again is refused, however late
- *   it comes. A claimant whose lease ran out but whose run nobody else has claimed may still go on.
+ *   it comes. A claimant whose lease ran out but whose run nobody else has claimed may still go on. Whoever released a
+ *   run is refused as well: an append that comes late must not reach the next state. No fence is ever used twice, not
+ *   even after a run was deleted and another one put under its id.
  * - A run is a state, a journal of what its claimants appended since, and the outcomes of its calls. All of it is
  *   opaque here: the host seals it, a store never reads it.
  * - Outcomes are facts: whoever executed the call may post its outcome, claimant or not. The first one counts.
  * - A promise settles when the change is durable; it rejects with a StoreError when nothing was changed.
  * - Leases and expiry are judged by the store's own clock: those of its clients differ.
+ * - What one claimant asks for without waiting happens in the order it was asked for.
+ * - A run past its expiry that nobody holds can neither be claimed nor is it listed. It is there until `expire`
+ *   deletes it: its id is taken, outcomes can be posted, and its last claimant may still go on.
+ * - Ids, scopes and owners are well-formed text without NUL, of at most `STORE_TEXT_BYTES` in UTF-8; an id is never
+ *   empty. Databases could not keep other texts apart. Misuse throws a TypeError or RangeError.
  */
+
+/** UTF-8 bytes of an id, a scope or an owner: what an index of any database can hold. */
+export const STORE_TEXT_BYTES = 1024;
 
 /** Who claims a run, and for how long. */
 export interface Lease {
@@ -43,7 +53,7 @@ export type Claimed =
   | { readonly status: "claimed"; readonly claim: Claim; readonly run: StoredRun }
   /** Somebody else's lease is in force; it ends at this time unless it is renewed. */
   | { readonly status: "held"; readonly owner: string; readonly until: number }
-  /** Never put, deleted, or past its expiry. */
+  /** Never put, deleted, or past its expiry with no lease in force. */
   | { readonly status: "absent" };
 
 /** A run as a list shows it. */
@@ -61,7 +71,7 @@ export interface ListQuery {
   readonly scope?: string;
   /** Only runs on which no lease is in force. */
   readonly claimable?: boolean;
-  /** Goes on behind this id; lists are ordered by id. */
+  /** Goes on behind this id; lists are ordered by id, as code points compare. */
   readonly after?: string;
   /** At most so many; 100 unless said otherwise, 1000 at most. */
   readonly limit?: number;
@@ -104,7 +114,7 @@ export interface Store extends AsyncDisposable {
 /** Every way a store refuses, with what it means. */
 export const STORE_ERROR_CODES = {
   exists: "There is a run of this id already",
-  stale_claim: "The run was claimed by somebody else since, or is gone",
+  stale_claim: "The run was released or claimed by somebody else since, or is gone",
   closed: "The store was closed",
   unavailable: "The database cannot be reached or is locked; trying again is safe",
   full: "There is no room for the change",
