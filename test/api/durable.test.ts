@@ -1,6 +1,5 @@
 /** Runs that a store keeps: they outlive their host. */
-import { type Host, createHost, type RunResult, type Store, type ToolSet } from "codecell";
-import { createMemoryStore } from "../../packages/codecell/src/store/memory.ts";
+import { createHost, createMemoryStore, type Host, type RunResult, type Store, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 
 const sealKey = new Uint8Array(32).fill(5);

@@ -23,9 +23,7 @@ export type {
 } from "./contract/result.ts";
 export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
-export { defineTool } from "./contract/tool.ts";
-export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
-export { StoreError } from "./contract/store.ts";
+export { STORE_ERROR_CODES, StoreError } from "./contract/store.ts";
 export type {
   Claim,
   Claimed,
@@ -38,6 +36,8 @@ export type {
   StoredRun,
   StoreErrorCode,
 } from "./contract/store.ts";
+export { defineTool } from "./contract/tool.ts";
+export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
 export { inspect } from "./suspend/inspect.ts";
@@ -53,3 +53,4 @@ export type {
   RunOptions,
   StartOptions,
 } from "./run/host.ts";
+export { createMemoryStore } from "./store/memory.ts";

@@ -1,0 +1,105 @@
+/**
+ * Hears of changes: one connection of the pool that listens for as long as the store is open.
+ *
+ * - A connection that breaks is replaced. Notifications may have been missed meanwhile, so every watcher is called.
+ * - A connection that broke without a word is found by asking it something now and then.
+ * - It keeps no process alive.
+ */
+import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
+import { hashOf } from "./postgres-schema.ts";
+import type { Watchers } from "./watchers.ts";
+
+const CHECK_MS = 15_000;
+const RECONNECT_MOST_MS = 5000;
+
+export class Listener {
+  readonly #pool: PostgresPool;
+  readonly #channel: string;
+  readonly #watchers: Watchers;
+  /** Settles once the connection listens; undefined while there is none. */
+  #connecting: Promise<void> | undefined;
+  #drop: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(pool: PostgresPool, channel: string, watchers: Watchers) {
+    this.#pool = pool;
+    this.#channel = channel;
+    this.#watchers = watchers;
+  }
+
+  /** Settles when it listens. */
+  start(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#connecting ??= this.#connect().catch((error: unknown) => {
+      this.#connecting = undefined;
+      throw error;
+    });
+    return this.#connecting;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#connecting?.catch(() => {});
+    this.#drop?.();
+    clearTimeout(this.#timer);
+  }
+
+  async #connect(): Promise<void> {
+    const client = await this.#pool.connect();
+    let lost = false;
+    const drop = (): void => {
+      if (lost) return;
+      lost = true;
+      this.#drop = undefined;
+      this.#connecting = undefined;
+      client.release(true);
+      this.#reconnect(100);
+    };
+    // Stays for good: a connection on its way out must not throw at the process.
+    client.on("error", drop);
+    client.on("end", drop);
+    client.on("notification", ({ payload }) => this.#hear(payload));
+    try {
+      await client.query(`LISTEN ${this.#channel}`);
+    } catch (error) {
+      lost = true;
+      client.release(true);
+      throw error;
+    }
+    client.unref?.();
+    this.#drop = drop;
+    this.#check(client, drop);
+  }
+
+  #reconnect(pauseMs: number): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.start().then(
+        () => this.#watchers.callAll(),
+        () => this.#reconnect(Math.min(pauseMs * 2, RECONNECT_MOST_MS)),
+      );
+    }, pauseMs).unref();
+  }
+
+  #check(client: PostgresClient, drop: () => void): void {
+    this.#timer = setTimeout(() => {
+      const silent = setTimeout(drop, CHECK_MS).unref();
+      client.query("SELECT 1").then(
+        () => {
+          clearTimeout(silent);
+          if (this.#drop === drop) this.#check(client, drop);
+        },
+        () => {
+          clearTimeout(silent);
+          drop();
+        },
+      );
+    }, CHECK_MS).unref();
+  }
+
+  #hear(payload: string | undefined): void {
+    for (const id of this.#watchers.ids) if (hashOf(id) === payload) this.#watchers.call(id);
+  }
+}

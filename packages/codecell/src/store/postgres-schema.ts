@@ -1,0 +1,106 @@
+/**
+ * The tables of a Postgres store, and how a schema gets them.
+ *
+ * - `meta.version` counts the migrations a schema has had; one with more than we know is refused.
+ * - Whoever migrates holds an advisory lock, so processes that start together do not meet.
+ * - Texts are compared by their bytes, so that lists have one order everywhere.
+ * - The columns named `…_key` tell an attempt of ours from somebody else's: what was repeated after a lost connection
+ *   finds its own trace.
+ */
+import { createHash } from "node:crypto";
+import { StoreError } from "../contract/store.ts";
+import { persist, type PostgresPool, transact } from "./postgres-pool.ts";
+
+/** Only ever added to: entry n takes a schema from version n to n + 1. */
+const MIGRATIONS: readonly ((schema: string) => string)[] = [
+  (schema) => `
+  CREATE SEQUENCE ${schema}.fences;
+  CREATE TABLE ${schema}.runs (
+    id text COLLATE "C" PRIMARY KEY,
+    scope text COLLATE "C" NOT NULL,
+    expires_at bigint NOT NULL,
+    changed_at bigint NOT NULL,
+    fence bigint NOT NULL,
+    owner text,
+    lease_until bigint NOT NULL,
+    claim_key uuid NOT NULL,
+    append_key uuid,
+    journal_length bigint NOT NULL DEFAULT 0
+  ) WITH (fillfactor = 80);
+  CREATE INDEX runs_by_scope ON ${schema}.runs (scope, id);
+  CREATE INDEX runs_by_expiry ON ${schema}.runs (expires_at);
+  CREATE TABLE ${schema}.states (
+    run_id text COLLATE "C" PRIMARY KEY REFERENCES ${schema}.runs ON DELETE CASCADE,
+    state bytea NOT NULL
+  );
+  CREATE TABLE ${schema}.journal (
+    run_id text COLLATE "C" NOT NULL REFERENCES ${schema}.runs ON DELETE CASCADE,
+    position bigint NOT NULL,
+    entry bytea NOT NULL,
+    PRIMARY KEY (run_id, position)
+  );
+  CREATE TABLE ${schema}.outcomes (
+    run_id text COLLATE "C" NOT NULL REFERENCES ${schema}.runs ON DELETE CASCADE,
+    call bigint NOT NULL,
+    outcome bytea NOT NULL,
+    post_key uuid NOT NULL,
+    PRIMARY KEY (run_id, call)
+  );`,
+];
+
+/** A schema's name as SQL, and what follows from it. */
+export interface Place {
+  readonly name: string;
+  readonly schema: string;
+  readonly channel: string;
+}
+
+export function toPlace(name: string): Place {
+  const bytes = Buffer.byteLength(name);
+  if (bytes === 0 || bytes > 63 || name.includes("\0")) {
+    throw new RangeError(`Cannot use "${name}" as a schema: a name has 1 to 63 bytes`);
+  }
+  return { name, schema: `"${name.replaceAll('"', '""')}"`, channel: `codecell_${hashOf(name)}` };
+}
+
+/** Stands for a text of any length, in a notification. */
+export function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+export async function migrate(pool: PostgresPool, { name, schema }: Place): Promise<void> {
+  await persist(async () => {
+    if ((await readVersion(pool, name, schema)) === MIGRATIONS.length) return;
+    await transact(pool, async (client) => {
+      await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`codecell ${name}`]);
+      // Somebody else may have done it in between.
+      const version = await readVersion(client, name, schema);
+      if (version === MIGRATIONS.length) return;
+      // Asked for first: making a schema needs a right that whoever is given one may lack.
+      const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [name]);
+      if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
+      for (const migration of MIGRATIONS.slice(version)) await client.query(migration(schema));
+      await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.meta (version integer NOT NULL)`);
+      await client.query(`DELETE FROM ${schema}.meta`);
+      await client.query(`INSERT INTO ${schema}.meta VALUES ($1)`, [MIGRATIONS.length]);
+    });
+  });
+}
+
+async function readVersion(
+  client: Pick<PostgresPool, "query">,
+  name: string,
+  schema: string,
+): Promise<number> {
+  const table = await client.query("SELECT to_regclass($1) IS NOT NULL AS present", [`${schema}.meta`]);
+  if (table.rows[0]?.["present"] !== true) return 0;
+  const { rows } = await client.query(`SELECT version FROM ${schema}.meta`);
+  const version = Number(rows[0]?.["version"] ?? 0);
+  if (version > MIGRATIONS.length) {
+    throw new StoreError(
+      "incompatible",
+      `Cannot open schema "${name}": its version is ${version}, this package knows up to ${MIGRATIONS.length}; update it`,
+    );
+  }
+  return version;
+}

@@ -1,0 +1,99 @@
+/**
+ * The tables of a SQLite store, and how a file gets them.
+ *
+ * - `user_version` counts the migrations a file has had; a file with more than we know is refused, and so is one that
+ *   belongs to another program.
+ * - A row of `runs` is small and holds no bytes of a run: lists and leases never touch those.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../contract/store.ts";
+
+/** "cell" in ASCII; says whose file it is. */
+const APPLICATION_ID = 0x63656c6c;
+
+/** Only ever added to: entry n takes a file from version n to n + 1. */
+const MIGRATIONS = [
+  `
+  CREATE TABLE runs (
+    id TEXT NOT NULL PRIMARY KEY,
+    scope TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    owner TEXT,                          -- NULL once released: its fence is good for nothing then
+    lease_until INTEGER NOT NULL,
+    changes INTEGER NOT NULL DEFAULT 0   -- what watchers in other processes compare
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX runs_by_scope ON runs (scope, id);
+  CREATE INDEX runs_by_expiry ON runs (expires_at, lease_until);
+  CREATE TABLE states (
+    run_id TEXT NOT NULL PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
+    state BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE journal (
+    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    entry BLOB NOT NULL,
+    PRIMARY KEY (run_id, position)
+  ) STRICT;
+  CREATE TABLE outcomes (
+    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    call INTEGER NOT NULL,
+    outcome BLOB NOT NULL,
+    PRIMARY KEY (run_id, call)
+  ) STRICT;
+  CREATE TABLE fences (last INTEGER NOT NULL) STRICT;
+  INSERT INTO fences VALUES (0);
+  `,
+];
+
+/** Says how the connection behaves; called before anything else. May find the file locked. */
+export function configure(db: DatabaseSync, maxBytes: number | undefined): void {
+  db.exec("PRAGMA foreign_keys = ON");
+  // Freed pages are overwritten where that costs no further writing.
+  db.exec("PRAGMA secure_delete = FAST");
+  // Only a new file obeys; expiry gives freed pages back to the file system.
+  db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  db.exec("PRAGMA journal_mode = WAL");
+  db.exec("PRAGMA journal_size_limit = 8388608");
+  // A promise settles when the change is durable, also when the power fails.
+  db.exec("PRAGMA synchronous = FULL");
+  if (maxBytes !== undefined) {
+    const pageBytes = numberOf(db, "page_size");
+    db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageBytes))}`);
+  }
+}
+
+/** Brings a file up to date, or refuses it. May find it locked. */
+export function migrate(db: DatabaseSync, path: string): void {
+  if (readVersion(db, path) === MIGRATIONS.length) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    // Somebody else may have done it in between.
+    for (const migration of MIGRATIONS.slice(readVersion(db, path))) db.exec(migration);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+function readVersion(db: DatabaseSync, path: string): number {
+  const version = numberOf(db, "user_version");
+  const tables = Number(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"]);
+  if (numberOf(db, "application_id") !== APPLICATION_ID && (version !== 0 || tables !== 0)) {
+    throw new StoreError("incompatible", `Cannot open "${path}": it belongs to another program`);
+  }
+  if (version > MIGRATIONS.length) {
+    throw new StoreError(
+      "incompatible",
+      `Cannot open "${path}": its version is ${version}, this package knows up to ${MIGRATIONS.length}; update it`,
+    );
+  }
+  return version;
+}
+
+export function numberOf(db: DatabaseSync, pragma: string): number {
+  return Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
+}

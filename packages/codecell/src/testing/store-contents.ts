@@ -1,0 +1,209 @@
+/** Tests of a store: what a run holds, and that it comes back as it was. */
+import { describe, expect, test } from "vitest";
+import { STORE_TEXT_BYTES } from "../contract/store.ts";
+import {
+  bytes,
+  claimed,
+  FUTURE,
+  LONG,
+  newPlace,
+  newRun,
+  type OpenStore,
+  OVER,
+  refuses,
+} from "./store-cases.ts";
+
+const MiB = 1024 * 1024;
+
+export function testContents(open: OpenStore): void {
+  describe("contents", () => {
+    test("a journal keeps its order, within and over appends, also without waiting", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      const batches = [...Array(30).keys()].map((n) => [bytes(n, 0), bytes(n, 1), bytes(n, 2)]);
+      await store.append(claim, []);
+      await Promise.all(batches.map((batch) => store.append(claim, batch)));
+      await store.release(claim);
+      expect((await claimed(store, "a")).run.journal).toEqual(batches.flat());
+    });
+
+    test("an append is whole or not at all", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      await expect(store.append(claim, [bytes(1), "2" as unknown as Uint8Array])).rejects.toThrow(TypeError);
+      await store.release(claim);
+      expect((await claimed(store, "a")).run.journal).toEqual([]);
+    });
+
+    test("what is asked for after a release without waiting is refused", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      const released = store.release(claim, { state: bytes(2), expiresAt: FUTURE, absorbed: [] });
+      await refuses(store.append(claim, [bytes(1)]), "stale_claim");
+      await released;
+      expect((await claimed(store, "a")).run).toMatchObject({ state: bytes(2), journal: [] });
+    });
+
+    test("the first outcome counts, whoever posts it", async () => {
+      const place = newPlace();
+      await using store = await open(place);
+      await using other = await open(place);
+      await store.put(newRun("a"), LONG);
+      expect(await store.outcomes("a")).toEqual(new Map());
+      const posts = [...Array(20).keys()].map((n) => (n % 2 === 0 ? store : other).post("a", 3, bytes(n)));
+      const won = (await Promise.all(posts)).flatMap((first, n) => (first ? [n] : []));
+      expect(won).toHaveLength(1);
+      expect(await other.post("a", 3, bytes(99))).toBe(false);
+      expect(await other.post("a", 0, bytes(5))).toBe(true);
+      const expected = new Map([
+        [0, bytes(5)],
+        [3, bytes(won[0] ?? -1)],
+      ]);
+      expect(await store.outcomes("a")).toEqual(expected);
+      expect(await other.outcomes("a")).toEqual(expected);
+    });
+
+    test("release() leaves a run as it is", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      await store.append(claim, [bytes(1)]);
+      await store.post("a", 0, bytes(2));
+      await store.release(claim);
+      const { run } = await claimed(store, "a");
+      expect(run).toEqual({ ...newRun("a"), journal: [bytes(1)], outcomes: new Map([[0, bytes(2)]]) });
+    });
+
+    test("release() with a next state empties the journal and deletes what was absorbed", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      await store.append(claim, [bytes(1), bytes(2)]);
+      for (const call of [0, 1, 2]) await store.post("a", call, bytes(call));
+      await store.release(claim, { state: bytes(3), expiresAt: FUTURE - 1, absorbed: [0, 2, 77] });
+      const { run, claim: next } = await claimed(store, "a");
+      expect(run).toEqual({
+        ...newRun("a", { state: bytes(3), expiresAt: FUTURE - 1 }),
+        journal: [],
+        outcomes: new Map([[1, bytes(1)]]),
+      });
+      await store.append(next, [bytes(4)]);
+      await store.release(next);
+      expect((await claimed(store, "a")).run.journal).toEqual([bytes(4)]);
+    });
+
+    test("delete() removes everything that belongs to a run, and nothing else", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      await store.append(claim, [bytes(1)]);
+      await store.post("a", 0, bytes(2));
+      await store.put(newRun("b"), LONG);
+      await store.post("b", 0, bytes(3));
+      await store.delete(claim);
+      expect(await store.outcomes("a")).toBeUndefined();
+      expect(await store.outcomes("b")).toEqual(new Map([[0, bytes(3)]]));
+      await store.release(await store.put(newRun("a", { state: bytes(5) }), LONG));
+      expect((await claimed(store, "a")).run).toEqual({
+        ...newRun("a", { state: bytes(5) }),
+        journal: [],
+        outcomes: new Map(),
+      });
+    });
+
+    test.each([
+      "'; DROP TABLE runs; --",
+      '"$1" ?1 :now %s {} \\',
+      "ключ 🔑 \u{10FFFF}",
+      "\n\t\r\u0001\u2028",
+      "toString",
+    ])("texts are kept as they are: %j", async (text) => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun(text, { scope: text }), { owner: text, ms: 600_000 });
+      await store.put(newRun("other", { scope: "other" }), LONG);
+      await store.post(text, 0, bytes(1));
+      expect(await store.claim(text, LONG)).toMatchObject({ status: "held", owner: text });
+      expect(await store.list({ scope: text })).toMatchObject([{ id: text, scope: text, owner: text }]);
+      await store.release(claim);
+      expect((await claimed(store, text)).run).toMatchObject({ id: text, scope: text });
+    });
+
+    test("texts may be long, and no longer than the bound", async () => {
+      await using store = await open(newPlace());
+      // Not compressible: an index cannot cheat.
+      let seed = 1;
+      const digit = (): string => ((seed = (seed * 48_271) % 2_147_483_647) % 36).toString(36);
+      const long = Array.from({ length: STORE_TEXT_BYTES }, digit).join("");
+      await store.put(newRun(long, { scope: long }), { owner: long, ms: 1000 });
+      expect(await store.list({ scope: long })).toMatchObject([{ id: long, scope: long }]);
+      await expect(store.put(newRun(`${long}x`), LONG)).rejects.toThrow(RangeError);
+      await expect(store.put(newRun("a", { scope: "é".repeat(STORE_TEXT_BYTES - 1) }), LONG)).rejects.toThrow(
+        RangeError,
+      );
+      await store.put(newRun("no scope", { scope: "" }), LONG);
+      expect(await store.list({ scope: "" })).toMatchObject([{ id: "no scope", scope: "" }]);
+    });
+
+    test("misuse throws before anything happens", async () => {
+      await using store = await open(newPlace());
+      for (const id of ["nul\0", "lone \uD800", 7 as unknown as string]) {
+        await expect(store.put(newRun(id), LONG)).rejects.toThrow(TypeError);
+        await expect(store.post(id, 0, bytes())).rejects.toThrow(TypeError);
+      }
+      const numbers = [
+        store.put(newRun(""), LONG),
+        store.put(newRun("a", { expiresAt: Number.NaN }), LONG),
+        store.put(newRun("a"), { owner: "", ms: -1 }),
+        store.put(newRun("a"), { owner: "", ms: Number.MAX_SAFE_INTEGER }),
+        store.claim("a", { owner: "", ms: 0.5 }),
+        store.post("a", -1, bytes()),
+        store.post("a", 1.5, bytes()),
+        store.list({ limit: Number.NaN }),
+      ];
+      for (const promise of numbers) await expect(promise).rejects.toThrow(RangeError);
+      expect(await store.list()).toEqual([]);
+    });
+
+    test("bytes may be none or many, and a call's index large", async () => {
+      await using store = await open(newPlace());
+      const large = new Uint8Array(5 * MiB).map((_, n) => (n * 31) % 256);
+      const claim = await store.put(newRun("a", { state: bytes() }), LONG);
+      await store.append(claim, [bytes(), large, bytes()]);
+      await store.post("a", 0, bytes());
+      await store.post("a", Number.MAX_SAFE_INTEGER, large);
+      await store.release(claim);
+      const first = await claimed(store, "a");
+      expect(first.run.state).toEqual(bytes());
+      expect(first.run.journal.map(({ length }) => length)).toEqual([0, large.length, 0]);
+      expect(Buffer.compare(first.run.journal[1] ?? bytes(), large)).toBe(0);
+      expect([...first.run.outcomes.keys()]).toEqual([0, Number.MAX_SAFE_INTEGER]);
+      expect(Buffer.compare(first.run.outcomes.get(Number.MAX_SAFE_INTEGER) ?? bytes(), large)).toBe(0);
+      await store.release(first.claim, { state: large, expiresAt: FUTURE, absorbed: [0] });
+      expect(Buffer.compare((await claimed(store, "a")).run.state, large)).toBe(0);
+    });
+
+    test("bytes are copied, in and out", async () => {
+      await using store = await open(newPlace());
+      const mine = bytes(1);
+      const next = bytes(1);
+      const put = store.put(newRun("a", { state: mine }), LONG);
+      mine[0] = 9;
+      const claim = await put;
+      mine[0] = 1;
+      const appended = store.append(claim, [mine]);
+      const posted = store.post("a", 0, mine);
+      const outcomes = await posted.then(() => store.outcomes("a"));
+      mine[0] = 9;
+      await appended;
+      outcomes?.get(0)?.fill(9);
+      await store.release(claim);
+      const { run, claim: second } = await claimed(store, "a", OVER);
+      expect(run).toEqual({ ...newRun("a"), journal: [bytes(1)], outcomes: new Map([[0, bytes(1)]]) });
+      for (const one of [run.state, ...run.journal, ...run.outcomes.values()]) one.fill(9);
+      const third = await claimed(store, "a");
+      expect(third.run).toEqual({ ...newRun("a"), journal: [bytes(1)], outcomes: new Map([[0, bytes(1)]]) });
+      const released = store.release(third.claim, { state: next, expiresAt: FUTURE, absorbed: [] });
+      next[0] = 9;
+      await released;
+      expect((await claimed(store, "a")).run.state).toEqual(bytes(1));
+      expect(second.fence).toBeLessThan(third.claim.fence);
+    });
+  });
+}

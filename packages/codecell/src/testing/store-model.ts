@@ -1,0 +1,222 @@
+/**
+ * A property of stores: whatever is asked for in whatever order, a store answers as this small model does.
+ *
+ * - Leases are over at once or last for ever, and so do runs: the model needs no clock.
+ * - Claims are used long after they were given; most are stale.
+ */
+import {
+  type Arbitrary,
+  array,
+  assert,
+  asyncProperty,
+  boolean,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  record,
+} from "fast-check";
+import { expect, test } from "vitest";
+import { type Claim, type Store, StoreError } from "../contract/store.ts";
+import { bytes, FUTURE, newRun } from "./store-cases.ts";
+
+const IDS = ["a", "b'", "ü"];
+const SCOPES = ["one", "two"];
+
+interface ModelRun {
+  scope: string;
+  expired: boolean;
+  held: boolean;
+  /** Which claim is in force, by its place in the list of all; undefined when released. */
+  claim: number | undefined;
+  state: number;
+  journal: number[];
+  readonly outcomes: Map<number, number>;
+}
+
+interface World {
+  readonly runs: Map<string, ModelRun>;
+  readonly claims: Claim[];
+  /** Numbers everything that is written. */
+  written: number;
+}
+
+type Step = (store: Store, world: World) => Promise<void>;
+
+const id = constantFrom(...IDS);
+/** Recent claims are the likely ones. */
+const back = oneof(nat(2), nat(9));
+const call = nat(2);
+const flags = {
+  held: boolean(),
+  expired: oneof({ arbitrary: boolean(), weight: 1 }, { arbitrary: constantFrom(false), weight: 3 }),
+};
+
+const put = record({ id, scope: constantFrom(...SCOPES), ...flags }).map(
+  ({ id: key, scope, held, expired }): Step =>
+    async (store, world) => {
+      const state = ++world.written;
+      const expiresAt = expired ? 1 : FUTURE;
+      const answer = await codeOr(
+        store.put(newRun(key, { scope, expiresAt, state: bytes(state) }), lease(held)),
+      );
+      if (world.runs.has(key)) return expect(answer).toBe("exists");
+      const claim = world.claims.push(answer as Claim) - 1;
+      world.runs.set(key, { scope, expired, held, claim, state, journal: [], outcomes: new Map() });
+    },
+);
+
+const claiming = record({ id, held: boolean() }).map(({ id: key, held }): Step => async (store, world) => {
+  const run = world.runs.get(key);
+  const answer = await store.claim(key, lease(held));
+  if (run?.held === true) return expect(answer.status).toBe("held");
+  if (run === undefined || run.expired) return expect(answer).toEqual({ status: "absent" });
+  if (answer.status !== "claimed") throw new Error(`Run "${key}" is ${answer.status}`);
+  expect(answer.run).toEqual({
+    id: key,
+    scope: run.scope,
+    expiresAt: FUTURE,
+    state: bytes(run.state),
+    journal: run.journal.map((one) => bytes(one)),
+    outcomes: toBytes(run.outcomes),
+  });
+  const fences = world.claims.filter((one) => one.id === key).map(({ fence }) => fence);
+  expect(answer.claim.fence).toBeGreaterThan(Math.max(0, ...fences));
+  Object.assign(run, { held, claim: world.claims.push(answer.claim) - 1 });
+});
+
+const posting = record({ id, call }).map(({ id: key, call: index }): Step => async (store, world) => {
+  const outcomes = world.runs.get(key)?.outcomes;
+  const value = ++world.written;
+  const first = outcomes !== undefined && !outcomes.has(index);
+  expect(await store.post(key, index, bytes(value))).toBe(first);
+  if (first) outcomes.set(index, value);
+  expect(await store.outcomes(key)).toEqual(outcomes && toBytes(outcomes));
+});
+
+const appending = fenced(nat(3), async (store, world, claim, run, count) => {
+  const entries = Array.from({ length: count }, () => ++world.written);
+  await store.append(
+    claim,
+    entries.map((one) => bytes(one)),
+  );
+  run?.journal.push(...entries);
+});
+
+const renewing = fenced(boolean(), async (store, _world, claim, run, held) => {
+  await store.renew(claim, lease(held).ms);
+  if (run !== undefined) run.held = held;
+});
+
+const releasing = fenced(
+  oneof(constantFrom(undefined), record({ expired: flags.expired, absorbed: array(call, { maxLength: 3 }) })),
+  async (store, world, claim, run, next) => {
+    const state = ++world.written;
+    const expiresAt = next?.expired === true ? 1 : FUTURE;
+    await store.release(claim, next && { state: bytes(state), expiresAt, absorbed: next.absorbed });
+    if (run === undefined) return;
+    Object.assign(run, { held: false, claim: undefined });
+    if (next === undefined) return;
+    Object.assign(run, { state, expired: next.expired, journal: [] });
+    for (const one of next.absorbed) run.outcomes.delete(one);
+  },
+);
+
+const deleting = fenced(constantFrom(undefined), async (store, world, claim) => {
+  await store.delete(claim);
+  world.runs.delete(claim.id);
+});
+
+const expiring = constantFrom<Step>(async (store, world) => {
+  const gone = [...world.runs].filter(([, { expired, held }]) => expired && !held);
+  for (const [key] of gone) world.runs.delete(key);
+  expect(await store.expire()).toBe(gone.length);
+});
+
+const listing = record({
+  scope: constantFrom(undefined, ...SCOPES),
+  claimable: boolean(),
+  after: constantFrom("", ...IDS),
+  limit: integer({ min: 1, max: 3 }),
+}).map(({ scope, claimable, after, limit }): Step => async (store, world) => {
+  const expected = [...world.runs]
+    .filter(([key, run]) => key > after && (scope === undefined || run.scope === scope))
+    .filter(([, { held, expired }]) => (held ? !claimable : !expired))
+    .map(([key]) => key)
+    .sort()
+    .slice(0, limit);
+  const listed = await store.list({ claimable, after, limit, ...(scope === undefined ? {} : { scope }) });
+  expect(listed.map((one) => one.id)).toEqual(expected);
+});
+
+const steps = array(
+  oneof(
+    { arbitrary: oneof(put, claiming, appending, releasing), weight: 3 },
+    { arbitrary: oneof(posting, renewing, deleting, expiring, listing), weight: 2 },
+  ),
+  { maxLength: 40 },
+);
+
+export function testModel(open: () => Promise<Store>): void {
+  test("answers as the model does, whatever is asked for", async () => {
+    // One store for all: it is emptied in between.
+    await using store = await open();
+    await assert(
+      asyncProperty(steps, async (sequence) => {
+        const world: World = { runs: new Map(), claims: [], written: 0 };
+        try {
+          for (const step of sequence) await step(store, world);
+        } finally {
+          await empty(store, world);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  }, 120_000);
+}
+
+/** A step under one of the claims given so far; it is refused unless that is the one in force. */
+function fenced<T>(
+  arbitrary: Arbitrary<T>,
+  act: (store: Store, world: World, claim: Claim, run: ModelRun | undefined, given: T) => Promise<void>,
+): Arbitrary<Step> {
+  return record({ back, given: arbitrary }).map(({ back: ago, given }) => async (store, world) => {
+    const index = world.claims.length - 1 - ago;
+    const claim = world.claims[index];
+    if (claim === undefined) return;
+    const run = world.runs.get(claim.id);
+    const own = run?.claim === index ? run : undefined;
+    const code = await codeOr(act(store, world, claim, own, given));
+    expect(code).toBe(own === undefined ? "stale_claim" : undefined);
+  });
+}
+
+async function empty(store: Store, { runs, claims }: World): Promise<void> {
+  for (const [key, { claim }] of runs) {
+    const own = claim === undefined ? undefined : claims[claim];
+    if (own !== undefined) await store.release(own, { state: bytes(), expiresAt: 1, absorbed: [] });
+    else {
+      const again = await store.claim(key, lease(true));
+      if (again.status === "claimed") await store.delete(again.claim);
+    }
+  }
+  await store.expire();
+  if ((await store.list()).length > 0) throw new Error("Runs are left");
+}
+
+function lease(held: boolean): { owner: string; ms: number } {
+  return { owner: "owner", ms: held ? 600_000 : 0 };
+}
+
+function toBytes(outcomes: ReadonlyMap<number, number>): Map<number, Uint8Array> {
+  return new Map([...outcomes].map(([key, value]) => [key, bytes(value)]));
+}
+
+async function codeOr<T>(promise: Promise<T>): Promise<T | string> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (StoreError.is(error)) return error.code;
+    throw error;
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * What every store has to do: the sentences of the Store contract, as tests.
+ *
+ * - Nothing waits for time to pass: leases of 0 ms are over at once, and runs may be put past their expiry.
+ * - Handles of one place stand for several processes. Places are plain words.
+ */
+import { describe } from "vitest";
+import { newPlace, type OpenStore } from "./store-cases.ts";
+import { testClaims } from "./store-claims.ts";
+import { testContents } from "./store-contents.ts";
+import { type StoreTestSkip, testLife } from "./store-life.ts";
+import { testLists } from "./store-lists.ts";
+import { testModel } from "./store-model.ts";
+
+/** Declares the tests of a store; call it at the top of a test file. */
+export function testStore(name: string, open: OpenStore, skip: readonly StoreTestSkip[] = []): void {
+  describe(`store: ${name}`, () => {
+    testClaims(open);
+    testContents(open);
+    testLists(open);
+    testLife(open, skip);
+    testModel(() => open(newPlace()));
+  });
+}
