@@ -317,6 +317,30 @@ describe("suspension", () => {
     expect(result.status).toBe("suspended");
   });
 
+  test.each([
+    ["no input", "return await tools.ask()"],
+    ["half a character", "return await tools.ask('\\ud800')"],
+    ["odd errors", "for (const t of ['odd', 'none', 'ask']) try { await tools[t]({}) } catch {} return 1"],
+    [
+      "odd delays",
+      "for (const d of [Infinity, 1e300, -5, NaN]) setTimeout(() => {}, d); return await tools.ask({})",
+    ],
+    [
+      "dropped logs",
+      "for (let i = 0; i < 500; i++) console.log('x'.repeat(1000)); return await tools.ask({})",
+    ],
+    ["odd names", "return await tools.ask({ ['__proto__']: 1, constructor: 2 })"],
+  ])("what a program may leave behind can be read again: %s [suspend:resume]", async (_name, program) => {
+    const tools: ToolSet = {
+      ask: { execute: (_input, call) => call.resolution ?? call.suspend("?") },
+      odd: { execute: () => Promise.reject(Object.assign(new Error("\ud800"), { code: 42, name: 7 })) },
+    };
+    const scope = "é\ud800";
+    const suspension = suspensionOf(await host.start({ source: program, tools, scope }).result);
+    const options = { token: suspension.token, resolutions: answer(suspension, 1), tools, scope };
+    expect(await host.resume(options).result).toMatchObject({ status: "completed", value: 1 });
+  });
+
   test("a suspended run that is too large fails instead", async () => {
     const { tools } = desk();
     const limits = { suspensionBytes: 1024 };
