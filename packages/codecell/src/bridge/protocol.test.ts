@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Command, parseCommands, parseReports } from "./protocol.ts";
+import { type Command, parseCommands, parseAnswers } from "./protocol.ts";
 
 const limits = {
   cpuTimeMs: 1,
@@ -68,7 +68,7 @@ describe("parseCommands", () => {
       fc.property(
         fc.anything({ withSparseArray: true, withBigInt: true, withNullPrototype: true }),
         (message) => {
-          const parsed = [parseCommands(message), parseReports(message)];
+          const parsed = [parseCommands(message), parseAnswers(message)];
           expect(parsed.every((one) => one === undefined || Array.isArray(one))).toBe(true);
         },
       ),
