@@ -109,10 +109,14 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   start(): Report {
-    this.#timed(() => {
-      if (this.#command.snapshot === undefined) this.#startProgram();
-      for (const delivery of this.#command.history) this.#deliver(delivery);
-    });
+    const { snapshot, history } = this.#command;
+    // One that was restored and has nothing to repeat stays as it is, to the microsecond of its processor time.
+    if (snapshot === undefined || history.length > 0) {
+      this.#timed(() => {
+        if (snapshot === undefined) this.#startProgram();
+        for (const delivery of history) this.#deliver(delivery);
+      });
+    }
     return this.#report();
   }
 
