@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
-import { createPool, DrivenCell, toStart } from "./cell-driver.ts";
+import { createPool, DrivenCell, toStart } from "../sandbox/cell-driver.ts";
 import { effort, TIMES } from "./effort.ts";
 import { anyProgram } from "./programs.ts";
 

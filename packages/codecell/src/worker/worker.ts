@@ -56,6 +56,8 @@ export function createWorker(
         cells.get(command.cell)?.drop();
         cells.delete(command.cell);
         return undefined;
+      default:
+        return command satisfies never;
     }
   }
 

@@ -8,7 +8,7 @@ import { NodePool } from "../../packages/codecell/src/sandbox/node-pool.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../../packages/codecell/src/sandbox/sandbox.ts";
 
 export const CLOCK = 1_700_000_000_000;
-export const TOOL_NAMES: readonly string[] = ["now", "micro", "turn", "wait", "late", "fail"];
+const TOOL_NAMES = ["now", "micro", "turn", "wait", "late", "fail"];
 
 /** One worker of its own. */
 export function createPool(): NodePool {
