@@ -29,11 +29,11 @@ const TABLE: Readonly<Record<string, Folder>> = {
   guest: { runs: "anywhere", imports: [] },
   "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
   bridge: { runs: "anywhere", imports: ["contract", "value"], packages: ["@cfworker/json-schema"] },
-  // Neutral but for its entry: the same code is to run in a web worker.
+  // Neutral but for its entry and what that takes from Node.js: the same code is to run in a web worker.
   worker: {
     runs: "worker",
     imports: ["contract", "bridge", "guest", "source", "value"],
-    node: ["worker/node.ts"],
+    node: ["worker/node.ts", "worker/node-platform.ts"],
   },
   suspend: { runs: "host", imports: ["contract", "value"], types: ["bridge"], node: "all" },
   sandbox: {

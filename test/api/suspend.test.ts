@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { zstdDecompressSync } from "node:zlib";
 import { createHost, type Host, type Json, type RunResult, type Suspension, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
+import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
+import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
 import { host } from "./harness.ts";
 
 const source = `
@@ -417,5 +419,45 @@ describe("time that is up", () => {
     const program = "return await Promise.all([tools.slow({}), tools.pay({ amount: 1 })])";
     const suspension = suspensionOf(await host.start({ source: program, tools: slow }).result);
     expect(suspension.pending).toMatchObject([{ tool: "pay" }]);
+  });
+});
+
+describe("a long past", () => {
+  const program = `
+    let sum = 0;
+    for (let n = 0; n < 60; n++) sum += (await tools.big({ n })).text.length;
+    const kept = Math.random();
+    console.log("asked");
+    const answer = await tools.ask({});
+    try { null.x } catch (error) { return [sum, kept, answer, error.stack] }`;
+  const tools: ToolSet = {
+    big: { execute: () => ({ text: "x".repeat(1000) }) },
+    ask: { execute: (_input, call) => call.resolution ?? call.suspend(null) },
+  };
+
+  test("a run comes back from its memory as from its ledger [suspend:snapshot]", async () => {
+    const sealKey = new Uint8Array(32).fill(9);
+    await using here = createHost({ workers: 1, sealKey });
+    await using there = createHost({ workers: 1, sealKey });
+    const started = here.start({ source: program, tools });
+    const suspension = suspensionOf(await started.result);
+    const ledger = started.ledger();
+    const vault = new Tokens(new Vault({ sealKey }));
+    let bytes = 0;
+    const look = (run: { readonly snapshot?: Uint8Array }): never => {
+      bytes = run.snapshot?.length ?? 0;
+      throw new Error("only looked at");
+    };
+    expect(() => vault.claim(suspension.token, "", look)).toThrow("only looked at");
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThan(16_384);
+    const result = await there.resume({ token: suspension.token, resolutions: answer(suspension, 5), tools })
+      .result;
+    expect(result).toMatchObject({
+      status: "completed",
+      value: [60_000, expect.any(Number), 5, expect.stringContaining(":8:")],
+      logs: [],
+    });
+    expect(ledger.calls).toHaveLength(61);
   });
 });

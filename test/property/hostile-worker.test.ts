@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createHost, type RunResult } from "codecell";
 import { FAILURE_CODES } from "../../packages/codecell/src/contract/failure.ts";
-import { parseReports, type Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import { parseAnswers, type Report } from "../../packages/codecell/src/bridge/protocol.ts";
 import { effort, TIMES } from "./effort.ts";
 import { liveWorkers } from "./worker-threads.ts";
 
@@ -66,16 +66,34 @@ const report = fc.record({
   unhandled: or(fc.option(cellFailure)),
   isOver: or(fc.boolean()),
 });
-const message = or(fc.array(or(report), { maxLength: 5 }));
+const snapshot = fc.record({
+  kind: or(fc.constantFrom("snapshot", "snapshot_refused", "nonsense")),
+  cell: or(fc.nat(6)),
+  bytes: or(
+    fc.oneof(
+      fc.constant(null),
+      fc.uint8Array().map((bytes) => new Uint8Array(bytes)),
+      fc.uint8Array().map((bytes) => new Uint8Array(new SharedArrayBuffer(bytes.length))),
+    ),
+  ),
+});
+const message = or(fc.array(or(fc.oneof({ weight: 3, arbitrary: report }, snapshot)), { maxLength: 5 }));
 
-describe("parseReports", () => {
-  test("gives reports or nothing for any message, and never throws", () => {
+describe("parseAnswers", () => {
+  test("gives answers or nothing for any message, and never throws", () => {
     fc.assert(
       fc.property(message, (sent) => {
-        const reports = parseReports(sent);
-        if (reports === undefined) return;
-        for (const { cell, calls, timers, logs, end: ended } of reports) {
-          expect(Number.isSafeInteger(cell)).toBe(true);
+        const answers = parseAnswers(sent);
+        if (answers === undefined) return;
+        for (const answer of answers) {
+          expect(Number.isSafeInteger(answer.cell)).toBe(true);
+          if (answer.kind === "snapshot") {
+            if (answer.bytes !== null) expect(answer.bytes.buffer).toBeInstanceOf(ArrayBuffer);
+            continue;
+          }
+          expect(["snapshot_refused", undefined]).toContain(answer.kind);
+          if (answer.kind !== undefined) continue;
+          const { calls, timers, logs, end: ended } = answer;
           for (const { tool, input } of calls)
             expect([typeof tool, typeof input]).toEqual(["string", "string"]);
           for (const { timer } of timers) expect(Number.isSafeInteger(timer)).toBe(true);
@@ -100,15 +118,15 @@ describe("parseReports", () => {
   };
 
   test("accepts what honest workers send", () => {
-    expect(parseReports([honest])).toEqual([honest]);
+    expect(parseAnswers([honest])).toEqual([honest]);
   });
 
   test("refuses arrays with holes", () => {
     const holes = Array.from<unknown>({ length: 0 });
     holes.length = 1_000_000;
-    expect(parseReports(holes)).toBeUndefined();
+    expect(parseAnswers(holes)).toBeUndefined();
     for (const field of ["calls", "timers", "logs"]) {
-      expect(parseReports([{ ...honest, [field]: holes }]), field).toBeUndefined();
+      expect(parseAnswers([{ ...honest, [field]: holes }]), field).toBeUndefined();
     }
   });
 });

@@ -6,7 +6,7 @@
  *   parse is a crash of that worker.
  * - Cells are named by the number of their placement, never reused, so late messages find nobody.
  */
-import type { Language, Delivery } from "../contract/ledger.ts";
+import type { Language, Delivery, Progress } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
@@ -34,11 +34,27 @@ export type Command =
       /** The names as JSON text. */
       readonly toolNames: string;
       readonly limits: CellLimits;
-      /** Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one. */
+      /**
+       * Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
+       * one that goes on from there.
+       */
       readonly history: readonly Delivery[];
+      /** Where to go on instead of evaluating the source. */
+      readonly snapshot?: SnapshotStart | undefined;
     }
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
+  /** Answered by a `SnapshotAnswer`, after the reports on all that was commanded before. */
+  | { readonly type: "snapshot"; readonly cell: number }
   | { readonly type: "drop"; readonly cell: number };
+
+/** A snapshot, and where in its ledger the run stood when it was taken: one that stands elsewhere is refused. */
+export interface SnapshotStart {
+  readonly bytes: Uint8Array;
+  readonly progress: Progress;
+}
+
+/** More than any snapshot that a worker gives or takes. */
+export const MAX_SNAPSHOT_BYTES: number = 32 * 1024 * 1024;
 
 /** A timer that was set (a delay) or cleared (null). */
 export interface TimerChange {
@@ -64,6 +80,7 @@ export interface CellFailure {
 
 /** What one cell did since its last report. */
 export interface Report {
+  readonly kind?: undefined;
   readonly cell: number;
   readonly calls: readonly CallRequest[];
   readonly timers: readonly TimerChange[];
@@ -77,6 +94,21 @@ export interface Report {
   /** The worker has forgotten the cell: it ended and waits for nothing. */
   readonly isOver: boolean;
 }
+
+/** To a `snapshot` command; null when there is none to give. To the host the bytes are opaque. */
+export interface SnapshotAnswer {
+  readonly kind: "snapshot";
+  readonly cell: number;
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
+}
+
+/** In place of the report on a start: the snapshot is of another build or run, or is none. The cell does not exist. */
+export interface SnapshotRefusal {
+  readonly kind: "snapshot_refused";
+  readonly cell: number;
+}
+
+export type Answer = Report | SnapshotAnswer | SnapshotRefusal;
 
 /** What a worker is given when it starts. */
 export interface WorkerSetup {
@@ -114,6 +146,7 @@ function isCommand(value: unknown): boolean {
   if (!isRecord(value) || !isCount(value["cell"])) return false;
   switch (value["type"]) {
     case "drop":
+    case "snapshot":
       return true;
     case "deliver":
       return isDelivery(value["delivery"]);
@@ -124,11 +157,30 @@ function isCommand(value: unknown): boolean {
         isDuration(value["clock"]) &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
-        isArrayOf(value["history"], isDelivery)
+        isArrayOf(value["history"], isDelivery) &&
+        (value["snapshot"] === undefined || isSnapshotStart(value["snapshot"]))
       );
     default:
       return false;
   }
+}
+
+function isSnapshotStart(value: unknown): boolean {
+  return isRecord(value) && isSnapshot(value["bytes"]) && isProgress(value["progress"]);
+}
+
+/** Bytes of their own: nobody else can change them later, and nothing else came along with them. */
+function isSnapshot(value: unknown): boolean {
+  return (
+    value instanceof Uint8Array &&
+    value.buffer instanceof ArrayBuffer &&
+    value.byteLength === value.buffer.byteLength &&
+    value.byteLength <= MAX_SNAPSHOT_BYTES
+  );
+}
+
+export function isProgress(value: unknown): value is Progress {
+  return isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
 }
 
 function isDelivery(value: unknown): boolean {
@@ -150,14 +202,26 @@ function isDeliveryItem(value: unknown): boolean {
 }
 
 /** Reads a worker's message. Undefined when it is not one. */
-export function parseReports(message: unknown): Report[] | undefined {
-  return isArrayOf(message, isReport) ? (message as Report[]) : undefined;
+export function parseAnswers(message: unknown): Answer[] | undefined {
+  return isArrayOf(message, isAnswer) ? (message as Answer[]) : undefined;
 }
 
-function isReport(value: unknown): boolean {
+function isAnswer(value: unknown): boolean {
+  if (!isRecord(value) || !isCount(value["cell"])) return false;
+  switch (value["kind"]) {
+    case undefined:
+      return isReport(value);
+    case "snapshot":
+      return value["bytes"] === null || isSnapshot(value["bytes"]);
+    case "snapshot_refused":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isReport(value: Record<string, unknown>): boolean {
   return (
-    isRecord(value) &&
-    isCount(value["cell"]) &&
     isArrayOf(value["calls"], isCallRequest) &&
     isArrayOf(value["timers"], isTimerChange) &&
     isArrayOf(value["logs"], isLogLine) &&
@@ -189,7 +253,7 @@ function isEnd(value: unknown): boolean {
   return value["status"] === "failed" && isCellFailure(value["failure"]);
 }
 
-function isCellFailure(value: unknown): boolean {
+export function isCellFailure(value: unknown): value is CellFailure {
   return (
     isRecord(value) &&
     (value["call"] === null || isCount(value["call"])) &&

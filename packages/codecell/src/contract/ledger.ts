@@ -28,6 +28,16 @@ export interface Delivery {
   readonly items: readonly DeliveryItem[];
 }
 
+/** How far a run has come, as counts: what a snapshot covers of a ledger, and what a cell that goes on from it skips. */
+export interface Progress {
+  readonly deliveries: number;
+  readonly calls: number;
+  /** Changes of timers. */
+  readonly timers: number;
+  /** Log lines. */
+  readonly logs: number;
+}
+
 export interface Ledger {
   readonly version: 1;
   readonly runId: string;

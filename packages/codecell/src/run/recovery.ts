@@ -12,6 +12,7 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import type { CellSnapshot } from "./residence.ts";
 
 export interface Recovered {
   readonly run: SuspendedRun;
@@ -21,6 +22,7 @@ export interface Recovered {
   readonly items: readonly DeliveryItem[];
   /** Calls whose tools have been going on since the run was suspended. */
   readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
+  readonly snapshot: CellSnapshot | undefined;
 }
 
 export function recover(
@@ -90,10 +92,26 @@ export function recover(
     open,
     items,
     elsewhere,
+    snapshot: snapshotOf(state),
   };
 }
 
 const NO_RESOLUTION: { readonly resolution?: CallResolution } = {};
+
+/** It was taken when the state was: it stands where that ledger ends. */
+function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | undefined {
+  if (snapshot === undefined) return undefined;
+  return {
+    // Of its own: it is handed to a worker.
+    bytes: new Uint8Array(snapshot),
+    progress: {
+      deliveries: ledger.deliveries.length,
+      calls: ledger.calls.length,
+      timers: seen.timers,
+      logs: seen.logs,
+    },
+  };
+}
 
 function isRepeatable(tools: ToolSet, name: string): boolean {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;

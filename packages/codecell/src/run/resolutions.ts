@@ -35,7 +35,10 @@ export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Re
 }
 
 /** What a run goes on with: calls that are resolved are open, those that are not stay pending. */
-export function resolve({ run, open, items, elsewhere }: Recovered, resolutions: Resolutions): RunPast {
+export function resolve(
+  { run, open, items, elsewhere, snapshot }: Recovered,
+  resolutions: Resolutions,
+): RunPast {
   const stillPending = new Map(run.pending);
   const nowOpen = new Map(open);
   for (const [index] of run.pending) {
@@ -44,5 +47,5 @@ export function resolve({ run, open, items, elsewhere }: Recovered, resolutions:
     stillPending.delete(index);
     nowOpen.set(index, resolutions[callId]);
   }
-  return { pending: stillPending, open: nowOpen, items, timers: run.timers, elsewhere };
+  return { pending: stillPending, open: nowOpen, items, timers: run.timers, elsewhere, snapshot };
 }

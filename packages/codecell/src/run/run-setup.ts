@@ -11,6 +11,7 @@ import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { Journal } from "./journal.ts";
+import type { CellSnapshot } from "./residence.ts";
 
 export interface RunSetup {
   readonly book: LedgerBook;
@@ -38,6 +39,8 @@ export interface RunAtRest {
   readonly timers: readonly TimerChange[];
   /** Calls whose tools go on. */
   readonly executing: readonly number[];
+  /** The memory of its cell, where that is cheaper to go on from than the ledger. */
+  readonly snapshot: Uint8Array | undefined;
 }
 
 /** What a run that is taken up again has to go on with. */
@@ -51,6 +54,7 @@ export interface RunPast {
   readonly timers: readonly TimerChange[];
   /** Calls whose tools have been going on since. */
   readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
+  readonly snapshot: CellSnapshot | undefined;
 }
 
 export const NO_PAST: RunPast = {
@@ -59,6 +63,7 @@ export const NO_PAST: RunPast = {
   items: [],
   timers: [],
   elsewhere: new Map(),
+  snapshot: undefined,
 };
 
 export function toLate(call: number, outcome: CallOutcome): LateOutcome {

@@ -12,6 +12,7 @@ import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { Loss } from "../sandbox/sandbox.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
@@ -35,6 +36,9 @@ import { RunTimers } from "./timers.ts";
 
 /** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
 const SUSPEND_GRACE_MS = 1000;
+/** A run that moved less and computed less than this is rebuilt from its ledger as fast as from a snapshot. */
+const REPLAY_SIZE = 16_384;
+const REPLAY_CPU_MS = 20;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -86,10 +90,11 @@ export class Run {
       this.#residence.deliver(delivery);
     });
     this.#deadline = new Deadline(limits.wallTimeMs, () => this.#onDeadline());
-    this.#residence = new Residence(setup.book, setup.sandbox, {
-      onReport: (report) => this.#onReport(report),
-      onLost: (loss) => this.#stop(lostFailure(loss, limits)),
-    });
+    const listener = {
+      onReport: (report: Report) => this.#onReport(report),
+      onLost: (loss: Loss) => this.#stop(lostFailure(loss, limits)),
+    };
+    this.#residence = new Residence(setup.book, setup.sandbox, listener, setup.past.snapshot);
     if (setup.journal !== undefined) setup.journal.onBroken = (failure) => this.#stop(failure);
     if (setup.tools !== undefined) {
       const { tools, context, authorize } = setup;
@@ -285,13 +290,22 @@ export class Run {
     this.#stopping = true;
     // Calls go on, and what comes of them is no longer for this object.
     this.#isSuspended = true;
+    const timers = this.#timers.left();
+    const executing = [...this.#executing];
     const suspension = await this.#setup.suspend({
       pending: this.#suspended,
-      timers: this.#timers.left(),
-      executing: [...this.#executing],
+      timers,
+      executing,
+      snapshot: await this.#snapshotThatPays(),
     });
     if ("code" in suspension) this.#stop(suspension);
     else this.#finish({ status: "suspended", suspension });
+  }
+
+  /** Undefined when the ledger is the cheaper way back: it is kept in any case, and small ones replay at once. */
+  async #snapshotThatPays(): Promise<Uint8Array | undefined> {
+    if (this.#book.size < REPLAY_SIZE && this.#cpuTimeMs < REPLAY_CPU_MS) return undefined;
+    return (await this.#residence.snapshot())?.bytes;
   }
 
   async #return(result: string): Promise<void> {

@@ -110,7 +110,7 @@ export class StoredRuns {
     journal: Journal,
     book: LedgerBook,
     scope: string,
-    { pending, timers, executing }: RunAtRest,
+    { pending, timers, executing, snapshot }: RunAtRest,
   ): Promise<number | Failure> {
     const { limits } = book.header;
     const expiresAt = Date.now() + limits.suspensionTimeMs;
@@ -123,6 +123,7 @@ export class StoredRuns {
       timers,
       pending: [...pending],
       executing,
+      ...(snapshot === undefined ? {} : { snapshot }),
     };
     const state = this.#seal(run);
     if (state.length > limits.suspensionBytes) {

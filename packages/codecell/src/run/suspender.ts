@@ -36,11 +36,11 @@ export class Suspender {
     journal: Journal | undefined,
     rest: RunAtRest,
   ): Promise<Suspension | Failure> {
-    const { pending, timers, executing } = rest;
+    const { pending, executing } = rest;
     const { runId } = book.header;
     const toPending = (index: number, payload: Json): PendingCall => toPendingCall(book, index, payload);
     if (journal === undefined || this.stored === undefined) {
-      const issued = this.#tokens.issue(book, scope, pending, timers, executing, toPending);
+      const issued = this.#tokens.issue(book, scope, rest, toPending);
       if (!("code" in issued)) this.#late.expect(runId, executing, issued.expiresAt);
       return issued;
     }

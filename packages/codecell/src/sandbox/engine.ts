@@ -1,7 +1,8 @@
 /** The engine, read, cut and compiled once per process and shared by all workers. */
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { cutEngineModule } from "../worker/engine-module.ts";
+import { cutEngineModule, withDigest } from "../worker/engine-module.ts";
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
@@ -16,5 +17,6 @@ export function loadEngine(): Promise<WebAssembly.Module> {
 
 async function compile(): Promise<WebAssembly.Module> {
   const path = fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm"));
-  return await WebAssembly.compile(cutEngineModule(await readFile(path)));
+  const module = cutEngineModule(await readFile(path));
+  return await WebAssembly.compile(withDigest(module, createHash("sha256").update(module).digest()));
 }

@@ -56,6 +56,8 @@ export class NodePool implements Sandbox {
       listener,
       cpuTimeMs: start.limits.cpuTimeMs,
       unanswered: 0,
+      mayBeRefused: false,
+      snapshots: [],
       worker: undefined,
     };
     const entry: Waiting = { resident, start, deliveries: [] };
@@ -73,6 +75,13 @@ export class NodePool implements Sandbox {
         }
         worker.deliver(resident, delivery);
         this.#supervisor.watch();
+      },
+      snapshot: async () => {
+        const { worker } = resident;
+        if (worker === undefined || (worker.occupied && worker.current !== resident.cell)) return undefined;
+        const snapshot = worker.snapshot(resident);
+        this.#supervisor.watch();
+        return await snapshot;
       },
       drop: () => {
         if (resident.worker !== undefined) resident.worker.drop(resident);

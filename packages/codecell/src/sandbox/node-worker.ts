@@ -7,9 +7,9 @@
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import {
+  type Answer,
   type Command,
-  parseReports,
-  type Report,
+  parseAnswers,
   STATUS,
   STATUS_BYTES,
   type WorkerSetup,
@@ -24,11 +24,18 @@ export interface Resident {
   readonly cell: number;
   readonly listener: CellListener;
   readonly cpuTimeMs: number;
-  /** Commands sent or queued that have not been answered. */
+  /** Starts and deliveries, sent or queued, that have not been answered. */
   unanswered: number;
+  /** Whether the start, not yet answered, may be refused for its snapshot. */
+  mayBeRefused: boolean;
+  /** Snapshots asked for and not yet answered, in order. */
+  readonly snapshots: SnapshotRequest[];
   /** Where it lives; undefined while it waits for a place and after it was lost or dropped. */
   worker: NodeWorker | undefined;
 }
+
+/** Settled once; what comes later is not heard. */
+export type SnapshotRequest = (bytes: Uint8Array<ArrayBuffer> | undefined) => void;
 
 /** What a worker asks of its pool. */
 export interface WorkerOwner {
@@ -44,6 +51,8 @@ const YOUNG_HEAP_MB = 32;
 /** Some 400 microseconds: the start of a small program, and what is left to do of the run before it. */
 const MOST_LOOKS = 8000;
 const SKIPPED_AFTER_MISS = 4;
+/** A suspension without a snapshot is only slower to resume. */
+const SNAPSHOT_WAIT_MS = 2000;
 
 export class NodeWorker {
   readonly residents: Map<number, Resident> = new Map();
@@ -58,6 +67,8 @@ export class NodeWorker {
   #port: MessagePort;
   #status: Int32Array;
   #outbox: Command[] = [];
+  /** Buffers that go with them. */
+  #transferred: ArrayBuffer[] = [];
   #onDeath: (worker: NodeWorker) => void;
   #onFree: () => void;
   #isOnlyCell: () => boolean;
@@ -121,11 +132,37 @@ export class NodeWorker {
   start(resident: Resident, start: CellStart): void {
     this.residents.set(resident.cell, resident);
     resident.worker = this;
-    this.#send(resident, { type: "start", cell: resident.cell, ...start });
+    const { snapshot } = start;
+    resident.mayBeRefused = snapshot !== undefined;
+    if (snapshot === undefined) {
+      this.#send(resident, { type: "start", cell: resident.cell, ...start });
+      return;
+    }
+    // A copy of its own: the message would take along the whole buffer a view is of, whatever else lies there.
+    const bytes = new Uint8Array(snapshot.bytes);
+    this.#transferred.push(bytes.buffer);
+    this.#send(resident, {
+      type: "start",
+      cell: resident.cell,
+      ...start,
+      snapshot: { ...snapshot, bytes },
+    });
   }
 
   deliver(resident: Resident, delivery: Delivery): void {
     this.#send(resident, { type: "deliver", cell: resident.cell, delivery });
+  }
+
+  snapshot(resident: Resident): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
+    const timer = setTimeout(resolve, SNAPSHOT_WAIT_MS, undefined);
+    resident.snapshots.push((bytes) => {
+      clearTimeout(timer);
+      resolve(bytes);
+    });
+    this.unanswered++;
+    this.#post({ type: "snapshot", cell: resident.cell });
+    return promise;
   }
 
   /** Forgets a cell; if it is executing, its guest code is told to stop. */
@@ -140,7 +177,10 @@ export class NodeWorker {
   evict(): Resident[] {
     const residents = [...this.residents.values()];
     this.residents.clear();
-    for (const resident of residents) resident.worker = undefined;
+    for (const resident of residents) {
+      resident.worker = undefined;
+      giveUpSnapshots(resident);
+    }
     return residents;
   }
 
@@ -154,6 +194,7 @@ export class NodeWorker {
 
   async close(): Promise<void> {
     this.#dead = true;
+    for (const resident of this.residents.values()) giveUpSnapshots(resident);
     await this.#thread.terminate();
   }
 
@@ -165,7 +206,9 @@ export class NodeWorker {
   #forget(resident: Resident): boolean {
     if (!this.residents.delete(resident.cell)) return false;
     resident.worker = undefined;
-    this.unanswered -= resident.unanswered;
+    this.unanswered -= resident.unanswered + resident.snapshots.length;
+    giveUpSnapshots(resident);
+    resident.snapshots.length = 0;
     return true;
   }
 
@@ -181,10 +224,12 @@ export class NodeWorker {
     if (this.#outbox.length > 1) return;
     process.nextTick(() => {
       const commands = this.#outbox;
+      const transferred = this.#transferred;
       this.#outbox = [];
+      this.#transferred = [];
       if (this.#dead) return;
       const reported = Atomics.load(this.#status, STATUS.reported);
-      this.#port.postMessage(commands);
+      this.#port.postMessage(commands, transferred);
       Atomics.add(this.#status, STATUS.posted, 1);
       Atomics.notify(this.#status, STATUS.posted);
       if (this.#isAnswerNear(commands)) this.#lookForAnswer(reported);
@@ -220,15 +265,15 @@ export class NodeWorker {
 
   #receive(message: unknown): void {
     if (this.#dead) return;
-    const reports = parseReports(message);
-    if (reports === undefined) {
+    const answers = parseAnswers(message);
+    if (answers === undefined) {
       this.#break();
       return;
     }
     this.ready = true;
     this.occupied = false;
     try {
-      for (const report of reports) this.#answer(report);
+      for (const answer of answers) this.#answer(answer);
     } catch {
       // Whatever made a listener fail came from this thread.
       this.#break();
@@ -237,17 +282,39 @@ export class NodeWorker {
     this.#onFree();
   }
 
-  #answer(report: Report): void {
-    const resident = this.residents.get(report.cell);
-    // Late reports of dropped cells find nobody.
+  #answer(answer: Answer): void {
+    const resident = this.residents.get(answer.cell);
+    // Late answers to dropped cells find nobody.
     if (resident === undefined) return;
-    if (resident.unanswered === 0) {
-      this.kill();
+    if (answer.kind === "snapshot") {
+      const request = resident.snapshots.shift();
+      if (request === undefined) {
+        this.#break();
+        return;
+      }
+      this.unanswered--;
+      request(answer.bytes ?? undefined);
+      return;
+    }
+    const isRefusal = answer.kind === "snapshot_refused";
+    if (resident.unanswered === 0 || (isRefusal && !resident.mayBeRefused)) {
+      this.#break();
       return;
     }
     resident.unanswered--;
+    resident.mayBeRefused = false;
     this.unanswered--;
-    if (report.isOver) this.#forget(resident);
-    resident.listener.onReport(report);
+    if (isRefusal) {
+      this.#forget(resident);
+      resident.listener.onLost("snapshot_refused");
+      return;
+    }
+    if (answer.isOver) this.#forget(resident);
+    resident.listener.onReport(answer);
   }
+}
+
+/** Nobody waits any longer; answers that come all the same still find their request. */
+export function giveUpSnapshots(resident: Resident): void {
+  for (const request of resident.snapshots) request(undefined);
 }

@@ -4,6 +4,7 @@
  * - A cell is placed, moved by deliveries, and dropped. Every `place` and every `deliver` is answered by one report,
  *   in order, unless the cell is lost or dropped first.
  * - A lost cell is gone: whoever placed it may place it again with its history.
+ * - A snapshot is opaque here, and as untrusted as the worker that made it.
  */
 import type { Command, Report } from "../bridge/protocol.ts";
 import type { Delivery } from "../contract/ledger.ts";
@@ -16,8 +17,10 @@ export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell
  * - `crashed`: its worker died while executing it.
  * - `displaced`: its worker was lost or held by another cell; nothing is wrong with this one.
  * - `unavailable`: no worker could be started.
+ * - `snapshot_refused`: it was to go on from a snapshot that fits neither this build nor its start, or is damaged. Nothing
+ *   has happened; placed without the snapshot it begins with its source.
  */
-export type Loss = "overran" | "crashed" | "displaced" | "unavailable";
+export type Loss = "overran" | "crashed" | "displaced" | "unavailable" | "snapshot_refused";
 
 export interface CellListener {
   onReport(report: Report): void;
@@ -26,6 +29,11 @@ export interface CellListener {
 
 export interface Placement {
   deliver(delivery: Delivery): void;
+  /**
+   * The cell as it is after all deliveries so far, for `CellStart.snapshot`; it lives on. Undefined when there is none
+   * to be had: the cell is over, lost, dropped, too large, or its worker is held or does not answer in time.
+   */
+  snapshot(): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** Stops guest code if it is running, and forgets the cell. No report or loss follows. */
   drop(): void;
 }

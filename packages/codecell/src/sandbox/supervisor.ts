@@ -1,11 +1,12 @@
 /**
  * Supervisor: notices workers that stay in one cell for too long.
  *
- * - After a moment the worker counts as occupied and the cells that wait behind the holder are moved away.
+ * - After a moment the worker counts as occupied and the cells that wait behind the holder are moved away; snapshots
+ *   that wait there are given up.
  * - Past the holder's processor time, or when the holder was dropped and does not leave, the worker is killed.
  * - Looks only while commands are unanswered; an idle pool costs nothing.
  */
-import type { NodeWorker, Resident } from "./node-worker.ts";
+import { giveUpSnapshots, type NodeWorker, type Resident } from "./node-worker.ts";
 
 const LOOK_EVERY_MS = 10;
 /** A stay after which neighbours are moved away, if the holder was seen to work that long, */
@@ -89,6 +90,7 @@ export class Supervisor {
       worker.kill();
     } else if (holdsWorker(worker, stay, stayedMs)) {
       worker.occupied = true;
+      for (const one of worker.residents.values()) if (one.cell !== cell) giveUpSnapshots(one);
       const others = [...worker.residents.values()].filter((one) => one.cell !== cell && one.unanswered > 0);
       if (others.length > 0) this.#displace(worker, others);
     }

@@ -76,6 +76,40 @@ describe("ledger book", () => {
     });
   });
 
+  test("a cell that goes on from a snapshot repeats only what came after it", () => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("1")], logs: [line("a")], timers: [{ timer: 1, delayMs: 5 }] }));
+    const first = { clock: 1, items: [{ kind: "output", call: 0, output: "1" }] } as const;
+    book.addDelivery(first);
+    const before = { deliveries: 0, calls: 1, timers: 1, logs: 1 };
+    book.read(report({ calls: [call("2")], logs: [line("b")] }));
+    expect(book.progress).toEqual({ deliveries: 1, calls: 2, timers: 1, logs: 2 });
+    expect(book.rewindTo(before)).toEqual([first]);
+    expect(book.progress).toMatchObject({ calls: 1, timers: 1, logs: 1 });
+    const repeated = book.read(report({ calls: [call("2"), call("3")], logs: [line("b"), line("c")] }));
+    expect(repeated).toEqual({ firstCall: 2, calls: [call("3")], logs: [line("c")], timers: [] });
+    book.rewindTo({ deliveries: 1, calls: 2, timers: 1, logs: 2 });
+    expect(book.read(report({ calls: [call("another")] }))).toBeUndefined();
+  });
+
+  test("a run taken up again from a snapshot in another process knows what was logged", () => {
+    const past = { calls: [call("1")], deliveries: [], seen: { timers: 1, logs: 2, logsDropped: 0 } };
+    const book = new LedgerBook(header, past);
+    expect(book.rewindTo({ deliveries: 0, calls: 1, timers: 1, logs: 2 })).toEqual([]);
+    const news = book.read(report({ calls: [call("2")], logs: [line("c")] }));
+    expect(news).toMatchObject({ firstCall: 1, calls: [call("2")], logs: [line("c")] });
+  });
+
+  test.each([
+    ["deliveries", { deliveries: 1, calls: 0, timers: 0, logs: 0 }],
+    ["calls", { deliveries: 0, calls: 2, timers: 0, logs: 0 }],
+  ])("a snapshot with more %s than the ledger is not gone on from", (_name, progress) => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("1")] }));
+    expect(book.rewindTo(progress)).toBeUndefined();
+    expect(book.progress).toEqual({ deliveries: 0, calls: 1, timers: 0, logs: 0 });
+  });
+
   test.each([
     ["another input", [call("2")]],
     ["another tool", [{ tool: "u", input: "1" }]],

@@ -7,7 +7,7 @@
  */
 import type { CallRequest, Report, TimerChange } from "../bridge/protocol.ts";
 import type { CallFailure, Failure } from "../contract/failure.ts";
-import type { Delivery, Ledger, LedgerCall } from "../contract/ledger.ts";
+import type { Delivery, Ledger, LedgerCall, Progress } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
@@ -91,11 +91,34 @@ export class LedgerBook {
     return Math.max(0, report.logsDropped - this.#droppedBefore);
   }
 
+  /**
+   * How far the present placement has come. While no report is due, this is where a snapshot taken now stands: a
+   * delivery counts as soon as it is recorded.
+   */
+  get progress(): Progress {
+    return {
+      deliveries: this.deliveries.length,
+      calls: this.#calls,
+      timers: this.#timers,
+      logs: this.#logs,
+    };
+  }
+
   /** A new placement repeats everything from the start. */
   rewind(): void {
-    this.#calls = 0;
-    this.#timers = 0;
-    this.#logs = 0;
+    this.rewindTo({ deliveries: 0, calls: 0, timers: 0, logs: 0 });
+  }
+
+  /**
+   * A new placement goes on from a snapshot: returns the deliveries it has not seen. Undefined, and nothing is changed,
+   * when the snapshot goes beyond this ledger.
+   */
+  rewindTo({ deliveries, calls, timers, logs }: Progress): Delivery[] | undefined {
+    if (deliveries > this.deliveries.length || calls > this.calls.length) return undefined;
+    this.#calls = calls;
+    this.#timers = timers;
+    this.#logs = logs;
+    return this.deliveries.slice(deliveries);
   }
 
   /** What is new in a report; undefined when it contradicts the ledger. */

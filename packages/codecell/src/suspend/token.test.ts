@@ -21,13 +21,14 @@ function issue(scope = "", from: Tokens = tokens): Suspension {
     limits: resolveLimits(),
     toolNames: [],
   });
-  const suspension = from.issue(book, scope, new Map(), [], [], () => {
+  const suspension = from.issue(book, scope, waiting, () => {
     throw new Error("nothing is pending");
   });
   if ("code" in suspension) throw new Error(suspension.message);
   return suspension;
 }
 
+const waiting = { pending: new Map(), timers: [], executing: [], snapshot: undefined };
 const pass = (): void => {};
 
 /** Seals as another version with the same key might. */

@@ -23,6 +23,14 @@ import {
 import { UsedIds } from "./used-ids.ts";
 import { type Vault, versionFailure } from "./vault.ts";
 
+/** What the run waits for, and its cell's memory. */
+export interface Waiting {
+  readonly pending: ReadonlyMap<number, Json>;
+  readonly timers: readonly TimerChange[];
+  readonly executing: readonly number[];
+  readonly snapshot: Uint8Array | undefined;
+}
+
 const PURPOSE = "token";
 const REFERENCE = "reference";
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
@@ -40,9 +48,7 @@ export class Tokens {
   issue(
     book: LedgerBook,
     scope: string,
-    pending: ReadonlyMap<number, Json>,
-    timers: readonly TimerChange[],
-    executing: readonly number[],
+    { pending, timers, executing, snapshot }: Waiting,
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
     const ledger = book.toLedger();
@@ -56,6 +62,7 @@ export class Tokens {
       timers,
       pending: [...pending],
       executing,
+      ...(snapshot === undefined ? {} : { snapshot }),
     };
     const { suspensionBytes } = ledger.limits;
     // The ledger's own size is a lower bound: far too large ones are not even printed.

@@ -2,17 +2,20 @@
  * Cell: one run living in a vm of this worker.
  *
  * - Moves only in `start` and `deliver`; between them no guest code is on any stack and the vm may be parked.
+ * - Begins with its source or, after `restore`, where the snapshot was taken; from there on both are the same.
  * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
  * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
  */
-import type { CallRequest, CellEnd, CellFailure, Command, Report, TimerChange } from "../bridge/protocol.ts";
+import type { CellEnd, CellFailure, Command, Report, SnapshotStart } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import type { Delivery } from "../contract/ledger.ts";
-import type { LogLevel, LogLine } from "../contract/result.ts";
+import type { Delivery, Progress } from "../contract/ledger.ts";
 import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
+import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
 import type { ParkedMemory } from "./image.ts";
+import { Outbox } from "./outbox.ts";
+import type { CellState, SnapshotCodec } from "./snapshot.ts";
 import type { SourceCache } from "./source-cache.ts";
 import { type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
@@ -24,79 +27,114 @@ export type StartCommand = Extract<Command, { type: "start" }>;
 export interface CellEnvironment {
   readonly vms: VmPool;
   readonly sources: SourceCache;
+  readonly snapshots: SnapshotCodec;
   readonly now: () => number;
   /** Whether the host asked this cell to stop. */
   readonly isCancelled: (cell: number) => boolean;
 }
 
 const MAX_TOOL_NAME_BYTES = 1024;
-/** Inputs of all calls made before the guest waits: they are held here until then. */
-const TURN_INPUT_SIZE = 8 * 1024 * 1024;
 /** The prelude bounds what it says about an error, in UTF-16 units. */
 const MAX_TEXT_BYTES = 65_536;
-/** What a log line costs beside its text, so that empty lines are bounded too. */
-const LOG_LINE_BYTES = 16;
 
 export class Cell implements VmOwner, VmHolder {
   clock: number;
   readonly #command: StartCommand;
   readonly #environment: CellEnvironment;
   readonly #toolNames: readonly string[];
+  readonly #outbox: Outbox;
+  /** Prepared when it is needed: what goes on from a snapshot may never need it. */
   #source: PreparedSource | undefined;
   #vm: Vm | undefined;
   #parked: ParkedMemory | undefined;
   #cpuTimeMs = 0;
   #deadline = 0;
-  #callCount = 0;
+  #deliveryCount = 0;
   #settledCalls = 0;
-  #logBytes = 0;
-  #timers = new Set<number>();
-  /** What became of timers since the guest was entered. */
-  #netTimers = new Map<number, number | null>();
+  /** The memory holds the limits of the placement in which the snapshot was taken. */
+  #hasOldLimits = false;
   #compiling = false;
-  #tooManyCalls = false;
   #returned: string | undefined;
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
-  #turnSize = 0;
-  // What the next report carries.
-  #calls: CallRequest[] = [];
-  #timerChanges: TimerChange[] = [];
-  #logs: LogLine[] = [];
-  #logsDropped = 0;
 
   constructor(command: StartCommand, environment: CellEnvironment) {
     this.#command = command;
     this.#environment = environment;
     this.#toolNames = JSON.parse(command.toolNames) as string[];
+    this.#outbox = new Outbox(command.limits);
     this.clock = command.clock;
   }
 
   /** Whether nothing can happen to this cell any more. */
   get isOver(): boolean {
-    const waits = this.#callCount > this.#settledCalls;
+    const waits = this.#outbox.callCount > this.#settledCalls;
     return this.#end !== null || (this.#returned !== undefined && !waits);
   }
 
+  /** Takes up a snapshot, in place of the source. False when it does not fit; then the cell is of no use. */
+  restore({ bytes, progress }: SnapshotStart): boolean {
+    const { vms, snapshots } = this.#environment;
+    const { memoryBytes, resultBytes } = this.#command.limits;
+    const snapshot = snapshots.decode(bytes, this.#origin, vms.mostBytes(memoryBytes));
+    if (snapshot === undefined) return false;
+    const { state, memory } = snapshot;
+    if (!isSameProgress(state.progress, progress) || !this.#outbox.restore(state)) return false;
+    if (state.returned !== null && utf8Bytes(state.returned) > resultBytes) return false;
+    this.clock = state.clock;
+    this.#parked = memory;
+    this.#hasOldLimits = true;
+    this.#cpuTimeMs = state.cpuTimeMs;
+    this.#deliveryCount = state.progress.deliveries;
+    this.#settledCalls = state.settledCalls;
+    this.#returned = state.returned ?? undefined;
+    this.#unhandled = state.unhandled;
+    return !this.isOver;
+  }
+
+  /** Undefined when there is nothing to go on from, or too much. The cell stays as it is. */
+  snapshot(): Uint8Array<ArrayBuffer> | undefined {
+    const { vms, snapshots } = this.#environment;
+    const memory = this.#parked ?? (this.#vm === undefined ? undefined : vms.copy(this.#vm));
+    if (this.isOver || memory === undefined) return undefined;
+    const state: CellState = {
+      ...this.#outbox.state(this.#deliveryCount),
+      settledCalls: this.#settledCalls,
+      clock: this.clock,
+      cpuTimeMs: this.#cpuTimeMs,
+      returned: this.#returned ?? null,
+      unhandled: this.#unhandled,
+    };
+    return snapshots.encode({ state, memory }, this.#origin);
+  }
+
   start(): Report {
-    this.#timed(() => {
-      const prepared = this.#environment.sources.prepare(this.#command.source, this.#command.language);
-      if (!prepared.ok) {
-        this.#fail({ failure: prepared.failure, call: null });
-        return;
-      }
-      this.#source = prepared;
-      this.#enter((vm) => {
-        vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
-        const { seed, toolNames } = this.#command;
-        this.#compiling = true;
-        return vm.start(prepared.script, seed, toolNames, () => {
-          this.#compiling = false;
-        });
+    const { snapshot, history } = this.#command;
+    // One that was restored and has nothing to repeat stays as it is, to the microsecond of its processor time.
+    if (snapshot === undefined || history.length > 0) {
+      this.#timed(() => {
+        if (snapshot === undefined) this.#startProgram();
+        for (const delivery of history) this.#deliver(delivery);
       });
-      for (const delivery of this.#command.history) this.#deliver(delivery);
-    });
+    }
     return this.#report();
+  }
+
+  #startProgram(): void {
+    const prepared = this.#environment.sources.prepare(this.#command.source, this.#command.language);
+    if (!prepared.ok) {
+      this.#fail({ failure: prepared.failure, call: null });
+      return;
+    }
+    this.#source = prepared;
+    this.#enter((vm) => {
+      vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
+      const { seed, toolNames } = this.#command;
+      this.#compiling = true;
+      return vm.start(prepared.script, seed, toolNames, () => {
+        this.#compiling = false;
+      });
+    });
   }
 
   deliver(delivery: Delivery): Report {
@@ -121,7 +159,7 @@ export class Cell implements VmOwner, VmHolder {
 
   interrupt(): boolean {
     return (
-      this.#tooManyCalls ||
+      this.#outbox.hasTooManyCalls ||
       this.#environment.now() > this.#deadline ||
       this.#environment.isCancelled(this.#command.cell)
     );
@@ -134,18 +172,17 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.callUnknown:
         return this.#call(args.string(1, MAX_TOOL_NAME_BYTES), args);
       case HOST.log:
-        return this.#log(args);
+        return this.#outbox.addLog(args);
       case HOST.timerSet:
-        return this.#setTimer(args.number(1), args.number(2));
+        return this.#outbox.setTimer(args.number(1), args.number(2));
       case HOST.timerClear:
-        this.#clearTimer(args.number(1));
+        this.#outbox.clearTimer(args.number(1));
         return undefined;
       case HOST.done:
         return this.#done(args);
       case HOST.thrown:
         // Nobody asked for the value of the last expression: one that cannot cross is no failure.
-        if (args.number(1) === THROWN.badResult && this.#source?.isResultImplied === true)
-          this.#returned = "null";
+        if (args.number(1) === THROWN.badResult && this.#prepared.isResultImplied) this.#returned = "null";
         else this.#fail(this.#thrown(args));
         return undefined;
       case HOST.unhandled:
@@ -156,14 +193,30 @@ export class Cell implements VmOwner, VmHolder {
     }
   }
 
+  /** What makes this cell the one it is. */
+  get #origin(): string {
+    const { source, language, seed, clock, toolNames } = this.#command;
+    return JSON.stringify([source, language, seed, clock, toolNames]);
+  }
+
+  get #prepared(): PreparedSource {
+    if (this.#source === undefined) {
+      const prepared = this.#environment.sources.prepare(this.#command.source, this.#command.language);
+      if (!prepared.ok) throw new Error("A program runs whose source cannot be prepared");
+      this.#source = prepared;
+    }
+    return this.#source;
+  }
+
   #deliver(delivery: Delivery): void {
     // As if it had come too late, which it may have in another placement.
     if (this.isOver) return;
+    this.#deliveryCount++;
     this.clock = delivery.clock;
     this.#enter((vm) => {
       for (const item of delivery.items) {
         let outcome: VmOutcome;
-        if (item.kind === "timer") outcome = this.#timers.delete(item.timer) ? vm.fire(item.timer) : "ok";
+        if (item.kind === "timer") outcome = this.#outbox.takeTimer(item.timer) ? vm.fire(item.timer) : "ok";
         else {
           this.#settledCalls++;
           outcome =
@@ -179,19 +232,24 @@ export class Cell implements VmOwner, VmHolder {
 
   get #hasNothingToWaitFor(): boolean {
     return (
-      this.#returned !== undefined || (this.#callCount === this.#settledCalls && this.#timers.size === 0)
+      this.#returned !== undefined ||
+      (this.#outbox.callCount === this.#settledCalls && this.#outbox.timersSet === 0)
     );
   }
 
   /** Runs guest code until its job queue is empty. */
   #enter(action: (vm: Vm) => VmOutcome): void {
-    this.#turnSize = 0;
+    this.#outbox.beginTurn();
     const { vms } = this.#environment;
     vms.stopWaiting(this);
     const vm = (this.#vm ??= vms.acquire(this.#command.limits.memoryBytes, this.#parked));
     this.#parked = undefined;
     vm.owner = this;
     try {
+      if (this.#hasOldLimits) {
+        vm.limitAgain(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
+        this.#hasOldLimits = false;
+      }
       let outcome = action(vm);
       if (outcome === "ok") outcome = vm.runJobs();
       this.#unhandled = null;
@@ -200,8 +258,7 @@ export class Cell implements VmOwner, VmHolder {
     } catch (error) {
       this.#spoil(vm, this.#classifyFault(error));
     }
-    for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
-    this.#netTimers.clear();
+    this.#outbox.endTurn();
     if (!this.isOver) vms.startWaiting(this);
   }
 
@@ -213,14 +270,9 @@ export class Cell implements VmOwner, VmHolder {
 
   #classify(outcome: VmOutcome): Failure {
     if (outcome === "failed") return outOfMemory(this.#command.limits.memoryBytes);
-    if (this.#tooManyCalls) return tooManyCalls(this.#command.limits.calls);
+    if (this.#outbox.hasTooManyCalls) return tooManyCalls(this.#command.limits.calls);
     if (this.#environment.isCancelled(this.#command.cell)) return failure("aborted", "The run was aborted");
-    if (outcome === "interrupted") {
-      return failure(
-        "timeout",
-        `The program used more than ${this.#command.limits.cpuTimeMs} ms of processor time: do less work per run, or look for a loop that does not end`,
-      );
-    }
+    if (outcome === "interrupted") return outOfTime(this.#command.limits.cpuTimeMs);
     return failure("guest_error", "The program exhausted the engine's stack");
   }
 
@@ -242,56 +294,12 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #call(tool: string | number | undefined, args: HostArguments): string | undefined {
-    const { callInputBytes, calls } = this.#command.limits;
-    if (typeof tool !== "string") {
-      return callRefusal("unknown_tool", "Cannot call a tool of this name: it is longer than any tool's");
+    const refusal = this.#outbox.addCall(tool, args);
+    // The run is over, whatever the program does about it.
+    if (this.#outbox.hasTooManyCalls) {
+      this.#fail({ failure: tooManyCalls(this.#command.limits.calls), call: null });
     }
-    const input = args.string(2, callInputBytes);
-    if (typeof input === "number") {
-      const message = `Cannot call tool "${tool}": its input has ${input} bytes, at most ${callInputBytes} are allowed`;
-      return callRefusal("input_limit", message);
-    }
-    this.#turnSize += input.length;
-    const turnLimit = Math.max(TURN_INPUT_SIZE, callInputBytes);
-    if (this.#turnSize > turnLimit) {
-      const message = `Cannot pass more than ${turnLimit} characters of input at once: await some calls before making more`;
-      return callRefusal("input_limit", message);
-    }
-    if (this.#callCount >= calls) {
-      // The run is over, whatever the program does about it.
-      this.#tooManyCalls = true;
-      this.#fail({ failure: tooManyCalls(calls), call: null });
-      return callRefusal("input_limit", `Cannot make more than ${calls} calls in one run`);
-    }
-    this.#callCount++;
-    this.#calls.push({ tool, input });
-    return undefined;
-  }
-
-  #log(args: HostArguments): undefined {
-    const left = this.#command.limits.logBytes - this.#logBytes - LOG_LINE_BYTES;
-    const text = args.string(2, Math.max(0, left));
-    if (typeof text === "number" || left < 0) {
-      this.#logsDropped++;
-      return;
-    }
-    this.#logBytes += LOG_LINE_BYTES + utf8Bytes(text);
-    this.#logs.push({ level: args.string(1, MAX_TEXT_BYTES) as LogLevel, text });
-  }
-
-  #setTimer(timer: number, delayMs: number): string | undefined {
-    if (this.#timers.size >= this.#command.limits.timers) {
-      return `Cannot set more than ${this.#command.limits.timers} timers at once`;
-    }
-    this.#timers.add(timer);
-    this.#netTimers.set(timer, delayMs);
-    return undefined;
-  }
-
-  #clearTimer(timer: number): void {
-    this.#timers.delete(timer);
-    // One that was set since the guest was entered is not known outside.
-    if (!this.#netTimers.delete(timer)) this.#netTimers.set(timer, null);
+    return refusal;
   }
 
   #done(args: HostArguments): undefined {
@@ -301,8 +309,7 @@ export class Cell implements VmOwner, VmHolder {
       this.#returned = result;
       return;
     }
-    const message = `The result has ${result} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`;
-    this.#fail({ failure: failure("result_limit", message), call: null });
+    this.#fail({ failure: resultTooLarge(result, resultBytes), call: null });
   }
 
   #thrown(args: HostArguments): CellFailure {
@@ -317,7 +324,7 @@ export class Cell implements VmOwner, VmHolder {
     }
     const code: FailureCode = this.#compiling ? "syntax_error" : "guest_error";
     return {
-      failure: toFailure(code, thrown, this.#source as PreparedSource),
+      failure: toFailure(code, thrown, this.#prepared),
       call: call === NO_CALL ? null : call,
     };
   }
@@ -340,21 +347,14 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #report(): Report {
-    const report: Report = {
+    return {
       cell: this.#command.cell,
-      calls: this.#calls,
-      timers: this.#timerChanges,
-      logs: this.#logs,
-      logsDropped: this.#logsDropped,
+      ...this.#outbox.take(),
       cpuTimeMs: this.#cpuTimeMs,
       end: this.#end ?? this.#returnedEnd(),
       unhandled: this.#unhandled,
       isOver: this.isOver,
     };
-    this.#calls = [];
-    this.#timerChanges = [];
-    this.#logs = [];
-    return report;
   }
 
   #returnedEnd(): CellEnd | null {
@@ -363,24 +363,11 @@ export class Cell implements VmOwner, VmHolder {
   }
 }
 
-function failure(code: FailureCode, message: string): Failure {
-  return { code, message };
-}
-
-function outOfMemory(memoryBytes: number): Failure {
-  return failure(
-    "memory_limit",
-    `The program needed more than ${memoryBytes} bytes of memory: keep less data at once, for example filter or page inside the loop`,
+function isSameProgress(one: Progress, other: Progress): boolean {
+  return (
+    one.deliveries === other.deliveries &&
+    one.calls === other.calls &&
+    one.timers === other.timers &&
+    one.logs === other.logs
   );
-}
-
-function tooManyCalls(calls: number): Failure {
-  return failure(
-    "call_limit",
-    `Cannot make more than ${calls} calls in one run: split the work over several runs`,
-  );
-}
-
-function callRefusal(code: string, message: string): string {
-  return JSON.stringify({ code, name: "CallError", message });
 }

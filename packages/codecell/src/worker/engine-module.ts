@@ -49,6 +49,21 @@ const SECTION = { custom: 0, import: 2, memory: 5, export: 7 } as const;
 const KIND_MEMORY = 2;
 const MAX_PAGES = 65_536;
 
+/** Holds a digest of the module: whoever has the compiled module can tell which engine it is. */
+const DIGEST_SECTION = "codecell.digest";
+
+/** Adds the digest of a cut module to it. */
+export function withDigest(module: Uint8Array, digest: Uint8Array): Uint8Array<ArrayBuffer> {
+  const body = concat([Uint8Array.from(name(DIGEST_SECTION)), digest]);
+  return concat([module, section(SECTION.custom, body)]);
+}
+
+export function engineDigestOf(module: WebAssembly.Module): Uint8Array {
+  const [digest] = WebAssembly.Module.customSections(module, DIGEST_SECTION);
+  if (digest === undefined) throw new Error("Cannot identify the engine: its module has no digest");
+  return new Uint8Array(digest);
+}
+
 export function cutEngineModule(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [wasm.subarray(0, 8)];
   let offset = 8;

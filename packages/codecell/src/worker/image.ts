@@ -4,7 +4,11 @@
  *
  * - After `reset` the memory is byte for byte the image again; a vm for which this cannot be shown is discarded.
  * - The stack lies below all data and is empty between deliveries: only bytes left behind there are cleared.
+ * - What the engine's allocator holds free is not part of a waiting cell: it comes back as the image has it.
  */
+import { findDeadRanges } from "./heap.ts";
+import { engineDigestOf } from "./engine-module.ts";
+import type { EqualRanges } from "./platform.ts";
 import { Vm, type VmAddresses } from "./vm.ts";
 
 const BLOCK_BYTES = 65_536;
@@ -12,8 +16,8 @@ const PAGE_BYTES = 4096;
 /** The engine stops guest code after half of this, and needs little of the rest itself. */
 const USED_STACK_BYTES = 512 * 1024;
 /** Counting references touches a few bytes in many pages: small granules keep waiting cells small. */
-const GRANULE_BYTES = 64;
-const GRANULE_WORDS = GRANULE_BYTES / 4;
+export const GRANULE_BYTES = 64;
+export const GRANULE_WORDS: number = GRANULE_BYTES / 4;
 
 /** A waiting cell's memory: the granules that differ from the image. */
 export interface ParkedMemory {
@@ -25,18 +29,10 @@ export interface ParkedMemory {
   readonly words: Int32Array;
 }
 
-/** Compares ranges of equal length; the environment may have a faster one than a loop. */
-export type EqualRanges = (
-  left: Uint8Array,
-  leftStart: number,
-  right: Uint8Array,
-  rightStart: number,
-  length: number,
-) => boolean;
-
 export class Image {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly addresses: VmAddresses;
+  readonly #words: Int32Array;
   #module: WebAssembly.Module;
   #equal: EqualRanges;
   #zeros = new Uint8Array(BLOCK_BYTES);
@@ -49,6 +45,7 @@ export class Image {
     const vm = new Vm(module);
     this.addresses = vm.build(prelude);
     this.bytes = new Uint8Array(vm.memory.buffer.slice(0) as ArrayBuffer);
+    this.#words = new Int32Array(this.bytes.buffer);
     this.#module = module;
     this.#equal = equal;
     this.#stackBytes = Math.floor(this.addresses.stackPointer / BLOCK_BYTES) * BLOCK_BYTES;
@@ -82,24 +79,57 @@ export class Image {
     return true;
   }
 
+  /** Copies what a waiting cell needs of its vm, which it leaves as it is. */
   park(vm: Vm): ParkedMemory {
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
-    this.#clear(memory, this.#stackBytes - USED_STACK_BYTES, this.#stackBytes);
-    const granules: number[] = [];
-    for (let block = this.#stackBytes; block < memory.length; block += BLOCK_BYTES) {
-      if (this.#sameAsImage(memory, block, BLOCK_BYTES)) continue;
-      for (let page = block; page < block + BLOCK_BYTES; page += PAGE_BYTES) {
-        if (!this.#sameAsImage(memory, page, PAGE_BYTES)) this.#collect(memory, page, granules);
-      }
-    }
-    const words = new Int32Array(granules.length * GRANULE_WORDS);
     const source = new Int32Array(memory.buffer);
+    const granules: number[] = [];
+    let live = this.#stackBytes;
+    for (const [start, end] of findDeadRanges(source, this.addresses.scratch, GRANULE_BYTES)) {
+      this.#scan(memory, live, start, granules);
+      live = end;
+    }
+    this.#scan(memory, live, memory.length, granules);
+    const words = new Int32Array(granules.length * GRANULE_WORDS);
     let to = 0;
     for (const granule of granules) {
       const from = granule * GRANULE_WORDS;
       for (let word = 0; word < GRANULE_WORDS; word++) words[to++] = source[from + word] as number;
     }
     return { byteLength: memory.length, granules: Uint32Array.from(granules), words };
+  }
+
+  /** What tells this image, and the engine it is of, from any other. */
+  identity(): Uint8Array[] {
+    const layout = { addresses: this.addresses, byteLength: this.bytes.length, used: this.#used };
+    const contents = this.#used.map(([start, end]) => this.bytes.subarray(start, end));
+    return [engineDigestOf(this.#module), new TextEncoder().encode(JSON.stringify(layout)), ...contents];
+  }
+
+  /** Replaces the contents of granules by their difference to the image, or back: most of it is then zero. */
+  xor({ granules, words }: ParkedMemory): void {
+    let to = 0;
+    for (const granule of granules) {
+      let from = granule * GRANULE_WORDS;
+      if (from < this.#words.length) {
+        for (const end = to + GRANULE_WORDS; to < end; to++) {
+          words[to] = (words[to] as number) ^ (this.#words[from++] as number);
+        }
+      } else to += GRANULE_WORDS;
+    }
+  }
+
+  /** Whether this could have come from `park`: what it says lies where a cell's memory lies, in order. */
+  isParked({ byteLength, granules, words }: ParkedMemory, memoryBytes: number): boolean {
+    if (byteLength % BLOCK_BYTES !== 0 || byteLength < this.bytes.length || byteLength > memoryBytes)
+      return false;
+    if (words.length !== granules.length * GRANULE_WORDS) return false;
+    let above = this.#stackBytes / GRANULE_BYTES - 1;
+    for (const granule of granules) {
+      if (granule <= above) return false;
+      above = granule;
+    }
+    return above < byteLength / GRANULE_BYTES;
   }
 
   /** Writes a parked cell into a vm that is in the image's state. */
@@ -116,15 +146,30 @@ export class Image {
     vm.adopt(this.addresses);
   }
 
-  /** Adds the granules of a page that differ from the image. */
-  #collect(memory: Uint8Array<ArrayBuffer>, page: number, granules: number[]): void {
-    const words = new Int32Array(memory.buffer, page, PAGE_BYTES / 4);
+  /** Adds the granules of a range that differ from the image; large units first, as most of it does not. */
+  #scan(memory: Uint8Array<ArrayBuffer>, from: number, to: number, granules: number[]): void {
+    for (let block = from; block < to;) {
+      const blockEnd = Math.min(to, block - (block % BLOCK_BYTES) + BLOCK_BYTES);
+      if (!this.#sameAsImage(memory, block, blockEnd - block)) {
+        for (let page = block; page < blockEnd;) {
+          const pageEnd = Math.min(blockEnd, page - (page % PAGE_BYTES) + PAGE_BYTES);
+          if (!this.#sameAsImage(memory, page, pageEnd - page))
+            this.#collect(memory, page, pageEnd, granules);
+          page = pageEnd;
+        }
+      }
+      block = blockEnd;
+    }
+  }
+
+  #collect(memory: Uint8Array<ArrayBuffer>, from: number, to: number, granules: number[]): void {
+    const words = new Int32Array(memory.buffer, from, (to - from) / 4);
     const image =
-      page < this.bytes.length ? new Int32Array(this.bytes.buffer, page, PAGE_BYTES / 4) : this.#zeroPage;
+      from < this.bytes.length ? new Int32Array(this.bytes.buffer, from, words.length) : this.#zeroPage;
     for (let start = 0; start < words.length; start += GRANULE_WORDS) {
       for (let word = start; word < start + GRANULE_WORDS; word++) {
         if (words[word] === image[word]) continue;
-        granules.push((page + start * 4) / GRANULE_BYTES);
+        granules.push((from + start * 4) / GRANULE_BYTES);
         break;
       }
     }

@@ -2,7 +2,7 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
-import type { EqualRanges } from "./image.ts";
+import { nodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
 const setup = workerData as WorkerSetup & { readonly port: MessagePort };
@@ -16,22 +16,6 @@ const LINGER_MS = 10;
 const MOST_LOOKS = 4000;
 let looks = 0;
 
-/** The native comparison reads whole ranges without a loop in JavaScript. */
-const equal: EqualRanges = (left, leftStart, right, rightStart, length) =>
-  asBuffer(left).compare(asBuffer(right), rightStart, rightStart + length, leftStart, leftStart + length) ===
-  0;
-
-const buffers = new WeakMap<ArrayBufferLike, Buffer>();
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  let buffer = buffers.get(bytes.buffer);
-  if (buffer === undefined || buffer.length !== bytes.length) {
-    buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    buffers.set(bytes.buffer, buffer);
-  }
-  return buffer;
-}
-
 let first: unknown;
 
 function receive(): Command[] | undefined {
@@ -43,8 +27,12 @@ function receive(): Command[] | undefined {
   return commands;
 }
 
-const serve = createWorker(setup, equal, receive, (reports) => {
-  port.postMessage(reports);
+const serve = createWorker(setup, nodePlatform, receive, (answers) => {
+  const transferred: ArrayBuffer[] = [];
+  for (const one of answers) {
+    if (one.kind === "snapshot" && one.bytes !== null) transferred.push(one.bytes.buffer);
+  }
+  port.postMessage(answers, transferred);
   Atomics.add(status, STATUS.reported, 1);
 });
 

@@ -58,6 +58,16 @@ export class VmPool {
     return parked;
   }
 
+  /** The memory of a cell that keeps its instance. */
+  copy(vm: Vm): ParkedMemory {
+    return this.#image.park(vm);
+  }
+
+  /** The largest memory that an instance for this limit can have. */
+  mostBytes(memoryBytes: number): number {
+    return Math.max(toMaxPages(memoryBytes) * PAGE_BYTES, this.#image.bytes.length);
+  }
+
   startWaiting(holder: VmHolder): void {
     this.#waiting.add(holder);
   }

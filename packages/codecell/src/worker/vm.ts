@@ -158,8 +158,13 @@ export class Vm implements HostArguments {
   }
 
   limit(memoryBytes: number, stackBytes: number): void {
-    this.#engine.qjs_set_memory_limit(memoryBytes);
+    this.limitAgain(memoryBytes, stackBytes);
     this.#engine.qjs_set_gc_threshold(Math.min(GC_THRESHOLD_BYTES, memoryBytes / 2));
+  }
+
+  /** For a guest that has run already: when it collects next is part of what it has come to. */
+  limitAgain(memoryBytes: number, stackBytes: number): void {
+    this.#engine.qjs_set_memory_limit(memoryBytes);
     this.#engine.qjs_set_max_stack_size(stackBytes);
   }
 

@@ -2,6 +2,7 @@
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array<ArrayBuffer>);
+    static customSections(module: Module, name: string): ArrayBuffer[];
   }
   class Memory {
     constructor(descriptor: { readonly initial: number; readonly maximum: number });

@@ -1,25 +1,32 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Command, parseReports, type Report, STATUS, STATUS_BYTES } from "../bridge/protocol.ts";
+import {
+  type Answer,
+  type Command,
+  parseAnswers,
+  type Report,
+  STATUS,
+  STATUS_BYTES,
+} from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { loadEngine } from "../sandbox/engine.ts";
 import type { StartCommand } from "./cell.ts";
-import { equalRanges } from "./image.ts";
+import { nodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
 /** A worker on this thread: commands go in, reports come out. */
 class Bench {
   readonly status = new Int32Array(new SharedArrayBuffer(STATUS_BYTES));
   readonly inbox: (readonly Command[])[] = [];
-  readonly sent: Report[][] = [];
+  readonly sent: Answer[][] = [];
   readonly #serve: () => void;
 
   constructor(engine: WebAssembly.Module) {
     const setup = { engine, status: this.status.buffer };
     this.#serve = createWorker(
       setup,
-      equalRanges,
+      nodePlatform,
       () => this.inbox.shift(),
-      (reports) => this.sent.push(reports),
+      (answers) => this.sent.push(answers),
     );
   }
 
@@ -27,7 +34,7 @@ class Bench {
     this.sent.length = 0;
     this.inbox.push(commands);
     this.#serve();
-    return this.sent.flat();
+    return this.sent.flat().filter((one) => one.kind === undefined);
   }
 }
 
@@ -67,7 +74,7 @@ describe("worker", () => {
     expect(first).toMatchObject({ cell: command.cell, calls: [{ tool: "step", input: "1" }], end: null });
     const [second] = bench.give(output(command.cell, 0, 41));
     expect(second).toMatchObject({ calls: [], end: { status: "returned", result: "42" }, unhandled: null });
-    expect(parseReports([first, second])).toHaveLength(2);
+    expect(parseAnswers([first, second])).toHaveLength(2);
   });
 
   test("all calls made before the guest waits are in one report", () => {
@@ -193,7 +200,7 @@ describe("worker", () => {
   ] as const)("%s is the worker's own finding", (code, source, limits) => {
     const [report] = bench.give(start(source, limits));
     expect(report?.end).toMatchObject({ status: "failed", failure: { failure: { code } } });
-    expect(parseReports([report])).toBeDefined();
+    expect(parseAnswers([report])).toBeDefined();
   });
 
   test("a program that catches the refusal of a call too many is over all the same", () => {

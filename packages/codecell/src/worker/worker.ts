@@ -5,30 +5,34 @@
  * - Commands of one cell are served in the order they came; those of a cell dropped meanwhile are skipped.
  * - Says on the status board which cell it is in, so that a supervisor can tell who holds it.
  */
-import { type Command, type Report, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
+import { type Answer, type Command, type Report, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
-import { Cell, type CellEnvironment } from "./cell.ts";
-import { type EqualRanges, Image } from "./image.ts";
+import { Cell, type CellEnvironment, type StartCommand } from "./cell.ts";
+import { Image } from "./image.ts";
+import type { WorkerPlatform } from "./platform.ts";
+import { SnapshotCodec } from "./snapshot.ts";
 import { SourceCache } from "./source-cache.ts";
 import { VmPool } from "./vm-pool.ts";
 
-/** Reports are held back for others to join them, but not longer than this. */
+/** Answers are held back for others to join them, but not longer than this. */
 const REPORT_HOLD_MS = 2;
 
 /** Returns the function to call whenever messages have come: it serves until `receive` has no more. */
 export function createWorker(
   setup: WorkerSetup,
-  equal: EqualRanges,
+  platform: WorkerPlatform,
   receive: () => readonly Command[] | undefined,
-  send: (reports: Report[]) => void,
+  send: (answers: Answer[]) => void,
 ): () => void {
   const status = new Int32Array(setup.status);
   const cells = new Map<number, Cell>();
   /** Cells that ended, whose instances are cleared when their reports have gone out. */
   const over: Cell[] = [];
+  const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
   const environment: CellEnvironment = {
-    vms: new VmPool(new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), equal)),
+    vms: new VmPool(image),
     sources: new SourceCache(),
+    snapshots: new SnapshotCodec(image, platform),
     now,
     isCancelled: (cell) => {
       Atomics.add(status, STATUS.polls, 1);
@@ -36,49 +40,73 @@ export function createWorker(
     },
   };
 
-  function serve(command: Command): Report | undefined {
-    if (command.type === "drop") {
-      cells.get(command.cell)?.drop();
-      cells.delete(command.cell);
-      return undefined;
+  function serve(command: Command): Answer | undefined {
+    switch (command.type) {
+      case "start":
+        return start(command);
+      case "deliver":
+        return move(command.cell, (cell) => cell.deliver(command.delivery));
+      case "snapshot": {
+        const cell = cells.get(command.cell);
+        // Whoever asked knows from its last report that it is over.
+        if (cell === undefined) return undefined;
+        return { kind: "snapshot", cell: command.cell, bytes: cell.snapshot() ?? null };
+      }
+      case "drop":
+        cells.get(command.cell)?.drop();
+        cells.delete(command.cell);
+        return undefined;
+      default:
+        return command satisfies never;
     }
-    let cell = cells.get(command.cell);
-    if (command.type === "start") cells.set(command.cell, (cell = new Cell(command, environment)));
+  }
+
+  function start(command: StartCommand): Answer | undefined {
+    const cell = new Cell(command, environment);
+    if (command.snapshot !== undefined && !cell.restore(command.snapshot)) {
+      return { kind: "snapshot_refused", cell: command.cell };
+    }
+    cells.set(command.cell, cell);
+    return move(command.cell, () => cell.start());
+  }
+
+  function move(number: number, action: (cell: Cell) => Report): Report | undefined {
+    const cell = cells.get(number);
     if (cell === undefined) return undefined;
-    const report = command.type === "start" ? cell.start() : cell.deliver(command.delivery);
+    const report = action(cell);
     if (report.isOver) {
-      cells.delete(command.cell);
+      cells.delete(number);
       over.push(cell);
     }
     return report;
   }
 
-  function enter(command: Command): Report | undefined {
+  function enter(command: Command): Answer | undefined {
     Atomics.add(status, STATUS.entries, 1);
     Atomics.store(status, STATUS.cell, command.cell);
-    const report = serve(command);
+    const answer = serve(command);
     Atomics.store(status, STATUS.cell, 0);
-    return report;
+    return answer;
   }
 
   return () => {
     let queue: Command[] = [];
-    let reports: Report[] = [];
+    let answers: Answer[] = [];
     let heldSince = 0;
     for (;;) {
       // Looked for before every entry: one cell may hold this thread for long, and much can happen meanwhile.
       for (let more = receive(); more !== undefined; more = receive()) queue = enqueue(queue, more);
       const command = queue.shift();
-      if (reports.length > 0 && (command === undefined || now() - heldSince > REPORT_HOLD_MS)) {
-        send(reports);
-        reports = [];
+      if (answers.length > 0 && (command === undefined || now() - heldSince > REPORT_HOLD_MS)) {
+        send(answers);
+        answers = [];
         for (const cell of over.splice(0)) cell.drop();
       }
       if (command === undefined) return;
-      const report = enter(command);
-      if (report === undefined) continue;
-      if (reports.length === 0) heldSince = now();
-      reports.push(report);
+      const answer = enter(command);
+      if (answer === undefined) continue;
+      if (answers.length === 0) heldSince = now();
+      answers.push(answer);
     }
   };
 }

@@ -1,0 +1,39 @@
+/** The failures that a cell itself finds, in words that tell a model what to do next. */
+import type { Failure, FailureCode } from "../contract/failure.ts";
+
+export function failure(code: FailureCode, message: string): Failure {
+  return { code, message };
+}
+
+export function outOfMemory(memoryBytes: number): Failure {
+  return failure(
+    "memory_limit",
+    `The program needed more than ${memoryBytes} bytes of memory: keep less data at once, for example filter or page inside the loop`,
+  );
+}
+
+export function outOfTime(cpuTimeMs: number): Failure {
+  return failure(
+    "timeout",
+    `The program used more than ${cpuTimeMs} ms of processor time: do less work per run, or look for a loop that does not end`,
+  );
+}
+
+export function tooManyCalls(calls: number): Failure {
+  return failure(
+    "call_limit",
+    `Cannot make more than ${calls} calls in one run: split the work over several runs`,
+  );
+}
+
+export function resultTooLarge(bytes: number, resultBytes: number): Failure {
+  return failure(
+    "result_limit",
+    `The result has ${bytes} bytes, at most ${resultBytes} are allowed: return less, for example only the fields that are needed`,
+  );
+}
+
+/** What the guest is told of a call that may not cross. */
+export function callRefusal(code: string, message: string): string {
+  return JSON.stringify({ code, name: "CallError", message });
+}

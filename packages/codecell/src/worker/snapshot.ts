@@ -1,0 +1,203 @@
+/**
+ * Snapshot: a waiting cell as bytes, to go on from in another worker or process of the same build.
+ *
+ * - Holds the granules of the cell's memory that differ from the image, as differences to it, and what the worker knows
+ *   of the cell. The same state gives the same bytes.
+ * - Begins with a digest of engine, image, this format and what the run was started with: another one fits nowhere.
+ * - Read strictly: what does not fit in every part gives undefined before a vm has seen any of it. That the memory means
+ *   no harm is not checked and cannot be; whoever stores snapshots authenticates them, and the vm contains the rest.
+ */
+import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
+import { type CellFailure, isCellFailure, isProgress, MAX_SNAPSHOT_BYTES } from "../bridge/protocol.ts";
+import type { Progress } from "../contract/ledger.ts";
+import { GRANULE_BYTES, GRANULE_WORDS, type Image, type ParkedMemory } from "./image.ts";
+import type { WorkerPlatform } from "./platform.ts";
+
+/** What the worker knows of a waiting cell besides its memory. */
+export interface CellState {
+  readonly progress: Progress;
+  readonly settledCalls: number;
+  /** Timers that are set. */
+  readonly timers: readonly number[];
+  readonly clock: number;
+  readonly cpuTimeMs: number;
+  readonly logBytes: number;
+  readonly logsDropped: number;
+  /** The result as JSON text, if the program has returned. */
+  readonly returned: string | null;
+  readonly unhandled: CellFailure | null;
+}
+
+export interface Snapshot {
+  readonly state: CellState;
+  readonly memory: ParkedMemory;
+}
+
+/** To be changed with the layout below, and whenever a cell's state means something else than before. */
+const FORMAT = "codecell snapshot 1";
+const DIGEST_BYTES = 32;
+/** Digest, length of the body. */
+const HEAD_BYTES = DIGEST_BYTES + 4;
+/** Lengths of state and list of runs, pages of memory, number of granules. */
+const BODY_HEAD_BYTES = 16;
+const PAGE_BYTES = 65_536;
+/** Before compression. Packing it takes some 50 ms, in which other cells of the worker wait. */
+const MAX_BODY_BYTES = 24 * 1024 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export class SnapshotCodec {
+  readonly #image: Image;
+  readonly #platform: WorkerPlatform;
+  #build: Uint8Array | undefined;
+
+  constructor(image: Image, platform: WorkerPlatform) {
+    this.#image = image;
+    this.#platform = platform;
+  }
+
+  /** Undefined when the cell is larger than a snapshot may be. `origin` is what the run was started with. */
+  encode({ state, memory }: Snapshot, origin: string): Uint8Array<ArrayBuffer> | undefined {
+    const { granules, words } = memory;
+    if (words.byteLength > MAX_BODY_BYTES) return undefined;
+    const text = encoder.encode(JSON.stringify(state));
+    const runs = encodeRuns(granules);
+    const wordsAt = aligned(BODY_HEAD_BYTES + text.length + runs.length);
+    const body = new Uint8Array(wordsAt + words.byteLength);
+    if (body.length > MAX_BODY_BYTES) return undefined;
+    const head = new DataView(body.buffer);
+    head.setUint32(0, text.length, true);
+    head.setUint32(4, runs.length, true);
+    head.setUint32(8, memory.byteLength / PAGE_BYTES, true);
+    head.setUint32(12, granules.length, true);
+    body.set(text, BODY_HEAD_BYTES);
+    body.set(runs, BODY_HEAD_BYTES + text.length);
+    const difference = new Int32Array(body.buffer, wordsAt);
+    difference.set(words);
+    this.#image.xor({ ...memory, words: difference });
+    const packed = this.#platform.compress(body);
+    if (HEAD_BYTES + packed.length > MAX_SNAPSHOT_BYTES) return undefined;
+    // An array of its own, so that it can be handed over instead of copied.
+    const bytes = new Uint8Array(HEAD_BYTES + packed.length);
+    bytes.set(this.#digest(origin));
+    new DataView(bytes.buffer).setUint32(DIGEST_BYTES, body.length, true);
+    bytes.set(packed, HEAD_BYTES);
+    return bytes;
+  }
+
+  /** Undefined when the bytes are no snapshot of this build and origin, or of one that needs more memory. */
+  decode(bytes: Uint8Array, origin: string, memoryBytes: number): Snapshot | undefined {
+    if (bytes.length < HEAD_BYTES) return undefined;
+    if (!this.#digest(origin).every((byte, index) => byte === bytes[index])) return undefined;
+    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(DIGEST_BYTES, true);
+    if (length < BODY_HEAD_BYTES || length > MAX_BODY_BYTES) return undefined;
+    const unpacked = this.#platform.decompress(bytes.subarray(HEAD_BYTES), length);
+    if (unpacked?.length !== length) return undefined;
+    return this.#read(unpacked, memoryBytes);
+  }
+
+  #read(unpacked: Uint8Array, memoryBytes: number): Snapshot | undefined {
+    // Aligned, whatever array it came in.
+    const body = unpacked.byteOffset % 4 === 0 ? unpacked : new Uint8Array(unpacked);
+    const head = new DataView(body.buffer, body.byteOffset);
+    const runsAt = BODY_HEAD_BYTES + head.getUint32(0, true);
+    const runsEnd = runsAt + head.getUint32(4, true);
+    const byteLength = head.getUint32(8, true) * PAGE_BYTES;
+    const count = head.getUint32(12, true);
+    const wordsAt = aligned(runsEnd);
+    if (wordsAt + count * GRANULE_BYTES !== body.length) return undefined;
+    const state = parseState(body.subarray(BODY_HEAD_BYTES, runsAt));
+    const granules = decodeRuns(body.subarray(runsAt, runsEnd), count, byteLength / GRANULE_BYTES);
+    if (state === undefined || granules === undefined) return undefined;
+    const words = new Int32Array(body.buffer, body.byteOffset + wordsAt, count * GRANULE_WORDS);
+    const memory = { byteLength, granules, words };
+    if (!this.#image.isParked(memory, memoryBytes)) return undefined;
+    this.#image.xor(memory);
+    return { state, memory };
+  }
+
+  #digest(origin: string): Uint8Array {
+    this.#build ??= this.#platform.digest([encoder.encode(FORMAT), ...this.#image.identity()]);
+    return this.#platform.digest([this.#build, encoder.encode(origin)]);
+  }
+}
+
+/** Neighbouring granules as pairs of numbers: how many are left out, how many follow; 7 bits a byte, low ones first. */
+function encodeRuns(granules: Uint32Array): Uint8Array {
+  const bytes: number[] = [];
+  let next = 0;
+  for (let index = 0; index < granules.length;) {
+    const first = granules[index] as number;
+    const start = index;
+    while (index < granules.length && granules[index] === first + index - start) index++;
+    pushNumber(bytes, first - next);
+    pushNumber(bytes, index - start);
+    next = first + index - start;
+  }
+  return Uint8Array.from(bytes);
+}
+
+function pushNumber(bytes: number[], value: number): void {
+  let rest = value;
+  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  bytes.push(rest);
+}
+
+/** Undefined unless they are exactly `count` granules below `end`. */
+function decodeRuns(bytes: Uint8Array, count: number, end: number): Uint32Array | undefined {
+  const granules = new Uint32Array(count);
+  let at = 0;
+  let found = 0;
+  let next = 0;
+  const read = (): number => {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = bytes[at++];
+      // Far beyond any granule: numbers stay exact, and what is cut off ends here too.
+      if (byte === undefined || scale > 2 ** 28) return Infinity;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+  };
+  while (at < bytes.length) {
+    const first = next + read();
+    const length = read();
+    // Only the first run may follow upon nothing.
+    if (length === 0 || (first === next && found > 0) || found + length > count || first + length > end) {
+      return undefined;
+    }
+    for (let index = 0; index < length; index++) granules[found++] = first + index;
+    next = first + length;
+  }
+  return found === count ? granules : undefined;
+}
+
+function parseState(bytes: Uint8Array): CellState | undefined {
+  let state: unknown;
+  try {
+    state = JSON.parse(decoder.decode(bytes));
+  } catch {
+    return undefined;
+  }
+  return isState(state) ? state : undefined;
+}
+
+function isState(value: unknown): value is CellState {
+  return (
+    isRecord(value) &&
+    isProgress(value["progress"]) &&
+    ["settledCalls", "logBytes", "logsDropped"].every((name) => isCount(value[name])) &&
+    (value["settledCalls"] as number) <= value["progress"].calls &&
+    isArrayOf(value["timers"], isCount) &&
+    new Set(value["timers"] as number[]).size === (value["timers"] as number[]).length &&
+    isDuration(value["clock"]) &&
+    isDuration(value["cpuTimeMs"]) &&
+    (value["returned"] === null || typeof value["returned"] === "string") &&
+    (value["unhandled"] === null || isCellFailure(value["unhandled"]))
+  );
+}
+
+function aligned(offset: number): number {
+  return Math.ceil(offset / 4) * 4;
+}
