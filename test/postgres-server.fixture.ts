@@ -8,7 +8,16 @@
  * - It listens on a socket in its folder only, so no port is taken.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -21,8 +30,20 @@ const native = join(folder, "native");
 
 try {
   install();
-  const initdb = ["--pgdata", data, "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"];
-  execFileSync(join(native, "bin/initdb"), initdb, { ...user, cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  const initdb = [
+    "--pgdata",
+    data,
+    "--auth=trust",
+    "--username=postgres",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+  ];
+  execFileSync(join(native, "bin/initdb"), initdb, {
+    ...user,
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   start();
 } catch (error) {
   rmSync(folder, { recursive: true, force: true });
@@ -55,7 +76,12 @@ function install(): void {
 }
 
 function start(): void {
-  const settings = ["listen_addresses=", `unix_socket_directories=${folder}`, "fsync=off", "max_connections=60"];
+  const settings = [
+    "listen_addresses=",
+    `unix_socket_directories=${folder}`,
+    "fsync=off",
+    "max_connections=60",
+  ];
   const server = spawn(
     join(native, "bin/postgres"),
     ["-D", data, ...settings.flatMap((setting) => ["-c", setting])],
