@@ -55,6 +55,12 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "calls:drained": { promise: "Calls nobody awaited are finished before the run completes" },
   "calls:aborted": { promise: "When a run ends early its calls are told to stop" },
 
+  "store:one-claimant": { promise: "A stored run has one claimant at a time, over all processes" },
+  "store:nothing-twice": {
+    promise: "A lost connection makes no change fail that was made, nor happen twice",
+  },
+  "store:whole": { promise: "A process that is killed leaves every change whole or not made" },
+
   "limits:hold": { promise: "Every limit holds, with a failure that names it" },
   "limits:resolved": { promise: "Limits are resolved once: clamped to their bounds, wrong ones throw" },
 
