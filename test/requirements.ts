@@ -87,7 +87,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "cell:digest": { promise: "A snapshot of another build is left aside, and the ledger replayed" },
 
   "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },
-  "suspend:deadline": { promise: "A run whose time is up while it waits can be suspended, and its calls go on" },
+  "suspend:deadline": {
+    promise: "A run whose time is up while it waits can be suspended, and its calls go on",
+  },
   "suspend:snapshot": { promise: "A run comes back from its memory as from its ledger" },
   "suspend:single-use": { promise: "A token resumes its run once" },
   "suspend:sealed": {
@@ -101,9 +103,12 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "store:leave": { promise: "A host that closes leaves its runs to others" },
   "store:late": { promise: "What calls come to after their run was suspended is kept for it" },
   "store:unknown": {
-    promise: "A call whose outcome nobody knows is repeated only if its tool allows it, else the program is told",
+    promise:
+      "A call whose outcome nobody knows is repeated only if its tool allows it, else the program is told",
   },
-  "store:refuses": { promise: "A store that refuses ends a run before anything is called, never corrupts it" },
+  "store:refuses": {
+    promise: "A store that refuses ends a run before anything is called, never corrupts it",
+  },
   "store:nothing-left": { promise: "A run that ended leaves nothing in its store" },
   "suspend:encrypted": { promise: "With encryption, whoever holds a token can read nothing of its run" },
 
