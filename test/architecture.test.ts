@@ -48,7 +48,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
   run: { runs: "host", imports: ["contract", "value", "bridge", "sandbox", "suspend"], node: "all" },
   // The written list of public names; nothing imports it.
-  "index.ts": { runs: "host", imports: ["contract", "bridge", "run", "store"] },
+  "index.ts": { runs: "host", imports: ["contract", "bridge", "run", "suspend", "store"] },
 };
 
 /** What runs in a worker or in the guest must never see these. */

@@ -14,6 +14,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "createHost",
       "createMemoryStore",
       "defineTool",
+      "inspect",
       "run",
       "unwrap",
     ],
