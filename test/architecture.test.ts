@@ -42,9 +42,13 @@ const TABLE: Readonly<Record<string, Folder>> = {
     files: ["worker/engine-module.ts"],
     node: "all",
   },
+  // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
+  store: { runs: "host", imports: ["contract"], node: "all" },
+  // Public: what implementations of the contracts have to pass, in their own test runs.
+  testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
   run: { runs: "host", imports: ["contract", "value", "bridge", "sandbox", "suspend"], node: "all" },
   // The written list of public names; nothing imports it.
-  "index.ts": { runs: "host", imports: ["contract", "bridge", "run"] },
+  "index.ts": { runs: "host", imports: ["contract", "bridge", "run", "suspend", "store"] },
 };
 
 /** What runs in a worker or in the guest must never see these. */

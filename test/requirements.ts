@@ -55,6 +55,12 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "calls:drained": { promise: "Calls nobody awaited are finished before the run completes" },
   "calls:aborted": { promise: "When a run ends early its calls are told to stop" },
 
+  "store:one-claimant": { promise: "A stored run has one claimant at a time, over all processes" },
+  "store:nothing-twice": {
+    promise: "A lost connection makes no change fail that was made, nor happen twice",
+  },
+  "store:whole": { promise: "A process that is killed leaves every change whole or not made" },
+
   "limits:hold": { promise: "Every limit holds, with a failure that names it" },
   "limits:resolved": { promise: "Limits are resolved once: clamped to their bounds, wrong ones throw" },
 
@@ -74,12 +80,35 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "ledger:divergence": { promise: "A replay that differs from its ledger fails, it never guesses" },
 
   "suspend:resume": { promise: "A suspended run goes on where it stopped, in any host with the key" },
+  "ledger:inspect": { promise: "A ledger can be looked into: every call and delivery, with times and sizes" },
+  "ledger:fork": { promise: "A new run can share the past of another up to the outcome of one call" },
+
+  "cell:sleep": { promise: "A cell that waits for long costs a few kilobytes and no worker" },
+  "cell:digest": { promise: "A snapshot of another build is left aside, and the ledger replayed" },
+
+  "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },
+  "suspend:deadline": {
+    promise: "A run whose time is up while it waits can be suspended, and its calls go on",
+  },
+  "suspend:snapshot": { promise: "A run comes back from its memory as from its ledger" },
   "suspend:single-use": { promise: "A token resumes its run once" },
   "suspend:sealed": {
     promise: "An altered, foreign or expired token is refused, and the failure says which",
   },
   "suspend:rotation": { promise: "Keys can be replaced without losing suspended runs" },
   "suspend:scope": { promise: "A token resumes under the scope it was suspended under, and no other" },
+  "store:suspend": { promise: "A suspended run is resumed by any host that shares the store" },
+  "store:fencing": { promise: "A process that lost its run to another stops, and changes nothing" },
+  "store:leave": { promise: "A host that closes leaves its runs to others" },
+  "store:late": { promise: "What calls come to after their run was suspended is kept for it" },
+  "store:unknown": {
+    promise:
+      "A call whose outcome nobody knows is repeated only if its tool allows it, else the program is told",
+  },
+  "store:refuses": {
+    promise: "A store that refuses ends a run before anything is called, never corrupts it",
+  },
+  "store:nothing-left": { promise: "A run that ended leaves nothing in its store" },
   "suspend:encrypted": { promise: "With encryption, whoever holds a token can read nothing of its run" },
 
   "package:runs": { promise: "The packed package runs on its own and lets its process end" },

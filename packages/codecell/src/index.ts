@@ -13,9 +13,11 @@ export type { LimitName, Limits } from "./contract/limits.ts";
 export { unwrap } from "./contract/result.ts";
 export type {
   CallResolution,
+  ForkOutcome,
   LogLevel,
   LogLine,
   PendingCall,
+  Resolutions,
   RunEvent,
   RunResult,
   RunStats,
@@ -43,7 +45,6 @@ export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
 export { inspect } from "./suspend/inspect.ts";
 export type { InspectedCall, InspectedDelivery, Inspection } from "./suspend/inspect.ts";
 export { createHost, run } from "./run/host.ts";
-export type { ForkOutcome } from "./run/fork.ts";
 export type {
   ForkOptions,
   Host,

@@ -38,6 +38,14 @@ export interface PendingCall {
 /** How a pending call of a suspended run goes on. */
 export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
 
+/** By call id. */
+export type Resolutions = Readonly<Record<string, CallResolution>>;
+
+/** What a call gives in a fork, instead of being made. */
+export type ForkOutcome =
+  | { readonly output: Json }
+  | { readonly error: { readonly name?: string; readonly message: string } };
+
 /** A run that waits for decisions. */
 export interface Suspension {
   /** Sealed, single-use; give it back to `host.resume`. Holds the whole run, or where the host's store has it. */

@@ -5,14 +5,8 @@
  *   keys of the new run: a fork is another run, not the same one twice.
  */
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
-import type { CallResolution } from "../contract/result.ts";
-import type { Json } from "../contract/value.ts";
+import type { CallResolution, ForkOutcome } from "../contract/result.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
-
-/** What a call gives in a fork, instead of being called. */
-export type ForkOutcome =
-  | { readonly output: Json }
-  | { readonly error: { readonly name?: string; readonly message: string } };
 
 export interface Forked {
   readonly calls: Ledger["calls"];

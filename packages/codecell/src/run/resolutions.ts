@@ -1,11 +1,9 @@
 /** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
-import type { CallResolution } from "../contract/result.ts";
+import type { Resolutions } from "../contract/result.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
 import type { RunPast } from "./run-setup.ts";
-
-export type Resolutions = Readonly<Record<string, CallResolution>>;
 
 export function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
   if (typeof resolutions !== "object" || resolutions === null) {

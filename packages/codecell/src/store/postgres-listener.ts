@@ -6,7 +6,6 @@
  * - It keeps no process alive.
  */
 import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
-import { hashOf } from "./postgres-schema.ts";
 import type { Watchers } from "./watchers.ts";
 
 const CHECK_MS = 15_000;
@@ -60,7 +59,7 @@ export class Listener {
     // Stays for good: a connection on its way out must not throw at the process.
     client.on("error", drop);
     client.on("end", drop);
-    client.on("notification", ({ payload }) => this.#hear(payload));
+    client.on("notification", ({ payload }) => this.#watchers.call(payload ?? ""));
     try {
       await client.query(`LISTEN ${this.#channel}`);
     } catch (error) {
@@ -97,9 +96,5 @@ export class Listener {
         },
       );
     }, CHECK_MS).unref();
-  }
-
-  #hear(payload: string | undefined): void {
-    for (const id of this.#watchers.ids) if (hashOf(id) === payload) this.#watchers.call(id);
   }
 }

@@ -83,7 +83,7 @@ export function sqlStateOf(error: unknown): string | undefined {
 }
 
 function isTransient(error: unknown): boolean {
-  if (StoreError.is(error) || error instanceof TypeError) return false;
+  if (StoreError.is(error) || error instanceof TypeError || error instanceof RangeError) return false;
   const state = sqlStateOf(error);
   // Without a word of the server it is the connection.
   return state === undefined || TRANSIENT.test(state);
@@ -93,7 +93,8 @@ export function toStoreError(error: unknown): unknown {
   if (StoreError.is(error) || error instanceof TypeError) return error;
   const state = sqlStateOf(error);
   const said = `${error instanceof Error ? error.message : String(error)}${state === undefined ? "" : ` (${state})`}`;
-  if (state !== undefined && FULL.test(state)) {
+  // A RangeError: more bytes than a message to the server can hold.
+  if (error instanceof RangeError || (state !== undefined && FULL.test(state))) {
     return new StoreError("full", `Cannot change the database: ${said}`, { cause: error });
   }
   return new StoreError("unavailable", `Cannot use the database: ${said}`, { cause: error });

@@ -92,8 +92,13 @@ async function readVersion(
   name: string,
   schema: string,
 ): Promise<number> {
-  const table = await client.query("SELECT to_regclass($1) IS NOT NULL AS present", [`${schema}.meta`]);
-  if (table.rows[0]?.["present"] !== true) return 0;
+  // Not to_regclass: it remembers that there was no table, also past the wait for the lock.
+  const table = await client.query(
+    `SELECT 1 FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid
+     WHERE nspname = $1 AND relname = 'meta'`,
+    [name],
+  );
+  if (table.rows.length === 0) return 0;
   const { rows } = await client.query(`SELECT version FROM ${schema}.meta`);
   const version = Number(rows[0]?.["version"] ?? 0);
   if (version > MIGRATIONS.length) {

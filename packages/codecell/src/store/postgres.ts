@@ -44,6 +44,8 @@ const BEGAN = toMs("statement_timestamp()");
 
 const OWN = "id = $1 AND fence = $2 AND owner IS NOT NULL";
 
+const ignore = (): void => {};
+
 export async function openPostgresStore({
   pool,
   schema: name = "codecell",
@@ -53,7 +55,6 @@ export async function openPostgresStore({
     throw new RangeError("Cannot use a pool of one connection: one listens, others have to work");
   }
   // The pool replaces idle connections that break; nobody else needs to know.
-  const ignore = (): void => {};
   pool.on("error", ignore);
   try {
     await migrate(pool, place);
@@ -62,7 +63,8 @@ export async function openPostgresStore({
     throw error;
   }
   const { schema, channel } = place;
-  const watchers = new Watchers();
+  const fences = `'${schema.replaceAll("'", "''")}.fences'`;
+  const watchers = new Watchers(hashOf);
   const listener = new Listener(pool, channel, watchers);
   const notify = (id: string): string => `pg_notify('${channel}', '${hashOf(id)}')`;
 
@@ -89,9 +91,6 @@ export async function openPostgresStore({
     });
   }
 
-  const isOf = (row: Record<string, unknown> | undefined, { fence }: Claim): boolean =>
-    Number(row?.["fence"]) === fence;
-
   async function claimOnce(
     client: PostgresClient,
     id: string,
@@ -99,7 +98,7 @@ export async function openPostgresStore({
   ): Promise<Claimed | undefined> {
     const { rows } = await client.query(
       `UPDATE ${schema}.runs
-       SET fence = nextval('${schema.replaceAll("'", "''")}.fences'), claim_key = $2, owner = $3,
+       SET fence = nextval(${fences}), claim_key = $2, owner = $3,
          lease_until = ${NOW} + $4::bigint, changed_at = ${NOW}
        WHERE id = $1 AND (claim_key = $2 OR (lease_until <= ${NOW} AND expires_at >= ${NOW}))
        RETURNING fence, scope, expires_at`,
@@ -136,7 +135,7 @@ export async function openPostgresStore({
         const rows = await query(
           `WITH run AS (
              INSERT INTO ${schema}.runs (id, scope, expires_at, changed_at, fence, owner, lease_until, claim_key)
-             VALUES ($1, $2, $3, ${NOW}, nextval('${schema.replaceAll("'", "''")}.fences'), $4, ${NOW} + $5::bigint, $6)
+             VALUES ($1, $2, $3, ${NOW}, nextval(${fences}), $4, ${NOW} + $5::bigint, $6)
              ON CONFLICT (id) DO UPDATE SET fence = EXCLUDED.fence WHERE runs.claim_key = EXCLUDED.claim_key
              RETURNING id, fence
            ), state AS (
@@ -160,7 +159,11 @@ export async function openPostgresStore({
           if (row === undefined) return { status: "absent" };
           if (row["own"] !== true) {
             if (row["held"] === true) {
-              return { status: "held", owner: String(row["owner"] ?? ""), until: Number(row["lease_until"]) };
+              return {
+                status: "held",
+                owner: (row["owner"] as string | null) ?? "",
+                until: Number(row["lease_until"]),
+              };
             }
             if (row["expired"] === true) return { status: "absent" };
           }
@@ -315,6 +318,10 @@ export async function openPostgresStore({
     },
     watchers,
   );
+}
+
+function isOf(row: Record<string, unknown> | undefined, { fence }: Claim): boolean {
+  return Number(row?.["fence"]) === fence;
 }
 
 /** A copy: what the driver gives is a part of a larger buffer. */

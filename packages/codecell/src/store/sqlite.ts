@@ -8,7 +8,7 @@
  */
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Claim, Claimed, RunSummary, Store } from "../contract/store.ts";
+import { type Claim, type Claimed, type RunSummary, type Store, StoreError } from "../contract/store.ts";
 import { createStore, type ListPage, runExists, staleClaim, toSummary } from "./create-store.ts";
 import { SqliteQueue, whileLocked } from "./sqlite-queue.ts";
 import { configure, migrate, numberOf } from "./sqlite-schema.ts";
@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
 }
 
 /** Runs deleted in one transaction of an expiry. */
-const EXPIRY_BATCH = 200;
+const EXPIRY_BATCH = 50;
 /** Free pages given back in one transaction of an expiry, and how many are worth it. */
 const VACUUM_PAGES = 512;
 
@@ -43,11 +43,7 @@ interface RunRow {
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, busyTimeoutMs = 5000, pollMs = 50, maxBytes } = options;
-  const db = await whileLocked(0, () => {
-    // Made here when it is new, for its owner only: it holds what programs saw.
-    if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
-    return new DatabaseSync(path, { timeout: 0 });
-  });
+  const db = openFile(path);
   try {
     await whileLocked(busyTimeoutMs, () => configure(db, maxBytes));
     await whileLocked(busyTimeoutMs, () => migrate(db, path));
@@ -71,13 +67,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const where = "WHERE id = ? AND fence = ? AND owner IS NOT NULL";
     const { changes } = statement(`${change} ${where}`).run(...values, id, fence);
     if (changes === 0) throw staleClaim({ id, fence });
-  }
-
-  /** Why a run cannot be claimed, if so. */
-  function refusalOf(row: RunRow | undefined, now: number): Claimed | undefined {
-    if (row === undefined) return { status: "absent" };
-    if (row.lease_until > now) return { status: "held", owner: row.owner ?? "", until: row.lease_until };
-    return row.expires_at < now ? { status: "absent" } : undefined;
   }
 
   function outcomesOf(id: string): Map<number, Uint8Array> {
@@ -223,6 +212,25 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   );
 }
 
+/** Why a run cannot be claimed, if so. */
+function refusalOf(row: RunRow | undefined, now: number): Claimed | undefined {
+  if (row === undefined) return { status: "absent" };
+  if (row.lease_until > now) return { status: "held", owner: row.owner ?? "", until: row.lease_until };
+  return row.expires_at < now ? { status: "absent" } : undefined;
+}
+
+function openFile(path: string): DatabaseSync {
+  try {
+    // Made here when it is new, for its owner only: it holds what programs saw.
+    if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
+    return new DatabaseSync(path, { timeout: 0 });
+  } catch (error) {
+    if (error instanceof TypeError) throw error;
+    const said = error instanceof Error ? error.message : String(error);
+    throw new StoreError("unavailable", `Cannot open "${path}": ${said}`, { cause: error });
+  }
+}
+
 function statementsOf(db: DatabaseSync): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>();
   return (sql) => {
@@ -272,7 +280,7 @@ function startPolling(db: DatabaseSync, watchers: Watchers, pollMs: number): { s
     try {
       const current = version.get()?.["data_version"];
       if (current === seen) return;
-      const ids = new Set(watchers.ids);
+      const ids = new Set(watchers.keys);
       for (const id of marks.keys()) if (!ids.has(id)) marks.delete(id);
       for (const id of ids) {
         const now = markOf(id);
@@ -291,7 +299,7 @@ function startPolling(db: DatabaseSync, watchers: Watchers, pollMs: number): { s
       // A run that is watched later has no mark yet; it is called once without cause, never too rarely.
       if (timer !== undefined) return;
       seen = version.get()?.["data_version"];
-      for (const id of watchers.ids) marks.set(id, markOf(id));
+      for (const id of watchers.keys) marks.set(id, markOf(id));
       timer = setInterval(look, pollMs).unref();
     },
     stop,

@@ -5,29 +5,36 @@
  * - Nobody is called after the end of their watch.
  */
 export class Watchers {
-  readonly #byId = new Map<string, Set<() => void>>();
+  readonly #byKey = new Map<string, Set<() => void>>();
+  readonly #keyOf: (id: string) => string;
+
+  /** Runs are told apart by a key: what a change is announced with. */
+  constructor(keyOf: (id: string) => string = (id) => id) {
+    this.#keyOf = keyOf;
+  }
 
   add(id: string, onChange: () => void): () => void {
+    const key = this.#keyOf(id);
     // Each watch is its own, even of the same callback.
     const watcher = (): void => onChange();
-    const those = this.#byId.get(id) ?? new Set();
-    this.#byId.set(id, those.add(watcher));
+    const those = this.#byKey.get(key) ?? new Set();
+    this.#byKey.set(key, those.add(watcher));
     return () => {
       those.delete(watcher);
-      if (those.size === 0 && this.#byId.get(id) === those) this.#byId.delete(id);
+      if (those.size === 0 && this.#byKey.get(key) === those) this.#byKey.delete(key);
     };
   }
 
-  get ids(): Iterable<string> {
-    return this.#byId.keys();
+  get keys(): Iterable<string> {
+    return this.#byKey.keys();
   }
 
   get size(): number {
-    return this.#byId.size;
+    return this.#byKey.size;
   }
 
-  call(id: string): void {
-    const those = this.#byId.get(id);
+  call(key: string): void {
+    const those = this.#byKey.get(key);
     for (const watcher of those ?? []) {
       queueMicrotask(() => {
         if (those?.has(watcher) === true) watcher();
@@ -36,11 +43,11 @@ export class Watchers {
   }
 
   callAll(): void {
-    for (const id of this.ids) this.call(id);
+    for (const key of this.keys) this.call(key);
   }
 
   clear(): void {
-    for (const those of this.#byId.values()) those.clear();
-    this.#byId.clear();
+    for (const those of this.#byKey.values()) those.clear();
+    this.#byKey.clear();
   }
 }

@@ -19,6 +19,8 @@ const USED_STACK_BYTES = 512 * 1024;
 export const GRANULE_BYTES = 64;
 export const GRANULE_WORDS: number = GRANULE_BYTES / 4;
 
+const LARGEST_COPY_BY_HAND = 64;
+
 /** A waiting cell's memory: the granules that differ from the image. */
 export interface ParkedMemory {
   /** Length of the whole memory. */
@@ -91,10 +93,11 @@ export class Image {
     }
     this.#scan(memory, live, memory.length, granules);
     const words = new Int32Array(granules.length * GRANULE_WORDS);
-    let to = 0;
-    for (const granule of granules) {
-      const from = granule * GRANULE_WORDS;
-      for (let word = 0; word < GRANULE_WORDS; word++) words[to++] = source[from + word] as number;
+    for (let index = 0; index < granules.length;) {
+      const first = granules[index] as number;
+      const start = index;
+      while (granules[index] === first + index - start) index++;
+      copyWords(source, first * GRANULE_WORDS, words, start * GRANULE_WORDS, (index - start) * GRANULE_WORDS);
     }
     return { byteLength: memory.length, granules: Uint32Array.from(granules), words };
   }
@@ -138,10 +141,11 @@ export class Image {
     if (missing > 0) vm.memory.grow(missing);
     const target = new Int32Array(vm.memory.buffer as ArrayBuffer);
     const { granules, words } = parked;
-    let from = 0;
-    for (const granule of granules) {
-      const to = granule * GRANULE_WORDS;
-      for (let word = 0; word < GRANULE_WORDS; word++) target[to + word] = words[from++] as number;
+    for (let index = 0; index < granules.length;) {
+      const first = granules[index] as number;
+      const start = index;
+      while (granules[index] === first + index - start) index++;
+      copyWords(words, start * GRANULE_WORDS, target, first * GRANULE_WORDS, (index - start) * GRANULE_WORDS);
     }
     vm.adopt(this.addresses);
   }
@@ -199,6 +203,12 @@ export class Image {
       if (!this.#equal(memory, start, this.#zeros, 0, length)) memory.fill(0, start, start + length);
     }
   }
+}
+
+/** Short ranges are copied faster by hand, long ones natively. */
+function copyWords(source: Int32Array, from: number, target: Int32Array, to: number, length: number): void {
+  if (length > LARGEST_COPY_BY_HAND) target.set(source.subarray(from, from + length), to);
+  else for (let word = 0; word < length; word++) target[to + word] = source[from + word] as number;
 }
 
 /** Without native help: compares 4 bytes at a time where both ranges are aligned. */

@@ -191,6 +191,13 @@ describe("a snapshot is refused", () => {
     }
   });
 
+  test("when it counts so far that counting on would not be exact", () => {
+    const far = Number.MAX_SAFE_INTEGER;
+    expect(decode(withState({ logsDropped: far }))).toBeUndefined();
+    expect(decode(withState({ logBytes: far }))).toBeUndefined();
+    expect(decode(withState({ progress: { ...state.progress, logs: far } }))).toBeUndefined();
+  });
+
   test("when more calls are settled than were made", () => {
     expect(decode(withState({ settledCalls: 4 }))).toBeDefined();
     expect(decode(withState({ settledCalls: 5 }))).toBeUndefined();

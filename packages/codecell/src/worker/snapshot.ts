@@ -44,6 +44,9 @@ const PAGE_BYTES = 65_536;
 /** Before compression. Packing it takes some 50 ms, in which other cells of the worker wait. */
 const MAX_BODY_BYTES = 24 * 1024 * 1024;
 
+/** No run counts this far; from here a count can grow and stay exact. */
+const MOST_COUNT = 2 ** 48;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -187,7 +190,8 @@ function isState(value: unknown): value is CellState {
   return (
     isRecord(value) &&
     isProgress(value["progress"]) &&
-    ["settledCalls", "logBytes", "logsDropped"].every((name) => isCount(value[name])) &&
+    Object.values(value["progress"]).every(isRealCount) &&
+    ["settledCalls", "logBytes", "logsDropped"].every((name) => isRealCount(value[name])) &&
     (value["settledCalls"] as number) <= value["progress"].calls &&
     isArrayOf(value["timers"], isCount) &&
     new Set(value["timers"] as number[]).size === (value["timers"] as number[]).length &&
@@ -196,6 +200,10 @@ function isState(value: unknown): value is CellState {
     (value["returned"] === null || typeof value["returned"] === "string") &&
     (value["unhandled"] === null || isCellFailure(value["unhandled"]))
   );
+}
+
+function isRealCount(value: unknown): boolean {
+  return isCount(value) && value <= MOST_COUNT;
 }
 
 function aligned(offset: number): number {
