@@ -37,7 +37,7 @@ const tools = crashTools(write, step);
 /** The store, with steps around every change that is part of a run's course. */
 function stepping(store: Store): Store {
   const around =
-    <A extends readonly unknown[], R>(change: (...args: A) => Promise<R>) =>
+    <A extends unknown[], R>(change: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
       step();
       const result = await change.apply(store, args);
@@ -93,6 +93,8 @@ async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunR
     // A run whose end another process has seen says nothing here.
     if (result === undefined) continue;
     const { status } = result;
-    process.stdout.write(`${status === "failed" ? `${result.failure.code}: ${result.failure.message}` : status}\n`);
+    process.stdout.write(
+      `${status === "failed" ? `${result.failure.code}: ${result.failure.message}` : status}\n`,
+    );
   }
 }

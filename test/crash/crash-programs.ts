@@ -31,7 +31,10 @@ const safely: any = Object.fromEntries(
 const ask = fc.nat(99).map((v) => `out.push(await safely.ask({ v: ${v} }));`);
 const asks = fc
   .nat(99)
-  .map((v) => `out.push(await Promise.all([safely.ask({ v: ${v} }), safely.now({ v: 1 }), safely.ask({ v: 2 })]));`);
+  .map(
+    (v) =>
+      `out.push(await Promise.all([safely.ask({ v: ${v} }), safely.now({ v: 1 }), safely.ask({ v: 2 })]));`,
+  );
 
 /** The source of one program, given its number. */
 export const crashProgram: fc.Arbitrary<(program: number) => string> = fc
