@@ -16,17 +16,13 @@ function instead(store: Store, methods: Partial<Store>): Store {
 /** Writes to the store never settle after this: as if the process had died. */
 function mortal(store: Store): { readonly store: Store; readonly die: () => void } {
   let isDead = false;
-  const orNever =
-    <A extends unknown[], R>(change: (...args: A) => Promise<R>) =>
-    (...args: A): Promise<R> =>
-      isDead ? new Promise(() => {}) : change(...args);
-  const { append, renew, release, delete: remove, post } = store;
-  const methods = {
-    append: orNever(append),
-    renew: orNever(renew),
-    release: orNever(release),
-    delete: orNever(remove),
-    post: orNever(post),
+  const orNever = <R>(change: () => Promise<R>): Promise<R> => (isDead ? new Promise(() => {}) : change());
+  const methods: Partial<Store> = {
+    append: (claim, entries) => orNever(() => store.append(claim, entries)),
+    renew: (claim, ms) => orNever(() => store.renew(claim, ms)),
+    release: (claim, next) => orNever(() => store.release(claim, next)),
+    delete: (claim) => orNever(() => store.delete(claim)),
+    post: (id, call, outcome) => orNever(() => store.post(id, call, outcome)),
   };
   return {
     store: instead(store, methods),

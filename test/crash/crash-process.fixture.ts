@@ -36,27 +36,26 @@ const tools = crashTools(write, step);
 
 /** The store, with steps around every change that is part of a run's course. */
 function stepping(store: Store): Store {
-  const around =
-    <A extends unknown[], R>(change: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      step();
-      const result = await change.apply(store, args);
-      step();
-      return result;
-    };
+  const around = async <R>(change: () => Promise<R>): Promise<R> => {
+    step();
+    const result = await change();
+    step();
+    return result;
+  };
   return {
     ...store,
-    put: around(async (run, lease) => {
-      const claim = await store.put(run, lease);
-      // From here on a run that is neither in the store nor has reported is lost.
-      write({ tool: PUT, runId: run.id, key: "", program: programs.indexOf(run.scope), n: 0 });
-      return claim;
-    }),
-    claim: around(store.claim),
-    append: around(store.append),
-    post: around(store.post),
-    release: around(store.release),
-    delete: around(store.delete),
+    put: (run, lease) =>
+      around(async () => {
+        const claim = await store.put(run, lease);
+        // From here on a run that is neither in the store nor has reported is lost.
+        write({ tool: PUT, runId: run.id, key: "", program: programs.indexOf(run.scope), n: 0 });
+        return claim;
+      }),
+    claim: (id, lease) => around(() => store.claim(id, lease)),
+    append: (claim, entries) => around(() => store.append(claim, entries)),
+    post: (id, call, outcome) => around(() => store.post(id, call, outcome)),
+    release: (claim, next) => around(() => store.release(claim, next)),
+    delete: (claim) => around(() => store.delete(claim)),
   };
 }
 

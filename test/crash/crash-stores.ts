@@ -21,12 +21,6 @@ export async function openCrashStore(place: StorePlace): Promise<Store> {
   };
 }
 
-/** Ids of the runs in the store. */
-export async function runsIn(place: StorePlace): Promise<string[]> {
-  await using store = await openCrashStore(place);
-  return (await store.list()).map(({ id }) => id);
-}
-
 /** Rows by table; a store that runs have left has none anywhere. */
 export async function rowsIn(place: StorePlace): Promise<Record<string, number>> {
   const counts: [string, number][] = [];
