@@ -32,6 +32,8 @@ export async function rowsIn(place: StorePlace): Promise<Record<string, number>>
     db.close();
   } else {
     const pool = new Pool({ ...place.connection, max: 1 });
+    // It may still be closing when the server stops.
+    pool.on("error", () => {});
     for (const table of TABLES) {
       const { rows } = await pool.query<{ n: string }>(`SELECT count(*) AS n FROM ${place.schema}.${table}`);
       counts.push([table, Number(rows[0]?.n)]);
