@@ -44,6 +44,9 @@ const BEGAN = toMs("statement_timestamp()");
 
 const OWN = "id = $1 AND fence = $2 AND owner IS NOT NULL";
 
+/** The pool replaces idle connections that break; nobody else needs to know, and nobody listening ends the process. */
+function ignore(): void {}
+
 export async function openPostgresStore({
   pool,
   schema: name = "codecell",
@@ -52,8 +55,6 @@ export async function openPostgresStore({
   if (pool.options?.max !== undefined && pool.options.max < 2) {
     throw new RangeError("Cannot use a pool of one connection: one listens, others have to work");
   }
-  // The pool replaces idle connections that break; nobody else needs to know.
-  const ignore = (): void => {};
   pool.on("error", ignore);
   try {
     await migrate(pool, place);
