@@ -108,6 +108,11 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "store:refuses": {
     promise: "A store that refuses ends a run before anything is called, never corrupts it",
   },
+  "store:crash": {
+    promise:
+      "Processes that are killed lose no run and call nothing twice that may not be, and the result stays right",
+  },
+  "store:asked-once": { promise: "What was decided about a call is not asked again after a crash" },
   "store:nothing-left": { promise: "A run that ended leaves nothing in its store" },
   "suspend:encrypted": { promise: "With encryption, whoever holds a token can read nothing of its run" },
 

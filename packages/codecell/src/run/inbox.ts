@@ -11,13 +11,17 @@ import type { Journal } from "./journal.ts";
 export class Inbox {
   readonly #journal: Journal | undefined;
   readonly #deliver: (delivery: Delivery) => void;
+  /** Called when what was on its way has been given up. */
+  readonly #onEmpty: () => void;
   #items: DeliveryItem[] = [];
   #isWriting = false;
   #isClosed = false;
+  #isOver = false;
 
-  constructor(journal: Journal | undefined, deliver: (delivery: Delivery) => void) {
+  constructor(journal: Journal | undefined, deliver: (delivery: Delivery) => void, onEmpty: () => void) {
     this.#journal = journal;
     this.#deliver = deliver;
+    this.#onEmpty = onEmpty;
   }
 
   get isEmpty(): boolean {
@@ -25,6 +29,7 @@ export class Inbox {
   }
 
   add(item: DeliveryItem): void {
+    if (this.#isOver) return;
     this.#items.push(item);
     if (this.#items.length > 1) return;
     // Timers that are due together fire one by one in the same turn.
@@ -32,8 +37,9 @@ export class Inbox {
     else process.nextTick(() => this.#flush());
   }
 
-  /** Nobody is left to receive what has not gone out. */
-  clear(): void {
+  /** The program is over: nobody is left to receive what has not gone out, nor what is being written. */
+  end(): void {
+    this.#isOver = true;
     this.#items = [];
   }
 
@@ -54,6 +60,10 @@ export class Inbox {
       () => {
         this.#isWriting = false;
         if (this.#isClosed) return;
+        if (this.#isOver) {
+          this.#onEmpty();
+          return;
+        }
         this.#deliver(delivery);
         this.#flush();
       },

@@ -53,10 +53,14 @@ export class Journal {
   write(entry: JournalEntry): Promise<void> {
     this.#waiting.push(this.#setup.encode(entry, this.#length++));
     if (this.#next === undefined) {
+      // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
+      let entries: readonly Uint8Array[] | undefined;
       const next = this.#after(async (claim) => {
-        const entries = this.#waiting;
-        this.#waiting = [];
-        this.#next = undefined;
+        if (entries === undefined) {
+          entries = this.#waiting;
+          this.#waiting = [];
+          this.#next = undefined;
+        }
         await this.#setup.store.append(claim, entries);
       });
       this.#next = next;

@@ -70,14 +70,19 @@ export function recover(
   const executing = new Set(state.executing);
   for (const [index, { tool }] of calls.entries()) {
     if (settled.has(index) || pending.has(index)) continue;
-    const outcome = outcomes.get(index);
-    const dispatch = dispatched.get(index) ?? (executing.has(index) ? NO_RESOLUTION : undefined);
-    const awaited = outcome === undefined && executing.has(index) ? awaitOutcome(index) : undefined;
+    const again = dispatched.get(index);
+    const dispatch = again ?? (executing.has(index) ? NO_RESOLUTION : undefined);
+    const posted = outcomes.get(index);
+    // What a call asked before it was dispatched again has been answered.
+    const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
+    const isElsewhere = outcome === undefined && again === undefined && executing.has(index);
+    const awaited = isElsewhere ? awaitOutcome(index) : undefined;
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
     else if (awaited !== undefined) elsewhere.set(index, awaited);
-    else if (dispatch === undefined || isRepeatable(tools, tool)) open.set(index, dispatch?.resolution);
-    else items.push(unknownOutcome(index, tool));
+    else if (dispatch === undefined || isDenied(dispatch) || isRepeatable(tools, tool)) {
+      open.set(index, dispatch?.resolution);
+    } else items.push(unknownOutcome(index, tool));
   }
   const ledger = { ...state.ledger, calls, deliveries };
   return {
@@ -111,6 +116,11 @@ function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | un
       logs: seen.logs,
     },
   };
+}
+
+/** Its tool was not called. */
+function isDenied({ resolution }: { readonly resolution?: CallResolution }): boolean {
+  return resolution !== undefined && "deny" in resolution;
 }
 
 function isRepeatable(tools: ToolSet, name: string): boolean {

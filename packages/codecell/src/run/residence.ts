@@ -29,6 +29,10 @@ export interface CellSnapshot {
 /** After this the cell of a run that waits is worth more asleep. */
 const SLEEP_AFTER_MS = 10_000;
 
+/** A run that moved less and computed less than this is rebuilt from its ledger as fast as from a snapshot. */
+const REPLAY_SIZE = 16_384;
+const REPLAY_CPU_MS = 20;
+
 export class Residence {
   readonly #book: LedgerBook;
   readonly #sandbox: Sandbox;
@@ -109,6 +113,12 @@ export class Residence {
     const bytes = this.isSettled ? await this.#placement.snapshot() : undefined;
     const isSame = placement === this.#placements && progress.deliveries === this.#book.deliveries.length;
     return bytes === undefined || !isSame ? undefined : { bytes, progress };
+  }
+
+  /** Undefined when the ledger is the cheaper way back: it is kept in any case, and small ones replay at once. */
+  async snapshotThatPays(cpuTimeMs: number): Promise<Uint8Array | undefined> {
+    if (this.#book.size < REPLAY_SIZE && cpuTimeMs < REPLAY_CPU_MS) return undefined;
+    return (await this.snapshot())?.bytes;
   }
 
   /** Gives the cell up for good. */

@@ -36,12 +36,20 @@ export interface RunSetup {
 export interface RunAtRest {
   /** Calls that wait for a decision, with what was asked. */
   readonly pending: ReadonlyMap<number, Json>;
+  /** Calls that waited for a decision and got it since the run was taken up. */
+  readonly resolved: readonly number[];
   readonly timers: readonly TimerChange[];
   /** Calls whose tools go on. */
   readonly executing: readonly number[];
   /** The memory of its cell, where that is cheaper to go on from than the ledger. */
   readonly snapshot: Uint8Array | undefined;
 }
+
+/** How a run ends. */
+export type Ending =
+  | { readonly status: "completed"; readonly value: Json }
+  | { readonly status: "suspended"; readonly suspension: Suspension }
+  | { readonly status: "failed"; readonly failure: Failure };
 
 /** What a run that is taken up again has to go on with. */
 export interface RunPast {

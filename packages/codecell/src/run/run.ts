@@ -31,14 +31,11 @@ import {
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
 import { Residence } from "./residence.ts";
-import { type RunSetup, toLate } from "./run-setup.ts";
+import { type Ending, type RunSetup, toLate } from "./run-setup.ts";
 import { RunTimers } from "./timers.ts";
 
 /** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
 const SUSPEND_GRACE_MS = 1000;
-/** A run that moved less and computed less than this is rebuilt from its ledger as fast as from a snapshot. */
-const REPLAY_SIZE = 16_384;
-const REPLAY_CPU_MS = 20;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -65,7 +62,8 @@ export class Run {
   #grace: NodeJS.Timeout | undefined;
   /** Time is up, and the run is to be suspended as soon as it is at rest. */
   #isDue = false;
-  #isSuspended = false;
+  /** What becomes of the run in the store or in a token, once it is being suspended. */
+  #suspension: Promise<Suspension | Failure> | undefined;
   #logs: LogLine[] = [];
   #logsDropped = 0;
   #cpuTimeMs = 0;
@@ -84,11 +82,15 @@ export class Run {
     const { limits } = this.#book.header;
     this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
-    this.#inbox = new Inbox(setup.journal, (delivery) => {
-      if (this.#stopping) return;
-      this.#book.addDelivery(delivery);
-      this.#residence.deliver(delivery);
-    });
+    this.#inbox = new Inbox(
+      setup.journal,
+      (delivery) => {
+        if (this.#stopping) return;
+        this.#book.addDelivery(delivery);
+        this.#residence.deliver(delivery);
+      },
+      () => this.#advance(),
+    );
     this.#deadline = new Deadline(limits.wallTimeMs, () => this.#onDeadline());
     const listener = {
       onReport: (report: Report) => this.#onReport(report),
@@ -150,7 +152,7 @@ export class Run {
     if (this.#stopping) return;
     this.#lastReport = report;
     // What was to be delivered after the program's end would find nobody.
-    if (report.isOver) this.#inbox.clear();
+    if (report.isOver) this.#inbox.end();
     this.#cpuTimeMs = report.cpuTimeMs;
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
@@ -219,10 +221,14 @@ export class Run {
     if (call === undefined || this.#runner === undefined) return;
     const outcome = await this.#outcomeOf(index, call);
     if (outcome === undefined) return;
-    if (this.#isSuspended) this.#setup.late(outcome);
-    else if (outcome.kind === "asked") {
-      await this.#setup.journal?.write(outcome);
+    if (this.#suspension !== undefined) {
+      // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
+      await this.#suspension;
+      this.#setup.late(outcome);
+    } else if (outcome.kind === "asked") {
+      // First, so that a suspension meanwhile knows of it.
       this.#suspended.set(index, outcome.payload);
+      await this.#setup.journal?.write(outcome);
     } else this.#inbox.add(outcome);
     // After the queue has let go of this call.
     process.nextTick(() => this.#advance());
@@ -289,23 +295,23 @@ export class Run {
   async #suspend(): Promise<void> {
     this.#stopping = true;
     // Calls go on, and what comes of them is no longer for this object.
-    this.#isSuspended = true;
-    const timers = this.#timers.left();
-    const executing = [...this.#executing];
-    const suspension = await this.#setup.suspend({
-      pending: this.#suspended,
-      timers,
-      executing,
-      snapshot: await this.#snapshotThatPays(),
-    });
+    this.#suspension = this.#giveAway();
+    const suspension = await this.#suspension;
     if ("code" in suspension) this.#stop(suspension);
     else this.#finish({ status: "suspended", suspension });
   }
 
-  /** Undefined when the ledger is the cheaper way back: it is kept in any case, and small ones replay at once. */
-  async #snapshotThatPays(): Promise<Uint8Array | undefined> {
-    if (this.#book.size < REPLAY_SIZE && this.#cpuTimeMs < REPLAY_CPU_MS) return undefined;
-    return (await this.#residence.snapshot())?.bytes;
+  async #giveAway(): Promise<Suspension | Failure> {
+    const timers = this.#timers.left();
+    const executing = [...this.#executing];
+    const resolved = [...this.#setup.past.open].filter(([, resolution]) => resolution !== undefined);
+    return this.#setup.suspend({
+      pending: this.#suspended,
+      resolved: resolved.map(([index]) => index),
+      timers,
+      executing,
+      snapshot: await this.#residence.snapshotThatPays(this.#cpuTimeMs),
+    });
   }
 
   async #return(result: string): Promise<void> {
@@ -389,8 +395,3 @@ export class Run {
     if (!this.#settled) this.events.emit(event);
   }
 }
-
-type Ending =
-  | { readonly status: "completed"; readonly value: Json }
-  | { readonly status: "suspended"; readonly suspension: Suspension }
-  | { readonly status: "failed"; readonly failure: Failure };

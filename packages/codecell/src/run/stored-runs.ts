@@ -110,7 +110,7 @@ export class StoredRuns {
     journal: Journal,
     book: LedgerBook,
     scope: string,
-    { pending, timers, executing, snapshot }: RunAtRest,
+    { pending, resolved, timers, executing, snapshot }: RunAtRest,
   ): Promise<number | Failure> {
     const { limits } = book.header;
     const expiresAt = Date.now() + limits.suspensionTimeMs;
@@ -133,7 +133,11 @@ export class StoredRuns {
       };
     }
     try {
-      await journal.release({ state, expiresAt, absorbed: settledCalls(run) });
+      await journal.release({
+        state,
+        expiresAt,
+        absorbed: [...settledCalls(run), ...pending.keys(), ...resolved],
+      });
       return expiresAt;
     } catch (error) {
       return toStoreFailure(error);
@@ -236,7 +240,7 @@ export class StoredRuns {
   }
 }
 
-/** What the program has seen; an outcome that came meanwhile is still to be kept. */
+/** What the program has seen; an outcome of another call may come at any moment, and is to be kept. */
 function settledCalls({ ledger }: SuspendedRun): number[] {
   return ledger.deliveries.flatMap(({ items }) =>
     items.flatMap((item) => (item.kind === "timer" ? [] : [item.call])),

@@ -1,0 +1,209 @@
+/** What a run must come through in a store that falters, and after lives that ended at a bad moment. */
+import { createHost, createMemoryStore, type Host, type Store, StoreError, type ToolSet } from "codecell";
+import { expect, test } from "vitest";
+
+const sealKey = new Uint8Array(32).fill(5);
+
+function open(store: Store): Host {
+  return createHost({ workers: 1, store, sealKey, limits: { wallTimeMs: 20_000 } });
+}
+
+/** The store with some of its methods replaced. */
+function instead(store: Store, methods: Partial<Store>): Store {
+  return { ...store, ...methods };
+}
+
+/** Writes to the store never settle after this: as if the process had died. */
+function mortal(store: Store): { readonly store: Store; readonly die: () => void } {
+  let isDead = false;
+  const orNever =
+    <A extends unknown[], R>(change: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      isDead ? new Promise(() => {}) : change(...args);
+  const { append, renew, release, delete: remove, post } = store;
+  const methods = {
+    append: orNever(append),
+    renew: orNever(renew),
+    release: orNever(release),
+    delete: orNever(remove),
+    post: orNever(post),
+  };
+  return {
+    store: instead(store, methods),
+    die: () => {
+      isDead = true;
+    },
+  };
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(setImmediate);
+}
+
+test("what a store refused for a moment is written all the same, in its place", async () => {
+  await using store = createMemoryStore();
+  let refusals = 0;
+  const faltering = instead(store, {
+    append: (claim, entries) => {
+      if (refusals++ % 2 === 0) return Promise.reject(new StoreError("unavailable", "Locked"));
+      return store.append(claim, entries);
+    },
+  });
+  const made: unknown[] = [];
+  const tools: ToolSet = {
+    note: { execute: (input) => made.push(input) },
+    look: { readOnly: true, execute: () => new Promise(() => {}) },
+  };
+  const source = `
+    const notes = await Promise.all([1, 2, 3].map((n) => tools.note(n)));
+    return [notes.length, await tools.look({})];`;
+  const first = open(faltering);
+  const run = first.start({ source, tools });
+  // Dispatched, so all before it is in the store.
+  await until(() => run.ledger().calls.length === 4 && refusals >= 6);
+  await first[Symbol.asyncDispose]();
+  await using second = open(store);
+  const seen: ToolSet = { ...tools, look: { readOnly: true, execute: () => "seen" } };
+  const resumed = second.resume({ id: run.runId, tools: seen });
+  expect(await resumed.result).toMatchObject({ status: "completed", value: [3, "seen"] });
+  expect(made).toEqual([1, 2, 3]);
+});
+
+test("a timer that fires while the program ends does not hold the run up", async () => {
+  await using store = createMemoryStore();
+  const gate = Promise.withResolvers<void>();
+  let appends = 0;
+  const slow = instead(store, {
+    append: async (claim, entries) => {
+      await store.append(claim, entries);
+      // The last ones: what is being written when the program is over.
+      if (++appends > 2) await gate.promise;
+    },
+  });
+  await using host = open(slow);
+  const run = host.start({
+    source: `
+      setTimeout(() => {}, 40);
+      let spent = 0;
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      for (let i = 0; i < 4e6; i++) spent++;
+      console.log("over");
+      return spent;`,
+  });
+  for await (const { type } of run.events) {
+    // Told in the turn that also learns of the end.
+    if (type === "log") gate.resolve();
+  }
+  expect(await run.result).toMatchObject({ status: "completed", value: 4e6 });
+  expect(await store.list()).toEqual([]);
+});
+
+/** Asks late: only after the run was suspended because of another call. */
+function lateAsker(): { readonly tools: ToolSet; readonly paid: unknown[]; readonly letAsk: () => void } {
+  const paid: unknown[] = [];
+  const gate = Promise.withResolvers<void>();
+  return {
+    paid,
+    letAsk: gate.resolve,
+    tools: {
+      ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") },
+      pay: {
+        execute: async (_input, call) => {
+          if (call.resolution === undefined) {
+            await gate.promise;
+            call.suspend("pay?");
+          }
+          paid.push(call.resolution);
+          return call.resolution === "slowly" ? new Promise(() => {}) : "paid";
+        },
+      },
+    },
+  };
+}
+
+const BOTH = `
+  const settled = await Promise.allSettled([tools.ask({}), tools.pay({})]);
+  return settled.map((one) => one.value ?? one.reason.code);`;
+
+async function suspendBoth(host: Host, store: Store, asker: ReturnType<typeof lateAsker>): Promise<string> {
+  const { runId: id, status } = await host.start({ source: BOTH, tools: asker.tools }).result;
+  expect(status).toBe("suspended");
+  asker.letAsk();
+  await until(async () => (await store.outcomes(id))?.size === 1);
+  return id;
+}
+
+test("a call that asked late and was answered is not pending again after a crash [store:asked-once]", async () => {
+  await using store = createMemoryStore();
+  const asker = lateAsker();
+  const { tools, paid } = asker;
+  await using first = open(store);
+  const id = await suspendBoth(first, store, asker);
+  const { store: dying, die } = mortal(store);
+  const second = createHost({ workers: 1, store: dying, sealKey, leaseMs: 50 });
+  const yes = { [`${id}:0`]: { resolution: "yes" } };
+  const resolutions = { ...yes, [`${id}:1`]: { resolution: "slowly" } };
+  void second.resume({ id, resolutions, tools }).result;
+  await until(() => paid.length === 1);
+  die();
+  await until(async () => (await store.list({ claimable: true })).length === 1);
+  await using third = open(store);
+  expect(await third.resume({ id, tools }).result).toMatchObject({ value: ["yes", "outcome_unknown"] });
+  expect(paid).toEqual(["slowly"]);
+});
+
+test("a call that asked late, was answered and still executes at the next suspension is not asked about again [store:asked-once]", async () => {
+  await using store = createMemoryStore();
+  const asker = lateAsker();
+  const gate = Promise.withResolvers<void>();
+  let paid = 0;
+  const tools: ToolSet = {
+    ...asker.tools,
+    pay: {
+      execute: async (input, call) => {
+        if (call.resolution === undefined) return asker.tools["pay"]?.execute(input, call);
+        paid++;
+        await gate.promise;
+        return "paid";
+      },
+    },
+  };
+  await using host = open(store);
+  const id = await suspendBoth(host, store, { ...asker, tools });
+  const second = await host.resume({ id, resolutions: { [`${id}:1`]: { resolution: "yes" } }, tools }).result;
+  expect(second).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
+  gate.resolve();
+  const third = await host.resume({ id, resolutions: { [`${id}:0`]: { resolution: "yes" } }, tools }).result;
+  expect(third).toMatchObject({ status: "completed", value: ["yes", "paid"] });
+  expect(paid).toBe(1);
+});
+
+test("a call that was denied is denied again after a crash, its tool was never called", async () => {
+  await using store = createMemoryStore();
+  let approved = 0;
+  const tools: ToolSet = {
+    pay: {
+      execute: (_input, call) => {
+        if (call.resolution === undefined) call.suspend("pay?");
+        return ++approved;
+      },
+    },
+  };
+  await using first = open(store);
+  const source = "return await tools.pay({}).catch((error) => error.code)";
+  const { runId: id } = await first.start({ source, tools }).result;
+  const { store: dying, die } = mortal(store);
+  const dispatched = instead(dying, {
+    append: async (claim, entries) => {
+      await dying.append(claim, entries);
+      die();
+    },
+  });
+  const second = createHost({ workers: 1, store: dispatched, sealKey, leaseMs: 50 });
+  void second.resume({ id, resolutions: { [`${id}:0`]: { deny: "no" } }, tools }).result;
+  await until(async () => (await store.list({ claimable: true })).length === 0);
+  await until(async () => (await store.list({ claimable: true })).length === 1);
+  await using third = open(store);
+  expect(await third.resume({ id, tools }).result).toMatchObject({ status: "completed", value: "denied" });
+  expect(approved).toBe(0);
+});

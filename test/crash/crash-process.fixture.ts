@@ -1,0 +1,100 @@
+/**
+ * One life of a process in a crash test: takes up what it finds in the store, starts what was never started, and dies
+ * at the step it is told to.
+ *
+ * - A step is a moment before or after something that lasts: a change of the store, a line in the log of tools.
+ * - It dies by SIGKILL: no handler, no flush, no last message. By its own hand the moment is exact; by the hand of
+ *   whoever reads its "now" it is anywhere behind it.
+ */
+import { appendFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { createHost, type Host, type RunHandle, type RunResult, type Store } from "codecell";
+import { crashTools } from "./crash-tools.ts";
+import { openCrashStore } from "./crash-stores.ts";
+import { executionsIn, type Execution, type Life, PUT, scopeOf } from "./life.ts";
+
+const life = JSON.parse(process.argv[2] ?? "") as Life;
+const sealKey = new Uint8Array(32).fill(9);
+/** Between two attempts to claim what a dead process may still hold. */
+const CLAIM_AGAIN_MS = 20;
+
+const programs = life.sources.map((_, program) => scopeOf(program));
+
+function write(execution: Execution): void {
+  appendFileSync(life.log, `${JSON.stringify(execution)}\n`, { flush: true });
+}
+
+let steps = 0;
+function step(): void {
+  steps++;
+  if (steps !== life.diesAt) return;
+  if (life.death === "own hand") process.kill(process.pid, "SIGKILL");
+  else process.stdout.write("now\n");
+}
+
+const tools = crashTools(write, step);
+
+/** The store, with steps around every change that is part of a run's course. */
+function stepping(store: Store): Store {
+  const around =
+    <A extends unknown[], R>(change: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      step();
+      const result = await change.apply(store, args);
+      step();
+      return result;
+    };
+  return {
+    ...store,
+    put: around(async (run, lease) => {
+      const claim = await store.put(run, lease);
+      // From here on a run that is neither in the store nor has reported is lost.
+      write({ tool: PUT, runId: run.id, key: "", program: programs.indexOf(run.scope), n: 0 });
+      return claim;
+    }),
+    claim: around(store.claim),
+    append: around(store.append),
+    post: around(store.post),
+    release: around(store.release),
+    delete: around(store.delete),
+  };
+}
+
+/** Goes on until the run has ended, claiming it when nobody holds it and approving whatever it asks. */
+async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunResult> {
+  let result = await begun.result;
+  for (;;) {
+    const id = result.runId;
+    if (result.status === "suspended") {
+      const { pending } = result.suspension;
+      const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: true }]));
+      result = await host.resume({ id, scope, resolutions, tools }).result;
+    } else if (result.status === "failed" && result.failure.code === "run_held") {
+      await delay(CLAIM_AGAIN_MS);
+      result = await host.resume({ id, scope, tools }).result;
+    } else return result;
+  }
+}
+
+{
+  await using opened = await openCrashStore(life.store);
+  const store = stepping(opened);
+  const { leaseMs } = life;
+  await using host = createHost({ workers: 1, store, sealKey, leaseMs, limits: { wallTimeMs: 20_000 } });
+  const kept = new Map((await store.list()).map(({ id, scope }) => [scope, id]));
+  const known = new Set(executionsIn(life.log).map(({ program }) => program));
+  const runs = life.sources.map(async (source, program) => {
+    const scope = scopeOf(program);
+    const id = kept.get(scope);
+    if (id !== undefined) return finish(host, host.resume({ id, scope, tools }), scope);
+    return known.has(program) ? undefined : finish(host, host.start({ source, scope, tools }), scope);
+  });
+  for (const result of await Promise.all(runs)) {
+    // A run whose end another process has seen says nothing here.
+    if (result === undefined) continue;
+    const { status } = result;
+    process.stdout.write(
+      `${status === "failed" ? `${result.failure.code}: ${result.failure.message}` : status}\n`,
+    );
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The programs of crash tests: those of the property tests, made to bear calls whose outcome nobody knows.
+ *
+ * - What they return does not depend on it: such a call counts as answered, and is told of in the report.
+ * - They end with a report through a tool: what a process knew when it died is not lost with it.
+ */
+import fc from "fast-check";
+import { stableProgram } from "../property/programs.ts";
+
+/** Calls go through `safely`, which numbers them and stands in for outcomes that nobody knows. */
+const prologue = (program: number): string => `
+const done: number[] = [];
+const unknown: number[] = [];
+let made = 0;
+const safely: any = Object.fromEntries(
+  ["now", "wait", "micro", "turn", "late", "fail", "ask", "missing"].map((name) => [name, (input: any) => {
+    const n = made++;
+    return (tools as any)[name]({ ...input, program: ${program}, n }).then(
+      (output: any) => { done.push(n); return output; },
+      (error: any) => {
+        if (error.code !== "outcome_unknown") { if (name !== "missing") done.push(n); throw error; }
+        unknown.push(n);
+        if (name === "missing") throw Object.assign(new Error(), { code: "unknown_tool" });
+        return { v: input.v };
+      },
+    );
+  }]),
+);
+`;
+
+const ask = fc.nat(99).map((v) => `out.push(await safely.ask({ v: ${v} }));`);
+const asks = fc
+  .nat(99)
+  .map(
+    (v) =>
+      `out.push(await Promise.all([safely.ask({ v: ${v} }), safely.now({ v: 1 }), safely.ask({ v: 2 })]));`,
+  );
+
+/** The source of one program, given its number. */
+export const crashProgram: fc.Arbitrary<(program: number) => string> = fc
+  .tuple(stableProgram, fc.array(fc.oneof(ask, asks), { maxLength: 2 }))
+  .map(([text, approvals]) => (program: number) => {
+    const report = `await tools.report({ program: ${program}, n: -1, report: { out, done, unknown } });`;
+    const body = text
+      .replaceAll("tools.", "safely.")
+      // Timers run on while nobody holds the run: what must not fire waits longer than any process takes to start.
+      .replaceAll("500)", "900_000)")
+      .replace(/return out;$/u, () => [...approvals, report, "return out;"].join("\n"));
+    return prologue(program) + body;
+  });
