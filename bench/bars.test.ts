@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { judge, type Bar } from "./bars.ts";
+import { BARS, judge, type Bar } from "./bars.ts";
+import { createContestants } from "./contestants/index.ts";
 import { toEmptyRow, toRow, type Row } from "./harness/rows.ts";
+import { findWorkload } from "./workloads/index.ts";
 import type { Sample } from "./workloads/workload.ts";
 
 const place = { workload: "w", caseLabel: "c", metric: "p50" };
@@ -25,6 +27,8 @@ test.each<[Bar, number, number, boolean]>([
   [{ ...place, kind: "within", of: "peer", times: 2 }, 2.1, 1, false],
   [{ ...place, kind: "below", value: 10, unit: "MB" }, 9, 0, true],
   [{ ...place, kind: "below", value: 10, unit: "MB" }, 10, 0, false],
+  [{ ...place, kind: "above", value: 10, unit: "per s" }, 11, 0, true],
+  [{ ...place, kind: "above", value: 10, unit: "per s" }, 10, 0, false],
 ])("%o with %d against %d", (bar, own, other, met) => {
   expect(judge(bar, measure(own, other)).met).toBe(met);
 });
@@ -47,4 +51,15 @@ test("ratios are taken round by round", () => {
   expect(judge({ ...place, kind: "ahead", of: "peer", times: 7 }, new Map([["w", [own, peer]]])).met).toBe(
     true,
   );
+});
+
+test("every bar is about something that a full run measures", () => {
+  const ids = new Set(createContestants().map(({ id }) => id));
+  for (const bar of BARS) {
+    const { cases, metrics, only } = findWorkload(bar.workload);
+    expect(cases.map(({ label }) => label)).toContain(bar.caseLabel);
+    expect(metrics.map(({ key }) => key)).toContain(bar.metric);
+    for (const id of only ?? []) expect(ids).toContain(id);
+    if ("of" in bar) expect(only ?? [...ids]).toContain(bar.of);
+  }
 });

@@ -20,6 +20,7 @@ type Demand =
   /** Codecell's number is at most so many times the other's. */
   | { readonly kind: "within"; readonly of: string; readonly times: number }
   | { readonly kind: "below"; readonly value: number; readonly unit: string }
+  | { readonly kind: "above"; readonly value: number; readonly unit: string }
   | { readonly kind: "none-fails" };
 
 export type Bar = Place & Demand;
@@ -34,6 +35,9 @@ const EXPERIMENTAL = "experimental-ai-sdk-code-mode";
 const trips = { workload: "three-round-trips", caseLabel: "", metric: "p50" };
 const rate = { workload: "throughput", caseLabel: "", metric: "rate" };
 const crowd = { workload: "concurrent-runs", caseLabel: "2000 runs" };
+const asked = { workload: "suspension", metric: "total" };
+const oneOfMany = { workload: "suspended-in-sqlite", caseLabel: "100000 runs" };
+const resumed = { workload: "resume-many", caseLabel: "10000 runs in SQLite", metric: "rate" };
 const quickJsPeers = createContestants().filter(
   (each) => each.kind === "peer" && each.engine === "quickjs" && each.variant === undefined,
 );
@@ -69,6 +73,15 @@ export const BARS: readonly Bar[] = [
     of: "run",
     times: 1,
   })),
+  { ...asked, caseLabel: "1 outcome of 1 KB", kind: "ahead", of: "run", times: 20 },
+  { ...asked, caseLabel: "1 outcome of 1 KB", kind: "ahead", of: EXPERIMENTAL, times: 100 },
+  { ...asked, caseLabel: "200 outcomes of 4 KB", kind: "ahead", of: "run", times: 30 },
+  { ...asked, caseLabel: "10 small calls", metric: "token", kind: "below", value: 16, unit: "KB" },
+  { ...oneOfMany, metric: "total", kind: "none-fails" },
+  { ...oneOfMany, metric: "total", kind: "below", value: 20, unit: "ms" },
+  { ...oneOfMany, metric: "file", kind: "below", value: 4096, unit: "MB" },
+  { ...resumed, kind: "none-fails" },
+  { ...resumed, kind: "above", value: 500, unit: "per s" },
 ];
 
 export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;
@@ -94,6 +107,10 @@ export function judge(bar: Bar, measured: RowsByWorkload): Verdict {
     case "below": {
       const got = ownValue === undefined ? undefined : `${renderNumber(ownValue)} ${bar.unit}`;
       return verdict(`below ${bar.value} ${bar.unit}`, got, (ownValue ?? Infinity) < bar.value);
+    }
+    case "above": {
+      const got = ownValue === undefined ? undefined : `${renderNumber(ownValue)} ${bar.unit}`;
+      return verdict(`above ${bar.value} ${bar.unit}`, got, (ownValue ?? 0) > bar.value);
     }
     case "ahead": {
       const wanted = `≥ ${bar.times}× better than ${bar.of}`;

@@ -56,7 +56,10 @@ async function measureOne(
   args: Arguments,
   setting: Setting,
 ): Promise<readonly Row[]> {
-  const entered = contestants.filter((each) => each.variant?.workloads.includes(workload.name) ?? true);
+  const entered = contestants.filter(
+    (each) =>
+      (each.variant?.workloads.includes(workload.name) ?? true) && (workload.only?.includes(each.id) ?? true),
+  );
   const cases = args.quick ? (workload.quickCases ?? workload.cases) : workload.cases;
   const present = await measureWorkload({
     workload,

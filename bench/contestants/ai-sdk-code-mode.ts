@@ -5,15 +5,27 @@
  * AI SDK tools whose schema is a plain JSON Schema without a validator: the cheapest the AI SDK has.
  */
 
-import { createTranslation, type Contestant, type GuestInput, type Load } from "./contestant.ts";
+import { randomBytes } from "node:crypto";
+import {
+  createTranslation,
+  type AskingTools,
+  type Contestant,
+  type GuestInput,
+  type GuestTools,
+  type Load,
+} from "./contestant.ts";
 import { importPeer } from "./import-peer.ts";
 
+interface ToolOptions {
+  /** There when the tool is called again with the resolution of its interrupt. */
+  readonly codeModeInterrupt?: { readonly resolution: unknown };
+}
 type AiTool = { readonly opaque: unique symbol };
 interface Ai {
   tool(definition: {
     description: string;
     inputSchema: unknown;
-    execute: (input: GuestInput) => unknown;
+    execute: (input: GuestInput, options: ToolOptions) => unknown;
   }): AiTool;
   jsonSchema(schema: object): unknown;
 }
@@ -23,6 +35,14 @@ interface CodeMode {
     tools: Record<string, AiTool>;
     options?: { executionPolicy: { timeoutMs: number } };
   }): Promise<unknown>;
+  requestCodeModeInterrupt(payload: { readonly kind: string }): never;
+  continueCodeModeInterrupt(request: {
+    interrupt: unknown;
+    resolution: number;
+    tools: Record<string, AiTool>;
+  }): Promise<unknown>;
+  isCodeModeInterrupt(value: unknown): boolean;
+  setCodeModeContinuationSigningKey(key: Uint8Array): void;
   setMaxWorkers(count: number | undefined): void;
 }
 type Identity = Pick<Contestant, "id" | "name" | "variant">;
@@ -34,14 +54,25 @@ function createCodeMode(
 ): Contestant {
   let ai: Ai;
   let library: CodeMode;
-  const aiTools = createTranslation((tools) =>
+  const toAiTools = (
+    tools: Readonly<Record<string, (input: GuestInput, options: ToolOptions) => unknown>>,
+  ): Record<string, AiTool> =>
     Object.fromEntries(
       Object.entries(tools).map(([name, execute]) => {
         const inputSchema = ai.jsonSchema({ type: "object" });
         return [name, ai.tool({ description: `The tool ${name}`, inputSchema, execute })];
       }),
-    ),
-  );
+    );
+  const aiTools = createTranslation((tools: GuestTools) => toAiTools(tools));
+  const askingTools = createTranslation((tools: AskingTools) => {
+    const ask = (): never => library.requestCodeModeInterrupt({ kind: "question" });
+    const asking = Object.entries(tools).map(([name, execute]) => [
+      name,
+      (input: GuestInput, { codeModeInterrupt: answered }: ToolOptions) =>
+        execute(input, { answer: answered === undefined ? undefined : Number(answered.resolution), ask }),
+    ]);
+    return toAiTools(Object.fromEntries(asking));
+  });
   return {
     ...identity,
     kind: "peer",
@@ -50,6 +81,7 @@ function createCodeMode(
     stopsLoops: true,
     open: async () => {
       [ai, library] = await Promise.all([importPeer<Ai>("ai"), load()]);
+      library.setCodeModeContinuationSigningKey(randomBytes(32));
     },
     prepare: (about) => library.setMaxWorkers(workers(about)),
     run: (js, tools, options = {}) => {
@@ -58,6 +90,18 @@ function createCodeMode(
           ? {}
           : { options: { executionPolicy: { timeoutMs: options.timeoutMs } } };
       return library.runCodeMode({ js, tools: aiTools(tools), ...policy });
+    },
+    suspend: async (js, asking) => {
+      const tools = askingTools(asking);
+      const result = await library.runCodeMode({ js, tools });
+      if (!library.isCodeModeInterrupt(result)) throw new Error("Run is completed");
+      // an object that has to be kept whole: its text is what the tokens of the others are
+      const token = JSON.stringify(result);
+      return {
+        token,
+        resume: (resolution) =>
+          library.continueCodeModeInterrupt({ interrupt: JSON.parse(token), resolution, tools }),
+      };
     },
     close: async () => {},
   };
@@ -85,12 +129,17 @@ export function createAiSdkCodeMode(): Contestant {
 }
 
 async function loadAiSdk(): Promise<CodeMode> {
-  const library = await importPeer<{
-    experimental_runCodeMode: CodeMode["runCodeMode"];
-    experimental_setMaxWorkers: CodeMode["setMaxWorkers"];
-  }>("@ai-sdk/code-mode");
+  // the same names behind a prefix
+  const library =
+    await importPeer<{ [Name in keyof CodeMode as `experimental_${Name}`]: CodeMode[Name] }>(
+      "@ai-sdk/code-mode",
+    );
   return {
     runCodeMode: library.experimental_runCodeMode,
+    requestCodeModeInterrupt: library.experimental_requestCodeModeInterrupt,
+    continueCodeModeInterrupt: library.experimental_continueCodeModeInterrupt,
+    isCodeModeInterrupt: library.experimental_isCodeModeInterrupt,
+    setCodeModeContinuationSigningKey: library.experimental_setCodeModeContinuationSigningKey,
     setMaxWorkers: library.experimental_setMaxWorkers,
   };
 }

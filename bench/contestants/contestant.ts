@@ -9,6 +9,21 @@
 export type GuestTools = Readonly<Record<string, (input: GuestInput) => unknown>>;
 export type GuestInput = Readonly<Record<string, number>>;
 
+/** How a tool asks for a decision: it stops its run, and is called again when the decision is there. */
+export interface Decision {
+  readonly answer: number | undefined;
+  ask(): never;
+}
+export type AskingTools = Readonly<Record<string, (input: GuestInput, decision: Decision) => unknown>>;
+
+/** A run that waits for a decision. */
+export interface Suspended {
+  /** All of the run that its user has to keep, sealed or signed, as text. */
+  readonly token: string;
+  /** Goes on from the token, to the source's value. */
+  resume(answer: number): Promise<unknown>;
+}
+
 export interface RunOptions {
   /** Wall time after which the contestant has to stop the run; its own default otherwise. */
   readonly timeoutMs?: number;
@@ -38,14 +53,16 @@ export interface Contestant {
   /** Called before each block of runs; settings that are global to the process are put here. */
   prepare?(load: Load): void;
   run(source: string, tools: GuestTools, options?: RunOptions): Promise<unknown>;
+  /** Runs a source until one of its tools asks; absent where a run cannot be continued elsewhere. */
+  suspend?(source: string, tools: AskingTools): Promise<Suspended>;
   close(): Promise<void>;
 }
 
 /** Translates each tools object once. */
-export function createTranslation<Translated>(
-  translate: (tools: GuestTools) => Translated,
-): (tools: GuestTools) => Translated {
-  const known = new WeakMap<GuestTools, Translated>();
+export function createTranslation<Tools extends object, Translated>(
+  translate: (tools: Tools) => Translated,
+): (tools: Tools) => Translated {
+  const known = new WeakMap<Tools, Translated>();
   return (tools) => {
     let translated = known.get(tools);
     if (translated === undefined) {

@@ -21,11 +21,16 @@ export class Attempts {
   #failure: string | undefined;
 
   /** Runs one program; whether its value was right. */
-  async run(contestant: Contestant, program: Program, options?: RunOptions): Promise<boolean> {
+  run(contestant: Contestant, program: Program, options?: RunOptions): Promise<boolean> {
+    return this.check(program.expected, () => contestant.run(program.source, program.tools, options));
+  }
+
+  /** Whether what is attempted gives the expected value. */
+  async check(expected: unknown, attempt: () => Promise<unknown>): Promise<boolean> {
     this.attempted++;
     try {
-      const value = await contestant.run(program.source, program.tools, options);
-      if (isSame(value, program.expected)) return true;
+      const value = await attempt();
+      if (isSame(value, expected)) return true;
       this.fail(`wrong value: ${JSON.stringify(value)?.slice(0, 80)}`);
     } catch (error) {
       this.fail(error instanceof Error ? error.message : String(error));

@@ -41,7 +41,10 @@ function messageOf(error: unknown): string {
 async function measure(job: Job): Promise<void> {
   const workload = findWorkload(job.workload);
   const contestants = await openAll(job.contestants, workload.opens === true);
-  const cases = workload.cases.filter((each) => job.cases.includes(each.label));
+  const known = new Map(
+    [...workload.cases, ...(workload.quickCases ?? [])].map((each) => [each.label, each]),
+  );
+  const cases = job.cases.flatMap((label) => known.get(label) ?? []);
   for (let round = 0; round < job.rounds; round++) {
     for (const which of cases) {
       for (let turn = 0; turn < contestants.length; turn++) {

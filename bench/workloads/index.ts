@@ -8,6 +8,9 @@ import { guestCpu } from "./guest-cpu.ts";
 import { memory } from "./memory.ts";
 import { parallelCalls } from "./parallel-calls.ts";
 import { payload } from "./payload.ts";
+import { resumeMany } from "./resume-many.ts";
+import { suspendedInSqlite } from "./suspended-in-sqlite.ts";
+import { suspension } from "./suspension.ts";
 import { threeRoundTrips } from "./three-round-trips.ts";
 import { throughput } from "./throughput.ts";
 import { timeOut } from "./time-out.ts";
@@ -23,6 +26,9 @@ export const WORKLOADS: readonly Workload[] = [
   guestCpu,
   memory,
   timeOut,
+  suspension,
+  suspendedInSqlite,
+  resumeMany,
 ];
 
 export function findWorkload(name: string): Workload {

@@ -50,11 +50,13 @@ export interface Workload {
   readonly process: "shared" | "own";
   readonly metrics: readonly [Metric, ...Metric[]];
   readonly cases: readonly [Case, ...Case[]];
-  /** The cases of a quick look; all of them when absent. */
+  /** The cases of a quick look, which may be smaller ones; all of them when absent. */
   readonly quickCases?: readonly Case[];
   readonly rounds: number;
   /** Set when `measure` opens the contestant by itself. */
   readonly opens?: true;
+  /** Ids of the contestants it is about; all of them when absent. */
+  readonly only?: readonly string[];
   /** Why a contestant is not given this case; nothing when it is. */
   leavesOut?(contestant: Contestant, which: Case): string | undefined;
   measure(contestant: Contestant, which: Case, pace: Pace): Promise<Sample>;

@@ -44,7 +44,8 @@ const BEGAN = toMs("statement_timestamp()");
 
 const OWN = "id = $1 AND fence = $2 AND owner IS NOT NULL";
 
-const ignore = (): void => {};
+/** The pool replaces idle connections that break; nobody else needs to know, and nobody listening ends the process. */
+function ignore(): void {}
 
 export async function openPostgresStore({
   pool,
@@ -54,7 +55,6 @@ export async function openPostgresStore({
   if (pool.options?.max !== undefined && pool.options.max < 2) {
     throw new RangeError("Cannot use a pool of one connection: one listens, others have to work");
   }
-  // The pool replaces idle connections that break; nobody else needs to know.
   pool.on("error", ignore);
   try {
     await migrate(pool, place);

@@ -1,0 +1,105 @@
+/**
+ * Codecell's runs that a store keeps: ten calls behind each, all of them waiting for a decision.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { Lease, NewRun, Store, ToolSet } from "codecell";
+import { toAskingTools, valueOf } from "../contestants/codecell.ts";
+import { createAskingProgram, createAskingTools, type AskingProgram, type Past } from "./asking.ts";
+
+const PAST: Past = { calls: 10, bytes: 256, keeps: "kept" };
+/** Runs that are brought to their suspension at the same time. */
+const LANES = 64;
+/** Changes handed to a store at once; it may commit several of them together. */
+const BATCH = 1024;
+const LEASE: Lease = { owner: "bench", ms: 60_000 };
+const SEAL_KEY = new Uint8Array(32).fill(7);
+
+export interface SuspendedRun {
+  readonly id: string;
+  readonly program: AskingProgram;
+  readonly callIds: readonly string[];
+}
+
+export interface StoredRunsBench extends AsyncDisposable {
+  suspendMany(count: number): Promise<SuspendedRun[]>;
+  /** From the id to the value. */
+  resume(run: SuspendedRun): Promise<unknown>;
+}
+
+interface Made {
+  readonly runs: readonly SuspendedRun[];
+  readonly states: readonly NewRun[];
+}
+
+/** A host on a store. It is imported here, because other workloads measure how long that takes. */
+export async function openStoredRuns(store: Store): Promise<StoredRunsBench> {
+  const { createHost } = await import("codecell");
+  const host = createHost({ store, sealKey: SEAL_KEY });
+  const tools: ToolSet = toAskingTools(createAskingTools(PAST));
+
+  async function suspendOne(): Promise<SuspendedRun> {
+    const program = createAskingProgram(PAST);
+    const ended = await host.start({ source: program.source, tools }).result;
+    if (ended.status !== "suspended") throw new Error(`Run is ${ended.status}`);
+    return { id: ended.runId, program, callIds: ended.suspension.pending.map(({ callId }) => callId) };
+  }
+
+  return {
+    suspendMany: async (count) => {
+      const runs: SuspendedRun[] = [];
+      let begun = 0;
+      const lane = async (): Promise<void> => {
+        while (begun++ < count) runs.push(await suspendOne());
+      };
+      await Promise.all(Array.from({ length: LANES }, lane));
+      return runs;
+    },
+    resume: async ({ id, program, callIds }) => {
+      const resolutions = Object.fromEntries(
+        callIds.map((callId) => [callId, { resolution: program.answer }]),
+      );
+      return valueOf(await host.resume({ id, resolutions, tools }).result);
+    },
+    [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
+  };
+}
+
+export async function openSqlite(path: string): Promise<Store> {
+  const { openSqliteStore } = await import("codecell/store/sqlite");
+  return openSqliteStore({ path });
+}
+
+/** Real runs with their states, made in memory: a file would be written twenty times for each. */
+export async function makeRuns(count: number): Promise<Made> {
+  const { createMemoryStore } = await import("codecell");
+  await using store = createMemoryStore();
+  await using stored = await openStoredRuns(store);
+  const runs = await stored.suspendMany(count);
+  const states: NewRun[] = [];
+  for (const { id } of runs) {
+    const claimed = await store.claim(id, LEASE);
+    if (claimed.status !== "claimed") throw new Error(`Cannot take run "${id}": it is ${claimed.status}`);
+    const { journal, outcomes, ...run } = claimed.run;
+    if (journal.length + outcomes.size > 0) throw new Error(`Run "${id}" is not at rest`);
+    states.push(run);
+  }
+  return { runs, states };
+}
+
+/** Puts runs that wait into a store: these, then copies of their bytes under other ids, which cannot be resumed. */
+export async function putAtRest(
+  store: Store,
+  states: readonly NewRun[],
+  count = states.length,
+): Promise<void> {
+  const put = async (run: NewRun): Promise<void> => store.release(await store.put(run, LEASE));
+  for (let from = 0; from < count; from += BATCH) {
+    const batch = Array.from({ length: Math.min(BATCH, count - from) }, (_, place): NewRun | undefined => {
+      const index = from + place;
+      const state = states[index % states.length];
+      return state === undefined || index < states.length ? state : { ...state, id: randomUUID() };
+    });
+    await Promise.all(batch.flatMap((run) => (run === undefined ? [] : [put(run)])));
+  }
+}
