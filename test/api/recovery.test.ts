@@ -203,3 +203,38 @@ test("a call that was denied is denied again after a crash, its tool was never c
   expect(await third.resume({ id, tools }).result).toMatchObject({ status: "completed", value: "denied" });
   expect(approved).toBe(0);
 });
+
+test("waiting for another process survives a store that falters, and ends with the run", async () => {
+  await using store = createMemoryStore();
+  const gate = Promise.withResolvers<string>();
+  const tools: ToolSet = {
+    ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") },
+    pay: { execute: () => gate.promise },
+  };
+  await using first = open(store);
+  const { runId: id } = await first.start({ source: BOTH, tools }).result;
+  let watched = 0;
+  let refusals = 0;
+  const faltering = instead(store, {
+    watch: async (run, onChange) => {
+      const unwatch = await store.watch(run, onChange);
+      watched++;
+      return () => {
+        watched--;
+        unwatch();
+      };
+    },
+    outcomes: (run) => {
+      if (refusals++ === 0) return Promise.reject(new StoreError("unavailable", "Locked"));
+      return store.outcomes(run);
+    },
+  });
+  await using second = open(faltering);
+  const wrong = second.resume({ id, resolutions: { "x:0": { resolution: 1 } }, tools });
+  await expect(wrong.result).rejects.toThrow("no call");
+  const right = second.resume({ id, resolutions: { [`${id}:0`]: { resolution: "yes" } }, tools });
+  await until(() => refusals > 1);
+  gate.resolve("paid");
+  expect(await right.result).toMatchObject({ status: "completed", value: ["yes", "paid"] });
+  await until(() => watched === 0);
+});

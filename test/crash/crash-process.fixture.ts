@@ -17,6 +17,8 @@ const life = JSON.parse(process.argv[2] ?? "") as Life;
 const sealKey = new Uint8Array(32).fill(9);
 /** Between two attempts to claim what a dead process may still hold. */
 const CLAIM_AGAIN_MS = 20;
+/** Another process has the run: it may die with it. */
+const HELD: ReadonlySet<string> = new Set(["run_held", "run_taken"]);
 
 const programs = life.sources.map((_, program) => scopeOf(program));
 
@@ -68,7 +70,7 @@ async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunR
       const { pending } = result.suspension;
       const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: true }]));
       result = await host.resume({ id, scope, resolutions, tools }).result;
-    } else if (result.status === "failed" && result.failure.code === "run_held") {
+    } else if (result.status === "failed" && HELD.has(result.failure.code)) {
       await delay(CLAIM_AGAIN_MS);
       result = await host.resume({ id, scope, tools }).result;
     } else return result;
@@ -86,11 +88,14 @@ async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunR
     const scope = scopeOf(program);
     const id = kept.get(scope);
     if (id !== undefined) return finish(host, host.resume({ id, scope, tools }), scope);
-    return known.has(program) ? undefined : finish(host, host.start({ source, scope, tools }), scope);
+    return known.has(program) || life.isRival
+      ? undefined
+      : finish(host, host.start({ source, scope, tools }), scope);
   });
   for (const result of await Promise.all(runs)) {
-    // A run whose end another process has seen says nothing here.
-    if (result === undefined) continue;
+    // Another process has seen its end.
+    if (result === undefined || (result.status === "failed" && result.failure.code === "run_unknown"))
+      continue;
     const { status } = result;
     process.stdout.write(
       `${status === "failed" ? `${result.failure.code}: ${result.failure.message}` : status}\n`,

@@ -11,8 +11,9 @@ export type StorePlace =
 
 export interface Life {
   readonly store: StorePlace;
-  /** Those that nobody has started are started. */
+  /** Those that nobody has started are started, unless this is the rival of a process that does. */
   readonly sources: readonly string[];
+  readonly isRival: boolean;
   /** File of the tools. */
   readonly log: string;
   readonly leaseMs: number;

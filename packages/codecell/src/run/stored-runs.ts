@@ -6,9 +6,10 @@
  * - A run is taken by claiming it: exactly one process goes on with it.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
-import type { Claim, Claimed, Store } from "../contract/store.ts";
+import { type Claim, type Claimed, type Store, StoreError } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import { type JournalEntry, type LateOutcome, parseJournalEntry } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
@@ -24,6 +25,8 @@ export interface TakenRun extends Recovered {
 
 const OWNER = `process ${process.pid}`;
 const NOTHING = new Uint8Array();
+/** When a store that cannot be reached is asked for an outcome again. */
+const ASK_AGAIN_MS = 500;
 /** What is unpacked of one thing in the store. */
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
@@ -177,29 +180,46 @@ export class StoredRuns {
       if ("code" in outcome) return outcome;
       outcomes.set(call, outcome);
     }
-    const recovered = recover(state, entries, outcomes, tools, (call) => this.#awaitOutcome(run.id, call));
+    const recovered = recover(state, entries, outcomes, tools, (call) => {
+      const outcome = this.#awaitOutcome(run.id, call);
+      // A run that is refused, or ends before, asks for it no more.
+      outcome.catch(() => {});
+      return outcome;
+    });
     return { ...recovered, epoch: state.id };
   }
 
-  /** The outcome of a call that another process executes, whenever that posts it. */
+  /** The outcome of a call that another process executes, whenever that posts it; rejects when the run is gone. */
   async #awaitOutcome(runId: string, call: number): Promise<LateOutcome> {
-    const changed = Promise.withResolvers<void>();
-    let next = changed;
+    let changed = Promise.withResolvers<void>();
     const unwatch = await this.#store.watch(runId, () => {
-      const done = next;
-      next = Promise.withResolvers();
-      done.resolve();
+      changed.resolve();
+      changed = Promise.withResolvers();
     });
     try {
       for (;;) {
-        const turn = next.promise;
-        const bytes = (await this.#store.outcomes(runId))?.get(call);
+        const change = changed.promise;
+        const outcomes = await this.#outcomesOf(runId);
+        const bytes = outcomes.get(call);
         const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
         if (outcome !== undefined && !("code" in outcome)) return outcome;
-        await turn;
+        await change;
       }
     } finally {
       unwatch();
+    }
+  }
+
+  async #outcomesOf(runId: string): Promise<ReadonlyMap<number, Uint8Array>> {
+    for (;;) {
+      try {
+        const outcomes = await this.#store.outcomes(runId);
+        if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
+        return outcomes;
+      } catch (error) {
+        if (!StoreError.is(error) || error.code !== "unavailable") throw error;
+        await sleep(ASK_AGAIN_MS);
+      }
     }
   }
 
