@@ -1,5 +1,5 @@
 /**
- * Codecell's runs that a store keeps: ten calls behind each, all of them waiting for a decision.
+ * Codecell's runs that a store keeps: some calls behind each, all of them waiting for a decision.
  */
 
 import { randomUUID } from "node:crypto";
@@ -7,7 +7,7 @@ import type { Lease, NewRun, Store, ToolSet } from "codecell";
 import { toAskingTools, valueOf } from "../contestants/codecell.ts";
 import { createAskingProgram, createAskingTools, type AskingProgram, type Past } from "./asking.ts";
 
-const PAST: Past = { calls: 10, bytes: 256, keeps: "kept" };
+const OUTPUT_BYTES = 256;
 /** Runs that are brought to their suspension at the same time. */
 const LANES = 64;
 /** Changes handed to a store at once; it may commit several of them together. */
@@ -33,13 +33,14 @@ interface Made {
 }
 
 /** A host on a store. It is imported here, because other workloads measure how long that takes. */
-export async function openStoredRuns(store: Store): Promise<StoredRunsBench> {
+export async function openStoredRuns(store: Store, calls: number): Promise<StoredRunsBench> {
   const { createHost } = await import("codecell");
   const host = createHost({ store, sealKey: SEAL_KEY });
-  const tools: ToolSet = toAskingTools(createAskingTools(PAST));
+  const past: Past = { calls, bytes: OUTPUT_BYTES, keeps: "kept" };
+  const tools: ToolSet = toAskingTools(createAskingTools(past));
 
   async function suspendOne(): Promise<SuspendedRun> {
-    const program = createAskingProgram(PAST);
+    const program = createAskingProgram(past);
     const ended = await host.start({ source: program.source, tools }).result;
     if (ended.status !== "suspended") throw new Error(`Run is ${ended.status}`);
     return { id: ended.runId, program, callIds: ended.suspension.pending.map(({ callId }) => callId) };
@@ -70,11 +71,11 @@ export async function openSqlite(path: string): Promise<Store> {
   return openSqliteStore({ path });
 }
 
-/** Real runs with their states, made in memory: a file would be written twenty times for each. */
-export async function makeRuns(count: number): Promise<Made> {
+/** Real runs with their states, made in memory: a file would be written many times for each. */
+export async function makeRuns(count: number, calls: number): Promise<Made> {
   const { createMemoryStore } = await import("codecell");
   await using store = createMemoryStore();
-  await using stored = await openStoredRuns(store);
+  await using stored = await openStoredRuns(store, calls);
   const runs = await stored.suspendMany(count);
   const states: NewRun[] = [];
   for (const { id } of runs) {

@@ -17,6 +17,7 @@ import type { Sample, Workload } from "./workload.ts";
 const RUNS = 100_000;
 const QUICK_RUNS = 10_000;
 const REAL_RUNS = 2000;
+const CALLS = 10;
 const RESUMED = 200;
 const PAGE = 100;
 const MB = 1024 * 1024;
@@ -43,7 +44,7 @@ export const suspendedInSqlite: Workload = {
     const folder = mkdtempSync(join(tmpdir(), "codecell-bench-"));
     const path = join(folder, "runs.db");
     try {
-      const made = await makeRuns(Math.min(REAL_RUNS, which.size));
+      const made = await makeRuns(Math.min(REAL_RUNS, which.size), CALLS);
       const begun = performance.now();
       {
         await using store = await openSqlite(path);
@@ -70,7 +71,7 @@ export const suspendedInSqlite: Workload = {
 /** For some of the real runs: lists a page that begins with it, and goes on with it. */
 async function findAndFinish(path: string, runs: readonly SuspendedRun[]): Promise<Sample> {
   await using store = await openSqlite(path);
-  await using stored = await openStoredRuns(store);
+  await using stored = await openStoredRuns(store, CALLS);
   const attempts = new Attempts();
   const lists: number[] = [];
   const resumes: number[] = [];
