@@ -238,3 +238,17 @@ test("waiting for another process survives a store that falters, and ends with t
   expect(await right.result).toMatchObject({ status: "completed", value: ["yes", "paid"] });
   await until(() => watched === 0);
 });
+
+test("a host that closes while it takes a run up leaves it to others [store:leave]", async () => {
+  await using store = createMemoryStore();
+  const tools: ToolSet = { ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") } };
+  await using first = open(store);
+  const { runId: id } = await first.start({ source: "return await tools.ask({})", tools }).result;
+  const closing = open(store);
+  const resolutions = { [`${id}:0`]: { resolution: "yes" } };
+  const refused = closing.resume({ id, resolutions, tools }).result;
+  await closing[Symbol.asyncDispose]();
+  expect(await refused).toMatchObject({ status: "failed", failure: { code: "aborted" } });
+  const again = await first.resume({ id, resolutions, tools }).result;
+  expect(again).toMatchObject({ status: "completed", value: "yes" });
+});

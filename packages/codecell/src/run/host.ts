@@ -19,6 +19,7 @@ import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { Vault } from "../suspend/vault.ts";
 import { utf8Bytes } from "../value/json-text.ts";
+import { assertScope, assertTools, assertVersion } from "./assert-options.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
 import { forkPast } from "./fork.ts";
@@ -27,6 +28,7 @@ import type { Recovered } from "./recovery.ts";
 import { assertPending, assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { Run } from "./run.ts";
+import type { TakenRun } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
 
 export interface HostOptions {
@@ -143,6 +145,8 @@ class SandboxHost implements Host {
   readonly #suspender: Suspender;
   readonly #limits: Limits;
   readonly #runs = new Set<Run>();
+  /** Those that are being taken from the store, and those that were. */
+  readonly #resumed = new Set<Promise<RunResult>>();
   #closed = false;
 
   constructor(options: HostOptions, sandbox: Sandbox, vault: Vault) {
@@ -229,26 +233,39 @@ class SandboxHost implements Host {
     const events = new EventStream();
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
-      const taken =
+      const found =
         refusal ??
         (await stored.take(id, options.scope ?? "", options.tools ?? {}, (held) =>
           assertPending(held, resolutions),
         ));
+      const taken = "code" in found ? found : await this.#orLeave(found, options);
       handle =
         "code" in taken
           ? this.#refuse(taken, options, { events, runId: id })
           : this.#goOn(taken, options, resolutions, { events, journal: taken.journal });
       return await handle.result;
     };
+    const result = begin();
+    const forget = (): boolean => this.#resumed.delete(result);
+    this.#resumed.add(result);
+    result.then(forget, forget);
     return {
       runId: id,
       events,
-      result: begin(),
+      result,
       ledger: () => {
         if (handle === undefined) throw new Error(`Run "${id}" has not been taken from the store yet`);
         return handle.ledger();
       },
     };
+  }
+
+  /** What came up since it was asked for must not end a run that was taken: others can go on with it. */
+  async #orLeave(taken: TakenRun, { signal }: RunOptions): Promise<TakenRun | Failure> {
+    const refusal = this.#admissionRefusal() ?? abortRefusal(signal);
+    // One that cannot be given back is free when its lease has run out.
+    if (refusal !== undefined) await taken.journal.release().catch(() => {});
+    return refusal ?? taken;
   }
 
   #goOn(
@@ -297,7 +314,7 @@ class SandboxHost implements Host {
     this.#closed = true;
     const live = [...this.#runs];
     for (const each of live) each.leave();
-    await Promise.all(live.map((each) => each.result));
+    await Promise.allSettled([...live.map((each) => each.result), ...this.#resumed]);
     await this.#sandbox[Symbol.asyncDispose]();
   }
 
@@ -340,26 +357,6 @@ class SandboxHost implements Host {
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
   return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
-}
-
-function assertVersion({ version }: Ledger, purpose: string): void {
-  if (version !== 1) {
-    throw new TypeError(`Cannot ${purpose} a ledger of version ${String(version)}: only 1 is known`);
-  }
-}
-
-function assertTools(tools: ToolSet, purpose: "start" | "resume" | "fork"): void {
-  for (const name of Object.keys(tools)) {
-    if (typeof tools[name]?.execute !== "function") {
-      throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
-    }
-  }
-}
-
-function assertScope(scope: unknown, purpose: "start" | "resume"): void {
-  if (scope !== undefined && typeof scope !== "string") {
-    throw new TypeError(`Cannot ${purpose} a run: scope must be a string`);
-  }
 }
 
 function emptyHeader(): Omit<LedgerHeader, "runId"> {
