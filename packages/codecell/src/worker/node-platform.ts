@@ -1,6 +1,8 @@
-/** What Node.js gives the worker: native comparison, zstd, SHA-256. */
-import { createHash } from "node:crypto";
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+/**
+ * What Node.js gives the worker: native comparison, zstd, SHA-256.
+ *
+ * - Loading the latter two takes as long as many runs do, so it waits for the first snapshot; most workers see none.
+ */
 import type { EqualRanges, WorkerPlatform } from "./platform.ts";
 
 /** More gains a few percent of size for several times the time. */
@@ -24,16 +26,20 @@ const equal: EqualRanges = (left, leftStart, right, rightStart, length) =>
 
 export const nodePlatform: WorkerPlatform = {
   equal,
-  compress: (bytes) => zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } }),
+  compress: (bytes) => {
+    const { constants, zstdCompressSync } = process.getBuiltinModule("node:zlib");
+    return zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
+  },
   decompress: (bytes, maxBytes) => {
     try {
+      const { zstdDecompressSync } = process.getBuiltinModule("node:zlib");
       return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, maxBytes) });
     } catch {
       return undefined;
     }
   },
   digest: (parts) => {
-    const hash = createHash("sha256");
+    const hash = process.getBuiltinModule("node:crypto").createHash("sha256");
     for (const part of parts) hash.update(part);
     return hash.digest();
   },
