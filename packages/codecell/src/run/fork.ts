@@ -40,13 +40,21 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
   for (let index = 0; index < made; index++) if (!settled.has(index)) open.set(index, undefined);
   return {
     calls: ledger.calls.slice(0, made),
-    deliveries,
-    past: { ...NO_PAST, open, items },
+    // Part of the past, so that it holds wherever the new run goes on.
+    deliveries: items.length === 0 ? deliveries : [...deliveries, { clock: Date.now(), items }],
+    past: { ...NO_PAST, open },
   };
 }
 
 function toItem(call: number, outcome: ForkOutcome): DeliveryItem {
-  if ("output" in outcome) return { kind: "output", call, output: JSON.stringify(outcome.output) };
+  if ("output" in outcome) {
+    const output: string | undefined = JSON.stringify(outcome.output);
+    if (output === undefined) throw new TypeError("Cannot fork with this output: it is no JSON");
+    return { kind: "output", call, output };
+  }
   const { name = "Error", message } = outcome.error;
+  if (typeof name !== "string" || typeof message !== "string") {
+    throw new TypeError("Cannot fork with this error: it needs a message");
+  }
   return { kind: "failure", call, failure: { code: "tool_failed", name, message } };
 }

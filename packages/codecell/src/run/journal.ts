@@ -51,7 +51,8 @@ export class Journal {
 
   /** Settles when the entry is durable; rejects when the journal is broken. */
   write(entry: JournalEntry): Promise<void> {
-    this.#waiting.push(this.#setup.encode(entry, this.#length++));
+    this.#waiting.push(this.#setup.encode(entry, this.#length));
+    this.#length++;
     if (this.#next === undefined) {
       // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
       let entries: readonly Uint8Array[] | undefined;

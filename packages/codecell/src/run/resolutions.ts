@@ -12,11 +12,19 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
     const given = typeof resolution === "object" && resolution !== null ? resolution : {};
     const isDenied = "deny" in given && typeof given.deny === "string";
-    if (!isDenied && !("resolution" in given && given.resolution !== undefined)) {
+    if (!isDenied && !("resolution" in given && isJson(given.resolution))) {
       throw new TypeError(
-        `Cannot resume a run: resolutions["${callId}"] has neither a resolution nor a text in deny`,
+        `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
       );
     }
+  }
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -36,6 +36,10 @@ import { RunTimers } from "./timers.ts";
 
 /** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
 const SUSPEND_GRACE_MS = 1000;
+/** How long a run whose time is up may take to come to rest, beside its processor time. */
+const REST_MS = 10_000;
+/** Timers cannot be set for longer. */
+const LONGEST_MS = 2_147_483_647;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -134,11 +138,12 @@ export class Run {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    const { pending, open, items, timers, elsewhere } = this.#setup.past;
+    const { pending, items, timers, elsewhere } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
     this.#residence.place();
     this.#timers.apply(timers);
-    this.#queue.take([...open.keys(), ...elsewhere.keys()]);
+    // They execute, whatever the queue has room for here.
+    for (const index of elsewhere.keys()) this.#executing.add(index);
     for (const item of items) this.#inbox.add(item);
   }
 
@@ -150,6 +155,7 @@ export class Run {
 
   #onReport(report: Report): void {
     if (this.#stopping) return;
+    const isFirst = this.#lastReport === undefined;
     this.#lastReport = report;
     // What was to be delivered after the program's end would find nobody.
     if (report.isOver) this.#inbox.end();
@@ -189,6 +195,9 @@ export class Run {
         });
       }
       this.#setTimers(news.timers, report);
+      // Not before the program has repeated what its ledger says.
+      const { open, elsewhere } = this.#setup.past;
+      if (isFirst) this.#queue.take([...open.keys(), ...elsewhere.keys()]);
       if (!this.#queue.admit(news.calls.map((_, index) => news.firstCall + index))) {
         const { callsInFlight, callsQueued } = this.#book.header.limits;
         const message = `Cannot make ${news.calls.length} calls at once: ${callsInFlight} may execute and ${callsQueued} may wait, make them in smaller groups`;
@@ -225,6 +234,9 @@ export class Run {
       // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
       await this.#suspension;
       this.#setup.late(outcome);
+    } else if (this.#isLeft && this.#setup.journal !== undefined) {
+      // The host closed; who takes the run up finds what was done.
+      if (outcome.kind === "output") this.#setup.late(outcome);
     } else if (outcome.kind === "asked") {
       // First, so that a suspension meanwhile knows of it.
       this.#suspended.set(index, outcome.payload);
@@ -246,8 +258,8 @@ export class Run {
         call: index,
         ...(resolution === undefined ? {} : { resolution }),
       });
-      if (this.#stopping) return undefined;
     }
+    if (this.#stopping) return undefined;
     this.#executing.add(index);
     elsewhere ??= this.#runner?.execute(index, call, resolution).then((outcome) => toLate(index, outcome));
     const outcome = await elsewhere;
@@ -280,8 +292,18 @@ export class Run {
   #onDeadline(): void {
     if (this.#setup.suspendsAtDeadline && !this.#stopping) {
       this.#isDue = true;
+      clearTimeout(this.#grace);
+      // A program that computes has its processor time. Also keeps the process until then.
+      const { cpuTimeMs } = this.#book.header.limits;
+      this.#grace = setTimeout(() => this.#stop(this.#timeout()), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
       this.#advance();
-    } else this.#stop(timeoutFailure(this.#book, this.#queue.inFlight));
+    } else this.#stop(this.#timeout());
+  }
+
+  #timeout(): Failure {
+    // One that never got its turn has not used up anything: with a store it can be resumed again.
+    if (this.#lastReport === undefined) this.#isLeft = true;
+    return timeoutFailure(this.#book, this.#queue.inFlight);
   }
 
   /** Others may be about to ask too: what is asked together should be answered together. */
@@ -294,6 +316,7 @@ export class Run {
 
   async #suspend(): Promise<void> {
     this.#stopping = true;
+    this.#queue.close();
     // Calls go on, and what comes of them is no longer for this object.
     this.#suspension = this.#giveAway();
     const suspension = await this.#suspension;
@@ -306,7 +329,7 @@ export class Run {
     const executing = [...this.#executing];
     const resolved = [...this.#setup.past.open].filter(([, resolution]) => resolution !== undefined);
     return this.#setup.suspend({
-      pending: this.#suspended,
+      pending: new Map(this.#suspended),
       resolved: resolved.map(([index]) => index),
       timers,
       executing,
@@ -377,14 +400,27 @@ export class Run {
         rebuilds: this.#residence.rebuilds,
       },
     };
+    let isAnnounced = false;
     const announce = (): void => {
+      if (isAnnounced) return;
+      isAnnounced = true;
       this.events.emit({ type: "run-end", runId: this.runId, result });
       this.#settle(result);
     };
     const { journal } = this.#setup;
     if (journal === undefined || outcome.status === "suspended") announce();
     // A store that refuses now keeps a run that will end the same way, without calling anything, wherever it is resumed.
-    else void (this.#isLeft ? journal.release() : journal.delete()).then(announce, announce);
+    else {
+      const given = this.#isLeft ? journal.release() : journal.delete();
+      // Nor does one that does not answer hold up the result for ever.
+      const patience = setTimeout(announce, STOP_GRACE_MS);
+      void given
+        .catch(() => {})
+        .finally(() => {
+          clearTimeout(patience);
+          announce();
+        });
+    }
   }
 
   #abortCalls(): void {
