@@ -5,9 +5,20 @@ export class EventStream implements AsyncIterable<RunEvent> {
   readonly #events: RunEvent[] = [];
   /** Readers that have seen everything so far. */
   #waiting: (() => void)[] = [];
+  #isEnded = false;
 
   emit(event: RunEvent): void {
     this.#events.push(event);
+    this.#wake();
+  }
+
+  /** There will be no run: readers come to an end all the same. */
+  end(): void {
+    this.#isEnded = true;
+    this.#wake();
+  }
+
+  #wake(): void {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -18,6 +29,7 @@ export class EventStream implements AsyncIterable<RunEvent> {
     for (let index = 0; ; index++) {
       if (this.#events[index - 1]?.type === "run-end") return;
       while (index >= this.#events.length) {
+        if (this.#isEnded) return;
         await new Promise<void>((resolve) => {
           this.#waiting.push(resolve);
         });

@@ -32,6 +32,17 @@ export function deadlockFailure(): Failure {
   };
 }
 
+export function divergedFailure(what: string): Failure {
+  return { code: "replay_diverged", message: `The program ${what}` };
+}
+
+export function batchFailure({ callsInFlight, callsQueued }: Limits, calls: number): Failure {
+  return {
+    code: "call_limit",
+    message: `Cannot make ${calls} calls at once: ${callsInFlight} may execute and ${callsQueued} may wait, make them in smaller groups`,
+  };
+}
+
 /** A replay has come to the end of its ledger, and the program has not ended: it was still running, or suspended. */
 export function ledgerEndedFailure(): Failure {
   return {

@@ -17,6 +17,7 @@ import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import type { Reference } from "../suspend/token.ts";
 import { Vault } from "../suspend/vault.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { assertScope, assertTools, assertVersion } from "./assert-options.ts";
@@ -211,9 +212,10 @@ class SandboxHost implements Host {
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
     const { scope = "" } = options;
-    const referred = id === undefined ? this.#suspender.referred(token ?? "", scope) : { id };
+    const referred =
+      id === undefined ? this.#suspender.referred(token ?? "", scope) : { id, suspensionId: undefined };
     if (referred !== undefined && "id" in referred) {
-      return this.#resumeStored(referred.id, options, resolutions, refusal);
+      return this.#resumeStored(referred, options, resolutions, refusal);
     }
     const check = (held: SuspendedRun): void => assertPending(held, resolutions);
     const taken =
@@ -223,19 +225,20 @@ class SandboxHost implements Host {
 
   /** Claiming takes a moment: the handle is there before the run is. */
   #resumeStored(
-    id: string,
+    reference: Reference,
     options: ResumeOptions,
     resolutions: Resolutions,
     refusal: Failure | undefined,
   ): RunHandle {
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
+    const { id } = reference;
     const events = new EventStream();
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
       const found =
         refusal ??
-        (await stored.take(id, options.scope ?? "", options.tools ?? {}, (held) =>
+        (await stored.take(reference, options.scope ?? "", options.tools ?? {}, (held) =>
           assertPending(held, resolutions),
         ));
       const taken = "code" in found ? found : await this.#orLeave(found, options);
@@ -245,7 +248,10 @@ class SandboxHost implements Host {
           : this.#goOn(taken, options, resolutions, { events, journal: taken.journal });
       return await handle.result;
     };
-    const result = begin();
+    const result = begin().catch((error: unknown) => {
+      events.end();
+      throw error;
+    });
     const forget = (): boolean => this.#resumed.delete(result);
     this.#resumed.add(result);
     result.then(forget, forget);

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Claim, type NextState, type Store, StoreError } from "../contract/store.ts";
 import type { JournalEntry } from "../suspend/journal-entry.ts";
 import type { Failure } from "../contract/failure.ts";
+import { within } from "./timers.ts";
 
 export interface JournalSetup {
   readonly store: Store;
@@ -26,6 +27,8 @@ export interface JournalSetup {
 const RETRY_MS = [20, 100, 500, 2000] as const;
 /** Renewed this often within a lease, so that one missed renewal does not lose it. */
 const RENEWALS = 3;
+/** How long the end of a run waits for its store. */
+const ANSWER_MS = 5000;
 
 export class Journal {
   /** Called when the store has refused for good. */
@@ -81,6 +84,18 @@ export class Journal {
   async delete(): Promise<void> {
     clearInterval(this.#renewal);
     await this.#after((claim) => this.#setup.store.delete(claim));
+  }
+
+  /**
+   * The run has ended here, or is left to others. A store that refuses, or does not answer in time, keeps a run that ends
+   * again, or goes on, where it is resumed.
+   */
+  async conclude(isLeft: boolean): Promise<void> {
+    const given = isLeft ? this.release() : this.delete();
+    await within(
+      ANSWER_MS,
+      given.catch(() => {}),
+    );
   }
 
   /** One after the other, each tried again while the store says that nothing was changed and it may be. */

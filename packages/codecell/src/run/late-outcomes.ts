@@ -5,15 +5,13 @@
  * - Forgotten when the run that took them has their outcome, or when the run can no longer be resumed.
  */
 import type { LateOutcome } from "../suspend/journal-entry.ts";
+import { LONGEST_MS } from "./timers.ts";
 
 interface Expected extends PromiseWithResolvers<LateOutcome> {
   isSettled: boolean;
   /** Whether a run that was resumed waits for it. */
   isTaken: boolean;
 }
-
-/** Timers cannot be set for longer. */
-const LONGEST_MS = 2_147_483_647;
 
 export class LateOutcomes {
   readonly #calls = new Map<string, Expected>();

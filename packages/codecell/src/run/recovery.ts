@@ -68,10 +68,12 @@ export function recover(
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Promise<LateOutcome>>();
   const executing = new Set(state.executing);
+  const decided = new Map(state.resolutions);
   for (const [index, { tool }] of calls.entries()) {
     if (settled.has(index) || pending.has(index)) continue;
     const again = dispatched.get(index);
-    const dispatch = again ?? (executing.has(index) ? NO_RESOLUTION : undefined);
+    const resolution = again?.resolution ?? decided.get(index);
+    const mayHaveHappened = (again !== undefined || executing.has(index)) && !isDenied(resolution);
     const posted = outcomes.get(index);
     // What a call asked before it was dispatched again has been answered.
     const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
@@ -80,9 +82,8 @@ export function recover(
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
     else if (awaited !== undefined) elsewhere.set(index, awaited);
-    else if (dispatch === undefined || isDenied(dispatch) || isRepeatable(tools, tool)) {
-      open.set(index, dispatch?.resolution);
-    } else items.push(unknownOutcome(index, tool));
+    else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
+    else items.push(unknownOutcome(index, tool));
   }
   const ledger = { ...state.ledger, calls, deliveries };
   return {
@@ -101,8 +102,6 @@ export function recover(
   };
 }
 
-const NO_RESOLUTION: { readonly resolution?: CallResolution } = {};
-
 /** It was taken when the state was: it stands where that ledger ends. */
 function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | undefined {
   if (snapshot === undefined) return undefined;
@@ -119,7 +118,7 @@ function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | un
 }
 
 /** Its tool was not called. */
-function isDenied({ resolution }: { readonly resolution?: CallResolution }): boolean {
+function isDenied(resolution: CallResolution | undefined): boolean {
   return resolution !== undefined && "deny" in resolution;
 }
 

@@ -41,6 +41,8 @@ export interface RunAtRest {
   readonly timers: readonly TimerChange[];
   /** Calls whose tools go on. */
   readonly executing: readonly number[];
+  /** Decisions about calls that have no outcome yet. */
+  readonly resolutions: readonly (readonly [number, CallResolution])[];
   /** The memory of its cell, where that is cheaper to go on from than the ledger. */
   readonly snapshot: Uint8Array | undefined;
 }
@@ -63,6 +65,13 @@ export interface RunPast {
   /** Calls whose tools have been going on since. */
   readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
   readonly snapshot: CellSnapshot | undefined;
+}
+
+/** The decisions a run was taken up with. */
+export function decisionsOf({ open }: RunPast): [number, CallResolution][] {
+  const decisions: [number, CallResolution][] = [];
+  for (const [index, resolution] of open) if (resolution !== undefined) decisions.push([index, resolution]);
+  return decisions;
 }
 
 export const NO_PAST: RunPast = {

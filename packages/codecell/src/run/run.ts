@@ -5,7 +5,7 @@
  * - With a journal both are durable before they happen. Without one nothing here waits for a store.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
-import type { Report, TimerChange } from "../bridge/protocol.ts";
+import type { Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Ledger, LedgerCall } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
@@ -21,7 +21,9 @@ import { Deadline } from "./deadline.ts";
 import type { EventStream } from "./event-stream.ts";
 import {
   abortedFailure,
+  batchFailure,
   deadlockFailure,
+  divergedFailure,
   explain,
   ledgerEndedFailure,
   ledgerFailure,
@@ -31,15 +33,13 @@ import {
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
 import { Residence } from "./residence.ts";
-import { type Ending, type RunSetup, toLate } from "./run-setup.ts";
-import { RunTimers } from "./timers.ts";
+import { decisionsOf, type Ending, type RunSetup, toLate } from "./run-setup.ts";
+import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 
 /** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
 const SUSPEND_GRACE_MS = 1000;
 /** How long a run whose time is up may take to come to rest, beside its processor time. */
 const REST_MS = 10_000;
-/** Timers cannot be set for longer. */
-const LONGEST_MS = 2_147_483_647;
 /** How long a failed run waits for tools that ignore its abort. */
 const STOP_GRACE_MS = 5000;
 
@@ -112,7 +112,9 @@ export class Run {
         authorize,
         signal: this.#abort.signal,
         deadline: this.#deadline,
-        emit: (event) => this.#emit(event),
+        emit: (event) => {
+          if (!this.#settled) this.events.emit(event);
+        },
       });
     }
   }
@@ -163,10 +165,7 @@ export class Run {
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
-      this.#stop({
-        code: "replay_diverged",
-        message: "The program made another call than its ledger recorded",
-      });
+      this.#stop(divergedFailure("made another call than its ledger recorded"));
       return;
     }
     for (const line of news.logs) {
@@ -194,14 +193,13 @@ export class Run {
           seen: this.#book.seen,
         });
       }
-      this.#setTimers(news.timers, report);
+      if (report.end === null) this.#timers.apply(news.timers);
+      else this.#timers.clear();
       // Not before the program has repeated what its ledger says.
       const { open, elsewhere } = this.#setup.past;
       if (isFirst) this.#queue.take([...open.keys(), ...elsewhere.keys()]);
       if (!this.#queue.admit(news.calls.map((_, index) => news.firstCall + index))) {
-        const { callsInFlight, callsQueued } = this.#book.header.limits;
-        const message = `Cannot make ${news.calls.length} calls at once: ${callsInFlight} may execute and ${callsQueued} may wait, make them in smaller groups`;
-        void this.#fail({ code: "call_limit", message });
+        void this.#fail(batchFailure(this.#book.header.limits, news.calls.length));
         return;
       }
     }
@@ -212,17 +210,7 @@ export class Run {
   #replayOnly(newCalls: number): void {
     if (newCalls === 0) return;
     // A run that was stopped may have gone further than anybody read.
-    this.#stop(
-      this.#book.stopped ?? {
-        code: "replay_diverged",
-        message: "The program made calls that its ledger does not hold",
-      },
-    );
-  }
-
-  #setTimers(changes: readonly TimerChange[], report: Report): void {
-    if (report.end === null) this.#timers.apply(changes);
-    else this.#timers.clear();
+    this.#stop(this.#book.stopped ?? divergedFailure("made calls that its ledger does not hold"));
   }
 
   async #execute(index: number): Promise<void> {
@@ -327,12 +315,13 @@ export class Run {
   async #giveAway(): Promise<Suspension | Failure> {
     const timers = this.#timers.left();
     const executing = [...this.#executing];
-    const resolved = [...this.#setup.past.open].filter(([, resolution]) => resolution !== undefined);
+    const resolved = decisionsOf(this.#setup.past);
     return this.#setup.suspend({
       pending: new Map(this.#suspended),
       resolved: resolved.map(([index]) => index),
       timers,
       executing,
+      resolutions: resolved.filter(([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index)),
       snapshot: await this.#residence.snapshotThatPays(this.#cpuTimeMs),
     });
   }
@@ -359,12 +348,7 @@ export class Run {
     this.#timers.clear();
     this.#abortCalls();
     this.#queue.close();
-    let grace: NodeJS.Timeout | undefined;
-    const graceOver = new Promise<void>((resolve) => {
-      grace = setTimeout(resolve, STOP_GRACE_MS);
-    });
-    await Promise.race([this.#queue.idle, graceOver]);
-    clearTimeout(grace);
+    await within(STOP_GRACE_MS, this.#queue.idle);
     this.#finish({ status: "failed", failure });
   }
 
@@ -400,34 +384,16 @@ export class Run {
         rebuilds: this.#residence.rebuilds,
       },
     };
-    let isAnnounced = false;
     const announce = (): void => {
-      if (isAnnounced) return;
-      isAnnounced = true;
       this.events.emit({ type: "run-end", runId: this.runId, result });
       this.#settle(result);
     };
     const { journal } = this.#setup;
     if (journal === undefined || outcome.status === "suspended") announce();
-    // A store that refuses now keeps a run that will end the same way, without calling anything, wherever it is resumed.
-    else {
-      const given = this.#isLeft ? journal.release() : journal.delete();
-      // Nor does one that does not answer hold up the result for ever.
-      const patience = setTimeout(announce, STOP_GRACE_MS);
-      void given
-        .catch(() => {})
-        .finally(() => {
-          clearTimeout(patience);
-          announce();
-        });
-    }
+    else void journal.conclude(this.#isLeft).then(announce);
   }
 
   #abortCalls(): void {
     if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
-  }
-
-  #emit(event: Parameters<EventStream["emit"]>[0]): void {
-    if (!this.#settled) this.events.emit(event);
   }
 }

@@ -14,6 +14,7 @@ import type { ToolSet } from "../contract/tool.ts";
 import { type JournalEntry, type LateOutcome, parseJournalEntry } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { parseHeader, parseSuspendedRun, type SuspendedRun, toSealable } from "../suspend/suspended-run.ts";
+import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
 import { type Recovered, recover } from "./recovery.ts";
@@ -57,6 +58,7 @@ export class StoredRuns {
       timers: [],
       pending: [],
       executing: [],
+      resolutions: [],
     };
     const state = this.#seal(first);
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
@@ -65,7 +67,7 @@ export class StoredRuns {
 
   /** Takes a run up; `check` may refuse it by throwing, and then nothing has changed. */
   async take(
-    id: string,
+    { id, suspensionId }: Reference,
     scope: string,
     tools: ToolSet,
     check: (run: SuspendedRun) => void,
@@ -90,7 +92,7 @@ export class StoredRuns {
     }
     let taken: Recovered & { readonly epoch: string };
     try {
-      const opened = this.#open(claimed, scope, tools);
+      const opened = this.#open(claimed, suspensionId, scope, tools);
       if ("code" in opened) {
         await this.#store.release(claimed.claim);
         return opened;
@@ -108,13 +110,13 @@ export class StoredRuns {
     };
   }
 
-  /** Gives a run back to the store, to be resumed by its id. Returns when it expires. */
+  /** Gives a run back to the store, to be resumed by its id. Returns the suspension's own id, and when it expires. */
   async suspend(
     journal: Journal,
     book: LedgerBook,
     scope: string,
-    { pending, resolved, timers, executing, snapshot }: RunAtRest,
-  ): Promise<number | Failure> {
+    { pending, resolved, timers, executing, resolutions, snapshot }: RunAtRest,
+  ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
     const { limits } = book.header;
     const expiresAt = Date.now() + limits.suspensionTimeMs;
     const run: SuspendedRun = {
@@ -126,6 +128,7 @@ export class StoredRuns {
       timers,
       pending: [...pending],
       executing,
+      resolutions,
       ...(snapshot === undefined ? {} : { snapshot }),
     };
     const state = this.#seal(run);
@@ -141,7 +144,7 @@ export class StoredRuns {
         expiresAt,
         absorbed: [...settledCalls(run), ...pending.keys(), ...resolved],
       });
-      return expiresAt;
+      return { id: run.id, expiresAt };
     } catch (error) {
       return toStoreFailure(error);
     }
@@ -162,12 +165,24 @@ export class StoredRuns {
     });
   }
 
-  #open({ run }: Found, scope: string, tools: ToolSet): (Recovered & { readonly epoch: string }) | Failure {
-    if (run.scope !== scope) {
-      return { code: "run_unknown", message: `Cannot resume run "${run.id}": it is not of this scope` };
-    }
+  #open(
+    { run }: Found,
+    suspensionId: string | undefined,
+    scope: string,
+    tools: ToolSet,
+  ): (Recovered & { readonly epoch: string }) | Failure {
     const state = this.#openState(run.id, run.state);
     if ("code" in state) return state;
+    // What the store says of it is not sealed.
+    if (run.scope !== scope || state.scope !== scope) {
+      return {
+        code: "run_unknown",
+        message: `Cannot resume run "${run.id}": the store has none of this id, it ended, expired or never was`,
+      };
+    }
+    if (suspensionId !== undefined && suspensionId !== state.id) {
+      return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
+    }
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of run.journal.entries()) {
       const entry = this.#decode(bytes, placeOf(run.id, state.id, place)) as JournalEntry | Failure;

@@ -11,7 +11,7 @@ import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
-import { Tokens } from "../suspend/token.ts";
+import { type Reference, Tokens } from "../suspend/token.ts";
 import type { Vault } from "../suspend/vault.ts";
 import { toCallId } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
@@ -44,10 +44,11 @@ export class Suspender {
       if (!("code" in issued)) this.#late.expect(runId, executing, issued.expiresAt);
       return issued;
     }
-    const expiresAt = await this.stored.suspend(journal, book, scope, rest);
-    if (typeof expiresAt === "object") return expiresAt;
+    const given = await this.stored.suspend(journal, book, scope, rest);
+    if ("code" in given) return given;
+    const { id, expiresAt } = given;
     return {
-      token: this.#tokens.refer(runId, scope, expiresAt),
+      token: this.#tokens.refer(runId, id, scope, expiresAt),
       expiresAt,
       pending: [...pending].map(([index, payload]) => toPending(index, payload)),
     };
@@ -60,8 +61,8 @@ export class Suspender {
     else this.stored.post(runId, outcome).catch(() => {});
   }
 
-  /** The id of a token's run in the store; undefined when the token holds the run itself, or is none. */
-  referred(token: string, scope: string): { readonly id: string } | Failure | undefined {
+  /** Where a token's run is in the store; undefined when the token holds the run itself, or is none. */
+  referred(token: string, scope: string): Reference | Failure | undefined {
     return this.#tokens.referred(token, scope);
   }
 

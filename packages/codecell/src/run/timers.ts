@@ -1,6 +1,17 @@
 /** RunTimers: the guest's timers, kept by the host so that they survive the loss of a cell. */
 import type { TimerChange } from "../bridge/protocol.ts";
 
+/** Timers cannot be set for longer. */
+export const LONGEST_MS = 2_147_483_647;
+
+/** Waits for a promise that does not reject, but not for ever. */
+export async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  const patience = Promise.withResolvers<void>();
+  const timer = setTimeout(patience.resolve, ms);
+  await Promise.race([done, patience.promise]);
+  clearTimeout(timer);
+}
+
 export class RunTimers {
   readonly #fire: (timer: number) => void;
   readonly #timers = new Map<number, { readonly handle: NodeJS.Timeout; readonly dueAt: number }>();

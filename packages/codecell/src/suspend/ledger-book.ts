@@ -43,6 +43,7 @@ export class LedgerBook {
   readonly calls: LedgerCall[];
   readonly deliveries: Delivery[];
   readonly #failures = new Map<number, CallFailure>();
+  readonly #settled = new Set<number>();
   stopped: Failure | undefined;
   #size = 0;
   #seen: Seen;
@@ -76,9 +77,15 @@ export class LedgerBook {
     this.deliveries.push(delivery);
     for (const item of delivery.items) {
       this.#size += ITEM_SIZE;
+      if (item.kind !== "timer") this.#settled.add(item.call);
       if (item.kind === "failure") this.#failures.set(item.call, item.failure);
       else if (item.kind === "output") this.#size += item.output.length;
     }
+  }
+
+  /** Whether the outcome of a call was delivered. */
+  isSettled(call: number): boolean {
+    return this.#settled.has(call);
   }
 
   /** The recorded failure of a call. */

@@ -38,6 +38,7 @@ const run: SuspendedRun = {
   timers: [{ timer: 4, delayMs: 20 }],
   pending: [[2, { ask: ["it"] }]],
   executing: [1],
+  resolutions: [[1, { deny: "no" }]],
 };
 
 function read(header: Uint8Array, content: Uint8Array): SuspendedRun | undefined {

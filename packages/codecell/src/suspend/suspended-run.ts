@@ -9,6 +9,7 @@
 import type { TimerChange } from "../bridge/protocol.ts";
 import type { Delivery, Ledger, LedgerCall } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
+import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import { isArrayOf, isCount, isDuration, isRecord, isText } from "../value/shape.ts";
 import type { Seen } from "./ledger-book.ts";
@@ -28,6 +29,8 @@ export interface SuspendedRun {
   readonly pending: readonly (readonly [number, Json])[];
   /** Calls whose tools went on executing. */
   readonly executing: readonly number[];
+  /** Decisions about calls that had no outcome yet. */
+  readonly resolutions: readonly (readonly [number, CallResolution])[];
   /** The memory of the cell; without it the run is rebuilt from its ledger. */
   readonly snapshot?: Uint8Array;
 }
@@ -42,8 +45,8 @@ export interface SuspensionHeader {
 }
 
 export function toSealable(run: SuspendedRun): Sealable {
-  const { id, scope, expiresAt, ledger, seen, timers, pending, executing, snapshot } = run;
-  const json = Buffer.from(JSON.stringify({ ledger, seen, timers, pending, executing }), "utf8");
+  const { id, scope, expiresAt, ledger, seen, timers, pending, executing, resolutions, snapshot } = run;
+  const json = Buffer.from(JSON.stringify({ ledger, seen, timers, pending, executing, resolutions }), "utf8");
   const sections: [string, Uint8Array][] = [["run", json]];
   if (snapshot !== undefined) sections.push(["snapshot", snapshot]);
   const header: SuspensionHeader = {
@@ -81,7 +84,7 @@ export function parseSuspendedRun(
   if (at !== content.length || json === undefined) return undefined;
   const state = parseJson(json);
   if (!isState(state)) return undefined;
-  const { ledger, seen, timers, pending, executing } = state;
+  const { ledger, seen, timers, pending, executing, resolutions } = state;
   const snapshot = parts.get("snapshot");
   return {
     id,
@@ -92,6 +95,7 @@ export function parseSuspendedRun(
     timers,
     pending,
     executing,
+    resolutions,
     ...(snapshot === undefined ? {} : { snapshot }),
   };
 }
@@ -126,17 +130,18 @@ function isSection(value: unknown): boolean {
   return Array.isArray(value) && value.length === 2 && isText(value[0]) && isCount(value[1]);
 }
 
-type State = Pick<SuspendedRun, "ledger" | "seen" | "timers" | "pending" | "executing">;
+type State = Pick<SuspendedRun, "ledger" | "seen" | "timers" | "pending" | "executing" | "resolutions">;
 
 function isState(value: unknown): value is State {
   if (!isRecord(value)) return false;
-  const { ledger, seen, timers, pending, executing } = value;
+  const { ledger, seen, timers, pending, executing, resolutions } = value;
   return (
     isLedger(ledger) &&
     isRecord(seen) &&
     ["timers", "logs", "logsDropped"].every((name) => isCount(seen[name])) &&
     isArrayOf(timers, isTimer) &&
     isArrayOf(executing, (call) => isCount(call) && call < ledger.calls.length) &&
+    isArrayOf(resolutions, (one) => isResolution(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
     isOpen(pending as State["pending"], ledger.deliveries)
@@ -204,6 +209,13 @@ function isPending(value: unknown, calls: readonly LedgerCall[]): boolean {
   } catch {
     return false;
   }
+}
+
+function isResolution(value: unknown, calls: number): boolean {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [call, resolution] = value as readonly unknown[];
+  if (!isCount(call) || call >= calls || !isRecord(resolution)) return false;
+  return isText(resolution["deny"]) || resolution["resolution"] !== undefined;
 }
 
 function isUnique(indices: readonly unknown[]): boolean {

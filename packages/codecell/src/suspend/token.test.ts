@@ -28,7 +28,7 @@ function issue(scope = "", from: Tokens = tokens): Suspension {
   return suspension;
 }
 
-const waiting = { pending: new Map(), timers: [], executing: [], snapshot: undefined };
+const waiting = { pending: new Map(), timers: [], executing: [], resolutions: [], snapshot: undefined };
 const pass = (): void => {};
 
 /** Seals as another version with the same key might. */
@@ -112,10 +112,10 @@ describe("tokens", () => {
   });
 
   test("a reference leads to a stored run, and holds for its scope and time", () => {
-    const token = tokens.refer("run-1", "ana", Date.now() + 60_000);
-    expect(tokens.referred(token, "ana")).toEqual({ id: "run-1" });
+    const token = tokens.refer("run-1", "s-1", "ana", Date.now() + 60_000);
+    expect(tokens.referred(token, "ana")).toEqual({ id: "run-1", suspensionId: "s-1" });
     expect(tokens.referred(token, "bob")).toMatchObject({ code: "token_scope" });
-    expect(tokens.referred(tokens.refer("run-1", "", 1), "")).toMatchObject({ code: "token_expired" });
+    expect(tokens.referred(tokens.refer("run-1", "s-1", "", 1), "")).toMatchObject({ code: "token_expired" });
     expect(tokens.claim(token, "ana", pass)).toMatchObject({ code: "token_invalid" });
     for (const other of [issue().token, `${token}A`, "", "run-1"]) {
       expect(tokens.referred(other, "")).toBeUndefined();

@@ -28,7 +28,15 @@ export interface Waiting {
   readonly pending: ReadonlyMap<number, Json>;
   readonly timers: readonly TimerChange[];
   readonly executing: readonly number[];
+  readonly resolutions: SuspendedRun["resolutions"];
   readonly snapshot: Uint8Array | undefined;
+}
+
+/** Where the store has a suspended run. */
+export interface Reference {
+  readonly id: string;
+  /** Undefined for whatever state the run is in. */
+  readonly suspensionId: string | undefined;
 }
 
 const PURPOSE = "token";
@@ -48,7 +56,7 @@ export class Tokens {
   issue(
     book: LedgerBook,
     scope: string,
-    { pending, timers, executing, snapshot }: Waiting,
+    { pending, timers, executing, resolutions, snapshot }: Waiting,
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
     const ledger = book.toLedger();
@@ -62,6 +70,7 @@ export class Tokens {
       timers,
       pending: [...pending],
       executing,
+      resolutions,
       ...(snapshot === undefined ? {} : { snapshot }),
     };
     const { suspensionBytes } = ledger.limits;
@@ -81,19 +90,21 @@ export class Tokens {
     };
   }
 
-  /** A token for a run that a store keeps. */
-  refer(runId: string, scope: string, expiresAt: number): string {
-    const header = Buffer.from(JSON.stringify({ version: 1, id: runId, scope, expiresAt, sections: [] }));
-    return this.#vault.sealer.sealText({ header, content: new Uint8Array() }, REFERENCE);
+  /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
+  refer(runId: string, suspensionId: string, scope: string, expiresAt: number): string {
+    const header = { version: 1, id: suspensionId, scope, expiresAt, sections: [[runId, 0]] };
+    const sealable = { header: Buffer.from(JSON.stringify(header)), content: new Uint8Array() };
+    return this.#vault.sealer.sealText(sealable, REFERENCE);
   }
 
-  /** The id of the run a token refers to; undefined for one that holds its run itself, or that is none. */
-  referred(token: string, scope: string): { readonly id: string } | Failure | undefined {
+  /** The run a token refers to; undefined for one that holds its run itself, or that is none. */
+  referred(token: string, scope: string): Reference | Failure | undefined {
     const opened = this.#vault.sealer.openText(token, REFERENCE, 0);
     if (!opened.ok) return undefined;
     const header = parseHeader(opened.header);
-    if (header === undefined) return versionFailure("token");
-    return refusalOf(header, scope) ?? { id: header.id };
+    const runId = header?.sections[0]?.[0];
+    if (header === undefined || runId === undefined) return versionFailure("token");
+    return refusalOf(header, scope) ?? { id: runId, suspensionId: header.id };
   }
 
   /** Takes a token for good, unless the check of what it holds throws. */
