@@ -249,4 +249,88 @@ describe("runs in a store", () => {
     expect(made).toEqual(["pay", "pay", "ask", "ask"]);
     expect(await store.list()).toEqual([]);
   });
+
+  test("an answer to an earlier question does not answer a later one [store:asked-once]", async () => {
+    await using store = createMemoryStore();
+    await using host = open(store);
+    const paid: unknown[] = [];
+    const tools: ToolSet = {
+      pay: {
+        execute: (_input, call) => {
+          if (call.resolution === undefined) call.suspend("pay 1?");
+          if (call.resolution === "yes, 1") call.suspend("the price rose: pay 1000?");
+          paid.push(call.resolution);
+          return "paid";
+        },
+      },
+    };
+    const first = await host.start({ source: "return await tools.pay({})", tools }).result;
+    if (first.status !== "suspended") throw new Error("Not suspended");
+    const request = {
+      token: first.suspension.token,
+      resolutions: { [`${first.runId}:0`]: { resolution: "yes, 1" } },
+      tools,
+    };
+    expect(codeOf(await host.resume(request).result)).toBe("suspended");
+    expect(codeOf(await host.resume(request).result)).toBe("token_used");
+    expect(paid).toEqual([]);
+  });
+
+  test("calls that go on elsewhere are not made again, however little the queue holds [store:late]", async () => {
+    await using store = createMemoryStore();
+    await using host = open(store);
+    const { tools, made, answer } = gate();
+    const source = "return await Promise.all([tools.ask({}), tools.pay({}), tools.pay({})])";
+    const limits = { callsInFlight: 3, wallTimeMs: 60_000 };
+    const first = await host.start({ source, tools, limits }).result;
+    // Resumed without an answer it is suspended again, twice.
+    const second = await host.resume({ id: first.runId, tools }).result;
+    expect(codeOf(second)).toBe("suspended");
+    const resolutions = { [`${first.runId}:0`]: { resolution: "yes" } };
+    const third = host.resume({ id: first.runId, tools, resolutions });
+    answer("one");
+    answer("two");
+    expect(await third.result).toMatchObject({ value: ["yes", "one", "two"] });
+    expect(made).toEqual(["pay", "pay", "ask"]);
+  });
+
+  test("a decision is kept while its call waits for its turn [store:asked-once]", async () => {
+    await using store = createMemoryStore();
+    await using host = open(store);
+    const seen: unknown[] = [];
+    const tools: ToolSet = {
+      slow: { execute: () => new Promise(() => {}) },
+      ask: {
+        execute: (_input, call) => {
+          seen.push(call.resolution);
+          return call.resolution ?? call.suspend(null);
+        },
+      },
+    };
+    // The slow call fills the queue; of the two questions asked at first both are denied when only one can be told.
+    const source =
+      "return await Promise.allSettled([tools.ask({}), tools.ask({})]).then((all) => all.map((one) => one.status))";
+    const limits = { callsInFlight: 1 };
+    const first = await host.start({ source, tools, limits }).result;
+    const resolutions = Object.fromEntries([0, 1].map((call) => [`${first.runId}:${call}`, { deny: "no" }]));
+    const result = await host.resume({ id: first.runId, tools, resolutions }).result;
+    expect(result).toMatchObject({ status: "completed", value: ["rejected", "rejected"] });
+    expect(seen).toEqual([undefined, undefined]);
+  });
+
+  test("the scope that counts is the sealed one [suspend:scope]", async () => {
+    await using store = createMemoryStore();
+    await using host = open(store);
+    const { tools } = gate();
+    const { runId } = await host.start({ source: "return await tools.ask({})", tools, scope: "ana" }).result;
+    const claimed = await store.claim(runId, { owner: "mallory", ms: 1000 });
+    if (claimed.status !== "claimed") throw new Error("Not claimed");
+    await store.delete(claimed.claim);
+    const { state, expiresAt } = claimed.run;
+    await store.release(
+      await store.put({ id: runId, scope: "mallory", expiresAt, state }, { owner: "m", ms: 1000 }),
+    );
+    expect(codeOf(await host.resume({ id: runId, tools, scope: "mallory" }).result)).toBe("run_unknown");
+    expect(codeOf(await host.resume({ id: runId, tools, scope: "ana" }).result)).toBe("run_unknown");
+  });
 });

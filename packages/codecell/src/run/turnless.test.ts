@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { LedgerBook } from "../suspend/ledger-book.ts";
+import { Vault } from "../suspend/vault.ts";
+import { EventStream } from "./event-stream.ts";
+import { NO_PAST } from "./run-setup.ts";
+import { Run } from "./run.ts";
+import { StoredRuns } from "./stored-runs.ts";
+
+/** A sandbox in which nobody's turn comes. */
+const crowded: Sandbox = {
+  place: () => ({ deliver: () => {}, drop: () => {}, snapshot: () => Promise.resolve(undefined) }),
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
+
+test("a run whose time is up before it got its turn stays in its store [store:leave]", async () => {
+  await using store = createMemoryStore();
+  const book = new LedgerBook({
+    runId: "r",
+    source: "return 1",
+    language: "javascript",
+    seed: "00".repeat(32),
+    clock: 0,
+    limits: resolveLimits({ wallTimeMs: 10 }),
+    toolNames: [],
+  });
+  const journal = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), 60_000).keep(
+    book,
+    "",
+  );
+  const run = new Run({
+    book,
+    sandbox: crowded,
+    tools: {},
+    signal: undefined,
+    context: undefined,
+    authorize: undefined,
+    journal,
+    past: NO_PAST,
+    events: new EventStream(),
+    suspendsAtDeadline: false,
+    suspend: () => ({ code: "internal", message: "not asked for" }),
+    late: () => {},
+  });
+  run.start(undefined);
+  expect(await run.result).toMatchObject({ failure: { code: "timeout" } });
+  expect(await store.list({ claimable: true })).toMatchObject([{ id: "r" }]);
+});
