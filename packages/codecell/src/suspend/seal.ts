@@ -52,7 +52,7 @@ const LENGTHS_BYTES = 8;
 /** Less is not worth the 15 microseconds. */
 const COMPRESS_FROM_BYTES = 1024;
 /** Higher levels made ledgers no smaller, and took longer. */
-const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const COMPRESSION = { [constants.ZSTD_c_compressionLevel]: 1 };
 
 /** Tells people, and scanners for secrets, what a text is. */
 const TEXT_PREFIX = "codecell_";
@@ -144,7 +144,8 @@ function macOf(parts: readonly Uint8Array[], purpose: string, key: SealKey): Buf
 /** The content itself when it does not get smaller. */
 function compress(content: Uint8Array): Uint8Array {
   if (content.length < COMPRESS_FROM_BYTES) return content;
-  const packed = zstdCompressSync(content, COMPRESSION);
+  // In one chunk: putting many together takes longer.
+  const packed = zstdCompressSync(content, { params: COMPRESSION, chunkSize: content.length });
   return packed.length < content.length ? packed : content;
 }
 

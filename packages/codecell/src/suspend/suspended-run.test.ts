@@ -74,6 +74,46 @@ describe("suspended run", () => {
     );
   });
 
+  test("outputs come back as they were, short and long, well-formed or not", () => {
+    const text = fc.string({ unit: "binary", maxLength: 2000, size: "max" });
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 6 }), (outputs) => {
+        const calls = outputs.map(() => ({ tool: "a", input: "1" }));
+        const deliveries = outputs.map((output, call) => ({
+          clock: 1,
+          items: [{ kind: "output", call, output } as const],
+        }));
+        const ledger = { ...run.ledger, calls, deliveries };
+        const given = { ...run, ledger, pending: [], executing: [], resolutions: [] };
+        expect(roundTrip(given)).toEqual(given);
+        const lone = { ...given, ledger: { ...ledger, deliveries: deliveries.slice(0, 0) } };
+        expect(roundTrip(lone)).toEqual(lone);
+      }),
+    );
+  });
+
+  test("outputs that are missing, too few or too many are refused", () => {
+    const long = "x".repeat(1000);
+    const items = [0, 1].map((call) => ({ kind: "output", call, output: long }) as const);
+    const ledger = { ...run.ledger, deliveries: [{ clock: 1, items }] };
+    const { header, content } = toSealable({ ...run, ledger });
+    expect(read(header, content)?.ledger).toEqual(ledger);
+    const parsed = JSON.parse(Buffer.from(header).toString()) as { sections: [string, number][] };
+    const resized = (change: number): SuspendedRun | undefined => {
+      const sections = parsed.sections.map(([name, length]) => [
+        name,
+        name === "outputs" ? length + change : length,
+      ]);
+      const bytes = Buffer.concat([content, Buffer.alloc(10)]).subarray(0, content.length + change);
+      return read(Buffer.from(JSON.stringify({ ...parsed, sections })), bytes);
+    };
+    expect(resized(-1)).toBeUndefined();
+    expect(resized(1)).toBeUndefined();
+    const without = parsed.sections.slice(0, 1);
+    const bare = content.subarray(0, without[0]?.[1] ?? 0);
+    expect(read(Buffer.from(JSON.stringify({ ...parsed, sections: without })), bare)).toBeUndefined();
+  });
+
   test("a snapshot costs its own bytes and no more", () => {
     const bare = toSealable(run).content.length;
     expect(toSealable({ ...run, snapshot: new Uint8Array(5000) }).content).toHaveLength(bare + 5000);
@@ -164,7 +204,12 @@ describe("suspended run", () => {
     ],
     [["pending"], "x"],
   ])("%j as %j is refused", (path, value) => {
-    expect(roundTrip(withChange(path as string[], value))).toBeUndefined();
+    const changed = withChange(path as string[], value);
+    // As another version might print it.
+    const json = Buffer.from(JSON.stringify(changed));
+    const { id, scope, expiresAt } = changed;
+    const header = { version: 1, id, scope, expiresAt, sections: [["run", json.length]] };
+    expect(read(Buffer.from(JSON.stringify(header)), json)).toBeUndefined();
   });
 
   test("a header or content that is no JSON, or JSON of anything, is refused", () => {

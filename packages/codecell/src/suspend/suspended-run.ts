@@ -2,12 +2,13 @@
  * SuspendedRun: what is kept of a run that waits, and its bytes.
  *
  * - A header says whose it is and until when, and which sections follow; it is read before anything else.
- * - Section `run` is JSON. Section `snapshot`, which may be missing, is binary. Sections of other names are skipped:
- *   they can only make resuming faster, what is needed is in `run`.
+ * - Section `run` is JSON. Section `outputs` holds the long outputs as they are: inside the JSON every quote in them would
+ *   be escaped, and back. Section `snapshot` is binary. Both may be missing. Sections of other names are skipped: they
+ *   can only make resuming faster.
  * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
  */
 import type { TimerChange } from "../bridge/protocol.ts";
-import type { Delivery, Ledger, LedgerCall } from "../contract/ledger.ts";
+import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
@@ -35,6 +36,8 @@ export interface SuspendedRun {
   readonly snapshot?: Uint8Array;
 }
 
+const NOTHING = new Uint8Array();
+
 export interface SuspensionHeader {
   readonly version: 1;
   readonly id: string;
@@ -46,8 +49,12 @@ export interface SuspensionHeader {
 
 export function toSealable(run: SuspendedRun): Sealable {
   const { id, scope, expiresAt, ledger, seen, timers, pending, executing, resolutions, snapshot } = run;
-  const json = Buffer.from(JSON.stringify({ ledger, seen, timers, pending, executing, resolutions }), "utf8");
+  const outputs: Buffer[] = [];
+  const deliveries = ledger.deliveries.map((delivery) => withoutOutputs(delivery, outputs));
+  const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
+  const json = Buffer.from(JSON.stringify(state), "utf8");
   const sections: [string, Uint8Array][] = [["run", json]];
+  if (outputs.length > 0) sections.push(["outputs", Buffer.concat(outputs)]);
   if (snapshot !== undefined) sections.push(["snapshot", snapshot]);
   const header: SuspensionHeader = {
     version: 1,
@@ -58,8 +65,51 @@ export function toSealable(run: SuspendedRun): Sealable {
   };
   return {
     header: Buffer.from(JSON.stringify(header), "utf8"),
-    content: snapshot === undefined ? json : Buffer.concat([json, snapshot]),
+    content: sections.length === 1 ? json : Buffer.concat(sections.map(([, bytes]) => bytes)),
   };
+}
+
+/** In place of a long output: its bytes come next in section `outputs`. */
+interface OutputApart {
+  readonly kind: "output";
+  readonly call: number;
+  readonly bytes: number;
+}
+
+/** Shorter ones gain nothing. */
+const APART_FROM = 256;
+
+function withoutOutputs({ clock, items }: Delivery, outputs: Buffer[]): object {
+  const kept = items.map((item): DeliveryItem | OutputApart => {
+    // What is not well-formed would not come back as it was.
+    if (item.kind !== "output" || item.output.length < APART_FROM || !item.output.isWellFormed()) return item;
+    const bytes = Buffer.from(item.output, "utf8");
+    outputs.push(bytes);
+    return { kind: "output", call: item.call, bytes: bytes.length };
+  });
+  return { clock, items: kept };
+}
+
+/** Puts the long outputs back; false when they are not the ones that are missing. */
+function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
+  const ledger = isRecord(state) ? state["ledger"] : undefined;
+  const deliveries = isRecord(ledger) ? ledger["deliveries"] : undefined;
+  if (!Array.isArray(deliveries)) return false;
+  const texts = Buffer.from(outputs.buffer, outputs.byteOffset, outputs.length);
+  let at = 0;
+  for (const delivery of deliveries as unknown[]) {
+    const items = isRecord(delivery) ? delivery["items"] : undefined;
+    if (!Array.isArray(items)) return false;
+    for (const item of items as unknown[]) {
+      if (!isRecord(item) || item["bytes"] === undefined) continue;
+      const { bytes } = item;
+      if (!isCount(bytes) || at + bytes > texts.length) return false;
+      item["output"] = texts.toString("utf8", at, at + bytes);
+      delete item["bytes"];
+      at += bytes;
+    }
+  }
+  return at === texts.length;
 }
 
 /** Undefined for what this version does not understand. */
@@ -83,7 +133,7 @@ export function parseSuspendedRun(
   const json = parts.get("run");
   if (at !== content.length || json === undefined) return undefined;
   const state = parseJson(json);
-  if (!isState(state)) return undefined;
+  if (!putBackOutputs(state, parts.get("outputs") ?? NOTHING) || !isState(state)) return undefined;
   const { ledger, seen, timers, pending, executing, resolutions } = state;
   const snapshot = parts.get("snapshot");
   return {
