@@ -276,46 +276,55 @@ describe("runs in a store", () => {
     expect(paid).toEqual([]);
   });
 
+  const brief = { limits: { callsInFlight: 1, wallTimeMs: 300 }, atDeadline: "suspend" } as const;
+
   test("calls that go on elsewhere are not made again, however little the queue holds [store:late]", async () => {
     await using store = createMemoryStore();
     await using host = open(store);
+    await host.start({ source: "" }).result;
     const { tools, made, answer } = gate();
-    const source = "return await Promise.all([tools.ask({}), tools.pay({}), tools.pay({})])";
-    const limits = { callsInFlight: 3, wallTimeMs: 60_000 };
-    const first = await host.start({ source, tools, limits }).result;
-    // Resumed without an answer it is suspended again, twice.
-    const second = await host.resume({ id: first.runId, tools }).result;
-    expect(codeOf(second)).toBe("suspended");
-    const resolutions = { [`${first.runId}:0`]: { resolution: "yes" } };
-    const third = host.resume({ id: first.runId, tools, resolutions });
+    const source = "return await Promise.all([tools.pay({}), tools.pay({})])";
+    const first = await host.start({ source, tools, ...brief }).result;
+    expect(codeOf(first)).toBe("suspended");
+    // The second call takes the only place while the first still executes for the run as it was.
+    const again = { id: first.runId, tools, atDeadline: "suspend" } as const;
+    expect(codeOf(await host.resume(again).result)).toBe("suspended");
+    const third = host.resume(again);
     answer("one");
     answer("two");
-    expect(await third.result).toMatchObject({ value: ["yes", "one", "two"] });
-    expect(made).toEqual(["pay", "pay", "ask"]);
+    expect(await third.result).toMatchObject({ value: ["one", "two"] });
+    expect(made).toEqual(["pay", "pay"]);
   });
 
   test("a decision is kept while its call waits for its turn [store:asked-once]", async () => {
     await using store = createMemoryStore();
     await using host = open(store);
+    await host.start({ source: "" }).result;
     const seen: unknown[] = [];
+    const finished = Promise.withResolvers<string>();
     const tools: ToolSet = {
-      slow: { execute: () => new Promise(() => {}) },
       ask: {
         execute: (_input, call) => {
           seen.push(call.resolution);
-          return call.resolution ?? call.suspend(null);
+          if (call.resolution === undefined) call.suspend(null);
+          return finished.promise;
         },
       },
     };
-    // The slow call fills the queue; of the two questions asked at first both are denied when only one can be told.
-    const source =
-      "return await Promise.allSettled([tools.ask({}), tools.ask({})]).then((all) => all.map((one) => one.status))";
-    const limits = { callsInFlight: 1 };
-    const first = await host.start({ source, tools, limits }).result;
-    const resolutions = Object.fromEntries([0, 1].map((call) => [`${first.runId}:${call}`, { deny: "no" }]));
-    const result = await host.resume({ id: first.runId, tools, resolutions }).result;
-    expect(result).toMatchObject({ status: "completed", value: ["rejected", "rejected"] });
-    expect(seen).toEqual([undefined, undefined]);
+    const source = `
+      const all = await Promise.allSettled([tools.ask({}), tools.ask({})]);
+      return all.map((one) => one.value ?? one.reason.code);`;
+    const { runId } = await host.start({ source, tools, ...brief }).result;
+    const resolutions = { [`${runId}:0`]: { resolution: "go" }, [`${runId}:1`]: { deny: "no" } };
+    const again = { id: runId, tools, atDeadline: "suspend" } as const;
+    // The call that was allowed takes long, and the one that was denied waits behind it.
+    expect(await host.resume({ ...again, resolutions }).result).toMatchObject({
+      status: "suspended",
+      suspension: { pending: [] },
+    });
+    finished.resolve("done");
+    expect(await host.resume(again).result).toMatchObject({ value: ["done", "denied"] });
+    expect(seen).toEqual([undefined, undefined, "go"]);
   });
 
   test("the scope that counts is the sealed one [suspend:scope]", async () => {
