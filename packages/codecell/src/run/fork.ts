@@ -6,6 +6,7 @@
  */
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import type { CallResolution, ForkOutcome } from "../contract/result.ts";
+import { settledCalls } from "../suspend/ledger-book.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 
 export interface Forked {
@@ -29,10 +30,7 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
     (item) => item.kind !== "timer" && item.call !== atCall,
   );
   if (outcome !== undefined) items.push(toItem(atCall, outcome));
-  const settled = new Set<number>();
-  for (const item of [...deliveries.flatMap((delivery) => delivery.items), ...items]) {
-    if (item.kind !== "timer") settled.add(item.call);
-  }
+  const settled = settledCalls([...deliveries, { clock: 0, items }]);
   // Calls are numbered by creation: all up to one that was settled, or waits here, had been made.
   let made = atCall + 1;
   for (const index of settled) made = Math.max(made, index + 1);

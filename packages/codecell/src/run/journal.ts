@@ -13,7 +13,6 @@ import { within } from "./timers.ts";
 
 export interface JournalSetup {
   readonly store: Store;
-  readonly runId: string;
   /** The claim, as soon as the store has given it. */
   readonly claim: Promise<Claim>;
   readonly leaseMs: number;

@@ -11,6 +11,7 @@ import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
+import { settledCalls } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { CellSnapshot } from "./residence.ts";
 
@@ -60,10 +61,7 @@ export function recover(
         entry satisfies never;
     }
   }
-  const settled = new Set<number>();
-  for (const { items } of deliveries) {
-    for (const item of items) if (item.kind !== "timer") settled.add(item.call);
-  }
+  const settled = settledCalls(deliveries);
   const open = new Map<number, CallResolution | undefined>();
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Promise<LateOutcome>>();

@@ -96,7 +96,6 @@ export class Residence {
 
   /** Hands over what the book has recorded. */
   deliver(delivery: Delivery): void {
-    clearTimeout(this.#sleepTimer);
     if (this.#placement === undefined) {
       this.place();
       return;
@@ -121,7 +120,7 @@ export class Residence {
     return (await this.snapshot())?.bytes;
   }
 
-  /** Gives the cell up for good. */
+  /** Gives the cell up: for good, unless something is delivered. */
   leave(): void {
     clearTimeout(this.#sleepTimer);
     this.#placements++;
@@ -154,9 +153,9 @@ export class Residence {
     this.#unanswered = report.isOver ? 0 : this.#unanswered - 1;
     this.#listener.onReport(report);
     if (this.#placement === undefined || report.isOver || !this.isSettled) return;
-    clearTimeout(this.#sleepTimer);
-    this.#sleepTimer = setTimeout(() => void this.#sleep(), SLEEP_AFTER_MS);
-    this.#sleepTimer.unref();
+    // One timer for all turns: most runs never wait that long.
+    this.#sleepTimer =
+      this.#sleepTimer?.refresh() ?? setTimeout(() => void this.#sleep(), SLEEP_AFTER_MS).unref();
   }
 
   #onLost(loss: Loss): void {

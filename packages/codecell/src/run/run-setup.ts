@@ -36,8 +36,6 @@ export interface RunSetup {
 export interface RunAtRest {
   /** Calls that wait for a decision, with what was asked. */
   readonly pending: ReadonlyMap<number, Json>;
-  /** Calls that waited for a decision and got it since the run was taken up. */
-  readonly resolved: readonly number[];
   readonly timers: readonly TimerChange[];
   /** Calls whose tools go on. */
   readonly executing: readonly number[];

@@ -315,13 +315,13 @@ export class Run {
   async #giveAway(): Promise<Suspension | Failure> {
     const timers = this.#timers.left();
     const executing = [...this.#executing];
-    const resolved = decisionsOf(this.#setup.past);
     return this.#setup.suspend({
       pending: new Map(this.#suspended),
-      resolved: resolved.map(([index]) => index),
       timers,
       executing,
-      resolutions: resolved.filter(([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index)),
+      resolutions: decisionsOf(this.#setup.past).filter(
+        ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
+      ),
       snapshot: await this.#residence.snapshotThatPays(this.#cpuTimeMs),
     });
   }

@@ -12,7 +12,7 @@ import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { type Claim, type Claimed, type Store, StoreError } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import { type JournalEntry, type LateOutcome, parseJournalEntry } from "../suspend/journal-entry.ts";
-import type { LedgerBook } from "../suspend/ledger-book.ts";
+import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
 import { parseHeader, parseSuspendedRun, type SuspendedRun, toSealable } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
@@ -115,7 +115,7 @@ export class StoredRuns {
     journal: Journal,
     book: LedgerBook,
     scope: string,
-    { pending, resolved, timers, executing, resolutions, snapshot }: RunAtRest,
+    { pending, timers, executing, resolutions, snapshot }: RunAtRest,
   ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
     const { limits } = book.header;
     const expiresAt = Date.now() + limits.suspensionTimeMs;
@@ -142,7 +142,11 @@ export class StoredRuns {
       await journal.release({
         state,
         expiresAt,
-        absorbed: [...settledCalls(run), ...pending.keys(), ...resolved],
+        absorbed: [
+          ...settledCalls(run.ledger.deliveries),
+          ...pending.keys(),
+          ...resolutions.map(([call]) => call),
+        ],
       });
       return { id: run.id, expiresAt };
     } catch (error) {
@@ -157,7 +161,6 @@ export class StoredRuns {
   #journal(runId: string, epoch: string, claim: Promise<Claim>, length: number): Journal {
     return new Journal({
       store: this.#store,
-      runId,
       claim,
       leaseMs: this.#leaseMs,
       length,
@@ -273,13 +276,6 @@ export class StoredRuns {
     const entry = content === undefined ? undefined : parseJournalEntry(content);
     return entry ?? versionFailure("stored run");
   }
-}
-
-/** What the program has seen; an outcome of another call may come at any moment, and is to be kept. */
-function settledCalls({ ledger }: SuspendedRun): number[] {
-  return ledger.deliveries.flatMap(({ items }) =>
-    items.flatMap((item) => (item.kind === "timer" ? [] : [item.call])),
-  );
 }
 
 function stateOf(runId: string): string {
