@@ -9,6 +9,7 @@ import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { RunAtRest } from "../suspend/suspended-run.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { Journal } from "./journal.ts";
 import type { CellSnapshot } from "./residence.ts";
@@ -30,19 +31,6 @@ export interface RunSetup {
   readonly suspend: (rest: RunAtRest) => Suspension | Failure | Promise<Suspension | Failure>;
   /** Takes the outcome of a call that was executing when the run was suspended. */
   readonly late: (outcome: LateOutcome) => void;
-}
-
-/** What a run that nothing moves still waits for. */
-export interface RunAtRest {
-  /** Calls that wait for a decision, with what was asked. */
-  readonly pending: ReadonlyMap<number, Json>;
-  readonly timers: readonly TimerChange[];
-  /** Calls whose tools go on. */
-  readonly executing: readonly number[];
-  /** Decisions about calls that have no outcome yet. */
-  readonly resolutions: readonly (readonly [number, CallResolution])[];
-  /** The memory of its cell, where that is cheaper to go on from than the ledger. */
-  readonly snapshot: Uint8Array | undefined;
 }
 
 /** How a run ends. */

@@ -13,12 +13,18 @@ import { type Claim, type Claimed, type Store, StoreError } from "../contract/st
 import type { ToolSet } from "../contract/tool.ts";
 import { type JournalEntry, type LateOutcome, parseJournalEntry } from "../suspend/journal-entry.ts";
 import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
-import { parseHeader, parseSuspendedRun, type SuspendedRun, toSealable } from "../suspend/suspended-run.ts";
+import {
+  parseHeader,
+  parseSuspendedRun,
+  type RunAtRest,
+  type SuspendedRun,
+  toSealable,
+  toSuspendedRun,
+} from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
 import { type Recovered, recover } from "./recovery.ts";
-import type { RunAtRest } from "./run-setup.ts";
 
 export interface TakenRun extends Recovered {
   readonly journal: Journal;
@@ -115,22 +121,11 @@ export class StoredRuns {
     journal: Journal,
     book: LedgerBook,
     scope: string,
-    { pending, timers, executing, resolutions, snapshot }: RunAtRest,
+    rest: RunAtRest,
   ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
     const { limits } = book.header;
-    const expiresAt = Date.now() + limits.suspensionTimeMs;
-    const run: SuspendedRun = {
-      id: randomUUID(),
-      scope,
-      expiresAt,
-      ledger: book.toLedger(),
-      seen: book.seen,
-      timers,
-      pending: [...pending],
-      executing,
-      resolutions,
-      ...(snapshot === undefined ? {} : { snapshot }),
-    };
+    const run = toSuspendedRun(book, scope, rest);
+    const { expiresAt } = run;
     const state = this.#seal(run);
     if (state.length > limits.suspensionBytes) {
       return {
@@ -144,8 +139,8 @@ export class StoredRuns {
         expiresAt,
         absorbed: [
           ...settledCalls(run.ledger.deliveries),
-          ...pending.keys(),
-          ...resolutions.map(([call]) => call),
+          ...rest.pending.keys(),
+          ...rest.resolutions.map(([call]) => call),
         ],
       });
       return { id: run.id, expiresAt };

@@ -10,14 +10,13 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
-import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import type { RunAtRest, SuspendedRun } from "../suspend/suspended-run.ts";
 import { type Reference, Tokens } from "../suspend/token.ts";
 import type { Vault } from "../suspend/vault.ts";
 import { toCallId } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { type Recovered, recover } from "./recovery.ts";
-import type { RunAtRest } from "./run-setup.ts";
 import { StoredRuns } from "./stored-runs.ts";
 
 export class Suspender {

@@ -7,13 +7,14 @@
  *   can only make resuming faster.
  * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
  */
+import { randomUUID } from "node:crypto";
 import type { TimerChange } from "../bridge/protocol.ts";
 import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import { isArrayOf, isCount, isDuration, isRecord, isText } from "../value/shape.ts";
-import type { Seen } from "./ledger-book.ts";
+import type { LedgerBook, Seen } from "./ledger-book.ts";
 import type { Sealable } from "./seal.ts";
 
 export interface SuspendedRun {
@@ -34,6 +35,39 @@ export interface SuspendedRun {
   readonly resolutions: readonly (readonly [number, CallResolution])[];
   /** The memory of the cell; without it the run is rebuilt from its ledger. */
   readonly snapshot?: Uint8Array;
+}
+
+/** What a run that nothing moves still waits for. */
+export interface RunAtRest {
+  /** Calls that wait for a decision, with what was asked. */
+  readonly pending: ReadonlyMap<number, Json>;
+  readonly timers: readonly TimerChange[];
+  /** Calls whose tools go on. */
+  readonly executing: readonly number[];
+  /** Decisions about calls that have no outcome yet. */
+  readonly resolutions: readonly (readonly [number, CallResolution])[];
+  /** The memory of its cell, where that is cheaper to go on from than the ledger. */
+  readonly snapshot: Uint8Array | undefined;
+}
+
+/** A run that is given away now, as long as its limits let it be resumed. */
+export function toSuspendedRun(
+  book: LedgerBook,
+  scope: string,
+  { pending, timers, executing, resolutions, snapshot }: RunAtRest,
+): SuspendedRun {
+  return {
+    id: randomUUID(),
+    scope,
+    expiresAt: Date.now() + book.header.limits.suspensionTimeMs,
+    ledger: book.toLedger(),
+    seen: book.seen,
+    timers,
+    pending: [...pending],
+    executing,
+    resolutions,
+    ...(snapshot === undefined ? {} : { snapshot }),
+  };
 }
 
 const NOTHING = new Uint8Array();

@@ -5,8 +5,6 @@
  * - What refuses a token is decided in this order: seal, version, scope, expiry, use. Only then its content is unpacked.
  * - A token is claimed before it is used; a second claim in this process is refused.
  */
-import { randomUUID } from "node:crypto";
-import type { TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
@@ -16,21 +14,14 @@ import type { Sealable } from "./seal.ts";
 import {
   parseHeader,
   parseSuspendedRun,
+  type RunAtRest,
   type SuspendedRun,
   type SuspensionHeader,
   toSealable,
+  toSuspendedRun,
 } from "./suspended-run.ts";
 import { UsedIds } from "./used-ids.ts";
 import { type Vault, versionFailure } from "./vault.ts";
-
-/** What the run waits for, and its cell's memory. */
-export interface Waiting {
-  readonly pending: ReadonlyMap<number, Json>;
-  readonly timers: readonly TimerChange[];
-  readonly executing: readonly number[];
-  readonly resolutions: SuspendedRun["resolutions"];
-  readonly snapshot: Uint8Array | undefined;
-}
 
 /** Where the store has a suspended run. */
 export interface Reference {
@@ -56,24 +47,12 @@ export class Tokens {
   issue(
     book: LedgerBook,
     scope: string,
-    { pending, timers, executing, resolutions, snapshot }: Waiting,
+    rest: RunAtRest,
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
-    const ledger = book.toLedger();
-    const expiresAt = Date.now() + ledger.limits.suspensionTimeMs;
-    const run: SuspendedRun = {
-      id: randomUUID(),
-      scope,
-      expiresAt,
-      ledger,
-      seen: book.seen,
-      timers,
-      pending: [...pending],
-      executing,
-      resolutions,
-      ...(snapshot === undefined ? {} : { snapshot }),
-    };
-    const { suspensionBytes } = ledger.limits;
+    const run = toSuspendedRun(book, scope, rest);
+    const { expiresAt } = run;
+    const { suspensionBytes } = book.header.limits;
     // The ledger's own size is a lower bound: far too large ones are not even printed.
     const sealable = book.size > suspensionBytes ? undefined : tryPrint(run);
     const bytes = sealable === undefined ? book.size : sealable.header.length + sealable.content.length;
