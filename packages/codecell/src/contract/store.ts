@@ -6,19 +6,21 @@
  *   it comes. A claimant whose lease ran out but whose run nobody else has claimed may still go on. Whoever released a
  *   run is refused as well: an append that comes late must not reach the next state. No fence is ever used twice, not
  *   even after a run was deleted and another one put under its id.
- * - A run is a state, a journal of what its claimants appended since, and the outcomes of its calls. All of it is
- *   opaque here: the host seals it, a store never reads it.
+ * - A run is a state, a journal of what its claimants appended since, perhaps a snapshot taken meanwhile, and the
+ *   outcomes of its calls. All of it is opaque here: the host seals it, a store never reads it.
  * - Outcomes are facts: whoever executed the call may post its outcome, claimant or not. The first one counts.
+ * - An executor is a process that still executes calls of runs it has given back. It attends for a span of time, again
+ *   and again; once it attends no more, nobody need wait for its outcomes.
  * - A promise settles when the change is durable; it rejects with a StoreError when nothing was changed.
  * - Leases and expiry are judged by the store's own clock: those of its clients differ.
  * - What one claimant asks for without waiting happens in the order it was asked for.
  * - A run past its expiry that nobody holds can neither be claimed nor is it listed. It is there until `expire`
  *   deletes it: its id is taken, outcomes can be posted, and its last claimant may still go on.
- * - Ids, scopes and owners are well-formed text without NUL, of at most `STORE_TEXT_BYTES` in UTF-8; an id is never
+ * - Ids, scopes, owners and executors are well-formed text without NUL, of at most `STORE_TEXT_BYTES` in UTF-8; an id is never
  *   empty. Databases could not keep other texts apart. Misuse throws a TypeError or RangeError.
  */
 
-/** UTF-8 bytes of an id, a scope or an owner: what an index of any database can hold. */
+/** UTF-8 bytes of an id, a scope, an owner or an executor: what an index of any database can hold. */
 export const STORE_TEXT_BYTES = 1024;
 
 /** Who claims a run, and for how long. */
@@ -45,6 +47,8 @@ export interface NewRun {
 
 export interface StoredRun extends NewRun {
   readonly journal: readonly Uint8Array[];
+  /** The latest that was saved since the state. */
+  readonly snapshot?: Uint8Array;
   /** By index of the call. */
   readonly outcomes: ReadonlyMap<number, Uint8Array>;
 }
@@ -88,20 +92,29 @@ export interface NextState {
 export interface Store extends AsyncDisposable {
   /** Adds a run, claimed. Rejects with `exists` when there is one of this id. */
   put(run: NewRun, lease: Lease): Promise<Claim>;
-  claim(id: string, lease: Lease): Promise<Claimed>;
-  /** Makes the lease last for so long from now. */
-  renew(claim: Claim, ms: number): Promise<void>;
+  /** With a scope only a run of that scope; any other is absent, and nothing happens to it. */
+  claim(id: string, lease: Lease, scope?: string): Promise<Claimed>;
+  /** Makes the lease last for so long from now, and moves the run's expiry if one is given. */
+  renew(claim: Claim, ms: number, expiresAt?: number): Promise<void>;
   /** Adds to the journal, all entries or none. */
   append(claim: Claim, entries: readonly Uint8Array[]): Promise<void>;
+  /** Keeps a snapshot beside the state, in place of an earlier one. */
+  saveSnapshot(claim: Claim, snapshot: Uint8Array): Promise<void>;
+  /** The snapshot that was saved since the state; undefined when there is none. */
+  loadSnapshot(claim: Claim): Promise<Uint8Array | undefined>;
   /** Records the outcome of a call. False when there is one already, or no such run. */
   post(id: string, call: number, outcome: Uint8Array): Promise<boolean>;
   /** The outcomes posted so far; undefined when there is no such run. */
   outcomes(id: string): Promise<ReadonlyMap<number, Uint8Array> | undefined>;
-  /** Gives a run back: in a new state with an empty journal, or as it is. */
+  /** Gives a run back: in a new state with an empty journal and no snapshot, or as it is. */
   release(claim: Claim, next?: NextState): Promise<void>;
   /** Removes a run with everything that belongs to it. */
   delete(claim: Claim): Promise<void>;
   list(query?: ListQuery): Promise<readonly RunSummary[]>;
+  /** Says that an executor is there, for so long from now; 0 ends it. */
+  attend(executor: string, ms: number): Promise<void>;
+  /** Whether an executor said so, and its time is not over. */
+  attends(executor: string): Promise<boolean>;
   /** Deletes the runs past their expiry that nobody holds; returns how many. */
   expire(): Promise<number>;
   /**

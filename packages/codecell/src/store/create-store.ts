@@ -76,23 +76,36 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
         checkLease(lease);
         return driver.put({ ...run, state: copyOf(run.state) }, { ...lease });
       }),
-    claim: (id, lease) =>
+    claim: (id, lease, scope) =>
       enter(async () => {
         checkId(id);
         checkLease(lease);
-        return driver.claim(id, { ...lease });
+        if (scope !== undefined) checkText("scope", scope);
+        return driver.claim(id, { ...lease }, scope);
       }),
-    renew: (claim, ms) =>
+    renew: (claim, ms, expiresAt) =>
       enter(async () => {
         const own = checkClaim(claim);
         checkLeaseMs(ms);
-        return inOrder(own, () => driver.renew(own, ms));
+        if (expiresAt !== undefined) checkInteger("expiresAt", expiresAt);
+        return inOrder(own, () => driver.renew(own, ms, expiresAt));
       }),
     append: (claim, entries) =>
       enter(async () => {
         const own = checkClaim(claim);
         const copies = entries.map(copyOf);
         return inOrder(own, () => driver.append(own, copies));
+      }),
+    saveSnapshot: (claim, snapshot) =>
+      enter(async () => {
+        const own = checkClaim(claim);
+        const copy = copyOf(snapshot);
+        return inOrder(own, () => driver.saveSnapshot(own, copy));
+      }),
+    loadSnapshot: (claim) =>
+      enter(async () => {
+        const own = checkClaim(claim);
+        return inOrder(own, () => driver.loadSnapshot(own));
       }),
     post: (id, call, outcome) =>
       enter(async () => {
@@ -120,6 +133,17 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
         return inOrder(own, () => driver.delete(own));
       }),
     list: (query = {}) => enter(async () => driver.list(resolvePage(query))),
+    attend: (executor, ms) =>
+      enter(async () => {
+        checkId(executor);
+        checkLeaseMs(ms);
+        return driver.attend(executor, ms);
+      }),
+    attends: (executor) =>
+      enter(async () => {
+        checkId(executor);
+        return driver.attends(executor);
+      }),
     expire: () => enter(() => driver.expire()),
     watch: (id, onChange) =>
       enter(async () => {
@@ -203,7 +227,7 @@ function checkInteger(name: string, value: number): void {
 
 function checkId(id: string): void {
   checkText("id", id);
-  if (id === "") throw new RangeError("Cannot use an empty id: name the run");
+  if (id === "") throw new RangeError("Cannot use an empty id: give it a name");
 }
 
 function checkText(name: string, text: string): void {

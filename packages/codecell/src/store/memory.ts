@@ -16,11 +16,14 @@ interface Entry {
   owner: string | undefined;
   leaseUntil: number;
   journal: Uint8Array[];
+  snapshot: Uint8Array | undefined;
   readonly outcomes: Map<number, Uint8Array>;
 }
 
 export function createMemoryStore(): Store {
   const runs = new Map<string, Entry>();
+  /** When each executor's time is over. */
+  const executors = new Map<string, number>();
   const watchers = new Watchers();
   // One for all runs: an id that is used again must not meet its old fences.
   let fences = 0;
@@ -45,13 +48,16 @@ export function createMemoryStore(): Store {
         const now = Date.now();
         const fence = ++fences;
         const leaseUntil = now + ms;
-        runs.set(run.id, { run, changedAt: now, fence, owner, leaseUntil, journal: [], outcomes: new Map() });
+        const contents = { journal: [], snapshot: undefined, outcomes: new Map() };
+        runs.set(run.id, { run, changedAt: now, fence, owner, leaseUntil, ...contents });
         return { id: run.id, fence };
       },
-      claim: async (id, { owner, ms }) => {
+      claim: async (id, { owner, ms }, scope) => {
         const entry = runs.get(id);
         const now = Date.now();
-        if (entry === undefined) return { status: "absent" };
+        if (entry === undefined || (scope !== undefined && scope !== entry.run.scope)) {
+          return { status: "absent" };
+        }
         if (isHeld(entry, now)) return { status: "held", owner: entry.owner ?? "", until: entry.leaseUntil };
         if (isExpired(entry, now)) return { status: "absent" };
         Object.assign(entry, { fence: ++fences, owner, leaseUntil: now + ms, changedAt: now });
@@ -62,17 +68,24 @@ export function createMemoryStore(): Store {
             ...entry.run,
             state: entry.run.state.slice(),
             journal: entry.journal.map((one) => one.slice()),
+            ...(entry.snapshot === undefined ? {} : { snapshot: entry.snapshot.slice() }),
             outcomes: copyOf(entry.outcomes),
           },
         };
       },
-      renew: async (claim, ms) => {
-        claimed(claim).leaseUntil = Date.now() + ms;
+      renew: async (claim, ms, expiresAt) => {
+        const entry = claimed(claim);
+        entry.leaseUntil = Date.now() + ms;
+        if (expiresAt !== undefined) entry.run = { ...entry.run, expiresAt };
       },
       append: async (claim, entries) => {
         const entry = claimed(claim);
         entry.journal = entry.journal.concat(entries);
       },
+      saveSnapshot: async (claim, snapshot) => {
+        claimed(claim).snapshot = snapshot;
+      },
+      loadSnapshot: async (claim) => claimed(claim).snapshot?.slice(),
       post: async (id, call, outcome) => {
         const entry = runs.get(id);
         if (entry === undefined || entry.outcomes.has(call)) return false;
@@ -90,6 +103,7 @@ export function createMemoryStore(): Store {
           const { state, expiresAt } = next;
           entry.run = { ...entry.run, state, expiresAt };
           entry.journal = [];
+          entry.snapshot = undefined;
           for (const call of next.absorbed) entry.outcomes.delete(call);
         }
         Object.assign(entry, { owner: undefined, leaseUntil: 0, changedAt: Date.now() });
@@ -116,8 +130,14 @@ export function createMemoryStore(): Store {
             return toSummary({ ...run, changedAt }, owner, isHeld(entry, now));
           });
       },
+      attend: async (executor, ms) => {
+        if (ms === 0) executors.delete(executor);
+        else executors.set(executor, Date.now() + ms);
+      },
+      attends: async (executor) => (executors.get(executor) ?? 0) > Date.now(),
       expire: async () => {
         const now = Date.now();
+        for (const [executor, until] of executors) if (until <= now) executors.delete(executor);
         const gone = [...runs].filter(([, entry]) => isExpired(entry, now) && !isHeld(entry, now));
         for (const [id] of gone) remove(id);
         return gone.length;

@@ -46,6 +46,12 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
     post_key uuid NOT NULL,
     PRIMARY KEY (run_id, call)
   );`,
+  (schema) => `
+  CREATE TABLE ${schema}.snapshots (
+    run_id text COLLATE "C" PRIMARY KEY REFERENCES ${schema}.runs ON DELETE CASCADE,
+    snapshot bytea NOT NULL
+  );
+  CREATE TABLE ${schema}.executors (id text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);`,
 ];
 
 /** A schema's name as SQL, and what follows from it. */

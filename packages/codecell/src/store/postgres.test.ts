@@ -155,6 +155,18 @@ describe("a schema", () => {
     await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
   });
 
+  test("of the first version is brought up to date, with the runs in it", async () => {
+    const store = await openPostgresStore({ pool, schema: "older" });
+    await store.append(await store.put(newRun("a"), OVER), [bytes(2)]);
+    await store[Symbol.asyncDispose]();
+    await pool.query("DROP TABLE older.snapshots, older.executors; UPDATE older.meta SET version = 1");
+    await using again = await openPostgresStore({ pool, schema: "older" });
+    const { claim, run } = await claimed(again, "a");
+    expect(run.journal).toEqual([bytes(2)]);
+    await again.saveSnapshot(claim, bytes(3));
+    expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
+  });
+
   test("of a newer version is refused", async () => {
     await (await openPostgresStore({ pool, schema: "newer" }))[Symbol.asyncDispose]();
     await pool.query("UPDATE newer.meta SET version = 999");
@@ -173,7 +185,7 @@ describe("a schema", () => {
 
   test("is called codecell unless said otherwise, and its name has bounds", async () => {
     await (await openPostgresStore({ pool }))[Symbol.asyncDispose]();
-    expect((await pool.query("SELECT version FROM codecell.meta")).rows).toEqual([{ version: 1 }]);
+    expect((await pool.query("SELECT count(*)::int AS runs FROM codecell.runs")).rows).toEqual([{ runs: 0 }]);
     await expect(openPostgresStore({ pool, schema: "" })).rejects.toThrow(RangeError);
     await expect(openPostgresStore({ pool, schema: "x".repeat(64) })).rejects.toThrow(RangeError);
   });

@@ -100,7 +100,7 @@ export async function openPostgresStore({
       `UPDATE ${schema}.runs
        SET fence = nextval(${fences}), claim_key = $2, owner = $3,
          lease_until = ${NOW} + $4::bigint, changed_at = ${NOW}
-       WHERE id = $1 AND (claim_key = $2 OR (lease_until <= ${NOW} AND expires_at >= ${NOW}))
+       WHERE id = $1 AND scope = coalesce($5, scope) AND (claim_key = $2 OR (lease_until <= ${NOW} AND expires_at >= ${NOW}))
        RETURNING fence, scope, expires_at`,
       [id, ...values],
     );
@@ -111,10 +111,12 @@ export async function openPostgresStore({
       `SELECT 0 AS part, 0::bigint AS place, state AS bytes FROM ${schema}.states WHERE run_id = $1
        UNION ALL SELECT 1, position, entry FROM ${schema}.journal WHERE run_id = $1
        UNION ALL SELECT 2, call, outcome FROM ${schema}.outcomes WHERE run_id = $1
+       UNION ALL SELECT 3, 0, snapshot FROM ${schema}.snapshots WHERE run_id = $1
        ORDER BY part, place`,
       [id],
     );
     const part = (which: number): Record<string, unknown>[] => parts.filter((one) => one["part"] === which);
+    const [snapshot] = part(3);
     return {
       status: "claimed",
       claim: { id, fence: Number(row["fence"]) },
@@ -124,6 +126,7 @@ export async function openPostgresStore({
         expiresAt: Number(row["expires_at"]),
         state: toBytes(part(0)[0]?.["bytes"]),
         journal: part(1).map((one) => toBytes(one["bytes"])),
+        ...(snapshot === undefined ? {} : { snapshot: toBytes(snapshot["bytes"]) }),
         outcomes: new Map(part(2).map((one) => [Number(one["place"]), toBytes(one["bytes"])])),
       },
     };
@@ -147,13 +150,13 @@ export async function openPostgresStore({
         if (rows[0] === undefined) throw runExists(run.id);
         return { id: run.id, fence: Number(rows[0]["fence"]) };
       },
-      claim: async (id, { owner, ms }) => {
+      claim: async (id, { owner, ms }, scope) => {
         const key = randomUUID();
         for (;;) {
           const refused = await query(
             `SELECT owner, lease_until, lease_until > ${NOW} AS held, expires_at < ${NOW} AS expired,
-               claim_key = $2 AS own FROM ${schema}.runs WHERE id = $1`,
-            [id, key],
+               claim_key = $2 AS own FROM ${schema}.runs WHERE id = $1 AND scope = coalesce($3, scope)`,
+            [id, key, scope],
           );
           const [row] = refused;
           if (row === undefined) return { status: "absent" };
@@ -168,17 +171,19 @@ export async function openPostgresStore({
             if (row["expired"] === true) return { status: "absent" };
           }
           const claimed = await persist(() =>
-            transact(pool, (client) => claimOnce(client, id, [key, owner, ms])),
+            transact(pool, (client) => claimOnce(client, id, [key, owner, ms, scope])),
           );
           // Somebody else came first; who, says the next look.
           if (claimed !== undefined) return claimed;
         }
       },
-      renew: async (claim, ms) => {
+      renew: async (claim, ms, expiresAt) => {
         const { id, fence } = claim;
         const rows = await query(
-          `UPDATE ${schema}.runs SET lease_until = ${NOW} + $3::bigint WHERE ${OWN} RETURNING 1`,
-          [id, fence, ms],
+          `UPDATE ${schema}.runs
+           SET lease_until = ${NOW} + $3::bigint, expires_at = coalesce($4::bigint, expires_at)
+           WHERE ${OWN} RETURNING 1`,
+          [id, fence, ms, expiresAt],
         );
         if (rows.length === 0) throw staleClaim(claim);
       },
@@ -202,6 +207,24 @@ export async function openPostgresStore({
             ),
           (row) => isOf(row, claim) && row?.["append_key"] === key,
         );
+      },
+      saveSnapshot: async (claim, snapshot) => {
+        const rows = await query(
+          `WITH run AS (UPDATE ${schema}.runs SET fence = fence WHERE ${OWN} RETURNING id)
+           INSERT INTO ${schema}.snapshots (run_id, snapshot) SELECT id, $3 FROM run
+           ON CONFLICT (run_id) DO UPDATE SET snapshot = EXCLUDED.snapshot RETURNING 1`,
+          [claim.id, claim.fence, snapshot],
+        );
+        if (rows.length === 0) throw staleClaim(claim);
+      },
+      loadSnapshot: async (claim) => {
+        const rows = await query(
+          `SELECT snapshot FROM ${schema}.runs LEFT JOIN ${schema}.snapshots ON run_id = id WHERE ${OWN}`,
+          [claim.id, claim.fence],
+        );
+        if (rows[0] === undefined) throw staleClaim(claim);
+        const { snapshot } = rows[0];
+        return snapshot === null ? undefined : toBytes(snapshot);
       },
       post: async (id, call, outcome) => {
         try {
@@ -250,6 +273,7 @@ export async function openPostgresStore({
               if (released.rows.length === 0) return released;
               await client.query(
                 `WITH gone AS (DELETE FROM ${schema}.journal WHERE run_id = $1),
+                   past AS (DELETE FROM ${schema}.snapshots WHERE run_id = $1),
                    absorbed AS (DELETE FROM ${schema}.outcomes WHERE run_id = $1 AND call = ANY ($3::bigint[]))
                  UPDATE ${schema}.states SET state = $2 WHERE run_id = $1`,
                 [id, next.state, next.absorbed],
@@ -288,7 +312,24 @@ export async function openPostgresStore({
           return toSummary(run, row["owner"] as string | null, row["held"] === true);
         });
       },
+      attend: async (executor, ms) => {
+        if (ms === 0) await query(`DELETE FROM ${schema}.executors WHERE id = $1`, [executor]);
+        else {
+          await query(
+            `INSERT INTO ${schema}.executors (id, until) VALUES ($1, ${NOW} + $2::bigint)
+             ON CONFLICT (id) DO UPDATE SET until = EXCLUDED.until`,
+            [executor, ms],
+          );
+        }
+      },
+      attends: async (executor) => {
+        const found = await query(`SELECT 1 FROM ${schema}.executors WHERE id = $1 AND until > ${NOW}`, [
+          executor,
+        ]);
+        return found.length > 0;
+      },
       expire: async () => {
+        await query(`DELETE FROM ${schema}.executors WHERE until <= ${BEGAN}`, []);
         let count = 0;
         for (;;) {
           // Runs that somebody is changing at the moment are left to the next expiry.

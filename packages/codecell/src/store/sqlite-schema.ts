@@ -45,6 +45,13 @@ const MIGRATIONS = [
   CREATE TABLE fences (last INTEGER NOT NULL) STRICT;
   INSERT INTO fences VALUES (0);
   `,
+  `
+  CREATE TABLE snapshots (
+    run_id TEXT NOT NULL PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
+    snapshot BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE executors (id TEXT NOT NULL PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Says how the connection behaves; called before anything else. May find the file locked. */

@@ -174,6 +174,21 @@ describe("a full file", () => {
 });
 
 describe("a file", () => {
+  test("of the first version is brought up to date, with the runs in it", async () => {
+    const path = newPath();
+    const store = await openSqliteStore({ path });
+    await store.append(await store.put(newRun("a"), OVER), [bytes(2)]);
+    await store[Symbol.asyncDispose]();
+    const db = new DatabaseSync(path);
+    db.exec("DROP TABLE snapshots; DROP TABLE executors; PRAGMA user_version = 1");
+    db.close();
+    await using again = await openSqliteStore({ path });
+    const { claim, run } = await claimed(again, "a");
+    expect(run.journal).toEqual([bytes(2)]);
+    await again.saveSnapshot(claim, bytes(3));
+    expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
+  });
+
   test("of a newer version is refused, and left as it is", async () => {
     const path = newPath();
     await (await openSqliteStore({ path }))[Symbol.asyncDispose]();

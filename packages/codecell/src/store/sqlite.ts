@@ -69,6 +69,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (changes === 0) throw staleClaim({ id, fence });
   }
 
+  /** Changes nothing but asks for the claim. */
+  const assertClaimed = (claim: Claim): void => fenced(claim, "UPDATE runs SET fence = fence", []);
+
   function outcomesOf(id: string): Map<number, Uint8Array> {
     const rows = statement("SELECT call, outcome FROM outcomes WHERE run_id = ? ORDER BY call").all(id);
     return new Map(rows.map((row) => [row["call"] as number, row["outcome"] as Uint8Array]));
@@ -99,14 +102,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           statement("INSERT INTO states (run_id, state) VALUES (?, ?)").run(run.id, run.state);
           return { id: run.id, fence };
         }),
-      claim: async (id, { owner, ms }) => {
+      claim: async (id, { owner, ms }, scope) => {
         // Whoever comes for a run that is held does not ask for the write lock.
-        const refused = await queue.attempt(() => refusalOf(runOf(id), Date.now()));
+        const refused = await queue.attempt(() => refusalOf(runOf(id), scope, Date.now()));
         if (refused !== undefined) return refused;
         return queue.transact((): Claimed => {
           const row = runOf(id);
           const now = Date.now();
-          const late = refusalOf(row, now);
+          const late = refusalOf(row, scope, now);
           if (late !== undefined || row === undefined) return late ?? { status: "absent" };
           const fence = nextFence();
           statement("UPDATE runs SET fence = ?, owner = ?, lease_until = ?, changed_at = ? WHERE id = ?").run(
@@ -121,28 +124,50 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           ] as Uint8Array;
           const entries = statement("SELECT entry FROM journal WHERE run_id = ? ORDER BY position").all(id);
           const journal = entries.map((entry) => entry["entry"] as Uint8Array);
+          const kept = statement("SELECT snapshot FROM snapshots WHERE run_id = ?").get(id);
           const run = {
             id,
             scope: row.scope,
             expiresAt: row.expires_at,
             state,
             journal,
+            ...(kept === undefined ? {} : { snapshot: kept["snapshot"] as Uint8Array }),
             outcomes: outcomesOf(id),
           };
           return { status: "claimed", claim: { id, fence }, run };
         });
       },
-      renew: (claim, ms) =>
-        queue.transact(() => fenced(claim, "UPDATE runs SET lease_until = ?", [Date.now() + ms])),
+      renew: (claim, ms, expiresAt) =>
+        queue.transact(() => {
+          const until = Date.now() + ms;
+          if (expiresAt === undefined) fenced(claim, "UPDATE runs SET lease_until = ?", [until]);
+          else fenced(claim, "UPDATE runs SET lease_until = ?, expires_at = ?", [until, expiresAt]);
+        }),
       append: (claim, entries) =>
         queue.transact(() => {
-          // Changes nothing but asks for the claim.
-          fenced(claim, "UPDATE runs SET fence = fence", []);
+          assertClaimed(claim);
           const insert = statement(
             `INSERT INTO journal (run_id, position, entry)
              SELECT ?1, coalesce(max(position), 0) + 1, ?2 FROM journal WHERE run_id = ?1`,
           );
           for (const entry of entries) insert.run(claim.id, entry);
+        }),
+      saveSnapshot: (claim, snapshot) =>
+        queue.transact(() => {
+          assertClaimed(claim);
+          statement("INSERT OR REPLACE INTO snapshots (run_id, snapshot) VALUES (?, ?)").run(
+            claim.id,
+            snapshot,
+          );
+        }),
+      loadSnapshot: (claim) =>
+        queue.attempt(() => {
+          const row = statement(
+            `SELECT snapshot FROM runs LEFT JOIN snapshots ON run_id = id
+             WHERE id = ? AND fence = ? AND owner IS NOT NULL`,
+          ).get(claim.id, claim.fence);
+          if (row === undefined) throw staleClaim(claim);
+          return (row["snapshot"] as Uint8Array | null) ?? undefined;
         }),
       post: async (id, call, outcome) => {
         const posted = await queue.transact(() => {
@@ -178,6 +203,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           fenced(claim, `${change}, expires_at = ?`, [Date.now(), next.expiresAt]);
           statement("UPDATE states SET state = ? WHERE run_id = ?").run(next.state, claim.id);
           statement("DELETE FROM journal WHERE run_id = ?").run(claim.id);
+          statement("DELETE FROM snapshots WHERE run_id = ?").run(claim.id);
           const absorb = statement("DELETE FROM outcomes WHERE run_id = ? AND call = ?");
           for (const call of next.absorbed) absorb.run(claim.id, call);
         });
@@ -188,7 +214,22 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         watchers.call(claim.id);
       },
       list: (page) => queue.attempt(() => list(statement, page)),
+      attend: (executor, ms) =>
+        queue.transact(() => {
+          if (ms === 0) statement("DELETE FROM executors WHERE id = ?").run(executor);
+          else {
+            const until = Date.now() + ms;
+            statement("INSERT OR REPLACE INTO executors (id, until) VALUES (?, ?)").run(executor, until);
+          }
+        }),
+      attends: (executor) =>
+        queue.attempt(
+          () =>
+            statement("SELECT 1 FROM executors WHERE id = ? AND until > ?").get(executor, Date.now()) !==
+            undefined,
+        ),
       expire: async () => {
+        await queue.transact(() => statement("DELETE FROM executors WHERE until <= ?").run(Date.now()));
         let count = 0;
         for (let full = true; full;) {
           // Several short transactions: neither this thread nor other processes wait for all of it.
@@ -213,8 +254,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /** Why a run cannot be claimed, if so. */
-function refusalOf(row: RunRow | undefined, now: number): Claimed | undefined {
-  if (row === undefined) return { status: "absent" };
+function refusalOf(row: RunRow | undefined, scope: string | undefined, now: number): Claimed | undefined {
+  if (row === undefined || (scope !== undefined && scope !== row.scope)) return { status: "absent" };
   if (row.lease_until > now) return { status: "held", owner: row.owner ?? "", until: row.lease_until };
   return row.expires_at < now ? { status: "absent" } : undefined;
 }

@@ -40,6 +40,9 @@ export async function allRefused(store: Store, claim: Claim): Promise<void> {
   await refuses(store.append(claim, [bytes(9)]), "stale_claim");
   await refuses(store.append(claim, []), "stale_claim");
   await refuses(store.renew(claim, 1000), "stale_claim");
+  await refuses(store.renew(claim, 1000, 1), "stale_claim");
+  await refuses(store.saveSnapshot(claim, bytes(9)), "stale_claim");
+  await refuses(store.loadSnapshot(claim), "stale_claim");
   await refuses(store.release(claim), "stale_claim");
   await refuses(store.release(claim, { state: bytes(9), expiresAt: 1, absorbed: [0] }), "stale_claim");
   await refuses(store.delete(claim), "stale_claim");

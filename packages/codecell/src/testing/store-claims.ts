@@ -117,6 +117,28 @@ export function testClaims(open: OpenStore): void {
       expect(after.until - before.until).toBeGreaterThan(500_000);
     });
 
+    test("renew() can move the expiry too", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a", { expiresAt: 1 }), LONG);
+      await store.renew(claim, 0, FUTURE);
+      const next = await claimed(store, "a", LONG);
+      expect(next.run.expiresAt).toBe(FUTURE);
+      await store.renew(next.claim, 0);
+      expect(await store.list()).toMatchObject([{ id: "a", expiresAt: FUTURE }]);
+      await store.renew(next.claim, 0, 1);
+      expect(await store.claim("a", LONG)).toEqual({ status: "absent" });
+    });
+
+    test("a run of another scope is absent to a claimant that names its own, and stays as it is", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a", { scope: "ana" }), LONG);
+      expect(await store.claim("a", LONG, "ben")).toEqual({ status: "absent" });
+      expect(await store.claim("a", LONG, "ana")).toMatchObject({ status: "held" });
+      await store.release(claim);
+      expect(await store.claim("a", LONG, "")).toEqual({ status: "absent" });
+      expect(await store.claim("a", LONG, "ana")).toMatchObject({ status: "claimed" });
+    });
+
     test("what was never put is absent and refused", async () => {
       await using store = await open(newPlace());
       expect(await store.claim("a", LONG)).toEqual({ status: "absent" });

@@ -90,6 +90,64 @@ export function testContents(open: OpenStore): void {
       expect((await claimed(store, "a")).run.journal).toEqual([bytes(4)]);
     });
 
+    test("a snapshot is kept beside the state, the latest one, until there is another state", async () => {
+      const place = newPlace();
+      await using store = await open(place);
+      await using other = await open(place);
+      const claim = await store.put(newRun("a"), LONG);
+      expect(await store.loadSnapshot(claim)).toBeUndefined();
+      await store.saveSnapshot(claim, bytes(1));
+      await store.saveSnapshot(claim, bytes(2, 0, 255));
+      expect(await store.loadSnapshot(claim)).toEqual(bytes(2, 0, 255));
+      await store.release(claim);
+      const { run, claim: next } = await claimed(other, "a");
+      expect(run).toEqual({ ...newRun("a"), journal: [], snapshot: bytes(2, 0, 255), outcomes: new Map() });
+      await other.release(next, { state: bytes(3), expiresAt: FUTURE, absorbed: [] });
+      const last = await claimed(store, "a");
+      expect(last.run).not.toHaveProperty("snapshot");
+      expect(await store.loadSnapshot(last.claim)).toBeUndefined();
+    });
+
+    test("a snapshot goes with its run", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      await store.saveSnapshot(claim, bytes(1));
+      await store.delete(claim);
+      const again = await store.put(newRun("a"), LONG);
+      expect(await store.loadSnapshot(again)).toBeUndefined();
+    });
+
+    test("snapshots are copies, both ways", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      const given = bytes(1);
+      const saved = store.saveSnapshot(claim, given);
+      given[0] = 9;
+      await saved;
+      (await store.loadSnapshot(claim))?.fill(9);
+      expect(await store.loadSnapshot(claim)).toEqual(bytes(1));
+    });
+
+    test("an executor attends as long as it said, and every process knows", async () => {
+      const place = newPlace();
+      await using store = await open(place);
+      await using other = await open(place);
+      expect(await store.attends("ana")).toBe(false);
+      await store.attend("ana", 600_000);
+      await store.attend("ben", 600_000);
+      expect(await other.attends("ana")).toBe(true);
+      await other.expire();
+      expect(await other.attends("ana")).toBe(true);
+      await store.attend("ana", 0);
+      await store.attend("ana", 0);
+      expect(await other.attends("ana")).toBe(false);
+      expect(await other.attends("ben")).toBe(true);
+      await expect(store.attend("", 1)).rejects.toThrow(RangeError);
+      // Executors are no runs.
+      expect(await store.list()).toEqual([]);
+      expect(await store.claim("ben", LONG)).toEqual({ status: "absent" });
+    });
+
     test("delete() removes everything that belongs to a run, and nothing else", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), LONG);

@@ -31,6 +31,7 @@ interface ModelRun {
   claim: number | undefined;
   state: number;
   journal: number[];
+  snapshot: number | undefined;
   readonly outcomes: Map<number, number>;
 }
 
@@ -62,13 +63,19 @@ const put = record({ id, scope: constantFrom(...SCOPES), ...flags }).map(
       );
       if (world.runs.has(key)) return expect(answer).toBe("exists");
       const claim = world.claims.push(answer as Claim) - 1;
-      world.runs.set(key, { scope, expired, held, claim, state, journal: [], outcomes: new Map() });
+      const contents = { journal: [], snapshot: undefined, outcomes: new Map<number, number>() };
+      world.runs.set(key, { scope, expired, held, claim, state, ...contents });
     },
 );
 
-const claiming = record({ id, held: boolean() }).map(({ id: key, held }): Step => async (store, world) => {
-  const run = world.runs.get(key);
-  const answer = await store.claim(key, lease(held));
+const claiming = record({
+  id,
+  held: boolean(),
+  scope: constantFrom(undefined, undefined, ...SCOPES),
+}).map(({ id: key, held, scope }): Step => async (store, world) => {
+  const found = world.runs.get(key);
+  const run = scope === undefined || found?.scope === scope ? found : undefined;
+  const answer = await store.claim(key, lease(held), scope);
   if (run?.held === true) return expect(answer.status).toBe("held");
   if (run === undefined || run.expired) return expect(answer).toEqual({ status: "absent" });
   if (answer.status !== "claimed") throw new Error(`Run "${key}" is ${answer.status}`);
@@ -78,6 +85,7 @@ const claiming = record({ id, held: boolean() }).map(({ id: key, held }): Step =
     expiresAt: FUTURE,
     state: bytes(run.state),
     journal: run.journal.map((one) => bytes(one)),
+    ...(run.snapshot === undefined ? {} : { snapshot: bytes(run.snapshot) }),
     outcomes: toBytes(run.outcomes),
   });
   const fences = world.claims.filter((one) => one.id === key).map(({ fence }) => fence);
@@ -103,10 +111,21 @@ const appending = fenced(nat(3), async (store, world, claim, run, count) => {
   run?.journal.push(...entries);
 });
 
-const renewing = fenced(boolean(), async (store, _world, claim, run, held) => {
-  await store.renew(claim, lease(held).ms);
-  if (run !== undefined) run.held = held;
+const saving = fenced(constantFrom(undefined), async (store, world, claim, run) => {
+  const snapshot = ++world.written;
+  await store.saveSnapshot(claim, bytes(snapshot));
+  if (run !== undefined) run.snapshot = snapshot;
+  expect(await store.loadSnapshot(claim)).toEqual(bytes(snapshot));
 });
+
+const renewing = fenced(
+  record({ held: boolean(), expired: oneof(constantFrom(undefined), flags.expired) }),
+  async (store, _world, claim, run, { held, expired }) => {
+    const expiresAt = expired === undefined ? undefined : expired ? 1 : FUTURE;
+    await store.renew(claim, lease(held).ms, expiresAt);
+    if (run !== undefined) Object.assign(run, { held, expired: expired ?? run.expired });
+  },
+);
 
 const releasing = fenced(
   oneof(constantFrom(undefined), record({ expired: flags.expired, absorbed: array(call, { maxLength: 3 }) })),
@@ -117,7 +136,7 @@ const releasing = fenced(
     if (run === undefined) return;
     Object.assign(run, { held: false, claim: undefined });
     if (next === undefined) return;
-    Object.assign(run, { state, expired: next.expired, journal: [] });
+    Object.assign(run, { state, expired: next.expired, journal: [], snapshot: undefined });
     for (const one of next.absorbed) run.outcomes.delete(one);
   },
 );
@@ -152,7 +171,7 @@ const listing = record({
 const steps = array(
   oneof(
     { arbitrary: oneof(put, claiming, appending, releasing), weight: 3 },
-    { arbitrary: oneof(posting, renewing, deleting, expiring, listing), weight: 2 },
+    { arbitrary: oneof(posting, saving, renewing, deleting, expiring, listing), weight: 2 },
   ),
   { maxLength: 40 },
 );
