@@ -1,8 +1,10 @@
 /** What a run must come through in a store that falters, and after lives that ended at a bad moment. */
 import { createHost, createMemoryStore, type Host, type Store, StoreError, type ToolSet } from "codecell";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 const sealKey = new Uint8Array(32).fill(5);
+
+afterEach(() => vi.useRealTimers());
 
 function open(store: Store): Host {
   return createHost({ workers: 1, store, sealKey, limits: { wallTimeMs: 20_000 } });
@@ -19,7 +21,9 @@ function mortal(store: Store): { readonly store: Store; readonly die: () => void
   const orNever = <R>(change: () => Promise<R>): Promise<R> => (isDead ? new Promise(() => {}) : change());
   const methods: Partial<Store> = {
     append: (claim, entries) => orNever(() => store.append(claim, entries)),
-    renew: (claim, ms) => orNever(() => store.renew(claim, ms)),
+    renew: (...given) => orNever(() => store.renew(...given)),
+    attend: (...given) => orNever(() => store.attend(...given)),
+    saveSnapshot: (...given) => orNever(() => store.saveSnapshot(...given)),
     release: (claim, next) => orNever(() => store.release(claim, next)),
     delete: (claim) => orNever(() => store.delete(claim)),
     post: (id, call, outcome) => orNever(() => store.post(id, call, outcome)),
@@ -189,15 +193,17 @@ test("a call that was denied is denied again after a crash, its tool was never c
   const source = "return await tools.pay({}).catch((error) => error.code)";
   const { runId: id } = await first.start({ source, tools }).result;
   const { store: dying, die } = mortal(store);
+  const death = Promise.withResolvers<void>();
   const dispatched = instead(dying, {
     append: async (claim, entries) => {
       await dying.append(claim, entries);
       die();
+      death.resolve();
     },
   });
   const second = createHost({ workers: 1, store: dispatched, sealKey, leaseMs: 50 });
   void second.resume({ id, resolutions: { [`${id}:0`]: { deny: "no" } }, tools }).result;
-  await until(async () => (await store.list({ claimable: true })).length === 0);
+  await death.promise;
   await until(async () => (await store.list({ claimable: true })).length === 1);
   await using third = open(store);
   expect(await third.resume({ id, tools }).result).toMatchObject({ status: "completed", value: "denied" });
@@ -237,6 +243,108 @@ test("waiting for another process survives a store that falters, and ends with t
   gate.resolve("paid");
   expect(await right.result).toMatchObject({ status: "completed", value: ["yes", "paid"] });
   await until(() => watched === 0);
+});
+
+const ALL = `
+  const settled = await Promise.allSettled([tools.ask({}), tools.pay({}), tools.look({})]);
+  return settled.map((one) => one.value ?? one.reason.code);`;
+
+test("calls whose executor died are made again if they may be, else nobody knows their outcome [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const made: string[] = [];
+  const call = (name: string): unknown => {
+    made.push(name);
+    // The first process never gets to their ends.
+    return made.length > 2 ? "seen" : new Promise(() => {});
+  };
+  const tools: ToolSet = {
+    ask: { execute: (_input, { resolution, suspend }) => resolution ?? suspend("go on?") },
+    pay: { execute: () => call("pay") },
+    look: { readOnly: true, execute: () => call("look") },
+  };
+  const { store: dying, die } = mortal(store);
+  const first = createHost({ workers: 1, store: dying, sealKey, leaseMs: 100 });
+  const { runId: id, status } = await first.start({ source: ALL, tools }).result;
+  expect(status).toBe("suspended");
+  die();
+  await using second = createHost({ workers: 1, store, sealKey, leaseMs: 100 });
+  const resumed = await second.resume({ id, resolutions: { [`${id}:0`]: { resolution: "yes" } }, tools })
+    .result;
+  expect(resumed).toMatchObject({ status: "completed", value: ["yes", "outcome_unknown", "seen"] });
+  expect(made).toEqual(["pay", "look", "look"]);
+  expect(await store.list()).toEqual([]);
+});
+
+test("an executor is waited for as long as it is there, through lease after lease [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const gate = Promise.withResolvers<string>();
+  let attended = 0;
+  let executor = "";
+  const counted = instead(store, {
+    attend: (id, ms) => {
+      executor = id;
+      if (ms > 0) attended++;
+      return store.attend(id, ms);
+    },
+  });
+  const tools: ToolSet = {
+    ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") },
+    pay: { execute: () => gate.promise },
+  };
+  await using first = createHost({ workers: 1, store: counted, sealKey, leaseMs: 3000 });
+  const { runId: id } = await first.start({ source: BOTH, tools }).result;
+  expect(attended).toBe(1);
+  await using second = createHost({ workers: 1, store, sealKey, leaseMs: 150 });
+  const resumed = second.resume({ id, resolutions: { [`${id}:0`]: { resolution: "yes" } }, tools });
+  await until(() => attended === 2);
+  gate.resolve("paid");
+  expect(await resumed.result).toMatchObject({ status: "completed", value: ["yes", "paid"] });
+  // With nothing left to execute it is gone.
+  await until(async () => !(await store.attends(executor)));
+});
+
+test("a cell that sleeps is kept in the store, and goes on from there in another process [store:sleep]", async () => {
+  await using store = createMemoryStore();
+  const gate = Promise.withResolvers<string>();
+  const tools: ToolSet = {
+    load: { execute: () => "x".repeat(20_000) },
+    look: { readOnly: true, execute: () => gate.promise },
+  };
+  const { store: dying, die } = mortal(store);
+  const saved = Promise.withResolvers<void>();
+  const watched = instead(dying, {
+    saveSnapshot: async (claim, snapshot) => {
+      await dying.saveSnapshot(claim, snapshot);
+      saved.resolve();
+    },
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const first = createHost({ workers: 1, store: watched, sealKey, leaseMs: 100 });
+  const source = `
+    const { length } = await tools.load({});
+    return length + (await tools.look({}));`;
+  const { runId: id, ledger } = first.start({ source, tools });
+  await until(() => ledger().calls.length === 2);
+  // The timer is set with the report that made the second call, at the latest a turn later.
+  await new Promise(setImmediate);
+  vi.advanceTimersByTime(10_000);
+  vi.useRealTimers();
+  await saved.promise;
+  die();
+  await until(async () => (await store.list({ claimable: true })).length === 1);
+  let snapshot: Uint8Array | undefined;
+  const claimed = instead(store, {
+    claim: async (...given) => {
+      const answer = await store.claim(...given);
+      if (answer.status === "claimed") ({ snapshot } = answer.run);
+      return answer;
+    },
+  });
+  await using second = open(claimed);
+  const resumed = second.resume({ id, tools });
+  gate.resolve("!");
+  expect(await resumed.result).toMatchObject({ status: "completed", value: "20000!" });
+  expect(snapshot?.length).toBeGreaterThan(1000);
 });
 
 test("a host that closes while it takes a run up leaves it to others [store:leave]", async () => {

@@ -339,7 +339,7 @@ class SandboxHost implements Host {
       events: how.events ?? new EventStream(),
       suspendsAtDeadline: options.atDeadline === "suspend",
       suspend: (rest) => this.#suspender.suspend(book, options.scope ?? "", journal, rest),
-      late: (outcome) => this.#suspender.takeLate(runId, journal, outcome),
+      late: (outcome) => this.#suspender.takeLate(book.header, journal, outcome),
     });
     const refusal = how.refusal;
     if (refusal === undefined) {

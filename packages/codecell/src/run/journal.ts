@@ -5,10 +5,11 @@
  * - What is written while a write is under way joins the next one: a busy run makes few large writes.
  * - Breaks once, when the store refuses: then nothing more is written, and the run must not go on here.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Claim, type NextState, type Store, StoreError } from "../contract/store.ts";
 import type { JournalEntry } from "../suspend/journal-entry.ts";
 import type { Failure } from "../contract/failure.ts";
+import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
+import type { CellSnapshot } from "./residence.ts";
 import { within } from "./timers.ts";
 
 export interface JournalSetup {
@@ -20,12 +21,11 @@ export interface JournalSetup {
   readonly length: number;
   /** Makes the bytes of the entry that will stand at a place. */
   readonly encode: (entry: JournalEntry, place: number) => Uint8Array;
+  readonly encodeSnapshot: (snapshot: CellSnapshot) => Uint8Array;
+  /** Undefined for what cannot be trusted or understood. */
+  readonly decodeSnapshot: (bytes: Uint8Array) => CellSnapshot | undefined;
 }
 
-/** Waits between attempts at a store that says it may be tried again. */
-const RETRY_MS = [20, 100, 500, 2000] as const;
-/** Renewed this often within a lease, so that one missed renewal does not lose it. */
-const RENEWALS = 3;
 /** How long the end of a run waits for its store. */
 const ANSWER_MS = 5000;
 
@@ -73,6 +73,34 @@ export class Journal {
     return this.#next;
   }
 
+  /** Keeps a snapshot in the store; false when that cannot be done, which does no harm. */
+  async saveSnapshot(snapshot: CellSnapshot): Promise<boolean> {
+    const bytes = this.#setup.encodeSnapshot(snapshot);
+    try {
+      // Behind what it stands on.
+      await this.#last;
+      await this.#setup.store.saveSnapshot(await this.#setup.claim, bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The snapshot that was saved; undefined when it cannot be had. */
+  async loadSnapshot(): Promise<CellSnapshot | undefined> {
+    try {
+      const bytes = await this.#setup.store.loadSnapshot(await this.#setup.claim);
+      return bytes && this.#setup.decodeSnapshot(bytes);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Moves the run's expiry, not waited for: it matters only if this process dies. */
+  expireAt(expiresAt: number): void {
+    this.#renew(expiresAt);
+  }
+
   /** Gives the run back to the store: in a new state, or as it is. */
   async release(next?: NextState): Promise<void> {
     clearInterval(this.#renewal);
@@ -102,30 +130,23 @@ export class Journal {
     const done = this.#last.then(async () => {
       if (this.#broken !== undefined) throw this.#broken;
       const claim = await this.#setup.claim;
-      for (let attempt = 0; ; attempt++) {
-        try {
-          await action(claim);
-          return;
-        } catch (error) {
-          const waitMs = RETRY_MS[attempt];
-          if (!StoreError.is(error) || error.code !== "unavailable" || waitMs === undefined) {
-            throw this.#break(error);
-          }
-          await sleep(waitMs);
-        }
+      try {
+        await persistently(() => action(claim));
+      } catch (error) {
+        throw this.#break(error);
       }
     });
     this.#last = done.catch(() => {});
     return done;
   }
 
-  #renew(): void {
+  #renew(expiresAt?: number): void {
     const { store, leaseMs } = this.#setup;
     this.#setup.claim
-      .then((claim) => store.renew(claim, leaseMs))
+      .then((claim) => store.renew(claim, leaseMs, expiresAt))
       .catch((error: unknown) => {
         // One that cannot be reached may be in time for the next renewal.
-        if (!StoreError.is(error) || error.code !== "unavailable") this.#break(error);
+        if (!isUnavailable(error)) this.#break(error);
       });
   }
 

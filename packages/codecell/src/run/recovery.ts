@@ -22,8 +22,15 @@ export interface Recovered {
   /** Outcomes the program has not seen. */
   readonly items: readonly DeliveryItem[];
   /** Calls whose tools have been going on since the run was suspended. */
-  readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
+  readonly elsewhere: ReadonlyMap<number, Elsewhere>;
   readonly snapshot: CellSnapshot | undefined;
+}
+
+/** A call that an executor went on with when the run was suspended. */
+export interface Elsewhere {
+  readonly executor: string;
+  /** Undefined when the executor is gone without one. */
+  readonly outcome: Promise<LateOutcome | undefined>;
 }
 
 export function recover(
@@ -31,13 +38,15 @@ export function recover(
   entries: readonly JournalEntry[],
   outcomes: ReadonlyMap<number, LateOutcome>,
   tools: ToolSet,
-  awaitOutcome: (call: number) => Promise<LateOutcome> | undefined,
+  awaitOutcome: (call: number, executor: string) => Elsewhere["outcome"] | undefined,
+  saved?: CellSnapshot,
 ): Recovered {
   const calls = [...state.ledger.calls];
   const deliveries = [...state.ledger.deliveries];
   const pending = new Map<number, Json>(state.pending);
   const dispatched = new Map<number, DispatchEntry>();
-  const timers = new TimersLeft(state.timers);
+  const taken = entries.find((entry) => entry.kind === "taken");
+  const timers = new TimersLeft(state.timers, taken?.at);
   let seenTimers = state.seen.timers;
   for (const entry of entries) {
     switch (entry.kind) {
@@ -57,6 +66,8 @@ export function recover(
         deliveries.push(entry.delivery);
         timers.fire(entry.delivery.items);
         break;
+      case "taken":
+        break;
       default:
         entry satisfies never;
     }
@@ -64,8 +75,8 @@ export function recover(
   const settled = settledCalls(deliveries);
   const open = new Map<number, CallResolution | undefined>();
   const items: DeliveryItem[] = [];
-  const elsewhere = new Map<number, Promise<LateOutcome>>();
-  const executing = new Set(state.executing);
+  const elsewhere = new Map<number, Elsewhere>();
+  const executing = new Map(state.executing);
   const decided = new Map(state.resolutions);
   for (const [index, { tool }] of calls.entries()) {
     if (settled.has(index) || pending.has(index)) continue;
@@ -75,11 +86,12 @@ export function recover(
     const posted = outcomes.get(index);
     // What a call asked before it was dispatched again has been answered.
     const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
-    const isElsewhere = outcome === undefined && again === undefined && executing.has(index);
-    const awaited = isElsewhere ? awaitOutcome(index) : undefined;
+    const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
+    const awaited = executor === undefined ? undefined : awaitOutcome(index, executor);
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
-    else if (awaited !== undefined) elsewhere.set(index, awaited);
+    else if (executor !== undefined && awaited !== undefined)
+      elsewhere.set(index, { executor, outcome: awaited });
     else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }
@@ -96,7 +108,8 @@ export function recover(
     open,
     items,
     elsewhere,
-    snapshot: snapshotOf(state),
+    // One taken after the program logged would keep that from whoever takes the run up.
+    snapshot: saved?.progress.logs === state.seen.logs ? saved : snapshotOf(state),
   };
 }
 
@@ -120,12 +133,13 @@ function isDenied(resolution: CallResolution | undefined): boolean {
   return resolution !== undefined && "deny" in resolution;
 }
 
-function isRepeatable(tools: ToolSet, name: string): boolean {
+/** Whether a call that may have happened can be made again. */
+export function isRepeatable(tools: ToolSet, name: string): boolean {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   return tool?.readOnly === true || tool?.idempotent === true;
 }
 
-function unknownOutcome(call: number, tool: string): DeliveryItem {
+export function unknownOutcome(call: number, tool: string): Exclude<DeliveryItem, { kind: "timer" }> {
   return {
     kind: "failure",
     call,
@@ -137,13 +151,13 @@ function unknownOutcome(call: number, tool: string): DeliveryItem {
   };
 }
 
-/** Timers run on while nobody holds the run, but not while it is suspended. */
+/** Timers run on while nobody holds the run, but not while it is suspended: then they wait to be taken up. */
 class TimersLeft {
   readonly #now = Date.now();
   readonly #dueAt = new Map<number, number>();
 
-  constructor(timers: readonly TimerChange[]) {
-    this.change(timers, this.#now);
+  constructor(timers: readonly TimerChange[], takenAt: number | undefined) {
+    this.change(timers, takenAt ?? this.#now);
   }
 
   change(changes: readonly TimerChange[], at: number): void {

@@ -5,7 +5,7 @@ import { resolveLimits } from "../contract/limits.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook } from "../suspend/ledger-book.ts";
-import { type CellSnapshot, Residence } from "./residence.ts";
+import { type CellSnapshot, Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
 beforeEach(() => {
@@ -36,7 +36,7 @@ class Driver {
   readonly residence: Residence;
   #reported = Promise.withResolvers<Report>();
 
-  constructor(snapshot?: CellSnapshot, past?: LedgerBook) {
+  constructor(snapshot?: CellSnapshot, past?: LedgerBook, shelf?: Shelf) {
     for (const call of past?.calls ?? []) this.book.calls.push(call);
     for (const delivery of past?.deliveries ?? []) this.book.addDelivery(delivery);
     const counting: Sandbox = {
@@ -51,15 +51,15 @@ class Driver {
       this.#reported.resolve(report);
     };
     const onLost = (): void => this.#reported.reject(new Error("lost"));
-    this.residence = new Residence(this.book, counting, { onReport, onLost }, snapshot);
+    this.residence = new Residence(this.book, counting, { onReport, onLost }, snapshot, shelf);
   }
 
   place(): Promise<Report> {
     return this.#answered(() => this.residence.place());
   }
 
-  give(call: number): Promise<Report> {
-    const delivery = { clock: 2 + call, items: [{ kind: "output", call, output: `"${call}"` }] } as const;
+  give(call: number, output = `"${call}"`): Promise<Report> {
+    const delivery = { clock: 2 + call, items: [{ kind: "output", call, output }] } as const;
     return this.#answered(() => {
       this.book.addDelivery(delivery);
       this.residence.deliver(delivery);
@@ -73,22 +73,81 @@ class Driver {
   }
 }
 
+/** Too long to be replayed. */
+const LONG = `"${"0".repeat(20_000)}"`;
+
+/** A run whose cell has fallen asleep after its first outcome. */
+async function asleep(first: string, shelf?: Shelf): Promise<Driver> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const driver = new Driver(undefined, undefined, shelf);
+  await driver.place();
+  await driver.give(0, first);
+  const left = vi.spyOn(driver.residence, "leave");
+  vi.advanceTimersByTime(10_000);
+  vi.useRealTimers();
+  await vi.waitFor(() => expect(left).toHaveBeenCalled());
+  return driver;
+}
+
 describe("residence", () => {
   test("a cell that waits for long sleeps, and wakes with the next delivery [cell:sleep]", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const driver = new Driver();
-    await driver.place();
-    await driver.give(0);
-    const taken = vi.spyOn(driver.residence, "leave");
-    vi.advanceTimersByTime(10_000);
-    vi.useRealTimers();
-    await vi.waitFor(() => expect(taken).toHaveBeenCalled());
+    const driver = await asleep(LONG);
     await driver.give(1);
     expect(driver.starts).toHaveLength(2);
     expect(driver.starts[1]).toMatchObject({ history: [{ items: [{ call: 1 }] }] });
     expect(driver.starts[1]?.snapshot).toBeDefined();
-    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
     expect(driver.residence.rebuilds).toBe(0);
+    driver.residence.leave();
+  });
+
+  test("one that did little needs no snapshot to come back [cell:sleep]", async () => {
+    const saveSnapshot = vi.fn(async () => true);
+    const driver = await asleep('"0"', { saveSnapshot, loadSnapshot: async () => undefined });
+    expect(saveSnapshot).not.toHaveBeenCalled();
+    await driver.give(1);
+    expect(driver.starts[1]).toMatchObject({ history: [{}, {}] });
+    expect(driver.starts[1]?.snapshot).toBeUndefined();
+    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    driver.residence.leave();
+  });
+
+  test("a shelf keeps the snapshot meanwhile; what comes while it is fetched is not lost [cell:sleep]", async () => {
+    let kept: CellSnapshot | undefined;
+    const fetched = Promise.withResolvers<void>();
+    const driver = await asleep(LONG, {
+      saveSnapshot: async (snapshot) => {
+        kept = snapshot;
+        return true;
+      },
+      loadSnapshot: async () => {
+        await fetched.promise;
+        return kept;
+      },
+    });
+    const first = driver.give(1);
+    expect(driver.residence.isSettled).toBe(false);
+    const second = driver.give(2);
+    expect(driver.starts).toHaveLength(1);
+    fetched.resolve();
+    expect((await second).end).toMatchObject({ status: "returned" });
+    expect(driver.starts).toHaveLength(2);
+    expect(driver.starts[1]).toMatchObject({ history: [{ clock: 3 }, { clock: 4 }] });
+    void first;
+    driver.residence.leave();
+  });
+
+  test.each([
+    ["refuses to keep it", false],
+    ["has lost it", true],
+  ])("a shelf that %s costs nothing but time [cell:sleep]", async (_what, isKept) => {
+    const driver = await asleep(LONG, {
+      saveSnapshot: async () => isKept,
+      loadSnapshot: async () => undefined,
+    });
+    await driver.give(1);
+    expect(driver.starts[1]?.snapshot === undefined).toBe(isKept);
+    expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
     driver.residence.leave();
   });
 

@@ -3,7 +3,8 @@
  *
  * - Reports of an earlier placement are never heard.
  * - Counts what the cell owes: `isSettled` when it has answered everything it was told.
- * - A cell that waits for long sleeps: its snapshot is kept and the cell dropped, until something is delivered.
+ * - A cell that waits for long sleeps: it is dropped until something is delivered. Its snapshot is kept meanwhile where
+ *   that is cheaper to come back from than the ledger: on the shelf if there is one, else in memory.
  */
 import type { Report } from "../bridge/protocol.ts";
 import type { Delivery, Progress } from "../contract/ledger.ts";
@@ -26,6 +27,14 @@ export interface CellSnapshot {
   readonly progress: Progress;
 }
 
+/** Keeps the snapshot of a cell outside this process. */
+export interface Shelf {
+  /** False when it cannot be kept. */
+  saveSnapshot(snapshot: CellSnapshot): Promise<boolean>;
+  /** The one saved last; undefined when it cannot be had. */
+  loadSnapshot(): Promise<CellSnapshot | undefined>;
+}
+
 /** After this the cell of a run that waits is worth more asleep. */
 const SLEEP_AFTER_MS = 10_000;
 
@@ -37,13 +46,17 @@ export class Residence {
   readonly #book: LedgerBook;
   readonly #sandbox: Sandbox;
   readonly #listener: ResidenceListener;
+  readonly #shelf: Shelf | undefined;
   #placement: Placement | undefined;
   #placements = 0;
   #crashes = 0;
   /** Reports the cell still owes. */
   #unanswered = 0;
   /** The latest there is; placements go on from it. */
-  #snapshot: CellSnapshot | undefined;
+  #snapshot: CellSnapshot | "on the shelf" | undefined;
+  /** While the snapshot is fetched for a placement. */
+  #isWaking = false;
+  #cpuTimeMs = 0;
   #sleepTimer: NodeJS.Timeout | undefined;
   #rebuilds = 0;
 
@@ -52,16 +65,23 @@ export class Residence {
     sandbox: Sandbox,
     listener: ResidenceListener,
     snapshot: CellSnapshot | undefined,
+    shelf?: Shelf,
   ) {
     this.#book = book;
     this.#sandbox = sandbox;
     this.#listener = listener;
     this.#snapshot = snapshot;
+    this.#shelf = shelf;
   }
 
   /** How often the cell was placed again. */
   get rebuilds(): number {
     return this.#rebuilds;
+  }
+
+  /** Processor time the program has used. */
+  get cpuTimeMs(): number {
+    return this.#cpuTimeMs;
   }
 
   get isSettled(): boolean {
@@ -71,6 +91,18 @@ export class Residence {
   place(): void {
     const placement = ++this.#placements;
     this.#unanswered = 1;
+    if (this.#snapshot !== "on the shelf") {
+      this.#placeFrom(this.#snapshot, placement);
+      return;
+    }
+    this.#isWaking = true;
+    void this.#shelf?.loadSnapshot().then((snapshot) => {
+      if (placement === this.#placements) this.#placeFrom(snapshot, placement);
+    });
+  }
+
+  #placeFrom(snapshot: CellSnapshot | undefined, placement: number): void {
+    this.#isWaking = false;
     const { source, language, seed, clock, toolNames, limits } = this.#book.header;
     const isCurrent = (): boolean => placement === this.#placements;
     this.#placement = this.#sandbox.place(
@@ -81,7 +113,7 @@ export class Residence {
         clock,
         toolNames: JSON.stringify(toolNames),
         limits: toCellLimits(limits),
-        ...this.#beginning(),
+        ...this.#beginning(snapshot),
       },
       {
         onReport: (report) => {
@@ -97,7 +129,8 @@ export class Residence {
   /** Hands over what the book has recorded. */
   deliver(delivery: Delivery): void {
     if (this.#placement === undefined) {
-      this.place();
+      // One that is waking finds it in the book.
+      if (!this.#isWaking) this.place();
       return;
     }
     this.#unanswered++;
@@ -106,30 +139,41 @@ export class Residence {
 
   /** The cell as it is now, if it is at rest and stays so until the answer comes. */
   async snapshot(): Promise<CellSnapshot | undefined> {
-    const placement = this.#placements;
+    if (this.#placement === undefined) {
+      return this.#snapshot === "on the shelf" ? this.#shelf?.loadSnapshot() : this.#snapshot;
+    }
+    const isSame = this.#watchRest();
     const { progress } = this.#book;
-    if (this.#placement === undefined) return this.#snapshot;
     const bytes = this.isSettled ? await this.#placement.snapshot() : undefined;
-    const isSame = placement === this.#placements && progress.deliveries === this.#book.deliveries.length;
-    return bytes === undefined || !isSame ? undefined : { bytes, progress };
+    return bytes === undefined || !isSame() ? undefined : { bytes, progress };
   }
 
   /** Undefined when the ledger is the cheaper way back: it is kept in any case, and small ones replay at once. */
-  async snapshotThatPays(cpuTimeMs: number): Promise<Uint8Array | undefined> {
-    if (this.#book.size < REPLAY_SIZE && cpuTimeMs < REPLAY_CPU_MS) return undefined;
-    return (await this.snapshot())?.bytes;
+  async snapshotThatPays(): Promise<Uint8Array | undefined> {
+    return this.#isReplayCheap ? undefined : (await this.snapshot())?.bytes;
+  }
+
+  get #isReplayCheap(): boolean {
+    return this.#book.size < REPLAY_SIZE && this.#cpuTimeMs < REPLAY_CPU_MS;
+  }
+
+  /** Tells whether the cell has not moved since. */
+  #watchRest(): () => boolean {
+    const placement = this.#placements;
+    const { length } = this.#book.deliveries;
+    return () => placement === this.#placements && length === this.#book.deliveries.length;
   }
 
   /** Gives the cell up: for good, unless something is delivered. */
   leave(): void {
     clearTimeout(this.#sleepTimer);
+    this.#isWaking = false;
     this.#placements++;
     this.#placement?.drop();
     this.#placement = undefined;
   }
 
-  #beginning(): Pick<CellStart, "history" | "snapshot"> {
-    const snapshot = this.#snapshot;
+  #beginning(snapshot: CellSnapshot | undefined): Pick<CellStart, "history" | "snapshot"> {
     const unseen = snapshot === undefined ? undefined : this.#book.rewindTo(snapshot.progress);
     if (snapshot !== undefined && unseen !== undefined) return { history: unseen, snapshot };
     this.#book.rewind();
@@ -137,10 +181,15 @@ export class Residence {
   }
 
   async #sleep(): Promise<void> {
-    const snapshot = await this.snapshot();
-    if (snapshot === undefined || this.#placement === undefined) return;
-    this.#snapshot = snapshot;
-    this.leave();
+    if (this.#placement === undefined || !this.isSettled) return;
+    const isSame = this.#watchRest();
+    if (!this.#isReplayCheap) {
+      const snapshot = await this.snapshot();
+      if (snapshot === undefined) return;
+      // Good to come back from even if the cell has moved on meanwhile.
+      this.#snapshot = (await this.#shelf?.saveSnapshot(snapshot)) === true ? "on the shelf" : snapshot;
+    }
+    if (isSame()) this.leave();
   }
 
   #onReport(report: Report): void {
@@ -151,6 +200,7 @@ export class Residence {
     }
     // What was delivered after the program's end found nobody, and nothing needs to be.
     this.#unanswered = report.isOver ? 0 : this.#unanswered - 1;
+    this.#cpuTimeMs = report.cpuTimeMs;
     this.#listener.onReport(report);
     if (this.#placement === undefined || report.isOver || !this.isSettled) return;
     // One timer for all turns: most runs never wait that long.

@@ -12,6 +12,7 @@ import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { RunAtRest } from "../suspend/suspended-run.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { Journal } from "./journal.ts";
+import type { Elsewhere } from "./recovery.ts";
 import type { CellSnapshot } from "./residence.ts";
 
 export interface RunSetup {
@@ -49,7 +50,7 @@ export interface RunPast {
   readonly items: readonly DeliveryItem[];
   readonly timers: readonly TimerChange[];
   /** Calls whose tools have been going on since. */
-  readonly elsewhere: ReadonlyMap<number, Promise<LateOutcome>>;
+  readonly elsewhere: ReadonlyMap<number, Elsewhere>;
   readonly snapshot: CellSnapshot | undefined;
 }
 

@@ -7,10 +7,9 @@
  */
 import type { Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Ledger, LedgerCall } from "../contract/ledger.ts";
+import type { Ledger } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
@@ -18,6 +17,7 @@ import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
 import { CallRunner } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import type { EventStream } from "./event-stream.ts";
 import {
   abortedFailure,
@@ -33,7 +33,7 @@ import {
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
 import { Residence } from "./residence.ts";
-import { decisionsOf, type Ending, type RunSetup, toLate } from "./run-setup.ts";
+import { decisionsOf, type Ending, type RunSetup } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 
 /** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
@@ -53,7 +53,7 @@ export class Run {
   readonly #abort = new AbortController();
   readonly #queue: CallQueue;
   /** Undefined in a replay. */
-  readonly #runner: CallRunner | undefined;
+  readonly #dispatcher: Dispatcher | undefined;
   readonly #timers: RunTimers;
   readonly #deadline: Deadline;
   readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
@@ -61,8 +61,6 @@ export class Run {
   readonly #suspended = new Map<number, Json>();
   readonly #residence: Residence;
   readonly #inbox: Inbox;
-  /** Calls whose tools are executing. */
-  readonly #executing = new Set<number>();
   #grace: NodeJS.Timeout | undefined;
   /** Time is up, and the run is to be suspended as soon as it is at rest. */
   #isDue = false;
@@ -70,7 +68,6 @@ export class Run {
   #suspension: Promise<Suspension | Failure> | undefined;
   #logs: LogLine[] = [];
   #logsDropped = 0;
-  #cpuTimeMs = 0;
   #lastReport: Report | undefined;
   #stopping = false;
   #isLeft = false;
@@ -100,11 +97,12 @@ export class Run {
       onReport: (report: Report) => this.#onReport(report),
       onLost: (loss: Loss) => this.#stop(lostFailure(loss, limits)),
     };
-    this.#residence = new Residence(setup.book, setup.sandbox, listener, setup.past.snapshot);
-    if (setup.journal !== undefined) setup.journal.onBroken = (failure) => this.#stop(failure);
+    const { journal, past } = setup;
+    this.#residence = new Residence(setup.book, setup.sandbox, listener, past.snapshot, journal);
+    if (journal !== undefined) journal.onBroken = (failure) => this.#stop(failure);
     if (setup.tools !== undefined) {
       const { tools, context, authorize } = setup;
-      this.#runner = new CallRunner({
+      const runner = new CallRunner({
         runId: this.runId,
         tools,
         limits,
@@ -116,6 +114,7 @@ export class Run {
           if (!this.#settled) this.events.emit(event);
         },
       });
+      this.#dispatcher = new Dispatcher({ tools, runner, journal, past, isStopping: () => this.#stopping });
     }
   }
 
@@ -140,12 +139,10 @@ export class Run {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    const { pending, items, timers, elsewhere } = this.#setup.past;
+    const { pending, items, timers } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
     this.#residence.place();
     this.#timers.apply(timers);
-    // They execute, whatever the queue has room for here.
-    for (const index of elsewhere.keys()) this.#executing.add(index);
     for (const item of items) this.#inbox.add(item);
   }
 
@@ -161,7 +158,6 @@ export class Run {
     this.#lastReport = report;
     // What was to be delivered after the program's end would find nobody.
     if (report.isOver) this.#inbox.end();
-    this.#cpuTimeMs = report.cpuTimeMs;
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
@@ -215,13 +211,12 @@ export class Run {
 
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
-    if (call === undefined || this.#runner === undefined) return;
-    const outcome = await this.#outcomeOf(index, call);
+    if (call === undefined || this.#dispatcher === undefined) return;
+    const outcome = await this.#dispatcher.outcomeOf(index, call);
     if (outcome === undefined) return;
     if (this.#suspension !== undefined) {
       // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
-      await this.#suspension;
-      this.#setup.late(outcome);
+      if (!("code" in (await this.#suspension))) this.#setup.late(outcome);
     } else if (this.#isLeft && this.#setup.journal !== undefined) {
       // The host closed; who takes the run up finds what was done.
       if (outcome.kind === "output") this.#setup.late(outcome);
@@ -232,27 +227,6 @@ export class Run {
     } else this.#inbox.add(outcome);
     // After the queue has let go of this call.
     process.nextTick(() => this.#advance());
-  }
-
-  /** Undefined when the run ended before the tool could be called. */
-  async #outcomeOf(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
-    const { journal, past } = this.#setup;
-    const resolution = past.open.get(index);
-    let elsewhere = past.elsewhere.get(index);
-    if (elsewhere === undefined && journal !== undefined) {
-      // Rejects only when the journal broke, which has ended the run.
-      await journal.write({
-        kind: "dispatch",
-        call: index,
-        ...(resolution === undefined ? {} : { resolution }),
-      });
-    }
-    if (this.#stopping) return undefined;
-    this.#executing.add(index);
-    elsewhere ??= this.#runner?.execute(index, call, resolution).then((outcome) => toLate(index, outcome));
-    const outcome = await elsewhere;
-    this.#executing.delete(index);
-    return outcome;
   }
 
   /** Settles the run when nothing can move it any more. */
@@ -314,7 +288,7 @@ export class Run {
 
   async #giveAway(): Promise<Suspension | Failure> {
     const timers = this.#timers.left();
-    const executing = [...this.#executing];
+    const executing = this.#dispatcher?.executing ?? new Map();
     return this.#setup.suspend({
       pending: new Map(this.#suspended),
       timers,
@@ -322,7 +296,7 @@ export class Run {
       resolutions: decisionsOf(this.#setup.past).filter(
         ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
       ),
-      snapshot: await this.#residence.snapshotThatPays(this.#cpuTimeMs),
+      snapshot: await this.#residence.snapshotThatPays(),
     });
   }
 
@@ -379,7 +353,7 @@ export class Run {
       logsDropped: this.#logsDropped,
       stats: {
         wallTimeMs: performance.now() - this.#startedAt,
-        cpuTimeMs: this.#cpuTimeMs,
+        cpuTimeMs: this.#residence.cpuTimeMs,
         calls: this.#book.calls.length,
         rebuilds: this.#residence.rebuilds,
       },

@@ -6,12 +6,16 @@
  * - A run is taken by claiming it: exactly one process goes on with it.
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Failure } from "../contract/failure.ts";
-import { LIMIT_BOUNDS } from "../contract/limits.ts";
+import { LIMIT_BOUNDS, type Limits } from "../contract/limits.ts";
 import { type Claim, type Claimed, type Store, StoreError } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import { type JournalEntry, type LateOutcome, parseJournalEntry } from "../suspend/journal-entry.ts";
+import {
+  type JournalEntry,
+  type LateOutcome,
+  parseJournalEntry,
+  parseProgress,
+} from "../suspend/journal-entry.ts";
 import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
 import {
   parseHeader,
@@ -24,7 +28,11 @@ import {
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
-import { type Recovered, recover } from "./recovery.ts";
+import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
+import { Executor } from "./executor.ts";
+import { persistently, RENEWALS } from "./persistently.ts";
+import type { CellSnapshot } from "./residence.ts";
+import { within } from "./timers.ts";
 
 export interface TakenRun extends Recovered {
   readonly journal: Journal;
@@ -32,8 +40,6 @@ export interface TakenRun extends Recovered {
 
 const OWNER = `process ${process.pid}`;
 const NOTHING = new Uint8Array();
-/** When a store that cannot be reached is asked for an outcome again. */
-const ASK_AGAIN_MS = 500;
 /** What is unpacked of one thing in the store. */
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
@@ -43,17 +49,19 @@ export class StoredRuns {
   readonly #store: Store;
   readonly #vault: Vault;
   readonly #leaseMs: number;
+  readonly #executor: Executor;
 
   constructor(store: Store, vault: Vault, leaseMs: number) {
     this.#store = store;
     this.#vault = vault;
     this.#leaseMs = leaseMs;
+    this.#executor = new Executor(store, leaseMs);
   }
 
   /** Begins to keep a new run. */
   keep(book: LedgerBook, scope: string): Journal {
     const { runId, limits } = book.header;
-    const expiresAt = Date.now() + limits.wallTimeMs + limits.suspensionTimeMs;
+    const expiresAt = expiryOf(limits);
     const ledger = book.toLedger();
     const first: SuspendedRun = {
       id: randomUUID(),
@@ -80,7 +88,7 @@ export class StoredRuns {
   ): Promise<TakenRun | Failure> {
     let claimed: Claimed;
     try {
-      claimed = await this.#store.claim(id, this.#lease);
+      claimed = await this.#store.claim(id, this.#lease, scope);
     } catch (error) {
       return toStoreFailure(error);
     }
@@ -109,11 +117,15 @@ export class StoredRuns {
       await this.#store.release(claimed.claim);
       throw error;
     }
-    const { journal } = claimed.run;
-    return {
-      ...taken,
-      journal: this.#journal(id, taken.epoch, Promise.resolve(claimed.claim), journal.length),
-    };
+    const { length } = claimed.run.journal;
+    const journal = this.#journal(id, taken.epoch, Promise.resolve(claimed.claim), length);
+    // Neither is waited for: they matter only if this process dies.
+    if (length === 0 && taken.run.timers.length > 0) void journal.write({ kind: "taken", at: Date.now() });
+    const { limits } = taken.run.ledger;
+    if (claimed.run.expiresAt < Date.now() + limits.wallTimeMs + this.#leaseMs) {
+      journal.expireAt(expiryOf(limits));
+    }
+    return { ...taken, journal };
   }
 
   /** Gives a run back to the store, to be resumed by its id. Returns the suspension's own id, and when it expires. */
@@ -123,8 +135,8 @@ export class StoredRuns {
     scope: string,
     rest: RunAtRest,
   ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
-    const { limits } = book.header;
-    const run = toSuspendedRun(book, scope, rest);
+    const { limits, runId } = book.header;
+    const run = toSuspendedRun(book, scope, this.#executor.id, rest);
     const { expiresAt } = run;
     const state = this.#seal(run);
     if (state.length > limits.suspensionBytes) {
@@ -133,7 +145,9 @@ export class StoredRuns {
         message: `Cannot suspend the run: it takes ${state.length} bytes, at most ${limits.suspensionBytes} are allowed`,
       };
     }
+    const here = run.executing.filter(([, executor]) => executor === this.#executor.id).map(([call]) => call);
     try {
+      await this.#executor.begin(runId, here);
       await journal.release({
         state,
         expiresAt,
@@ -145,6 +159,7 @@ export class StoredRuns {
       });
       return { id: run.id, expiresAt };
     } catch (error) {
+      this.#executor.end(runId, here);
       return toStoreFailure(error);
     }
   }
@@ -160,6 +175,14 @@ export class StoredRuns {
       leaseMs: this.#leaseMs,
       length,
       encode: (entry, place) => this.#encode(entry, placeOf(runId, epoch, place)),
+      encodeSnapshot: ({ bytes, progress }) => {
+        const header = Buffer.from(JSON.stringify(progress));
+        return this.#vault.sealer.sealBytes({ header, content: bytes }, snapshotOf(runId, epoch));
+      },
+      decodeSnapshot: (bytes) => {
+        const snapshot = this.#openSnapshot(bytes, snapshotOf(runId, epoch));
+        return snapshot === undefined || "code" in snapshot ? undefined : snapshot;
+      },
     });
   }
 
@@ -193,17 +216,23 @@ export class StoredRuns {
       if ("code" in outcome) return outcome;
       outcomes.set(call, outcome);
     }
-    const recovered = recover(state, entries, outcomes, tools, (call) => {
-      const outcome = this.#awaitOutcome(run.id, call);
+    const saved =
+      run.snapshot === undefined ? undefined : this.#openSnapshot(run.snapshot, snapshotOf(run.id, state.id));
+    if (saved !== undefined && "code" in saved) return saved;
+    const awaitOutcome = (call: number, executor: string): Elsewhere["outcome"] => {
+      const outcome = this.#awaitOutcome(run.id, call, executor);
       // A run that is refused, or ends before, asks for it no more.
       outcome.catch(() => {});
       return outcome;
-    });
-    return { ...recovered, epoch: state.id };
+    };
+    return { ...recover(state, entries, outcomes, tools, awaitOutcome, saved), epoch: state.id };
   }
 
-  /** The outcome of a call that another process executes, whenever that posts it; rejects when the run is gone. */
-  async #awaitOutcome(runId: string, call: number): Promise<LateOutcome> {
+  /**
+   * The outcome of a call that an executor went on with, whenever that posts it; undefined when the executor is gone
+   * without one. Rejects when the run is gone.
+   */
+  async #awaitOutcome(runId: string, call: number, executor: string): Promise<LateOutcome | undefined> {
     let changed = Promise.withResolvers<void>();
     const unwatch = await this.#store.watch(runId, () => {
       changed.resolve();
@@ -212,27 +241,18 @@ export class StoredRuns {
     try {
       for (;;) {
         const change = changed.promise;
-        const outcomes = await this.#outcomesOf(runId);
+        // Asked first: an executor posts before it leaves.
+        const isThere = await persistently(() => this.#store.attends(executor), "endless");
+        const outcomes = await persistently(() => this.#store.outcomes(runId), "endless");
+        if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const bytes = outcomes.get(call);
         const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
         if (outcome !== undefined && !("code" in outcome)) return outcome;
-        await change;
+        if (!isThere) return undefined;
+        await within(this.#leaseMs / RENEWALS, change);
       }
     } finally {
       unwatch();
-    }
-  }
-
-  async #outcomesOf(runId: string): Promise<ReadonlyMap<number, Uint8Array>> {
-    for (;;) {
-      try {
-        const outcomes = await this.#store.outcomes(runId);
-        if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
-        return outcomes;
-      } catch (error) {
-        if (!StoreError.is(error) || error.code !== "unavailable") throw error;
-        await sleep(ASK_AGAIN_MS);
-      }
     }
   }
 
@@ -241,8 +261,10 @@ export class StoredRuns {
   }
 
   /** Records what a call came to that was executing when its run was suspended. */
-  async post(runId: string, outcome: LateOutcome): Promise<void> {
-    await this.#store.post(runId, outcome.call, this.#encode(outcome, outcomeOf(runId, outcome.call)));
+  async post(runId: string, outcome: LateOutcome, until: number): Promise<void> {
+    const { call } = outcome;
+    const bytes = this.#encode(outcome, outcomeOf(runId, call));
+    await this.#executor.post(runId, call, until, () => this.#store.post(runId, call, bytes));
   }
 
   #seal(run: SuspendedRun): Uint8Array {
@@ -259,6 +281,17 @@ export class StoredRuns {
     return run ?? versionFailure("stored run");
   }
 
+  /** Undefined for what this version does not understand. */
+  #openSnapshot(sealed: Uint8Array, purpose: string): CellSnapshot | Failure | undefined {
+    const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const progress = parseProgress(opened.header);
+    const content = progress === undefined ? undefined : opened.content();
+    if (progress === undefined || content === undefined) return undefined;
+    // Of its own: it is handed to a worker.
+    return { bytes: new Uint8Array(content), progress };
+  }
+
   #encode(value: JournalEntry | LateOutcome, purpose: string): Uint8Array {
     const content = Buffer.from(JSON.stringify(value), "utf8");
     return this.#vault.sealer.sealBytes({ header: NOTHING, content }, purpose);
@@ -273,6 +306,11 @@ export class StoredRuns {
   }
 }
 
+/** Long enough for the run to use up its time and to wait for somebody afterwards. */
+function expiryOf({ wallTimeMs, suspensionTimeMs }: Limits): number {
+  return Date.now() + wallTimeMs + suspensionTimeMs;
+}
+
 function stateOf(runId: string): string {
   return `${runId}:state`;
 }
@@ -280,6 +318,10 @@ function stateOf(runId: string): string {
 /** Bound to the state it follows: entries of an earlier one fit nowhere. */
 function placeOf(runId: string, epoch: string, place: number): string {
   return `${runId}:${epoch}:${place}`;
+}
+
+function snapshotOf(runId: string, epoch: string): string {
+  return `${runId}:${epoch}:snapshot`;
 }
 
 function outcomeOf(runId: string, call: number): string {

@@ -3,13 +3,14 @@
  *
  * - Either way exactly one resume goes on with a run.
  */
+import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
 import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
-import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
 import type { RunAtRest, SuspendedRun } from "../suspend/suspended-run.ts";
 import { type Reference, Tokens } from "../suspend/token.ts";
 import type { Vault } from "../suspend/vault.ts";
@@ -23,6 +24,8 @@ export class Suspender {
   readonly stored: StoredRuns | undefined;
   readonly #tokens: Tokens;
   readonly #late = new LateOutcomes();
+  /** Names this host in tokens; nobody can ask it there. */
+  readonly #executor = randomUUID();
 
   constructor(vault: Vault, store: Store | undefined, leaseMs: number) {
     this.#tokens = new Tokens(vault);
@@ -35,12 +38,11 @@ export class Suspender {
     journal: Journal | undefined,
     rest: RunAtRest,
   ): Promise<Suspension | Failure> {
-    const { pending, executing } = rest;
     const { runId } = book.header;
     const toPending = (index: number, payload: Json): PendingCall => toPendingCall(book, index, payload);
     if (journal === undefined || this.stored === undefined) {
-      const issued = this.#tokens.issue(book, scope, rest, toPending);
-      if (!("code" in issued)) this.#late.expect(runId, executing, issued.expiresAt);
+      const issued = this.#tokens.issue(book, scope, this.#executor, rest, toPending);
+      if (!("code" in issued)) this.#late.expect(runId, [...rest.executing.keys()], issued.expiresAt);
       return issued;
     }
     const given = await this.stored.suspend(journal, book, scope, rest);
@@ -49,15 +51,14 @@ export class Suspender {
     return {
       token: this.#tokens.refer(runId, id, scope, expiresAt),
       expiresAt,
-      pending: [...pending].map(([index, payload]) => toPending(index, payload)),
+      pending: [...rest.pending].map(([index, payload]) => toPending(index, payload)),
     };
   }
 
   /** Takes what a call came to that was executing when its run was suspended. */
-  takeLate(runId: string, journal: Journal | undefined, outcome: LateOutcome): void {
+  takeLate({ runId, limits }: LedgerHeader, journal: Journal | undefined, outcome: LateOutcome): void {
     if (journal === undefined || this.stored === undefined) this.#late.settle(runId, outcome);
-    // One that cannot be recorded is an outcome that nobody knows, as after a crash.
-    else this.stored.post(runId, outcome).catch(() => {});
+    else void this.stored.post(runId, outcome, Date.now() + limits.suspensionTimeMs);
   }
 
   /** Where a token's run is in the store; undefined when the token holds the run itself, or is none. */

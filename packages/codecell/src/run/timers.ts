@@ -4,6 +4,14 @@ import type { TimerChange } from "../bridge/protocol.ts";
 /** Timers cannot be set for longer. */
 export const LONGEST_MS = 2_147_483_647;
 
+/** Waits; a process that has nothing else to do need not wait with it. */
+export function pause(ms: number, keepsProcess = true): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    if (!keepsProcess) timer.unref();
+  });
+}
+
 /** Waits for a promise that does not reject, but not for ever. */
 export async function within(ms: number, done: Promise<unknown>): Promise<void> {
   const patience = Promise.withResolvers<void>();

@@ -1,9 +1,9 @@
 /** What a claimant writes about a run after its stored state, in the order it happened. */
 import type { TimerChange } from "../bridge/protocol.ts";
-import type { Delivery, DeliveryItem, LedgerCall } from "../contract/ledger.ts";
+import type { Delivery, DeliveryItem, LedgerCall, Progress } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { isRecord } from "../value/shape.ts";
+import { isCount, isRecord } from "../value/shape.ts";
 import type { Seen } from "./ledger-book.ts";
 
 export type JournalEntry =
@@ -21,7 +21,9 @@ export type JournalEntry =
   /** The call's tool asked for a decision. */
   | { readonly kind: "asked"; readonly call: number; readonly payload: Json }
   /** What the guest is about to see. */
-  | { readonly kind: "delivery"; readonly delivery: Delivery };
+  | { readonly kind: "delivery"; readonly delivery: Delivery }
+  /** The suspended run was taken up: the timers of its state run from here, milliseconds since the epoch. */
+  | { readonly kind: "taken"; readonly at: number };
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
 
@@ -30,15 +32,33 @@ export type LateOutcome =
   | Exclude<DeliveryItem, { kind: "timer" }>
   | { readonly kind: "asked"; readonly call: number; readonly payload: Json };
 
-const KINDS: ReadonlySet<unknown> = new Set(["turn", "dispatch", "asked", "delivery", "output", "failure"]);
+const KINDS: ReadonlySet<unknown> = new Set([
+  "turn",
+  "dispatch",
+  "asked",
+  "delivery",
+  "taken",
+  "output",
+  "failure",
+]);
 
 /** Reads what was authenticated. Undefined for what this version does not understand. */
 export function parseJournalEntry(bytes: Uint8Array): JournalEntry | LateOutcome | undefined {
+  const value = parseJson(bytes);
+  return isRecord(value) && KINDS.has(value["kind"]) ? (value as JournalEntry | LateOutcome) : undefined;
+}
+
+/** Where a snapshot that was kept beside the journal stands. Undefined for what this version does not understand. */
+export function parseProgress(bytes: Uint8Array): Progress | undefined {
+  const value = parseJson(bytes);
+  const isProgress =
+    isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
+  return isProgress ? (value as unknown as Progress) : undefined;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
   try {
-    const value: unknown = JSON.parse(
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"),
-    );
-    return isRecord(value) && KINDS.has(value["kind"]) ? (value as JournalEntry | LateOutcome) : undefined;
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
   } catch {
     return undefined;
   }

@@ -37,7 +37,7 @@ const run: SuspendedRun = {
   seen: { timers: 1, logs: 0, logsDropped: 0 },
   timers: [{ timer: 4, delayMs: 20 }],
   pending: [[2, { ask: ["it"] }]],
-  executing: [1],
+  executing: [[1, "executor"]],
   resolutions: [[1, { deny: "no" }]],
 };
 

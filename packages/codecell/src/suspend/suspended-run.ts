@@ -29,8 +29,8 @@ export interface SuspendedRun {
   readonly timers: readonly TimerChange[];
   /** Index of each pending call, with what its tool asked for. */
   readonly pending: readonly (readonly [number, Json])[];
-  /** Calls whose tools went on executing. */
-  readonly executing: readonly number[];
+  /** Calls whose tools went on executing, each with the executor that has it. */
+  readonly executing: readonly (readonly [number, string])[];
   /** Decisions about calls that had no outcome yet. */
   readonly resolutions: readonly (readonly [number, CallResolution])[];
   /** The memory of the cell; without it the run is rebuilt from its ledger. */
@@ -42,18 +42,19 @@ export interface RunAtRest {
   /** Calls that wait for a decision, with what was asked. */
   readonly pending: ReadonlyMap<number, Json>;
   readonly timers: readonly TimerChange[];
-  /** Calls whose tools go on. */
-  readonly executing: readonly number[];
+  /** Calls whose tools go on: in this process, or with the executor they were left to before. */
+  readonly executing: ReadonlyMap<number, string | undefined>;
   /** Decisions about calls that have no outcome yet. */
   readonly resolutions: readonly (readonly [number, CallResolution])[];
   /** The memory of its cell, where that is cheaper to go on from than the ledger. */
   readonly snapshot: Uint8Array | undefined;
 }
 
-/** A run that is given away now, as long as its limits let it be resumed. */
+/** A run that is given away now by an executor, as long as its limits let it be resumed. */
 export function toSuspendedRun(
   book: LedgerBook,
   scope: string,
+  executor: string,
   { pending, timers, executing, resolutions, snapshot }: RunAtRest,
 ): SuspendedRun {
   return {
@@ -64,7 +65,7 @@ export function toSuspendedRun(
     seen: book.seen,
     timers,
     pending: [...pending],
-    executing,
+    executing: [...executing].map(([call, left]) => [call, left ?? executor]),
     resolutions,
     ...(snapshot === undefined ? {} : { snapshot }),
   };
@@ -224,7 +225,7 @@ function isState(value: unknown): value is State {
     isRecord(seen) &&
     ["timers", "logs", "logsDropped"].every((name) => isCount(seen[name])) &&
     isArrayOf(timers, isTimer) &&
-    isArrayOf(executing, (call) => isCount(call) && call < ledger.calls.length) &&
+    isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&
     isArrayOf(resolutions, (one) => isResolution(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
@@ -293,6 +294,12 @@ function isPending(value: unknown, calls: readonly LedgerCall[]): boolean {
   } catch {
     return false;
   }
+}
+
+function isExecuting(value: unknown, calls: number): boolean {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [call, executor] = value as readonly unknown[];
+  return isCount(call) && call < calls && isText(executor);
 }
 
 function isResolution(value: unknown, calls: number): boolean {

@@ -21,14 +21,20 @@ function issue(scope = "", from: Tokens = tokens): Suspension {
     limits: resolveLimits(),
     toolNames: [],
   });
-  const suspension = from.issue(book, scope, waiting, () => {
+  const suspension = from.issue(book, scope, "executor", waiting, () => {
     throw new Error("nothing is pending");
   });
   if ("code" in suspension) throw new Error(suspension.message);
   return suspension;
 }
 
-const waiting = { pending: new Map(), timers: [], executing: [], resolutions: [], snapshot: undefined };
+const waiting = {
+  pending: new Map(),
+  timers: [],
+  executing: new Map(),
+  resolutions: [],
+  snapshot: undefined,
+};
 const pass = (): void => {};
 
 /** Seals as another version with the same key might. */

@@ -47,10 +47,11 @@ export class Tokens {
   issue(
     book: LedgerBook,
     scope: string,
+    executor: string,
     rest: RunAtRest,
     toPendingCall: (index: number, payload: Json) => PendingCall,
   ): Suspension | Failure {
-    const run = toSuspendedRun(book, scope, rest);
+    const run = toSuspendedRun(book, scope, executor, rest);
     const { expiresAt } = run;
     const { suspensionBytes } = book.header.limits;
     // The ledger's own size is a lower bound: far too large ones are not even printed.

@@ -1,0 +1,73 @@
+/**
+ * Dispatcher: brings the calls of one run to their outcomes: here, or by waiting for the executor that has them.
+ *
+ * - With a journal a call is durable before its tool is called.
+ * - A call whose executor is gone may have happened: it is made again only if its tool allows that.
+ */
+import type { LedgerCall } from "../contract/ledger.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
+import type { CallRunner } from "./call-runner.ts";
+import type { Journal } from "./journal.ts";
+import { isRepeatable, unknownOutcome } from "./recovery.ts";
+import { type RunPast, toLate } from "./run-setup.ts";
+
+export interface DispatcherSetup {
+  readonly tools: ToolSet;
+  readonly runner: CallRunner;
+  readonly journal: Journal | undefined;
+  readonly past: RunPast;
+  /** Whether the run has ended or is being given away. */
+  readonly isStopping: () => boolean;
+}
+
+export class Dispatcher {
+  readonly #setup: DispatcherSetup;
+  readonly #here = new Set<number>();
+  readonly #elsewhere: Map<number, string>;
+
+  constructor(setup: DispatcherSetup) {
+    this.#setup = setup;
+    this.#elsewhere = new Map([...setup.past.elsewhere].map(([index, { executor }]) => [index, executor]));
+  }
+
+  /** Calls that execute: in this process, or with the executor they were left to. */
+  get executing(): Map<number, string | undefined> {
+    return new Map<number, string | undefined>([
+      ...this.#elsewhere,
+      ...[...this.#here].map((index) => [index, undefined] as const),
+    ]);
+  }
+
+  /** Undefined when nobody here will know: the run ended before its tool was called, or it waits for an executor. */
+  async outcomeOf(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
+    const { tools, past, isStopping } = this.#setup;
+    const elsewhere = past.elsewhere.get(index);
+    if (elsewhere === undefined) return this.#execute(index, call);
+    const outcome = await elsewhere.outcome;
+    // Whoever takes the run up next waits for the same executor.
+    if (isStopping()) return undefined;
+    if (outcome === undefined && isRepeatable(tools, call.tool)) return this.#execute(index, call);
+    this.#elsewhere.delete(index);
+    return outcome ?? unknownOutcome(index, call.tool);
+  }
+
+  async #execute(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
+    const { journal, past, runner, isStopping } = this.#setup;
+    const resolution = past.open.get(index);
+    if (journal !== undefined) {
+      // Rejects only when the journal broke, which has ended the run.
+      await journal.write({
+        kind: "dispatch",
+        call: index,
+        ...(resolution === undefined ? {} : { resolution }),
+      });
+    }
+    if (isStopping()) return undefined;
+    this.#elsewhere.delete(index);
+    this.#here.add(index);
+    const outcome = await runner.execute(index, call, resolution);
+    this.#here.delete(index);
+    return toLate(index, outcome);
+  }
+}

@@ -1,0 +1,89 @@
+/** The calls a process goes on executing for runs it has given back. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Store, StoreError } from "../contract/store.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { Executor } from "./executor.ts";
+
+let store: Store;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] });
+  store = createMemoryStore();
+});
+afterEach(() => vi.useRealTimers());
+
+const UNAVAILABLE = new StoreError("unavailable", "Locked");
+
+test("attends before its calls are announced, and until the last outcome is posted [store:executor]", async () => {
+  const executor = new Executor(store, 3000);
+  await executor.begin("r", []);
+  expect(await store.attends(executor.id)).toBe(false);
+  await executor.begin("r", [0, 1]);
+  expect(await store.attends(executor.id)).toBe(true);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await store.attends(executor.id)).toBe(true);
+  await executor.post("r", 0, Infinity, async () => {});
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await store.attends(executor.id)).toBe(true);
+  await executor.post("r", 1, Infinity, async () => {});
+  await vi.advanceTimersByTimeAsync(0);
+  expect(await store.attends(executor.id)).toBe(false);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("an outcome is kept until the store takes it [store:executor]", async () => {
+  const executor = new Executor(store, 3000);
+  await executor.begin("r", [0]);
+  let refusals = 0;
+  const posted = executor.post("r", 0, Infinity, async () => {
+    if (refusals++ < 5) throw UNAVAILABLE;
+  });
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(refusals).toBe(5);
+  expect(await store.attends(executor.id)).toBe(true);
+  await vi.advanceTimersByTimeAsync(2_000);
+  await posted;
+  expect(refusals).toBe(6);
+});
+
+test.each([
+  ["the store was closed", new StoreError("closed", "Closed"), Infinity],
+  ["the run has expired", UNAVAILABLE, 5000],
+])("an outcome is given up when %s", async (_why, error, msLeft) => {
+  const executor = new Executor(store, 3000);
+  await executor.begin("r", [0]);
+  const posted = executor.post("r", 0, Date.now() + msLeft, () => Promise.reject(error));
+  await vi.advanceTimersByTimeAsync(8000);
+  await posted;
+  expect(await store.attends(executor.id)).toBe(false);
+});
+
+test("a store that cannot know of it keeps the run from being given back [store:executor]", async () => {
+  const executor = new Executor({ ...store, attend: () => Promise.reject(UNAVAILABLE) }, 3000);
+  const begun = executor.begin("r", [0]);
+  begun.catch(() => {});
+  await vi.advanceTimersByTimeAsync(10_000);
+  await expect(begun).rejects.toThrow("Locked");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("what it says last is what holds, however slow the store is [store:executor]", async () => {
+  const said: number[] = [];
+  const slow: Store = {
+    ...store,
+    attend: async (_executor, ms) => {
+      // Leaving takes longer than coming back.
+      await new Promise((resolve) => setTimeout(resolve, ms === 0 ? 500 : 10));
+      said.push(ms);
+    },
+  };
+  const executor = new Executor(slow, 60_000);
+  const first = executor.begin("r", [0]);
+  await vi.advanceTimersByTimeAsync(10);
+  await first;
+  executor.end("r", [0]);
+  const second = executor.begin("r", [1]);
+  await vi.advanceTimersByTimeAsync(1000);
+  await second;
+  expect(said).toEqual([60_000, 0, 60_000]);
+});

@@ -1,0 +1,147 @@
+/** What a run keeps over the deaths of those who took it up. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import type { Store } from "../contract/store.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { LedgerBook } from "../suspend/ledger-book.ts";
+import type { RunAtRest } from "../suspend/suspended-run.ts";
+import { Vault } from "../suspend/vault.ts";
+import { StoredRuns, type TakenRun } from "./stored-runs.ts";
+
+const LEASE_MS = 1000;
+const limits = resolveLimits({ wallTimeMs: 60_000, suspensionTimeMs: 10_000 });
+const REST: RunAtRest = {
+  pending: new Map(),
+  timers: [{ timer: 1, delayMs: 5000 }],
+  executing: new Map(),
+  resolutions: [],
+  snapshot: undefined,
+};
+
+let store: Store;
+let runs: StoredRuns;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"], now: 1_000_000 });
+  store = createMemoryStore();
+  runs = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), LEASE_MS);
+});
+afterEach(() => vi.useRealTimers());
+
+function newBook(): LedgerBook {
+  return new LedgerBook({
+    runId: "r",
+    source: "",
+    language: "javascript",
+    seed: "ab",
+    clock: 1,
+    limits,
+    toolNames: [],
+  });
+}
+
+async function suspended(): Promise<void> {
+  const book = newBook();
+  const given = await runs.suspend(runs.keep(book, ""), book, "", REST);
+  expect(given).toHaveProperty("id");
+}
+
+async function take(): Promise<TakenRun> {
+  const taken = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {});
+  if ("code" in taken) throw new Error(taken.message);
+  return taken;
+}
+
+/** Time goes by, and nobody renews a lease. */
+function die(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
+}
+
+describe("timers", () => {
+  test("stand still while the run is suspended, and run on over the death of who took it up", async () => {
+    await suspended();
+    die(8000);
+    const first = await take();
+    expect(first.run.timers).toEqual([{ timer: 1, delayMs: 5000 }]);
+    // Durable when this is.
+    await first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    die(2000);
+    const second = await take();
+    expect(second.run.timers).toEqual([{ timer: 1, delayMs: 3000 }]);
+    die(4000);
+    expect((await take()).run.timers).toEqual([{ timer: 1, delayMs: 0 }]);
+  });
+});
+
+describe("expiry", () => {
+  test("is moved when a run is taken up shortly before it", async () => {
+    await suspended();
+    die(9000);
+    await take();
+    while ((await store.list())[0]?.expiresAt !== Date.now() + 70_000) await new Promise(setImmediate);
+    die(60_000);
+    await take();
+  });
+
+  test("of a run that nobody took up ends it", async () => {
+    await suspended();
+    die(10_001);
+    expect(await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {})).toMatchObject({
+      code: "run_unknown",
+    });
+  });
+});
+
+describe("a saved snapshot", () => {
+  const progress = { deliveries: 0, calls: 0, timers: 0, logs: 0 };
+  const bytes = new Uint8Array(5000).fill(7);
+
+  test("is what the next one goes on from", async () => {
+    await suspended();
+    const first = await take();
+    expect(first.snapshot).toBeUndefined();
+    expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(true);
+    expect(await first.journal.loadSnapshot()).toEqual({ bytes, progress });
+    die(2000);
+    expect((await take()).snapshot).toEqual({ bytes, progress });
+    // Whoever is late is refused, without harm.
+    expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(false);
+    expect(await first.journal.loadSnapshot()).toBeUndefined();
+  });
+
+  test("is left aside when it would keep log lines from who takes the run up", async () => {
+    await suspended();
+    await (await take()).journal.saveSnapshot({ bytes, progress: { ...progress, logs: 1 } });
+    die(2000);
+    expect((await take()).snapshot).toBeUndefined();
+  });
+
+  test("that was altered, or belongs to another run, is refused [suspend:tampered]", async () => {
+    await suspended();
+    const { journal } = await take();
+    await journal.saveSnapshot({ bytes, progress });
+    for (const alter of [
+      (sealed: Uint8Array) => sealed.with(sealed.length - 40, (sealed.at(-40) ?? 0) ^ 1),
+      () => new Uint8Array(100),
+    ]) {
+      die(2000);
+      const claimed = await store.claim("r", { owner: "", ms: 0 });
+      if (claimed.status !== "claimed" || claimed.run.snapshot === undefined) throw new Error("Not there");
+      const original = claimed.run.snapshot;
+      await store.saveSnapshot(claimed.claim, alter(original));
+      const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {});
+      expect(refused).toMatchObject({ code: "token_invalid" });
+      const again = await store.claim("r", { owner: "", ms: 0 });
+      if (again.status !== "claimed") throw new Error("Not released");
+      await store.saveSnapshot(again.claim, original);
+    }
+    expect((await take()).snapshot).toEqual({ bytes, progress });
+  });
+});
+
+test("one of another scope does not hold up the owner for a moment [suspend:scope]", async () => {
+  await suspended();
+  const other = runs.take({ id: "r", suspensionId: undefined }, "other", {}, () => {});
+  const own = await take();
+  expect(own.run.scope).toBe("");
+  expect(await other).toMatchObject({ code: "run_unknown" });
+});
