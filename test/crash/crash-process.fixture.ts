@@ -53,11 +53,12 @@ function stepping(store: Store): Store {
         write({ tool: PUT, runId: run.id, key: "", program: programs.indexOf(run.scope), n: 0 });
         return claim;
       }),
-    claim: (id, lease) => around(() => store.claim(id, lease)),
-    append: (claim, entries) => around(() => store.append(claim, entries)),
-    post: (id, call, outcome) => around(() => store.post(id, call, outcome)),
-    release: (claim, next) => around(() => store.release(claim, next)),
-    delete: (claim) => around(() => store.delete(claim)),
+    claim: (...given) => around(() => store.claim(...given)),
+    append: (...given) => around(() => store.append(...given)),
+    attend: (...given) => around(() => store.attend(...given)),
+    post: (...given) => around(() => store.post(...given)),
+    release: (...given) => around(() => store.release(...given)),
+    delete: (...given) => around(() => store.delete(...given)),
   };
 }
 

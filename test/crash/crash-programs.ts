@@ -13,7 +13,7 @@ const done: number[] = [];
 const unknown: number[] = [];
 let made = 0;
 const safely: any = Object.fromEntries(
-  ["now", "wait", "micro", "turn", "late", "fail", "ask", "missing"].map((name) => [name, (input: any) => {
+  ["now", "wait", "micro", "turn", "late", "fail", "ask", "travel", "study", "missing"].map((name) => [name, (input: any) => {
     const n = made++;
     return (tools as any)[name]({ ...input, program: ${program}, n }).then(
       (output: any) => { done.push(n); return output; },
@@ -36,9 +36,21 @@ const asks = fc
       `out.push(await Promise.all([safely.ask({ v: ${v} }), safely.now({ v: 1 }), safely.ask({ v: 2 })]));`,
   );
 
+const asksMeanwhile = fc
+  .nat(99)
+  .map(
+    (v) =>
+      `out.push(await Promise.all([safely.travel({ v: 1 }), safely.study({ v: 2 }), safely.ask({ v: ${v} })]));`,
+  );
+const approval = fc.oneof(
+  { arbitrary: ask, weight: 2 },
+  { arbitrary: asks, weight: 2 },
+  { arbitrary: asksMeanwhile, weight: 1 },
+);
+
 /** The source of one program, given its number. */
 export const crashProgram: fc.Arbitrary<(program: number) => string> = fc
-  .tuple(stableProgram, fc.array(fc.oneof(ask, asks), { maxLength: 2 }))
+  .tuple(stableProgram, fc.array(approval, { maxLength: 2 }))
   .map(([text, approvals]) => (program: number) => {
     const report = `await tools.report({ program: ${program}, n: -1, report: { out, done, unknown } });`;
     const body = text

@@ -6,7 +6,7 @@ import { openPostgresStore } from "codecell/store/postgres";
 import { openSqliteStore } from "codecell/store/sqlite";
 import type { StorePlace } from "./life.ts";
 
-const TABLES = ["runs", "states", "journal", "outcomes"];
+const TABLES = ["runs", "states", "journal", "snapshots", "outcomes"];
 
 export async function openCrashStore(place: StorePlace): Promise<Store> {
   if (place.kind === "sqlite") return openSqliteStore({ path: place.path });

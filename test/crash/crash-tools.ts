@@ -13,9 +13,11 @@ interface Input {
 
 /** Longer than anything else a program waits for; only the losers of races take it. */
 const LATE_MS = 60;
+/** Longer than a run waits for its other calls once one of them has asked. */
+const LONG_MS = 1100;
 
 /** The others happen at most once. */
-export const REPEATABLE: ReadonlySet<string> = new Set(["micro", "turn", "late", "fail", "report"]);
+export const REPEATABLE: ReadonlySet<string> = new Set(["micro", "turn", "late", "fail", "report", "study"]);
 
 /** What each tool does once it is written down. */
 const ANSWERS: Readonly<Record<string, (input: Input) => unknown>> = {
@@ -28,6 +30,9 @@ const ANSWERS: Readonly<Record<string, (input: Input) => unknown>> = {
     throw Object.assign(new Error("it failed"), { code: "E_TEST", name: "TestError" });
   },
   report: () => null,
+  /** Go on when their run is suspended. */
+  travel: async ({ v }) => (await delay(LONG_MS), { v }),
+  study: async ({ v }) => (await delay(LONG_MS), { v }),
   /** Happens at most once, and only when somebody approved it. */
   ask: ({ v }) => ({ v }),
 };

@@ -130,7 +130,7 @@ async function crash(places: (round: number) => StorePlace): Promise<Tally> {
       const said = await Promise.all([live(calmly), live({ ...calmly, isRival: true })]);
       const lines = said.flat();
       expect(lines).toEqual(lines.map(() => "completed"));
-      expect(await rowsIn(store)).toEqual({ runs: 0, states: 0, journal: 0, outcomes: 0 });
+      expect(await rowsIn(store)).toEqual({ runs: 0, states: 0, journal: 0, snapshots: 0, outcomes: 0 });
       check(log, expected, tally);
     }),
     { ...effort(1), numRuns: ROUNDS },
