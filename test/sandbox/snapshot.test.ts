@@ -45,6 +45,23 @@ const output = (call: number, value: unknown): Parameters<DrivenCell["deliver"]>
   items: [{ kind: "output", call, output: JSON.stringify(value) }],
 });
 
+describe("the size of a snapshot", () => {
+  test("does not grow with the number of calls behind it [suspend:flat]", async () => {
+    const sizeAfter = async (calls: number): Promise<number> => {
+      const cell = await place(
+        toStart("let sum = 0; for (;;) sum += (await tools.now({ sum })).text.length"),
+      );
+      for (let call = 0; call < calls; call++)
+        await cell.deliver(output(call, { text: `${call}`.repeat(1000) }));
+      return (await snapshotOf(cell)).bytes.length;
+    };
+    const few = await sizeAfter(10);
+    const many = await sizeAfter(400);
+    expect(many).toBeLessThan(16 * 1024);
+    expect(many).toBeLessThan(1.5 * few);
+  });
+});
+
 describe("a restored cell", () => {
   test("says nothing twice and goes on where it was", async () => {
     const cell = await moved(
