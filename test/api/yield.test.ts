@@ -114,6 +114,16 @@ describe("a program that yields", () => {
     expect(calls).toBe(1);
   });
 
+  test("it needs no place among the calls that execute or wait for their turn", async () => {
+    const limits = { callsInFlight: 1, callsQueued: 0 };
+    const source = "return (await Promise.all([yield_control(), tools.echo(1), yield_control()]))[1]";
+    const { token, yielded } = suspensionOf(
+      await host.start({ source, tools: echo, mayYield, limits }).result,
+    );
+    expect(yielded).toEqual(["", ""]);
+    expect(await resume(token, { tools: echo })).toMatchObject({ status: "completed", value: 1 });
+  });
+
   test("any host with the key ends its yields, from memory as from the ledger", async () => {
     await using here = createHost({ workers: 1, sealKey });
     await using there = createHost({ workers: 1, sealKey });
