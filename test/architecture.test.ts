@@ -35,6 +35,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
     imports: ["contract", "bridge", "guest", "source", "value"],
     node: ["worker/node.ts", "worker/node-platform.ts"],
   },
+  // One half on the host, the other on the check's own thread; the compiler is found at run time, never imported.
+  check: {
+    runs: "host",
+    imports: ["contract", "source"],
+    files: ["bridge/closest-names.ts", "bridge/turn.ts"],
+    packages: ["@typescript/typescript6"],
+    node: "all",
+  },
   suspend: { runs: "host", imports: ["contract", "value"], types: ["bridge"], node: "all" },
   sandbox: {
     runs: "host",
@@ -46,9 +54,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
   store: { runs: "host", imports: ["contract"], node: "all" },
   // Public: what implementations of the contracts have to pass, in their own test runs.
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
-  run: { runs: "host", imports: ["contract", "value", "bridge", "sandbox", "suspend"], node: "all" },
+  run: {
+    runs: "host",
+    imports: ["contract", "value", "bridge", "sandbox", "suspend"],
+    types: ["check"],
+    node: "all",
+  },
   // The written list of public names; nothing imports it.
-  "index.ts": { runs: "host", imports: ["contract", "bridge", "run", "suspend", "store"] },
+  "index.ts": { runs: "host", imports: ["contract", "bridge", "check", "run", "suspend", "store"] },
 };
 
 /** What runs in a worker or in the guest must never see these. */

@@ -11,6 +11,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "CodecellError",
       "STORE_ERROR_CODES",
       "StoreError",
+      "createChecker",
       "createHost",
       "createMemoryStore",
       "defineTool",
@@ -35,8 +36,8 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
   },
 };
 
-/** Files loaded by name: the engine by `sandbox/engine.ts`, the worker through `#worker`. */
-const LOADED = new Set(["quickjs-wasi/quickjs.wasm", "#worker"]);
+/** Files loaded by name: the engine by `sandbox/engine.ts`, the threads through `#worker` and `#check`. */
+const LOADED = new Set(["quickjs-wasi/quickjs.wasm", "#worker", "#check"]);
 
 interface Manifest {
   readonly name: string;

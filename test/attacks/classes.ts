@@ -7,6 +7,7 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   memory_limit: "memory",
   syntax_error: "syntax",
   module_denied: "denied",
+  check_failed: "syntax",
   guest_error: "guest_error",
   // What the program let escape is the program's error, whoever threw it first.
   tool_failed: "guest_error",

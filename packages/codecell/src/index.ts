@@ -1,4 +1,5 @@
 // Everything exported here is public API. Named exports only.
+export type { Diagnostic, DiagnosticCode } from "./contract/diagnostic.ts";
 export { CodecellError } from "./contract/failure.ts";
 export type {
   CallFailure,
@@ -42,6 +43,9 @@ export { defineTool } from "./contract/tool.ts";
 export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
+export { createChecker } from "./check/checker.ts";
+export type { Checker, CheckerOptions, CheckRequest, CheckResult } from "./check/checker.ts";
+export type { ToolDeclaration, ToolDeclarations } from "./check/declare-tools.ts";
 export { inspect } from "./suspend/inspect.ts";
 export type { InspectedCall, InspectedDelivery, Inspection } from "./suspend/inspect.ts";
 export { createHost, run } from "./run/host.ts";

@@ -5,10 +5,13 @@
  * - The message tells a model what to do next. It never carries host stacks, paths, causes or secrets.
  */
 
+import type { Diagnostic } from "./diagnostic.ts";
+
 /** Every code, with what it means. A code never changes its meaning. */
 export const FAILURE_CODES = {
   syntax_error: "The source is not a program the guest can run",
   module_denied: "The source uses import, export, import.meta or require",
+  check_failed: "The check found errors in the program, so it was not run",
   guest_error: "The program threw, or left a promise rejection unhandled",
   tool_failed: "A call failed and the program did not catch it",
   deadlock: "The program waits for something that can never happen",
@@ -71,6 +74,8 @@ export interface Failure {
   readonly message: string;
   readonly position?: Position;
   readonly error?: GuestError;
+  /** What the check before the run had to say about the program, if there was one: it may be why the run failed. */
+  readonly advice?: readonly Diagnostic[];
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

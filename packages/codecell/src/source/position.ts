@@ -61,7 +61,8 @@ function toUnits(text: string, lineStart: number, bytes: number): number {
   return offset - lineStart;
 }
 
-function withoutInsertions(insertions: readonly Insertion[], offset: number): number {
+/** An offset in text with insertions as one in the text without them. */
+export function withoutInsertions(insertions: readonly Insertion[], offset: number): number {
   let inserted = 0;
   for (const { at, text } of insertions) {
     const start = at + inserted;

@@ -11,13 +11,13 @@
 
 import type { Failure, Position } from "../contract/failure.ts";
 import type { Language } from "../contract/ledger.ts";
-import { blankTypes, type Refusal } from "./blank.ts";
+import { blankTypes, isErased, type Refusal } from "./blank.ts";
 import { Edits, type Insertion } from "./edits.ts";
 import { declares, findModuleUse, isFeatureTest, type ModuleUse, toModuleFailure } from "./modules.ts";
 import { NO_FENCE, type ParsedSource, parseSource, toSyntaxFailure } from "./parse.ts";
-import { fromEnginePosition } from "./position.ts";
-import { applyShape, blankFence } from "./shape.ts";
-import { child, type SyntaxNode, walk } from "./tree.ts";
+import { fromEnginePosition, withoutInsertions } from "./position.ts";
+import { applyShape, blankFence, type Shape } from "./shape.ts";
+import { child, children, type SyntaxNode, walk } from "./tree.ts";
 
 export interface PreparedSource {
   readonly ok: true;
@@ -33,24 +33,20 @@ export interface PreparedSource {
   readonly insertions: readonly Insertion[];
 }
 
-export type Prepared = PreparedSource | { readonly ok: false; readonly failure: Failure };
+export interface Refused {
+  readonly ok: false;
+  readonly failure: Failure;
+}
+
+export type Prepared = PreparedSource | Refused;
 
 const OPEN = "(async()=>{\n";
 const CLOSE = "})";
 
 export function prepareSource(source: string, language: Language): Prepared {
-  const text = blankFence(source);
-  const parsed = parseSource(text, language);
-  if (!parsed.ok) return parsed;
-  const edits = new Edits(text, parsed.comments);
-  const found = inspect(edits, parsed);
-  if (found.failure !== undefined) return { ok: false, failure: found.failure };
-
-  const shape = applyShape(edits, parsed.program, found.hasReturn);
-  if (shape.kind === "refused") return { ok: false, failure: toRefusalFailure(text, shape.refusal) };
-  if (shape.kind === "module") {
-    return { ok: false, failure: toModuleFailure(text, { node: shape.node, what: '"export"' }) };
-  }
+  const read = readSource(source, language);
+  if (!read.ok) return read;
+  const { edits, shape } = read;
   const rendered = edits.render();
   const body = rendered.body.replace(/\r(?!\n)/gu, "\n");
   return {
@@ -61,6 +57,64 @@ export function prepareSource(source: string, language: Language): Prepared {
     isResultImplied: shape.isImplied,
     insertions: rendered.insertions,
   };
+}
+
+export interface TypedSource {
+  readonly ok: true;
+  /** The statements of an async function: the source as it was written, types and all, in its shape. */
+  readonly body: string;
+  readonly isResultImplied: boolean;
+  /** From an offset in the body to one in the source. */
+  readonly toSourceOffset: (offset: number) => number;
+}
+
+/** The same program for whoever reads its types. Refuses what `prepareSource` refuses, and nothing else. */
+export function prepareTypedSource(source: string, language: Language): TypedSource | Refused {
+  const read = readSource(source, language);
+  if (!read.ok) return read;
+  const { parsed, hasReturn } = read;
+  const edits = new Edits(read.edits.source, parsed.comments);
+  blankUnsureText(edits, parsed.program, parsed.comments);
+  for (const node of children(parsed.program, "body")) {
+    if (isErased(node) && /^(?:Import|Export)/u.test(node.type)) edits.erase(node);
+  }
+  const shape = applyShape(edits, parsed.program, hasReturn);
+  if (shape.kind !== "shaped") return read.refuse(shape);
+  const { body, insertions } = edits.render();
+  return {
+    ok: true,
+    body: `${body.replace(/\r(?!\n)/gu, "\n")}\n${shape.tail}`,
+    isResultImplied: shape.isImplied,
+    toSourceOffset: (offset) => Math.min(withoutInsertions(insertions, offset), source.length),
+  };
+}
+
+interface ReadSource {
+  readonly ok: true;
+  readonly parsed: ParsedSource;
+  /** With the types blanked and the shape applied. */
+  readonly edits: Edits;
+  readonly shape: Extract<Shape, { readonly kind: "shaped" }>;
+  readonly hasReturn: boolean;
+  readonly refuse: (shape: Exclude<Shape, { readonly kind: "shaped" }>) => Refused;
+}
+
+function readSource(source: string, language: Language): ReadSource | Refused {
+  const text = blankFence(source);
+  const parsed = parseSource(text, language);
+  if (!parsed.ok) return parsed;
+  const edits = new Edits(text, parsed.comments);
+  const { failure, hasReturn } = inspect(edits, parsed);
+  if (failure !== undefined) return { ok: false, failure };
+  const refuse: ReadSource["refuse"] = (shape) => ({
+    ok: false,
+    failure:
+      shape.kind === "refused"
+        ? toRefusalFailure(text, shape.refusal)
+        : toModuleFailure(text, { node: shape.node, what: '"export"' }),
+  });
+  const shape = applyShape(edits, parsed.program, hasReturn);
+  return shape.kind === "shaped" ? { ok: true, parsed, edits, shape, hasReturn, refuse } : refuse(shape);
 }
 
 /** From a line and column the engine reports for the script to the place in the model's own text. */

@@ -1,0 +1,179 @@
+/**
+ * Call sites: where a program calls tools and methods of handles, and whether it looks at what there is to call.
+ *
+ * - A site is `tools.name(…)`, `tools["name"](…)`, a call of a `const` made from those or by `const { name } = tools`,
+ *   or a call of a member of a global that was declared beside the tools (`connectors.github.callTool(…)`).
+ * - Any other use of `tools` or of a handle (`in`, `Object.keys`, a name that is computed, `?.`, handing it on) may tell
+ *   the program which names exist: the program is then called inquisitive, and no name can be proven wrong.
+ */
+import type ts from "@typescript/typescript6";
+import { GLOBALS_FILE, type LinkedProgram, TOOLS_FILE } from "./linked-program.ts";
+import type { TypeScript } from "./load-typescript.ts";
+import { callOf, isConst, memberOf, walk, whole } from "./syntax.ts";
+
+export interface CallSite {
+  readonly call: ts.CallExpression;
+  /** Of the tool or method. */
+  readonly name: string;
+  readonly nameNode: ts.Node;
+  /** What the member is of, where it is no tool. */
+  readonly handle: ts.Expression | undefined;
+}
+
+export interface CallSites {
+  readonly sites: readonly CallSite[];
+  readonly isInquisitive: boolean;
+}
+
+/** Names of tools that stand in the text, whatever `tools` may be there. */
+export function namesIn(compiler: TypeScript, root: ts.Node): string[] {
+  const names = new Set<string>();
+  walk(compiler, root, (node) => {
+    if (!compiler.isIdentifier(node) || node.text !== "tools") return;
+    const { parent } = whole(compiler, node);
+    if (compiler.isPropertyAccessExpression(parent)) names.add(parent.name.text);
+    if (
+      compiler.isElementAccessExpression(parent) &&
+      compiler.isStringLiteralLike(parent.argumentExpression)
+    ) {
+      names.add(parent.argumentExpression.text);
+    }
+    if (compiler.isVariableDeclaration(parent)) {
+      for (const { key } of destructured(compiler, parent) ?? []) names.add(key);
+    }
+  });
+  return [...names];
+}
+
+export function findCallSites(linked: LinkedProgram): CallSites {
+  const { ts: compiler, main, checker } = linked;
+  const sites: CallSite[] = [];
+  const aliases = new Map<ts.Symbol, string>();
+  const aliasUses: ts.Identifier[] = [];
+  let isInquisitive = false;
+
+  walk(compiler, main.body ?? main, (node) => {
+    if (mentionsTools(compiler, node)) isInquisitive = true;
+    if (!compiler.isIdentifier(node) || !isReference(compiler, node)) return;
+    const origin = originOf(linked, node);
+    if (origin === undefined) aliasUses.push(node);
+    else if (origin === GLOBALS_FILE) isInquisitive ||= !addHandleSite(linked, node, sites);
+    else isInquisitive ||= !addToolUse(linked, node, sites, aliases);
+  });
+  if (aliases.size === 0) return { sites, isInquisitive };
+  for (const node of aliasUses) {
+    const symbol = checker.getSymbolAtLocation(node);
+    const name = symbol === undefined ? undefined : aliases.get(symbol);
+    if (name === undefined || isDeclared(compiler, node)) continue;
+    const call = callOf(compiler, node);
+    if (call === undefined) isInquisitive = true;
+    else sites.push({ call, name, nameNode: node, handle: undefined });
+  }
+  return { sites, isInquisitive };
+}
+
+/** Other ways to the tools than the variable. */
+function mentionsTools(compiler: TypeScript, node: ts.Node): boolean {
+  if (compiler.isStringLiteralLike(node)) return node.text === "tools" || node.text === "connectors";
+  if (!compiler.isIdentifier(node)) return false;
+  if (node.text === "ALL_TOOLS") return true;
+  return node.text === "tools" &&
+    compiler.isPropertyAccessExpression(node.parent) &&
+    node.parent.name === node
+    ? compiler.isIdentifier(node.parent.expression) && node.parent.expression.text === "globalThis"
+    : false;
+}
+
+/** Whether an identifier stands for a variable, and is not just a property's name. */
+function isReference(compiler: TypeScript, node: ts.Identifier): boolean {
+  const { parent } = node;
+  if (compiler.isPropertyAccessExpression(parent)) return parent.expression === node;
+  if (compiler.isPropertyAssignment(parent)) return parent.initializer === node;
+  return true;
+}
+
+/** The file that declares the global this is, if it is one that can be called. */
+function originOf({ checker, ts: compiler }: LinkedProgram, node: ts.Identifier): string | undefined {
+  // In `{ tools }` the identifier is a property's name too.
+  const symbol = compiler.isShorthandPropertyAssignment(node.parent)
+    ? checker.getShorthandAssignmentValueSymbol(node.parent)
+    : checker.getSymbolAtLocation(node);
+  const file = symbol?.valueDeclaration?.getSourceFile().fileName;
+  if (file === TOOLS_FILE) return node.text === "tools" ? TOOLS_FILE : undefined;
+  return file === GLOBALS_FILE ? GLOBALS_FILE : undefined;
+}
+
+/** Whether the use gives nothing away about which tools exist. */
+function addToolUse(
+  { ts: compiler, checker }: LinkedProgram,
+  tools: ts.Identifier,
+  sites: CallSite[],
+  aliases: Map<ts.Symbol, string>,
+): boolean {
+  const { parent } = whole(compiler, tools);
+  if (compiler.isVariableDeclaration(parent)) {
+    const parts = destructured(compiler, parent);
+    if (parts === undefined || !isConst(compiler, parent)) return false;
+    for (const { key, name } of parts) {
+      const symbol = checker.getSymbolAtLocation(name);
+      if (symbol !== undefined) aliases.set(symbol, key);
+    }
+    return true;
+  }
+  const member = memberOf(compiler, parent);
+  if (member === undefined) return false;
+  const { name, nameNode } = member;
+  const call = callOf(compiler, parent);
+  if (call !== undefined) {
+    sites.push({ call, name, nameNode, handle: undefined });
+    return true;
+  }
+  const { parent: user } = whole(compiler, parent);
+  if (!compiler.isVariableDeclaration(user) || !isConst(compiler, user)) return false;
+  const symbol = compiler.isIdentifier(user.name) ? checker.getSymbolAtLocation(user.name) : undefined;
+  if (symbol !== undefined) aliases.set(symbol, name);
+  return symbol !== undefined;
+}
+
+/** Follows `connectors.github.callTool` to the call; whether it leads to one. */
+function addHandleSite({ ts: compiler }: LinkedProgram, root: ts.Identifier, sites: CallSite[]): boolean {
+  let handle: ts.Expression = root;
+  if (callOf(compiler, root) !== undefined) return true;
+  for (;;) {
+    const member = memberOf(compiler, whole(compiler, handle).parent);
+    if (member === undefined) return false;
+    const { node, name, nameNode } = member;
+    const call = callOf(compiler, node);
+    if (call !== undefined) {
+      sites.push({ call, name, nameNode, handle });
+      return true;
+    }
+    handle = node;
+  }
+}
+
+interface Part {
+  readonly key: string;
+  readonly name: ts.Identifier;
+}
+
+/** The parts of `{ a, b: c } = …`; undefined where there is more to it. */
+function destructured(compiler: TypeScript, { name }: ts.VariableDeclaration): Part[] | undefined {
+  if (!compiler.isObjectBindingPattern(name)) return undefined;
+  const parts: Part[] = [];
+  for (const { name: target, propertyName, dotDotDotToken, initializer } of name.elements) {
+    if (dotDotDotToken !== undefined || initializer !== undefined) return undefined;
+    if (!compiler.isIdentifier(target)) return undefined;
+    const key = propertyName ?? target;
+    if (!compiler.isIdentifier(key) && !compiler.isStringLiteralLike(key)) return undefined;
+    parts.push({ key: key.text, name: target });
+  }
+  return parts;
+}
+
+function isDeclared(compiler: TypeScript, node: ts.Identifier): boolean {
+  const { parent } = node;
+  return (
+    (compiler.isBindingElement(parent) || compiler.isVariableDeclaration(parent)) && parent.name === node
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * Check program: everything that is said about one program, in the check's thread.
+ *
+ * - What `source/` refuses is refused with its words; the compiler's own syntax errors say nothing.
+ * - A program in JavaScript gets no advice about types.
+ */
+import type ts from "@typescript/typescript6";
+import type { Diagnostic, DiagnosticCode } from "../contract/diagnostic.ts";
+import type { Failure } from "../contract/failure.ts";
+import { toPosition } from "../source/position.ts";
+import { prepareTypedSource } from "../source/prepare.ts";
+import { toAdvice } from "./advice.ts";
+import { findCallSites, namesIn } from "./call-sites.ts";
+import type { Compiler } from "./compiler.ts";
+import { Fates } from "./fate.ts";
+import { findWrongArguments } from "./find-arguments.ts";
+import { findMissingAwaits } from "./find-awaits.ts";
+import { findUnknownNames } from "./find-names.ts";
+import type { Finding } from "./finding.ts";
+import { linkProgram, parseProgram, toBodyOffset } from "./linked-program.ts";
+import type { CheckCommand, DeclaredTool, Findings } from "./messages.ts";
+
+/** Tools that are asked for; a program that names more is checked as if those did not matter. */
+const MOST_TOOLS = 200;
+const MOST_DIAGNOSTICS = 20;
+const NOTHING: Findings = { problems: [], advice: [], failure: undefined };
+
+export type Declare = (names: readonly string[]) => Promise<ReadonlyMap<string, DeclaredTool>>;
+
+export async function checkProgram(
+  compiler: Compiler,
+  { source, language, globals }: CheckCommand,
+  declare: Declare,
+): Promise<Findings> {
+  const typed = prepareTypedSource(source, language);
+  if (!typed.ok) return { problems: [toDiagnostic(typed.failure)], advice: [], failure: typed.failure };
+  const parsed = parseProgram(compiler, typed, language);
+  if (parsed === undefined) return NOTHING;
+  const names = namesIn(compiler.ts, parsed.main);
+  const tools = await declare(names.slice(0, MOST_TOOLS));
+  const linked = linkProgram(compiler, parsed, withRest(tools, names), globals, typed.isResultImplied);
+  const diagnostics = linked.program.getSemanticDiagnostics(linked.file);
+  const fates = new Fates(linked, diagnostics);
+  const found = findCallSites(linked);
+  const findings = [
+    ...findUnknownNames(linked, found, fates),
+    ...findWrongArguments(linked, found.sites, fates),
+    ...findMissingAwaits(linked, found.sites, fates),
+  ];
+
+  const place = (code: DiagnosticCode, start: number, what: string): Diagnostic => {
+    const position = toPosition(source, typed.toSourceOffset(toBodyOffset(start)));
+    return { code, message: `${what} (line ${position.line}, column ${position.column})`, position };
+  };
+  const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
+  const others = language === "typescript" ? toAdvice(compiler.ts, diagnostics) : [];
+  return {
+    problems: inOrder(findings.filter(({ isProvable }) => isProvable).map(toPlaced)),
+    advice: inOrder([
+      ...findings.filter(({ isProvable }) => !isProvable).map(toPlaced),
+      ...others
+        .filter(({ start }) => !findings.some(({ node }) => covers(node, start)))
+        .map(({ start, what }) => place("type", start, what)),
+    ]),
+    failure: undefined,
+  };
+}
+
+/** What nobody was asked about exists, and takes and gives anything. */
+function withRest(
+  tools: ReadonlyMap<string, DeclaredTool>,
+  names: readonly string[],
+): ReadonlyMap<string, DeclaredTool> {
+  if (names.length <= MOST_TOOLS) return tools;
+  const rest = names
+    .slice(MOST_TOOLS)
+    .map((name): [string, DeclaredTool] => [
+      name,
+      { member: `${JSON.stringify(name)}(input?: any): Promise<any>`, types: "", isClosed: false },
+    ]);
+  return new Map([...tools, ...rest]);
+}
+
+function toDiagnostic({ code, message, position }: Failure): Diagnostic {
+  return {
+    code: code === "module_denied" ? code : "syntax_error",
+    message,
+    ...(position === undefined ? {} : { position }),
+  };
+}
+
+/** The compiler objects to the same thing somewhere in the same statement's words. */
+function covers(node: ts.Node, start: number): boolean {
+  return node.getStart() <= start && start < node.end;
+}
+
+function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics
+    .toSorted(
+      ({ position: a }, { position: b }) =>
+        (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0),
+    )
+    .slice(0, MOST_DIAGNOSTICS);
+}

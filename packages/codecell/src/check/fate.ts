@@ -1,0 +1,192 @@
+/**
+ * Fate: what becomes of a failure at some place of a program.
+ *
+ * - `certain`: whenever the program gets there, the run fails. Calls that nobody awaits are finished before a run
+ *   completes, and their rejections fail it too.
+ * - `caught`: something in the program may handle the failure, or mean to.
+ * - `unreached`: the program may never get there, or that cannot be seen: dead code, a branch of a condition that is
+ *   decided by constants, a function nobody is seen to call, code under `@ts-ignore`.
+ *
+ * A branch that depends on data counts as reached. In doubt it is `unreached`.
+ */
+import type ts from "@typescript/typescript6";
+import type { LinkedProgram } from "./linked-program.ts";
+import { callOf, isAwaited, walk, whole } from "./syntax.ts";
+
+export type Fate = "certain" | "caught" | "unreached";
+
+/** Methods that call the function they are given at once, with every element, or when a promise is kept. */
+const CALLERS: ReadonlySet<string> = new Set(
+  "map flatMap forEach filter find findIndex findLast findLastIndex some every reduce reduceRight from then".split(
+    " ",
+  ),
+);
+
+const CATCHERS: ReadonlySet<string> = new Set(["catch", "allSettled", "any", "race"]);
+const UNREACHABLE_CODE = 7027;
+const SUPPRESSED = /^\s*(?:\/\/|\/\*)\s*@ts-(?:ignore|expect-error)\b/u;
+const UNCHECKED = /^\s*\/\/\s*@ts-nocheck\b/mu;
+
+export class Fates {
+  readonly #linked: LinkedProgram;
+  readonly #dead: readonly ts.TextRange[];
+  readonly #isUnchecked: boolean;
+  readonly #lines: readonly string[];
+  readonly #references = new Map<ts.Symbol, ts.Identifier[]>();
+  /** Whether anything in the program can keep a rejection from failing the run. */
+  #hasCatcher = false;
+
+  constructor(linked: LinkedProgram, diagnostics: readonly ts.Diagnostic[]) {
+    this.#linked = linked;
+    this.#dead = diagnostics
+      .filter(({ code }) => code === UNREACHABLE_CODE)
+      .map(({ start = 0, length = 0 }) => ({ pos: start, end: start + length }));
+    this.#isUnchecked = UNCHECKED.test(linked.file.text);
+    this.#lines = linked.file.text.split(/\r\n|\n/u);
+    const { ts: compiler, main, checker } = linked;
+    walk(compiler, main.body ?? main, (node) => {
+      this.#hasCatcher ||= this.#isCatcher(node);
+      if (!compiler.isIdentifier(node)) return;
+      const symbol = checker.getSymbolAtLocation(node);
+      if (symbol === undefined) return;
+      const known = this.#references.get(symbol);
+      if (known === undefined) this.#references.set(symbol, [node]);
+      else known.push(node);
+    });
+  }
+
+  /** Of a call whose promise will be rejected, or of an expression that throws. */
+  of(node: ts.Node): Fate {
+    const { ts: compiler } = this.#linked;
+    if (!this.isReached(node)) return "unreached";
+    let isInside = false;
+    for (let at = node; at !== this.#linked.main; at = at.parent) {
+      if (compiler.isTryStatement(at.parent)) return "caught";
+      if (compiler.isFunctionLike(at.parent) && at.parent !== this.#linked.main) isInside = true;
+    }
+    const isLoose = compiler.isCallExpression(node) && !isAwaited(compiler, node);
+    return this.#hasCatcher && (isInside || isLoose) ? "caught" : "certain";
+  }
+
+  /** Whether the program may be assumed to get there. */
+  isReached(node: ts.Node): boolean {
+    return this.#isReached(node, new Set());
+  }
+
+  #isReached(node: ts.Node, seen: Set<ts.Node>): boolean {
+    const { ts: compiler, main } = this.#linked;
+    if (this.#isUnchecked || this.#isSuppressed(node)) return false;
+    const start = node.getStart();
+    if (this.#dead.some(({ pos, end }) => pos <= start && start < end)) return false;
+    for (let at = node; at !== main; at = at.parent) {
+      const { parent } = at;
+      if (this.#isDecided(parent, at)) return false;
+      if (compiler.isCatchClause(parent) || compiler.isParameter(parent) || compiler.isClassLike(parent))
+        return false;
+      if (parent !== main && compiler.isFunctionLike(parent) && !this.#isCalled(parent, seen)) return false;
+    }
+    return true;
+  }
+
+  /** Whether a branch is taken or left by constants: such code is switched on and off by hand. */
+  #isDecided(parent: ts.Node, branch: ts.Node): boolean {
+    const { ts: compiler } = this.#linked;
+    if (
+      compiler.isIfStatement(parent) ||
+      compiler.isWhileStatement(parent) ||
+      compiler.isSwitchStatement(parent)
+    ) {
+      return branch !== parent.expression && this.#isConstant(parent.expression);
+    }
+    if (compiler.isConditionalExpression(parent)) {
+      return branch !== parent.condition && this.#isConstant(parent.condition);
+    }
+    if (compiler.isForStatement(parent)) {
+      return (
+        branch === parent.statement && parent.condition !== undefined && this.#isConstant(parent.condition)
+      );
+    }
+    if (!compiler.isBinaryExpression(parent) || branch !== parent.right) return false;
+    const { kind } = parent.operatorToken;
+    const isLogical =
+      kind === compiler.SyntaxKind.AmpersandAmpersandToken ||
+      kind === compiler.SyntaxKind.BarBarToken ||
+      kind === compiler.SyntaxKind.QuestionQuestionToken;
+    return isLogical && this.#isConstant(parent.left);
+  }
+
+  #isConstant(condition: ts.Expression): boolean {
+    const { TypeFlags } = this.#linked.ts;
+    const { flags } = this.#linked.checker.getTypeAtLocation(condition);
+    if (condition.kind === this.#linked.ts.SyntaxKind.TrueKeyword) return false;
+    return (flags & (TypeFlags.Unit | TypeFlags.Never)) !== 0;
+  }
+
+  #isCalled(fn: ts.SignatureDeclaration, seen: Set<ts.Node>): boolean {
+    const { ts: compiler, checker } = this.#linked;
+    if (seen.has(fn)) return false;
+    seen.add(fn);
+    if (compiler.isFunctionDeclaration(fn)) return this.#isNameCalled(fn.name, fn, seen);
+    if (!compiler.isArrowFunction(fn) && !compiler.isFunctionExpression(fn)) return false;
+    if (fn.asteriskToken !== undefined) return false;
+    if (callOf(compiler, fn) !== undefined) return true;
+    const user = whole(compiler, fn);
+    const { parent } = user;
+    if (compiler.isVariableDeclaration(parent) && compiler.isIdentifier(parent.name)) {
+      return this.#isNameCalled(parent.name, fn, seen);
+    }
+    if (compiler.isNewExpression(parent)) {
+      return checker.getTypeAtLocation(parent.expression).symbol.name === "PromiseConstructor";
+    }
+    return this.#isGiven(user);
+  }
+
+  /** Whether a function is an argument of something that calls it. */
+  #isGiven(user: ts.Node): boolean {
+    const { ts: compiler } = this.#linked;
+    const { parent } = user;
+    if (!compiler.isCallExpression(parent) || parent.expression === user) return false;
+    const callee = parent.expression;
+    return compiler.isPropertyAccessExpression(callee) && CALLERS.has(callee.name.text);
+  }
+
+  #isNameCalled(name: ts.Identifier | undefined, fn: ts.SignatureDeclaration, seen: Set<ts.Node>): boolean {
+    const { ts: compiler, checker } = this.#linked;
+    if (name === undefined || ("asteriskToken" in fn && fn.asteriskToken !== undefined)) return false;
+    const symbol = checker.getSymbolAtLocation(name);
+    const references = symbol === undefined ? [] : (this.#references.get(symbol) ?? []);
+    return references.some((reference) => {
+      if (reference === name || isWithin(reference, fn)) return false;
+      const isUsed = callOf(compiler, reference) !== undefined || this.#isGiven(whole(compiler, reference));
+      return isUsed && this.#isReached(reference, seen);
+    });
+  }
+
+  #isCatcher(node: ts.Node): boolean {
+    const { ts: compiler } = this.#linked;
+    if (compiler.isTryStatement(node)) return true;
+    if (compiler.isElementAccessExpression(node)) {
+      const { argumentExpression: key } = node;
+      if (compiler.isStringLiteralLike(key)) return CATCHERS.has(key.text) || key.text === "then";
+      return callOf(compiler, node) !== undefined;
+    }
+    if (compiler.isBindingElement(node)) {
+      const key = node.propertyName ?? node.name;
+      return compiler.isIdentifier(key) && (CATCHERS.has(key.text) || key.text === "then");
+    }
+    if (!compiler.isPropertyAccessExpression(node)) return false;
+    if (CATCHERS.has(node.name.text)) return true;
+    return node.name.text === "then" && callOf(compiler, node)?.arguments.length !== 1;
+  }
+
+  /** The model said on the line before that it knows better. */
+  #isSuppressed(node: ts.Node): boolean {
+    const { file } = this.#linked;
+    const { line } = file.getLineAndCharacterOfPosition(node.getStart());
+    return SUPPRESSED.test(this.#lines[line - 1] ?? "");
+  }
+}
+
+function isWithin(node: ts.Node, ancestor: ts.Node): boolean {
+  return node.pos >= ancestor.pos && node.end <= ancestor.end;
+}

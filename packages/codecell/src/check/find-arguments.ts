@@ -1,0 +1,179 @@
+/**
+ * Find arguments: calls of known tools that leave out what is required, or pass what is unknown.
+ *
+ * - Only an object written down in the call says which properties it has; a spread or a computed name ends that.
+ * - Only a plain object type says what is required; unions, `any` and generics do not.
+ * - An unknown property is an error only where the tool says that it refuses those: others may ignore it.
+ */
+import type ts from "@typescript/typescript6";
+import { closestNames } from "../bridge/closest-names.ts";
+import type { CallSite } from "./call-sites.ts";
+import type { Fates } from "./fate.ts";
+import { type Finding, quoteAll, toSignature } from "./finding.ts";
+import { type LinkedProgram, TOOL_FILES } from "./linked-program.ts";
+import type { DeclaredTool } from "./messages.ts";
+import { bare } from "./syntax.ts";
+
+type KnownTool = Extract<DeclaredTool, { readonly member: string }>;
+
+export function findWrongArguments(
+  linked: LinkedProgram,
+  sites: readonly CallSite[],
+  fates: Fates,
+): Finding[] {
+  return sites.flatMap((site) => {
+    const tool = site.handle === undefined ? linked.tools.get(site.name) : undefined;
+    if (tool === undefined || !("member" in tool)) return [];
+    const wrong = wrongArguments(linked, site, tool);
+    return wrong === undefined
+      ? []
+      : [{ ...wrong, isProvable: wrong.isProvable && fates.of(site.call) === "certain" }];
+  });
+}
+
+function wrongArguments(linked: LinkedProgram, site: CallSite, tool: KnownTool): Finding | undefined {
+  const { ts: compiler, checker } = linked;
+  const parameter = inputOf(linked, site.call);
+  if (parameter === undefined) return undefined;
+  const type = checker.getTypeOfSymbolAtLocation(parameter, site.call);
+  const [given] = site.call.arguments;
+  if (given === undefined) {
+    const isOptional = compiler.isParameter(parameter.valueDeclaration ?? site.call)
+      ? checker.isOptionalParameter(parameter.valueDeclaration as ts.ParameterDeclaration)
+      : true;
+    const required = isOptional ? [] : requiredOf(linked, type).map(({ name }) => name);
+    return required.length === 0 ? undefined : toMissing(site, tool, site.nameNode, required, []);
+  }
+  const literal = bare(compiler, given);
+  if (!compiler.isObjectLiteralExpression(literal)) return undefined;
+  const missing = missingIn(linked, literal, type, "");
+  const unknown = unknownIn(linked, literal, type);
+  if (missing.length > 0) {
+    return toMissing(
+      site,
+      tool,
+      literal,
+      missing,
+      unknown.map(({ name }) => name),
+    );
+  }
+  const [first] = unknown;
+  if (first === undefined) return undefined;
+  const closest = closestNames(
+    first.name,
+    checker.getPropertiesOfType(type).map(({ name }) => name),
+  );
+  const hint = closest.length === 0 ? "" : `, did you mean "${closest[0]}"`;
+  return {
+    code: "unknown_argument",
+    node: first.node,
+    what: `Cannot call tool "${site.name}": it has no argument "${first.name}"${hint}, expected ${toSignature(tool.member)}`,
+    isProvable: tool.isClosed,
+  };
+}
+
+function toMissing(
+  { name }: CallSite,
+  tool: KnownTool,
+  node: ts.Node,
+  missing: readonly string[],
+  unknown: readonly string[],
+): Finding {
+  const many =
+    missing.length === 1 ? `argument ${quoteAll(missing)} is` : `arguments ${quoteAll(missing)} are`;
+  const others = unknown.length === 0 ? "" : `, ${quoteAll(unknown)} is none of its arguments`;
+  return {
+    code: "missing_argument",
+    node,
+    what: `Cannot call tool "${name}": required ${many} missing${others}, expected ${toSignature(tool.member)}`,
+    isProvable: true,
+  };
+}
+
+/** The parameter of a tool that has exactly one way to be called. */
+function inputOf({ checker }: LinkedProgram, call: ts.CallExpression): ts.Symbol | undefined {
+  const [signature, ...others] = checker.getTypeAtLocation(call.expression).getCallSignatures();
+  if (signature === undefined || others.length > 0) return undefined;
+  return (signature.typeParameters?.length ?? 0) > 0 ? undefined : signature.parameters[0];
+}
+
+/** Paths of required properties that an object does not have, also inside objects written down in it. */
+function missingIn(
+  linked: LinkedProgram,
+  literal: ts.ObjectLiteralExpression,
+  type: ts.Type,
+  path: string,
+): string[] {
+  const { ts: compiler, checker } = linked;
+  const given = propertiesOf(linked, literal);
+  if (given === undefined || !isPlain(linked, type)) return [];
+  const missing = requiredOf(linked, type)
+    .filter(({ name }) => !given.has(name))
+    .map(({ name }) => path + name);
+  for (const [name, node] of given) {
+    const value = compiler.isPropertyAssignment(node) ? bare(compiler, node.initializer) : undefined;
+    const symbol = checker.getPropertyOfType(type, name);
+    if (value === undefined || symbol === undefined || !compiler.isObjectLiteralExpression(value)) continue;
+    const inner = checker.getNonNullableType(checker.getTypeOfSymbolAtLocation(symbol, literal));
+    missing.push(...missingIn(linked, value, inner, `${path}${name}.`));
+  }
+  return missing;
+}
+
+interface Named {
+  readonly name: string;
+  readonly node: ts.Node;
+}
+
+function unknownIn(linked: LinkedProgram, literal: ts.ObjectLiteralExpression, type: ts.Type): Named[] {
+  const { checker } = linked;
+  const given = propertiesOf(linked, literal);
+  if (given === undefined || !isPlain(linked, type) || checker.getIndexInfosOfType(type).length > 0)
+    return [];
+  return [...given]
+    .filter(([name]) => checker.getPropertyOfType(type, name) === undefined)
+    .map(([name, node]) => ({ name, node }));
+}
+
+/** By name; undefined when the text does not tell all of them. */
+function propertiesOf(
+  { ts: compiler }: LinkedProgram,
+  literal: ts.ObjectLiteralExpression,
+): Map<string, ts.ObjectLiteralElementLike> | undefined {
+  const properties = new Map<string, ts.ObjectLiteralElementLike>();
+  for (const property of literal.properties) {
+    const { name } = property;
+    if (name === undefined) return undefined;
+    if (
+      !compiler.isIdentifier(name) &&
+      !compiler.isStringLiteralLike(name) &&
+      !compiler.isNumericLiteral(name)
+    ) {
+      return undefined;
+    }
+    if (name.text === "__proto__" || name.text === "toJSON") return undefined;
+    properties.set(name.text, property);
+  }
+  return properties;
+}
+
+/** Whether a type is an object with the properties its declaration lists: no array, no function, nothing of the language. */
+function isPlain(linked: LinkedProgram, type: ts.Type): boolean {
+  if (type.isIntersection()) return type.types.every((part) => isPlain(linked, part));
+  if ((type.flags & linked.ts.TypeFlags.Object) === 0 || type.getCallSignatures().length > 0) return false;
+  const [declared] = type.symbol.declarations ?? [];
+  return declared !== undefined && declared.getSourceFile().fileName.startsWith(TOOL_FILES);
+}
+
+/** Properties that must be there: those that could be undefined are left out of JSON, so they need not. */
+function requiredOf(linked: LinkedProgram, type: ts.Type): ts.Symbol[] {
+  const { ts: compiler, checker, main } = linked;
+  if (!isPlain(linked, type)) return [];
+  const { Any, Unknown, Undefined, Void, Never } = compiler.TypeFlags;
+  return checker.getPropertiesOfType(type).filter((property) => {
+    if ((property.flags & compiler.SymbolFlags.Optional) !== 0) return false;
+    const own = checker.getTypeOfSymbolAtLocation(property, main);
+    const parts = own.isUnion() ? own.types : [own];
+    return parts.every(({ flags }) => (flags & (Any | Unknown | Undefined | Void | Never)) === 0);
+  });
+}

@@ -1,0 +1,283 @@
+/**
+ * Find awaits: promises of calls that are used as if they were the calls' outputs.
+ *
+ * - A promise is a call site itself, or a `const` that was made from one and is only read here.
+ * - Some uses throw (a loop over it, an input that holds it), others give nonsense without a word (a property it does
+ *   not have, `[object Promise]` in a text): those are wrong wherever the program gets to them.
+ * - What a promise can rightly be used for, be it odd, is left alone: comparisons, conditions on a variable, `??`.
+ */
+import type ts from "@typescript/typescript6";
+import type { CallSite } from "./call-sites.ts";
+import type { Fates } from "./fate.ts";
+import type { Finding } from "./finding.ts";
+import type { LinkedProgram } from "./linked-program.ts";
+import { bare, callOf, isConst, walk, whole } from "./syntax.ts";
+
+interface Misuse {
+  readonly node: ts.Node;
+  /** What the program does with the promise. */
+  readonly verb: string;
+  /** Whether it fails there, or goes on with nonsense. */
+  readonly throws: boolean;
+}
+
+interface PromiseUse {
+  readonly node: ts.Expression;
+  readonly tool: string;
+  readonly isCall: boolean;
+}
+
+export function findMissingAwaits(
+  linked: LinkedProgram,
+  sites: readonly CallSite[],
+  fates: Fates,
+): Finding[] {
+  return promisesOf(linked, sites).flatMap((use) => {
+    const misuse = misuseOf(linked, use);
+    if (misuse === undefined) return [];
+    const { node, verb, throws } = misuse;
+    const example = use.isCall
+      ? `await ${textOf(use.node)}`
+      : `await the call where "${textOf(use.node)}" is made`;
+    return [
+      {
+        code: "missing_await" as const,
+        node,
+        what: `Cannot ${verb}: the call of "${use.tool}" gives a promise, ${use.isCall ? `write ${parenthesise(example, misuse)}` : example}`,
+        isProvable: throws ? fates.of(node) === "certain" : fates.isReached(node),
+      },
+    ];
+  });
+}
+
+const LONGEST_TEXT = 80;
+
+function textOf(node: ts.Node): string {
+  const text = node.getText().replaceAll(/\s+/gu, " ");
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+}
+
+function parenthesise(text: string, { verb }: Misuse): string {
+  return verb.startsWith("read") ? `(${text})` : text;
+}
+
+/** Every place where such a promise is used. */
+function promisesOf(linked: LinkedProgram, sites: readonly CallSite[]): PromiseUse[] {
+  const { ts: compiler, checker, main } = linked;
+  const uses: PromiseUse[] = [];
+  const held = new Map<ts.Symbol, string>();
+  let isTampered = false;
+  for (const { call, name } of sites) {
+    if (!isPromise(linked, call)) continue;
+    uses.push({ node: call, tool: name, isCall: true });
+    const { parent } = whole(compiler, call);
+    if (!compiler.isVariableDeclaration(parent) || !isConst(compiler, parent)) continue;
+    const symbol = compiler.isIdentifier(parent.name) ? checker.getSymbolAtLocation(parent.name) : undefined;
+    if (symbol !== undefined) held.set(symbol, name);
+  }
+  const reads = new Map<ts.Symbol, ts.Identifier[]>();
+  walk(compiler, main.body ?? main, (node) => {
+    if (!compiler.isIdentifier(node)) return;
+    if (node.text === "prototype" || node.text === "setPrototypeOf") isTampered = true;
+    if (held.size === 0 || (compiler.isVariableDeclaration(node.parent) && node.parent.name === node)) return;
+    const symbol = compiler.isShorthandPropertyAssignment(node.parent)
+      ? checker.getShorthandAssignmentValueSymbol(node.parent)
+      : checker.getSymbolAtLocation(node);
+    if (symbol === undefined || !held.has(symbol)) return;
+    if (isHandedOn(linked, node)) held.delete(symbol);
+    else reads.set(symbol, [...(reads.get(symbol) ?? []), node]);
+  });
+  if (isTampered) return [];
+  for (const [symbol, tool] of held) {
+    for (const node of reads.get(symbol) ?? []) {
+      if (isPromise(linked, node)) uses.push({ node, tool, isCall: false });
+    }
+  }
+  return uses;
+}
+
+/** Whether somebody else might give the promise properties of its own. */
+function isHandedOn({ ts: compiler }: LinkedProgram, node: ts.Identifier): boolean {
+  const user = whole(compiler, node);
+  const { parent } = user;
+  if (compiler.isCallExpression(parent) && parent.expression !== user) return true;
+  return compiler.isPropertyAccessExpression(parent) && isTarget(compiler, parent);
+}
+
+function isTarget(compiler: LinkedProgram["ts"], node: ts.Node): boolean {
+  const target = whole(compiler, node);
+  const { parent } = target;
+  if (compiler.isBinaryExpression(parent) && parent.left === target) {
+    const { kind } = parent.operatorToken;
+    return kind >= compiler.SyntaxKind.FirstAssignment && kind <= compiler.SyntaxKind.LastAssignment;
+  }
+  return compiler.isDeleteExpression(parent);
+}
+
+function isPromise({ checker }: LinkedProgram, node: ts.Node): boolean {
+  const type = checker.getTypeAtLocation(node);
+  return !type.isUnion() && type.symbol?.name === "Promise";
+}
+
+function misuseOf(linked: LinkedProgram, use: PromiseUse): Misuse | undefined {
+  const { ts: compiler } = linked;
+  const user = whole(compiler, use.node);
+  const { parent } = user;
+  if (compiler.isPropertyAccessExpression(parent)) return readOf(linked, use, parent, parent.name);
+  if (compiler.isElementAccessExpression(parent) && parent.expression === user) {
+    return readOf(linked, use, parent, parent.argumentExpression);
+  }
+  if (compiler.isTemplateSpan(parent) && !compiler.isTaggedTemplateExpression(parent.parent.parent)) {
+    return { node: user, verb: "put a promise into a text", throws: false };
+  }
+  if (compiler.isForOfStatement(parent) && parent.expression === user && parent.awaitModifier === undefined) {
+    return { node: user, verb: "loop over a promise", throws: true };
+  }
+  if (compiler.isSpreadElement(parent)) return { node: user, verb: "spread a promise", throws: true };
+  if (compiler.isSpreadAssignment(parent)) return { node: user, verb: "spread a promise", throws: false };
+  if (callOf(compiler, use.node) !== undefined) return { node: user, verb: "call a promise", throws: true };
+  if (compiler.isVariableDeclaration(parent) && parent.initializer === user)
+    return destructureOf(linked, use, parent);
+  if (compiler.isBinaryExpression(parent) && isArithmetic(compiler, parent)) {
+    return { node: user, verb: "calculate with a promise", throws: false };
+  }
+  if (use.isCall && isCondition(compiler, user)) {
+    return { node: user, verb: "decide on a promise, which is always true", throws: false };
+  }
+  return carriedOf(linked, user);
+}
+
+function readOf(
+  linked: LinkedProgram,
+  use: PromiseUse,
+  read: ts.Expression,
+  key: ts.Node,
+): Misuse | undefined {
+  const { ts: compiler, checker } = linked;
+  const isIndex = compiler.isNumericLiteral(key);
+  if (!isIndex && !compiler.isIdentifier(key) && !compiler.isStringLiteralLike(key)) return undefined;
+  if (compiler.isElementAccessExpression(read) && compiler.isIdentifier(key)) return undefined;
+  const type = checker.getTypeAtLocation(use.node);
+  if (!isIndex && checker.getPropertyOfType(checker.getApparentType(type), key.text) !== undefined)
+    return undefined;
+  if (isTarget(compiler, read) || isTested(compiler, read)) return undefined;
+  return { node: key, verb: `read "${key.text}" of a promise`, throws: false };
+}
+
+/** Whether the program asks what a property is, or has something else in its place. */
+function isTested(compiler: LinkedProgram["ts"], read: ts.Node): boolean {
+  let at = whole(compiler, read);
+  // The rest of the chain decides: `p?.a?.b ?? 0`.
+  while (
+    (compiler.isPropertyAccessExpression(at.parent) ||
+      compiler.isElementAccessExpression(at.parent) ||
+      compiler.isCallExpression(at.parent)) &&
+    at.parent.expression === at
+  ) {
+    at = whole(compiler, at.parent);
+  }
+  const { parent } = at;
+  if (compiler.isBinaryExpression(parent)) {
+    const { kind } = parent.operatorToken;
+    const { SyntaxKind } = compiler;
+    return (
+      kind === SyntaxKind.QuestionQuestionToken ||
+      kind === SyntaxKind.BarBarToken ||
+      kind === SyntaxKind.AmpersandAmpersandToken ||
+      (kind >= SyntaxKind.EqualsEqualsToken && kind <= SyntaxKind.ExclamationEqualsEqualsToken)
+    );
+  }
+  return compiler.isTypeOfExpression(parent) || isCondition(compiler, at);
+}
+
+function isCondition(compiler: LinkedProgram["ts"], node: ts.Node): boolean {
+  const { parent } = node;
+  if (compiler.isIfStatement(parent) || compiler.isWhileStatement(parent)) return parent.expression === node;
+  if (compiler.isConditionalExpression(parent)) return parent.condition === node;
+  return compiler.isPrefixUnaryExpression(parent) && parent.operator === compiler.SyntaxKind.ExclamationToken;
+}
+
+function isArithmetic(
+  compiler: LinkedProgram["ts"],
+  { operatorToken: { kind } }: ts.BinaryExpression,
+): boolean {
+  const { SyntaxKind } = compiler;
+  return (
+    kind === SyntaxKind.PlusToken ||
+    kind === SyntaxKind.MinusToken ||
+    kind === SyntaxKind.AsteriskToken ||
+    kind === SyntaxKind.SlashToken ||
+    kind === SyntaxKind.PercentToken
+  );
+}
+
+function destructureOf(
+  { ts: compiler, checker }: LinkedProgram,
+  use: PromiseUse,
+  { name }: ts.VariableDeclaration,
+): Misuse | undefined {
+  if (compiler.isArrayBindingPattern(name)) return { node: name, verb: "take a promise apart", throws: true };
+  if (!compiler.isObjectBindingPattern(name)) return undefined;
+  const type = checker.getApparentType(checker.getTypeAtLocation(use.node));
+  const unknown = name.elements.find(({ propertyName, name: target, initializer, dotDotDotToken }) => {
+    const key = propertyName ?? target;
+    if (!compiler.isIdentifier(key) || initializer !== undefined || dotDotDotToken !== undefined)
+      return false;
+    return checker.getPropertyOfType(type, key.text) === undefined;
+  });
+  if (unknown === undefined) return undefined;
+  const key = unknown.propertyName ?? unknown.name;
+  return { node: key, verb: `read "${key.getText()}" of a promise`, throws: false };
+}
+
+/** A promise inside an object that has to become JSON: the input of a call, or what the program returns. */
+function carriedOf(linked: LinkedProgram, user: ts.Node): Misuse | undefined {
+  const { ts: compiler } = linked;
+  let at = user;
+  while (isPart(compiler, at.parent)) at = at.parent;
+  if (at === user) return undefined;
+  const carrier = whole(compiler, at);
+  const { parent } = carrier;
+  if (compiler.isReturnStatement(parent)) {
+    return isResult(linked, parent)
+      ? { node: user, verb: "return a promise inside a value", throws: true }
+      : undefined;
+  }
+  if (!compiler.isCallExpression(parent) || parent.expression === carrier) return undefined;
+  const callee = bare(compiler, parent.expression);
+  const isTool =
+    compiler.isPropertyAccessExpression(callee) &&
+    compiler.isIdentifier(callee.expression) &&
+    callee.expression.text === "tools" &&
+    isPromise(linked, parent);
+  return isTool ? { node: user, verb: "pass a promise to a tool", throws: true } : undefined;
+}
+
+function isPart(compiler: LinkedProgram["ts"], node: ts.Node): boolean {
+  return (
+    compiler.isPropertyAssignment(node) ||
+    compiler.isShorthandPropertyAssignment(node) ||
+    compiler.isObjectLiteralExpression(node) ||
+    compiler.isArrayLiteralExpression(node) ||
+    compiler.isParenthesizedExpression(node)
+  );
+}
+
+/** Whether what is returned there is the program's result; one that is only implied is lost without an error. */
+function isResult(
+  { ts: compiler, main, isResultImplied }: LinkedProgram,
+  statement: ts.ReturnStatement,
+): boolean {
+  if (isResultImplied) return false;
+  let at: ts.Node = statement;
+  for (;;) {
+    while (!compiler.isFunctionLike(at)) at = at.parent;
+    if (at === main) return true;
+    // The program may itself be a function that is called and returned.
+    const call = callOf(compiler, at);
+    if (call === undefined) return false;
+    const user = whole(compiler, call);
+    if (!compiler.isReturnStatement(user.parent)) return false;
+    at = user.parent;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Linked program: the model's program as the compiler sees it, together with the declarations of what it may call.
+ *
+ * - The program is the body of one async function in a file of its own; offsets map back to the model's text.
+ * - Each tool is declared in a namespace of its own, so that the types of two tools never meet. A declaration that does
+ *   not parse as exactly that makes its tool one that takes and gives anything.
+ */
+import type ts from "@typescript/typescript6";
+import type { Language } from "../contract/ledger.ts";
+import type { TypedSource } from "../source/prepare.ts";
+import type { Compiler } from "./compiler.ts";
+import type { TypeScript } from "./load-typescript.ts";
+import type { DeclaredTool } from "./messages.ts";
+
+export interface LinkedProgram {
+  readonly ts: TypeScript;
+  readonly program: ts.Program;
+  readonly checker: ts.TypeChecker;
+  readonly file: ts.SourceFile;
+  /** The function whose body is the model's program. */
+  readonly main: ts.FunctionDeclaration;
+  readonly tools: ReadonlyMap<string, DeclaredTool>;
+  /** Whether the result is the value of a last expression, which is lost rather than refused when it is no JSON. */
+  readonly isResultImplied: boolean;
+}
+
+export const TOOLS_FILE = "/tools.d.ts";
+/** Where the files of single tools are. */
+export const TOOL_FILES = "/tools/";
+export const GLOBALS_FILE = "/globals.d.ts";
+const OPEN = "async function __program() {\n";
+
+export interface ProgramFile {
+  readonly file: ts.SourceFile;
+  readonly main: ts.FunctionDeclaration;
+}
+
+/** Undefined when the compiler reads the text otherwise than `source/` does: then it has nothing to say about it. */
+export function parseProgram(
+  compiler: Compiler,
+  { body }: TypedSource,
+  language: Language,
+): ProgramFile | undefined {
+  const name = language === "typescript" ? "/program.ts" : "/program.js";
+  const file = compiler.parse(name, `${OPEN}${body}}\nexport {};`);
+  const [main, end, ...others] = file.statements;
+  if (main === undefined || !compiler.ts.isFunctionDeclaration(main)) return undefined;
+  if (end === undefined || others.length > 0 || hasErrors(file)) return undefined;
+  return { file, main };
+}
+
+/** From an offset in the program's file to one in its body. */
+export function toBodyOffset(offset: number): number {
+  return Math.max(0, offset - OPEN.length);
+}
+
+export function linkProgram(
+  compiler: Compiler,
+  { file, main }: ProgramFile,
+  tools: ReadonlyMap<string, DeclaredTool>,
+  globals: string,
+  isResultImplied: boolean,
+): LinkedProgram {
+  const names = [...tools].flatMap(([name, tool]) => ("member" in tool ? [name] : []));
+  const files = names.map((name) => toolFile(compiler, name, tools.get(name)));
+  const parents = names.map((name) => `${namespaceOf(name)}.Members`);
+  const heritage = parents.length === 0 ? "" : ` extends ${parents.join(", ")}`;
+  const root = compiler.parseKept(TOOLS_FILE, `interface Tools${heritage} {}\ndeclare const tools: Tools;`);
+  const others = compiler.parseKept(GLOBALS_FILE, globals);
+  const program = compiler.link([
+    file,
+    ...files,
+    root,
+    hasErrors(others) ? compiler.parse(GLOBALS_FILE, "") : others,
+  ]);
+  return { ts: compiler.ts, program, checker: program.getTypeChecker(), file, main, tools, isResultImplied };
+}
+
+function toolFile(compiler: Compiler, name: string, tool: DeclaredTool | undefined): ts.SourceFile {
+  const path = `${TOOL_FILES}${namespaceOf(name)}.d.ts`;
+  if (tool !== undefined && "member" in tool) {
+    const file = compiler.parseKept(path, renderTool(name, tool.member, tool.types));
+    if (file.statements.length === 1 && !hasErrors(file)) return file;
+  }
+  return compiler.parse(path, renderTool(name, `${JSON.stringify(name)}(input?: any): Promise<any>`, ""));
+}
+
+function renderTool(name: string, member: string, types: string): string {
+  return `declare namespace ${namespaceOf(name)} {\n${types}\ninterface Members {\n${member}\n}\n}`;
+}
+
+/** Unlike for every name, and an identifier. */
+function namespaceOf(name: string): string {
+  return `Tool_${Buffer.from(name).toString("hex")}`;
+}
+
+function hasErrors(file: ts.SourceFile): boolean {
+  // The compiler's public way to these goes through a whole program.
+  const { parseDiagnostics } = file as ts.SourceFile & { readonly parseDiagnostics?: readonly unknown[] };
+  return (parseDiagnostics?.length ?? 0) > 0;
+}

@@ -1,0 +1,77 @@
+/** Syntax: small questions about the compiler's tree. Parentheses, `!` and `satisfies` change nothing here; `as` does. */
+import type ts from "@typescript/typescript6";
+import type { TypeScript } from "./load-typescript.ts";
+
+function isWrapper(
+  compiler: TypeScript,
+  node: ts.Node,
+): node is ts.ParenthesizedExpression | ts.NonNullExpression | ts.SatisfiesExpression {
+  return (
+    compiler.isParenthesizedExpression(node) ||
+    compiler.isNonNullExpression(node) ||
+    compiler.isSatisfiesExpression(node)
+  );
+}
+
+/** What is inside the brackets. */
+export function bare(compiler: TypeScript, node: ts.Expression): ts.Expression {
+  let inner = node;
+  while (isWrapper(compiler, inner)) inner = inner.expression;
+  return inner;
+}
+
+/** The outermost node that is the same expression. */
+export function whole(compiler: TypeScript, node: ts.Node): ts.Node {
+  let outer = node;
+  while (isWrapper(compiler, outer.parent)) outer = outer.parent;
+  return outer;
+}
+
+/** The call that this expression is the callee of, `f?.()` left out. */
+export function callOf(compiler: TypeScript, node: ts.Node): ts.CallExpression | undefined {
+  const callee = whole(compiler, node);
+  const { parent } = callee;
+  const isCalled =
+    compiler.isCallExpression(parent) &&
+    parent.expression === callee &&
+    parent.questionDotToken === undefined;
+  return isCalled ? parent : undefined;
+}
+
+export interface Member {
+  readonly node: ts.PropertyAccessExpression | ts.ElementAccessExpression;
+  readonly name: string;
+  readonly nameNode: ts.Node;
+}
+
+/** `object.name` or `object["name"]`, where the name is known and nothing is optional. */
+export function memberOf(compiler: TypeScript, node: ts.Node): Member | undefined {
+  if (compiler.isPropertyAccessExpression(node)) {
+    if (node.questionDotToken !== undefined || !compiler.isIdentifier(node.name)) return undefined;
+    return { node, name: node.name.text, nameNode: node.name };
+  }
+  if (!compiler.isElementAccessExpression(node) || node.questionDotToken !== undefined) return undefined;
+  const { argumentExpression: key } = node;
+  return compiler.isStringLiteralLike(key) ? { node, name: key.text, nameNode: key } : undefined;
+}
+
+export function isAwaited(compiler: TypeScript, node: ts.Node): boolean {
+  return compiler.isAwaitExpression(whole(compiler, node).parent);
+}
+
+export function walk(compiler: TypeScript, root: ts.Node, visit: (node: ts.Node) => void): void {
+  const open: ts.Node[] = [root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    visit(node);
+    compiler.forEachChild(node, (child) => {
+      open.push(child);
+    });
+  }
+}
+
+/** Whether it declares a `const`. */
+export function isConst(compiler: TypeScript, node: ts.VariableDeclaration): boolean {
+  return (
+    (node.parent.flags & compiler.NodeFlags.Const) !== 0 && compiler.isVariableDeclarationList(node.parent)
+  );
+}
