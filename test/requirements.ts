@@ -19,6 +19,16 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   },
   "source:position": { promise: "A failure names the line and column in the text the model wrote" },
 
+  "check:before": {
+    promise: "A program that can only fail is refused before anything runs, where that is asked for",
+  },
+  "check:provable": { promise: "What the check refuses would have failed: no program that works is stopped" },
+  "check:advice": { promise: "What else the check has to say is told when the run fails, and only then" },
+  "check:lazy": {
+    promise: "The check asks for the declarations of the tools a program names, and no others",
+  },
+  "check:fails-open": { promise: "A check that cannot be made, or takes too long, stops nothing" },
+
   "guest:no-ambient-authority": { promise: "A program reaches nothing of the host but its tools" },
   "guest:no-code-from-strings": { promise: "A program cannot make code from strings" },
   "guest:clock-still": { promise: "The program's clock stands still between deliveries" },

@@ -58,4 +58,5 @@ export type {
   RunOptions,
   StartOptions,
 } from "./run/host.ts";
+export type { HostCheck } from "./run/program-check.ts";
 export { createMemoryStore } from "./store/memory.ts";

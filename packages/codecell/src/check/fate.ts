@@ -11,7 +11,7 @@
  */
 import type ts from "@typescript/typescript6";
 import type { LinkedProgram } from "./linked-program.ts";
-import { callOf, isAwaited, walk, whole } from "./syntax.ts";
+import { callOf, isAwaited, isConst, walk, whole } from "./syntax.ts";
 
 export type Fate = "certain" | "caught" | "unreached";
 
@@ -133,7 +133,7 @@ export class Fates {
     const user = whole(compiler, fn);
     const { parent } = user;
     if (compiler.isVariableDeclaration(parent) && compiler.isIdentifier(parent.name)) {
-      return this.#isNameCalled(parent.name, fn, seen);
+      return isConst(compiler, parent) && this.#isNameCalled(parent.name, fn, seen);
     }
     if (compiler.isNewExpression(parent)) {
       return checker.getTypeAtLocation(parent.expression).symbol.name === "PromiseConstructor";
@@ -143,11 +143,17 @@ export class Fates {
 
   /** Whether a function is an argument of something that calls it. */
   #isGiven(user: ts.Node): boolean {
-    const { ts: compiler } = this.#linked;
+    const { ts: compiler, checker } = this.#linked;
     const { parent } = user;
     if (!compiler.isCallExpression(parent) || parent.expression === user) return false;
     const callee = parent.expression;
-    return compiler.isPropertyAccessExpression(callee) && CALLERS.has(callee.name.text);
+    if (!compiler.isPropertyAccessExpression(callee) || !CALLERS.has(callee.name.text)) return false;
+    const method = checker.getSymbolAtLocation(callee.name)?.valueDeclaration;
+    // Of a value whose type nobody knows, which is data.
+    if (method === undefined) return true;
+    const owner = compiler.isInterfaceDeclaration(method.parent) ? method.parent.name.text : "";
+    // Those of iterators wait until somebody wants the next element.
+    return method.getSourceFile() !== this.#linked.file && !owner.startsWith("Iterator");
   }
 
   #isNameCalled(name: ts.Identifier | undefined, fn: ts.SignatureDeclaration, seen: Set<ts.Node>): boolean {

@@ -1,7 +1,6 @@
 /**
  * Find awaits: promises of calls that are used as if they were the calls' outputs.
  *
- * - A promise is a call site itself, or a `const` that was made from one and is only read here.
  * - Some uses throw (a loop over it, an input that holds it), others give nonsense without a word (a property it does
  *   not have, `[object Promise]` in a text): those are wrong wherever the program gets to them.
  * - What a promise can rightly be used for, be it odd, is left alone: comparisons, conditions on a variable, `??`.
@@ -11,7 +10,9 @@ import type { CallSite } from "./call-sites.ts";
 import type { Fates } from "./fate.ts";
 import type { Finding } from "./finding.ts";
 import type { LinkedProgram } from "./linked-program.ts";
-import { bare, callOf, isConst, walk, whole } from "./syntax.ts";
+import type { TypeScript } from "./load-typescript.ts";
+import { isPromise, isTarget, type PromiseUse, promisesOf } from "./promise-uses.ts";
+import { bare, callOf, whole } from "./syntax.ts";
 
 interface Misuse {
   readonly node: ts.Node;
@@ -19,12 +20,6 @@ interface Misuse {
   readonly verb: string;
   /** Whether it fails there, or goes on with nonsense. */
   readonly throws: boolean;
-}
-
-interface PromiseUse {
-  readonly node: ts.Expression;
-  readonly tool: string;
-  readonly isCall: boolean;
 }
 
 export function findMissingAwaits(
@@ -44,7 +39,7 @@ export function findMissingAwaits(
         code: "missing_await" as const,
         node,
         what: `Cannot ${verb}: the call of "${use.tool}" gives a promise, ${use.isCall ? `write ${parenthesise(example, misuse)}` : example}`,
-        isProvable: throws ? fates.of(node) === "certain" : fates.isReached(node),
+        isProvable: throws ? fates.of(node) === "certain" : !use.isKnown && fates.isReached(node),
       },
     ];
   });
@@ -59,64 +54,6 @@ function textOf(node: ts.Node): string {
 
 function parenthesise(text: string, { verb }: Misuse): string {
   return verb.startsWith("read") ? `(${text})` : text;
-}
-
-/** Every place where such a promise is used. */
-function promisesOf(linked: LinkedProgram, sites: readonly CallSite[]): PromiseUse[] {
-  const { ts: compiler, checker, main } = linked;
-  const uses: PromiseUse[] = [];
-  const held = new Map<ts.Symbol, string>();
-  let isTampered = false;
-  for (const { call, name } of sites) {
-    if (!isPromise(linked, call)) continue;
-    uses.push({ node: call, tool: name, isCall: true });
-    const { parent } = whole(compiler, call);
-    if (!compiler.isVariableDeclaration(parent) || !isConst(compiler, parent)) continue;
-    const symbol = compiler.isIdentifier(parent.name) ? checker.getSymbolAtLocation(parent.name) : undefined;
-    if (symbol !== undefined) held.set(symbol, name);
-  }
-  const reads = new Map<ts.Symbol, ts.Identifier[]>();
-  walk(compiler, main.body ?? main, (node) => {
-    if (!compiler.isIdentifier(node)) return;
-    if (node.text === "prototype" || node.text === "setPrototypeOf") isTampered = true;
-    if (held.size === 0 || (compiler.isVariableDeclaration(node.parent) && node.parent.name === node)) return;
-    const symbol = compiler.isShorthandPropertyAssignment(node.parent)
-      ? checker.getShorthandAssignmentValueSymbol(node.parent)
-      : checker.getSymbolAtLocation(node);
-    if (symbol === undefined || !held.has(symbol)) return;
-    if (isHandedOn(linked, node)) held.delete(symbol);
-    else reads.set(symbol, [...(reads.get(symbol) ?? []), node]);
-  });
-  if (isTampered) return [];
-  for (const [symbol, tool] of held) {
-    for (const node of reads.get(symbol) ?? []) {
-      if (isPromise(linked, node)) uses.push({ node, tool, isCall: false });
-    }
-  }
-  return uses;
-}
-
-/** Whether somebody else might give the promise properties of its own. */
-function isHandedOn({ ts: compiler }: LinkedProgram, node: ts.Identifier): boolean {
-  const user = whole(compiler, node);
-  const { parent } = user;
-  if (compiler.isCallExpression(parent) && parent.expression !== user) return true;
-  return compiler.isPropertyAccessExpression(parent) && isTarget(compiler, parent);
-}
-
-function isTarget(compiler: LinkedProgram["ts"], node: ts.Node): boolean {
-  const target = whole(compiler, node);
-  const { parent } = target;
-  if (compiler.isBinaryExpression(parent) && parent.left === target) {
-    const { kind } = parent.operatorToken;
-    return kind >= compiler.SyntaxKind.FirstAssignment && kind <= compiler.SyntaxKind.LastAssignment;
-  }
-  return compiler.isDeleteExpression(parent);
-}
-
-function isPromise({ checker }: LinkedProgram, node: ts.Node): boolean {
-  const type = checker.getTypeAtLocation(node);
-  return !type.isUnion() && type.symbol?.name === "Promise";
 }
 
 function misuseOf(linked: LinkedProgram, use: PromiseUse): Misuse | undefined {
@@ -165,7 +102,7 @@ function readOf(
 }
 
 /** Whether the program asks what a property is, or has something else in its place. */
-function isTested(compiler: LinkedProgram["ts"], read: ts.Node): boolean {
+function isTested(compiler: TypeScript, read: ts.Node): boolean {
   let at = whole(compiler, read);
   // The rest of the chain decides: `p?.a?.b ?? 0`.
   while (
@@ -190,17 +127,14 @@ function isTested(compiler: LinkedProgram["ts"], read: ts.Node): boolean {
   return compiler.isTypeOfExpression(parent) || isCondition(compiler, at);
 }
 
-function isCondition(compiler: LinkedProgram["ts"], node: ts.Node): boolean {
+function isCondition(compiler: TypeScript, node: ts.Node): boolean {
   const { parent } = node;
   if (compiler.isIfStatement(parent) || compiler.isWhileStatement(parent)) return parent.expression === node;
   if (compiler.isConditionalExpression(parent)) return parent.condition === node;
   return compiler.isPrefixUnaryExpression(parent) && parent.operator === compiler.SyntaxKind.ExclamationToken;
 }
 
-function isArithmetic(
-  compiler: LinkedProgram["ts"],
-  { operatorToken: { kind } }: ts.BinaryExpression,
-): boolean {
+function isArithmetic(compiler: TypeScript, { operatorToken: { kind } }: ts.BinaryExpression): boolean {
   const { SyntaxKind } = compiler;
   return (
     kind === SyntaxKind.PlusToken ||
@@ -253,7 +187,7 @@ function carriedOf(linked: LinkedProgram, user: ts.Node): Misuse | undefined {
   return isTool ? { node: user, verb: "pass a promise to a tool", throws: true } : undefined;
 }
 
-function isPart(compiler: LinkedProgram["ts"], node: ts.Node): boolean {
+function isPart(compiler: TypeScript, node: ts.Node): boolean {
   return (
     compiler.isPropertyAssignment(node) ||
     compiler.isShorthandPropertyAssignment(node) ||

@@ -25,6 +25,7 @@ import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
 import { forkPast } from "./fork.ts";
 import type { Journal } from "./journal.ts";
+import { type HostCheck, ProgramCheck } from "./program-check.ts";
 import type { Recovered } from "./recovery.ts";
 import { assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
@@ -52,6 +53,8 @@ export interface HostOptions {
   readonly sealKeys?: readonly Uint8Array[];
   /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
   readonly encrypt?: boolean;
+  /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */
+  readonly check?: HostCheck;
 }
 
 export interface RunOptions {
@@ -139,7 +142,8 @@ interface Beginning {
   readonly past?: RunPast;
   readonly journal?: Journal;
   readonly events?: EventStream;
-  readonly refusal?: Failure;
+  readonly refusal?: Failure | undefined;
+  readonly check?: ProgramCheck | undefined;
 }
 
 class SandboxHost implements Host {
@@ -188,7 +192,8 @@ class SandboxHost implements Host {
       toolNames: Object.keys(tools),
       ...(mayYield ? { mayYield } : {}),
     };
-    return this.#new(new LedgerBook(header), options, refusal === undefined ? { tools } : { tools, refusal });
+    const check = ProgramCheck.of(this.#options.check, header, tools);
+    return this.#new(new LedgerBook(header), options, { tools, refusal, check });
   }
 
   /** Begins a run that did not exist before, and keeps it if there is where. */
@@ -334,6 +339,7 @@ class SandboxHost implements Host {
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
+      check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
       suspend: (rest) => this.#suspender.suspend(book, options.scope ?? "", journal, rest),
       late: (outcome) => this.#suspender.takeLate(book.header, journal, outcome),

@@ -12,6 +12,7 @@ import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { RunAtRest } from "../suspend/suspended-run.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { Journal } from "./journal.ts";
+import type { ProgramCheck } from "./program-check.ts";
 import type { Elsewhere } from "./recovery.ts";
 import type { CellSnapshot } from "./residence.ts";
 
@@ -27,6 +28,8 @@ export interface RunSetup {
   readonly journal: Journal | undefined;
   readonly past: RunPast;
   readonly events: EventStream;
+  /** Asked before the program runs. */
+  readonly check: ProgramCheck | undefined;
   /** Whether a run that still waits when its time is up is suspended instead of failed. */
   readonly suspendsAtDeadline: boolean;
   readonly suspend: (rest: RunAtRest) => Suspension | Failure | Promise<Suspension | Failure>;

@@ -32,6 +32,7 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
+import type { ProgramCheck } from "./program-check.ts";
 import { Residence } from "./residence.ts";
 import { decisionsOf, type Ending, type RunSetup } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
@@ -139,6 +140,21 @@ export class Run {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (this.#setup.check === undefined) this.#place();
+    else void this.#checkFirst(this.#setup.check);
+  }
+
+  /** The time it takes is not the program's. */
+  async #checkFirst(check: ProgramCheck): Promise<void> {
+    this.#deadline.pause();
+    const refusal = await check.refusal(this.#setup.signal);
+    if (this.#settled) return;
+    this.#deadline.resume();
+    if (refusal === undefined) this.#place();
+    else this.#stop(refusal);
+  }
+
+  #place(): void {
     const { pending, items, timers } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
     this.#residence.place();
@@ -348,7 +364,7 @@ export class Run {
     this.#deadline[Symbol.dispose]();
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
     const result: RunResult = {
-      ...outcome,
+      ...(this.#setup.check?.advise(outcome) ?? outcome),
       runId: this.runId,
       logs: this.#logs,
       logsDropped: this.#logsDropped,

@@ -39,6 +39,7 @@ test("a run whose time is up before it got its turn stays in its store [store:le
     authorize: undefined,
     journal,
     past: NO_PAST,
+    check: undefined,
     events: new EventStream(),
     suspendsAtDeadline: false,
     suspend: () => ({ code: "internal", message: "not asked for" }),

@@ -1,0 +1,158 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { createChecker } from "./checker.ts";
+import type { ToolDeclarations } from "./declare-tools.ts";
+
+const checker = createChecker();
+afterAll(() => checker[Symbol.asyncDispose]());
+
+/** Tools `tool0`, `tool1`, … that note which of them were asked for. */
+function declarationsOf(count: number): ToolDeclarations & { readonly asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    names: () => Array.from({ length: count }, (_, index) => `tool${index}`),
+    of: async (name) => {
+      asked.push(name);
+      const index = /^tool(\d+)$/u.exec(name)?.[1];
+      const exists = index !== undefined && Number(index) < count;
+      return exists ? `${name}(input: { id: string }): Promise<{ name: string }>` : undefined;
+    },
+  };
+}
+
+/** Takes a type checker long: each step doubles what the next one compares. */
+const HOSTILE = `
+type Bits<N extends number, B extends unknown[] = []> = B["length"] extends N ? B : Bits<N, [...B, 0 | 1]>;
+type All<B> = B extends [infer H, ...infer T] ? H extends unknown ? [H, ...All<T>] : never : [];
+type Huge = All<Bits<14>>;
+const a: Huge = null!;
+const b: [Huge, Huge] extends [All<Bits<13>>, Huge] ? 1 : 2 = null!;
+${Array.from({ length: 40 }, (_, n) => `const c${n}: [All<Bits<14>>, ${n}] = [a, ${n + 1}] as [All<Bits<14>>, ${n} | 1];`).join("\n")}
+`;
+
+describe("a check", () => {
+  test("asks only for the tools that the program names [check:lazy]", async () => {
+    const declarations = declarationsOf(10_000);
+    const source =
+      "const { name } = await tools.tool9999({ id: 'a' });\nreturn [name, await tools.tool7({ id: name })]";
+    expect(await checker.check({ source, declarations })).toEqual({ status: "passed", advice: [] });
+    expect(declarations.asked.toSorted()).toEqual(["tool7", "tool9999"]);
+  });
+
+  test("names the closest of many tools", async () => {
+    const checked = await checker.check({
+      source: "await tools.toll42({ id: 'a' })",
+      declarations: declarationsOf(10_000),
+    });
+    expect(checked).toMatchObject({ status: "refused", failure: { code: "check_failed" } });
+    expect(JSON.stringify(checked)).toContain('\\"tool42\\"');
+  });
+
+  test("gives what source/ refuses in its own words", async () => {
+    const checked = await checker.check({ source: "import 'fs'", declarations: declarationsOf(0) });
+    expect(checked).toMatchObject({
+      status: "refused",
+      failure: { code: "module_denied", position: { line: 1, column: 1 } },
+      problems: [{ code: "module_denied" }],
+    });
+  });
+
+  test("takes any declaration for anything when asking fails", async () => {
+    const declarations: ToolDeclarations = {
+      names: () => [],
+      of: () => Promise.reject(new Error("the server is down")),
+    };
+    const source = "return (await tools.nope({ a: 1 })).b.c";
+    expect(await checker.check({ source, declarations })).toEqual({ status: "passed", advice: [] });
+  });
+
+  test("knows the globals it is told of", async () => {
+    const source = "return await connectors.github.tols()";
+    const globals = "declare const connectors: { github: { tools(): Promise<string[]> } };";
+    const checked = await checker.check({ source, globals, declarations: declarationsOf(0) });
+    expect(checked).toMatchObject({ status: "refused", problems: [{ code: "unknown_method" }] });
+    const broken = await checker.check({
+      source,
+      globals: "declare const {{{",
+      declarations: declarationsOf(0),
+    });
+    expect(broken.status).toBe("passed");
+  });
+
+  test("of several at once is each about its own program", async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const source =
+          index % 2 === 0 ? `return await tools.tool${index}({ id: 'a' })` : "return await tools.nope()";
+        return (await checker.check({ source, declarations: declarationsOf(20) })).status;
+      }),
+    );
+    expect(statuses).toEqual(
+      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? "passed" : "refused")),
+    );
+  });
+
+  test("that was aborted is unavailable", async () => {
+    const declarations = declarationsOf(1);
+    const source = "return await tools.nope()";
+    const early = await checker.check({ source, declarations, signal: AbortSignal.abort() });
+    expect(early).toMatchObject({ status: "unavailable" });
+    const stop = new AbortController();
+    const late = checker.check({ source, declarations, signal: stop.signal });
+    stop.abort();
+    expect(await late).toMatchObject({ status: "unavailable", reason: "The check was aborted" });
+    expect(await checker.check({ source, declarations })).toMatchObject({ status: "refused" });
+  });
+});
+
+describe("compiler trouble fails open [check:fails-open]", () => {
+  test("a program that takes the compiler too long is given up, and the next one gets a new thread", async () => {
+    await using hasty = createChecker({ checkTimeMs: 150 });
+    await hasty.warm();
+    const declarations = declarationsOf(1);
+    const slow = await hasty.check({ source: HOSTILE, declarations });
+    expect(slow).toMatchObject({ status: "unavailable", reason: expect.stringContaining("150 ms") });
+    await using patient = createChecker({ checkTimeMs: 20_000 });
+    expect((await patient.check({ source: "return 1", declarations })).status).toBe("passed");
+    await hasty.warm();
+    // The new thread is ready; whether it is fast enough is the machine's matter.
+    expect(["passed", "unavailable"]).toContain(
+      (await hasty.check({ source: "return 1", declarations })).status,
+    );
+  });
+
+  test("a declaration that never comes is not waited for", async () => {
+    await using hasty = createChecker({ checkTimeMs: 4000 });
+    const declarations: ToolDeclarations = { names: () => [], of: () => new Promise(() => {}) };
+    const source = "return (await tools.nope({ a: 1 })).b.c";
+    expect(await hasty.check({ source, declarations })).toEqual({ status: "passed", advice: [] });
+  });
+
+  test("without a compiler every check is unavailable, and says what to install", async () => {
+    await using without = createChecker({ typescript: "no-such-compiler" });
+    const expected =
+      /TypeScript compiler of version 5\.9 or 6 is needed, none was found, install one with: npm install/u;
+    await expect(without.warm()).rejects.toThrow(expected);
+    const checked = await without.check({
+      source: "return await tools.nope()",
+      declarations: declarationsOf(0),
+    });
+    expect(checked).toMatchObject({ status: "unavailable", reason: expect.stringMatching(expected) });
+  });
+
+  test("a compiler without an API is passed over", async () => {
+    await using without = createChecker({ typescript: "typescript" });
+    await expect(without.warm()).rejects.toThrow(/found typescript 7\./u);
+  });
+
+  test("a checker that was closed is unavailable", async () => {
+    const closed = createChecker();
+    await closed[Symbol.asyncDispose]();
+    const checked = await closed.check({ source: "return 1", declarations: declarationsOf(0) });
+    expect(checked).toMatchObject({ status: "unavailable", reason: "Cannot check: the checker is closed" });
+  });
+});
+
+test("options of the wrong kind are refused", () => {
+  expect(() => createChecker({ checkTimeMs: 0 })).toThrow(RangeError);
+});

@@ -1,0 +1,82 @@
+/**
+ * Promise uses: where a program uses the promises of its calls.
+ *
+ * - The call itself is such a place, and every read of a `const` that was made from it. A promise that others get to
+ *   see, or that is given properties, is left out: what it has then nobody knows.
+ */
+import type ts from "@typescript/typescript6";
+import type { CallSite } from "./call-sites.ts";
+import type { LinkedProgram } from "./linked-program.ts";
+import type { TypeScript } from "./load-typescript.ts";
+import { isAwaited, isConst, walk, whole } from "./syntax.ts";
+
+export interface PromiseUse {
+  readonly node: ts.Expression;
+  readonly tool: string;
+  readonly isCall: boolean;
+  /** Whether the program knows that it holds a promise: it awaits it elsewhere. */
+  readonly isKnown: boolean;
+}
+
+export function promisesOf(linked: LinkedProgram, sites: readonly CallSite[]): PromiseUse[] {
+  const { ts: compiler, checker, main } = linked;
+  const uses: PromiseUse[] = [];
+  const held = new Map<ts.Symbol, string>();
+  let isTampered = false;
+  for (const { call, name } of sites) {
+    if (!isPromise(linked, call)) continue;
+    uses.push({ node: call, tool: name, isCall: true, isKnown: false });
+    const { parent } = whole(compiler, call);
+    if (!compiler.isVariableDeclaration(parent) || !isConst(compiler, parent)) continue;
+    const symbol = compiler.isIdentifier(parent.name) ? checker.getSymbolAtLocation(parent.name) : undefined;
+    if (symbol !== undefined) held.set(symbol, name);
+  }
+  const reads = new Map<ts.Symbol, ts.Identifier[]>();
+  walk(compiler, main.body ?? main, (node) => {
+    if (!compiler.isIdentifier(node)) return;
+    if (node.text === "prototype" || node.text === "setPrototypeOf") isTampered = true;
+    if (held.size === 0 || (compiler.isVariableDeclaration(node.parent) && node.parent.name === node)) return;
+    const symbol = compiler.isShorthandPropertyAssignment(node.parent)
+      ? checker.getShorthandAssignmentValueSymbol(node.parent)
+      : checker.getSymbolAtLocation(node);
+    if (symbol === undefined || !held.has(symbol)) return;
+    if (isHandedOn(linked, node)) held.delete(symbol);
+    else reads.set(symbol, [...(reads.get(symbol) ?? []), node]);
+  });
+  if (isTampered) return [];
+  for (const [symbol, tool] of held) {
+    const nodes = reads.get(symbol) ?? [];
+    const isKnown = nodes.some((node) => isAwaited(compiler, node) || isThen(compiler, node));
+    for (const node of nodes) if (isPromise(linked, node)) uses.push({ node, tool, isCall: false, isKnown });
+  }
+  return uses;
+}
+
+function isThen(compiler: TypeScript, node: ts.Node): boolean {
+  const { parent } = whole(compiler, node);
+  return compiler.isPropertyAccessExpression(parent) && parent.name.text === "then";
+}
+
+/** Whether somebody else might give the promise properties of its own. */
+function isHandedOn({ ts: compiler }: LinkedProgram, node: ts.Identifier): boolean {
+  const user = whole(compiler, node);
+  const { parent } = user;
+  if (compiler.isCallExpression(parent) && parent.expression !== user) return true;
+  return compiler.isPropertyAccessExpression(parent) && isTarget(compiler, parent);
+}
+
+/** Whether something is written there, or deleted. */
+export function isTarget(compiler: TypeScript, node: ts.Node): boolean {
+  const target = whole(compiler, node);
+  const { parent } = target;
+  if (compiler.isBinaryExpression(parent) && parent.left === target) {
+    const { kind } = parent.operatorToken;
+    return kind >= compiler.SyntaxKind.FirstAssignment && kind <= compiler.SyntaxKind.LastAssignment;
+  }
+  return compiler.isDeleteExpression(parent);
+}
+
+export function isPromise({ checker }: LinkedProgram, node: ts.Node): boolean {
+  const type = checker.getTypeAtLocation(node);
+  return !type.isUnion() && type.symbol?.name === "Promise";
+}

@@ -1,0 +1,84 @@
+/**
+ * Program check: the check before a run, as the run sees it.
+ *
+ * - A program that was refused never runs. One that could not be checked does: the check fails open.
+ * - What the check advised is told only when the run fails.
+ */
+import type { Checker } from "../check/checker.ts";
+import type { ToolDeclaration } from "../check/declare-tools.ts";
+import type { Diagnostic } from "../contract/diagnostic.ts";
+import type { Failure } from "../contract/failure.ts";
+import { type Language, YIELD_CONTROL } from "../contract/ledger.ts";
+import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import type { Ending } from "./run-setup.ts";
+
+export interface HostCheck {
+  /** It stays the caller's to close. */
+  readonly checker: Checker;
+  /**
+   * The TypeScript declaration of a tool, asked for when a program names it; see `ToolDeclaration`. Without it inputs
+   * and outputs may be anything, and only names and missing awaits are checked.
+   */
+  readonly declare?: (
+    name: string,
+    tool: AnyTool,
+  ) => string | ToolDeclaration | Promise<string | ToolDeclaration>;
+}
+
+interface CheckedStart {
+  readonly source: string;
+  readonly language: Language;
+  readonly mayYield?: boolean;
+}
+
+const YIELD_DECLARATION = `declare function ${YIELD_CONTROL}(reason?: string): Promise<void>;`;
+
+export class ProgramCheck {
+  readonly #check: HostCheck;
+  readonly #start: CheckedStart;
+  readonly #tools: ToolSet;
+  #advice: readonly Diagnostic[] = [];
+
+  static of(check: HostCheck | undefined, start: CheckedStart, tools: ToolSet): ProgramCheck | undefined {
+    return check === undefined ? undefined : new ProgramCheck(check, start, tools);
+  }
+
+  private constructor(check: HostCheck, start: CheckedStart, tools: ToolSet) {
+    this.#check = check;
+    this.#start = start;
+    this.#tools = tools;
+  }
+
+  /** Why the program is not to run, if there is a reason. */
+  async refusal(signal: AbortSignal | undefined): Promise<Failure | undefined> {
+    const { source, language, mayYield = false } = this.#start;
+    const { checker, declare = declareAnything } = this.#check;
+    const tools = this.#tools;
+    const checked = await checker.check({
+      source,
+      language,
+      signal,
+      globals: mayYield ? YIELD_DECLARATION : "",
+      declarations: {
+        names: () => Object.keys(tools),
+        of: (name) => {
+          const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+          return tool === undefined ? undefined : declare(name, tool);
+        },
+      },
+    });
+    if (checked.status === "unavailable") return undefined;
+    this.#advice = checked.advice;
+    return checked.status === "refused" ? checked.failure : undefined;
+  }
+
+  /** An ending with the advice that belongs to it. */
+  advise(ending: Ending): Ending {
+    if (ending.status !== "failed" || this.#advice.length === 0) return ending;
+    return { status: "failed", failure: { ...ending.failure, advice: this.#advice } };
+  }
+}
+
+function declareAnything(name: string): string {
+  return `${JSON.stringify(name)}(input?: any): Promise<any>`;
+}
