@@ -39,7 +39,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   check: {
     runs: "host",
     imports: ["contract", "source"],
-    files: ["bridge/closest-names.ts", "bridge/turn.ts"],
+    files: ["bridge/closest-names.ts"],
     packages: ["@typescript/typescript6"],
     node: "all",
   },

@@ -2,6 +2,7 @@
  * The written list of workloads, in the order they are run and reported.
  */
 
+import { check } from "./check.ts";
 import { coldStart } from "./cold-start.ts";
 import { concurrentRuns } from "./concurrent-runs.ts";
 import { guestCpu } from "./guest-cpu.ts";
@@ -29,6 +30,7 @@ export const WORKLOADS: readonly Workload[] = [
   suspension,
   suspendedInSqlite,
   resumeMany,
+  check,
 ];
 
 export function findWorkload(name: string): Workload {

@@ -1,6 +1,7 @@
 /** The check before a run, as users of a host see it. */
 import { type Checker, createChecker, createHost, defineTool, type HostCheck, type ToolSet } from "codecell";
 import { afterAll, expect, test } from "vitest";
+import { GUEST_LIB } from "../../packages/codecell/src/check/guest-lib.ts";
 import { sleep } from "./harness.ts";
 
 const made: string[] = [];
@@ -110,4 +111,18 @@ test("a checker that cannot check stops nothing [check:fails-open]", async () =>
   await using open = createHost({ workers: 1, check: { checker: none } });
   const result = await open.start({ source: "return await tools.weather({ city: 'open' })", tools }).result;
   expect(result).toMatchObject({ status: "completed" });
+});
+
+test("the check knows the globals that a program has, and no others", async () => {
+  await using plain = createHost({ workers: 1 });
+  const seen = await plain.start({ source: "return Object.getOwnPropertyNames(globalThis)" }).result;
+  const names = (seen.status === "completed" ? seen.value : []) as string[];
+  expect(names).toContain("structuredClone");
+  const read = `return [${names.map((name) => `typeof ${name}`).join(", ")}]`;
+  const declarations = { names: () => [], of: () => undefined };
+  expect(await checker.check({ source: read, declarations })).toEqual({ status: "passed", advice: [] });
+  const declared = [...GUEST_LIB.matchAll(/^declare (?:var|function|class) (\w+)/gmu)].map(
+    ([, name]) => name,
+  );
+  expect(declared.filter((name) => !names.includes(name ?? ""))).toEqual([]);
 });

@@ -58,5 +58,5 @@ export type {
   RunOptions,
   StartOptions,
 } from "./run/host.ts";
-export type { HostCheck } from "./run/program-check.ts";
+export type { HostCheck } from "./run/host-check.ts";
 export { createMemoryStore } from "./store/memory.ts";

@@ -4,12 +4,12 @@
  * - A site is `tools.name(…)`, `tools["name"](…)`, a call of a `const` made from those or by `const { name } = tools`,
  *   or a call of a member of a global that was declared beside the tools (`connectors.github.callTool(…)`).
  * - Any other use of `tools` or of a handle (`in`, `Object.keys`, a name that is computed, `?.`, handing it on) may tell
- *   the program which names exist: the program is then called inquisitive, and no name can be proven wrong.
+ *   the program which names exist: the program is then called inquisitive, and nothing about it can be proven.
  */
 import type ts from "@typescript/typescript6";
 import { GLOBALS_FILE, type LinkedProgram, TOOLS_FILE } from "./linked-program.ts";
 import type { TypeScript } from "./load-typescript.ts";
-import { callOf, isConst, memberOf, walk, whole } from "./syntax.ts";
+import { callerOf, callOf, isConst, memberOf, walk, whole } from "./syntax.ts";
 
 export interface CallSite {
   readonly call: ts.CallExpression;
@@ -128,6 +128,8 @@ function addToolUse(
     sites.push({ call, name, nameNode, handle: undefined });
     return true;
   }
+  // Called by others, whatever it is.
+  if (callerOf(compiler, whole(compiler, parent)) !== undefined) return true;
   const { parent: user } = whole(compiler, parent);
   if (!compiler.isVariableDeclaration(user) || !isConst(compiler, user)) return false;
   const symbol = compiler.isIdentifier(user.name) ? checker.getSymbolAtLocation(user.name) : undefined;

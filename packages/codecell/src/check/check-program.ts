@@ -12,20 +12,21 @@ import { prepareTypedSource } from "../source/prepare.ts";
 import { toAdvice } from "./advice.ts";
 import { findCallSites, namesIn } from "./call-sites.ts";
 import type { Compiler } from "./compiler.ts";
+import { toAnything } from "./declare-tools.ts";
 import { Fates } from "./fate.ts";
 import { findWrongArguments } from "./find-arguments.ts";
 import { findMissingAwaits } from "./find-awaits.ts";
 import { findUnknownNames } from "./find-names.ts";
 import type { Finding } from "./finding.ts";
 import { linkProgram, parseProgram, toBodyOffset } from "./linked-program.ts";
-import type { CheckCommand, DeclaredTool, Findings } from "./messages.ts";
+import type { CheckCommand, Declared, DeclaredTool, Findings } from "./messages.ts";
 
 /** Tools that are asked for; a program that names more is checked as if those did not matter. */
 const MOST_TOOLS = 200;
 const MOST_DIAGNOSTICS = 20;
 const NOTHING: Findings = { problems: [], advice: [], failure: undefined };
 
-export type Declare = (names: readonly string[]) => Promise<ReadonlyMap<string, DeclaredTool>>;
+export type Declare = (names: readonly string[]) => Promise<Declared>;
 
 export async function checkProgram(
   compiler: Compiler,
@@ -37,16 +38,18 @@ export async function checkProgram(
   const parsed = parseProgram(compiler, typed, language);
   if (parsed === undefined) return NOTHING;
   const names = namesIn(compiler.ts, parsed.main);
-  const tools = await declare(names.slice(0, MOST_TOOLS));
-  const linked = linkProgram(compiler, parsed, withRest(tools, names), globals, typed.isResultImplied);
+  const declared = withRest(await declare(names.slice(0, MOST_TOOLS)), names);
+  const linked = linkProgram(compiler, parsed, declared, globals, typed.isResultImplied);
   const diagnostics = linked.program.getSemanticDiagnostics(linked.file);
   const fates = new Fates(linked, diagnostics);
-  const found = findCallSites(linked);
+  const { sites, isInquisitive } = findCallSites(linked);
   const findings = [
-    ...findUnknownNames(linked, found, fates),
-    ...findWrongArguments(linked, found.sites, fates),
-    ...findMissingAwaits(linked, found.sites, fates),
+    ...findUnknownNames(linked, sites, fates),
+    ...findWrongArguments(linked, sites, fates),
+    ...findMissingAwaits(linked, sites, fates),
   ];
+  // A program that asks what there is may go another way because of the answer.
+  const isProblem = ({ isProvable }: Finding): boolean => isProvable && !isInquisitive;
 
   const place = (code: DiagnosticCode, start: number, what: string): Diagnostic => {
     const position = toPosition(source, typed.toSourceOffset(toBodyOffset(start)));
@@ -55,9 +58,9 @@ export async function checkProgram(
   const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
   const others = language === "typescript" ? toAdvice(compiler.ts, diagnostics) : [];
   return {
-    problems: inOrder(findings.filter(({ isProvable }) => isProvable).map(toPlaced)),
+    problems: inOrder(findings.filter(isProblem).map(toPlaced)),
     advice: inOrder([
-      ...findings.filter(({ isProvable }) => !isProvable).map(toPlaced),
+      ...findings.filter((finding) => !isProblem(finding)).map(toPlaced),
       ...others
         .filter(({ start }) => !findings.some(({ node }) => covers(node, start)))
         .map(({ start, what }) => place("type", start, what)),
@@ -67,18 +70,10 @@ export async function checkProgram(
 }
 
 /** What nobody was asked about exists, and takes and gives anything. */
-function withRest(
-  tools: ReadonlyMap<string, DeclaredTool>,
-  names: readonly string[],
-): ReadonlyMap<string, DeclaredTool> {
-  if (names.length <= MOST_TOOLS) return tools;
-  const rest = names
-    .slice(MOST_TOOLS)
-    .map((name): [string, DeclaredTool] => [
-      name,
-      { member: `${JSON.stringify(name)}(input?: any): Promise<any>`, types: "", isClosed: false },
-    ]);
-  return new Map([...tools, ...rest]);
+function withRest({ tools, names }: Declared, wanted: readonly string[]): Declared {
+  if (wanted.length <= MOST_TOOLS) return { tools, names };
+  const rest = wanted.slice(MOST_TOOLS).map((name): [string, DeclaredTool] => [name, toAnything(name)]);
+  return { tools: new Map([...tools, ...rest]), names };
 }
 
 function toDiagnostic({ code, message, position }: Failure): Diagnostic {

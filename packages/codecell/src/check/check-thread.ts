@@ -7,7 +7,7 @@
 import { Worker } from "node:worker_threads";
 import type {
   CheckCommand,
-  DeclaredTool,
+  Declared,
   Findings,
   ThreadAnswer,
   ThreadCommand,
@@ -19,7 +19,7 @@ const STACK_MB = 8;
 /** Loading the compiler and its library takes a second on a slow machine. */
 const LOAD_MS = 30_000;
 
-export type DeclareTools = (names: readonly string[]) => Promise<ReadonlyMap<string, DeclaredTool>>;
+export type DeclareTools = (names: readonly string[]) => Promise<Declared>;
 
 interface Pending {
   readonly id: number;
@@ -123,7 +123,7 @@ export class CheckThread {
   }
 
   async #declare({ id, declare }: Pending, names: readonly string[]): Promise<void> {
-    const tools = await declare(names);
-    if (this.#pending?.id === id) this.#post({ kind: "declare", id, tools });
+    const declared = await declare(names);
+    if (this.#pending?.id === id) this.#post({ kind: "declare", id, declared });
   }
 }

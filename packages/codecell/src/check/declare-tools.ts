@@ -3,9 +3,7 @@
  *
  * - A tool whose declaration cannot be had takes and gives anything: not knowing is no error of the program.
  */
-import { closestNames } from "../bridge/closest-names.ts";
-import { isTurnLong, nextTurn } from "../bridge/turn.ts";
-import type { DeclaredTool } from "./messages.ts";
+import type { Declared, DeclaredTool } from "./messages.ts";
 
 export interface ToolDeclaration {
   /** The tool as a member of the type of `tools`: `weather(input: { city: string }): Promise<{ degrees: number }>`. */
@@ -26,31 +24,22 @@ export interface ToolDeclarations {
   ) => string | ToolDeclaration | undefined | Promise<string | ToolDeclaration | undefined>;
 }
 
-/** Names whose closest ones are looked up: a program that has more wrong will be written anew. */
-const MOST_CLOSEST = 8;
-
 export async function declareTools(
   { names, of }: ToolDeclarations,
   wanted: readonly string[],
   mostMs: number,
-): Promise<ReadonlyMap<string, DeclaredTool>> {
-  const declared = new Map<string, DeclaredTool>();
-  const unknown: string[] = [];
+): Promise<Declared> {
   const { promise: late, resolve } = Promise.withResolvers<"late">();
   const timer = setTimeout(resolve, mostMs, "late");
-  await Promise.all(
-    wanted.map(async (name) => {
+  const tools = await Promise.all(
+    wanted.map(async (name): Promise<[string, DeclaredTool | undefined]> => {
       const found = await Promise.race([ask(of, name), late]);
-      if (found === undefined) unknown.push(name);
-      else declared.set(name, found === "late" ? toAnything(name) : found);
+      return [name, found === "late" ? toAnything(name) : found];
     }),
   );
   clearTimeout(timer);
-  for (const [index, name] of unknown.entries()) {
-    while (isTurnLong()) await nextTurn();
-    declared.set(name, { closest: index < MOST_CLOSEST ? closestNames(name, names()) : [] });
-  }
-  return declared;
+  const isUnknown = tools.some(([, tool]) => tool === undefined);
+  return { tools: new Map(tools), names: isUnknown ? names() : [] };
 }
 
 async function ask(of: ToolDeclarations["of"], name: string): Promise<DeclaredTool | undefined> {
@@ -64,6 +53,7 @@ async function ask(of: ToolDeclarations["of"], name: string): Promise<DeclaredTo
   }
 }
 
-function toAnything(name: string): DeclaredTool {
+/** A tool of which only the name is known. */
+export function toAnything(name: string): DeclaredTool {
   return { member: `${JSON.stringify(name)}(input?: any): Promise<any>`, types: "", isClosed: false };
 }

@@ -11,16 +11,9 @@
  */
 import type ts from "@typescript/typescript6";
 import type { LinkedProgram } from "./linked-program.ts";
-import { callOf, isAwaited, isConst, walk, whole } from "./syntax.ts";
+import { callerOf, callOf, isAwaited, isConst, walk, whole } from "./syntax.ts";
 
 export type Fate = "certain" | "caught" | "unreached";
-
-/** Methods that call the function they are given at once, with every element, or when a promise is kept. */
-const CALLERS: ReadonlySet<string> = new Set(
-  "map flatMap forEach filter find findIndex findLast findLastIndex some every reduce reduceRight from then".split(
-    " ",
-  ),
-);
 
 const CATCHERS: ReadonlySet<string> = new Set(["catch", "allSettled", "any", "race"]);
 const UNREACHABLE_CODE = 7027;
@@ -144,10 +137,8 @@ export class Fates {
   /** Whether a function is an argument of something that calls it. */
   #isGiven(user: ts.Node): boolean {
     const { ts: compiler, checker } = this.#linked;
-    const { parent } = user;
-    if (!compiler.isCallExpression(parent) || parent.expression === user) return false;
-    const callee = parent.expression;
-    if (!compiler.isPropertyAccessExpression(callee) || !CALLERS.has(callee.name.text)) return false;
+    const callee = callerOf(compiler, user);
+    if (callee === undefined) return false;
     const method = checker.getSymbolAtLocation(callee.name)?.valueDeclaration;
     // Of a value whose type nobody knows, which is data.
     if (method === undefined) return true;

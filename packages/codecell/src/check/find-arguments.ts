@@ -14,16 +14,14 @@ import { type LinkedProgram, TOOL_FILES } from "./linked-program.ts";
 import type { DeclaredTool } from "./messages.ts";
 import { bare } from "./syntax.ts";
 
-type KnownTool = Extract<DeclaredTool, { readonly member: string }>;
-
 export function findWrongArguments(
   linked: LinkedProgram,
   sites: readonly CallSite[],
   fates: Fates,
 ): Finding[] {
   return sites.flatMap((site) => {
-    const tool = site.handle === undefined ? linked.tools.get(site.name) : undefined;
-    if (tool === undefined || !("member" in tool)) return [];
+    const tool = site.handle === undefined ? linked.declared.tools.get(site.name) : undefined;
+    if (tool === undefined) return [];
     const wrong = wrongArguments(linked, site, tool);
     return wrong === undefined
       ? []
@@ -31,7 +29,7 @@ export function findWrongArguments(
   });
 }
 
-function wrongArguments(linked: LinkedProgram, site: CallSite, tool: KnownTool): Finding | undefined {
+function wrongArguments(linked: LinkedProgram, site: CallSite, tool: DeclaredTool): Finding | undefined {
   const { ts: compiler, checker } = linked;
   const parameter = inputOf(linked, site.call);
   if (parameter === undefined) return undefined;
@@ -74,7 +72,7 @@ function wrongArguments(linked: LinkedProgram, site: CallSite, tool: KnownTool):
 
 function toMissing(
   { name }: CallSite,
-  tool: KnownTool,
+  tool: DeclaredTool,
   node: ts.Node,
   missing: readonly string[],
   unknown: readonly string[],

@@ -1,36 +1,27 @@
 /** Find names: calls of tools and of methods of handles that do not exist. */
 import type ts from "@typescript/typescript6";
-import type { CallSite, CallSites } from "./call-sites.ts";
+import type { CallSite } from "./call-sites.ts";
 import type { Fates } from "./fate.ts";
 import { closestNames } from "../bridge/closest-names.ts";
 import { type Finding, quoteAll } from "./finding.ts";
 import type { LinkedProgram } from "./linked-program.ts";
 import { memberOf } from "./syntax.ts";
 
-export function findUnknownNames(
-  linked: LinkedProgram,
-  { sites, isInquisitive }: CallSites,
-  fates: Fates,
-): Finding[] {
+export function findUnknownNames(linked: LinkedProgram, sites: readonly CallSite[], fates: Fates): Finding[] {
   return sites.flatMap((site) => {
     const found =
       site.handle === undefined ? unknownTool(linked, site) : unknownMethod(linked, site, site.handle);
     if (found === undefined) return [];
-    return [{ ...found, isProvable: !isInquisitive && fates.of(site.call) === "certain" }];
+    return [{ ...found, isProvable: fates.of(site.call) === "certain" }];
   });
 }
 
 type Found = Omit<Finding, "isProvable">;
 
-function unknownTool({ tools }: LinkedProgram, { name, nameNode }: CallSite): Found | undefined {
-  const tool = tools.get(name);
-  if (tool === undefined || "member" in tool) return undefined;
-  const { closest } = tool;
-  return {
-    code: "unknown_tool",
-    node: nameNode,
-    what: `Cannot call tool "${name}": no such tool${toHint(closest)}`,
-  };
+function unknownTool({ declared }: LinkedProgram, { name, nameNode }: CallSite): Found | undefined {
+  if (!declared.tools.has(name) || declared.tools.get(name) !== undefined) return undefined;
+  const hint = toHint(closestNames(name, declared.names));
+  return { code: "unknown_tool", node: nameNode, what: `Cannot call tool "${name}": no such tool${hint}` };
 }
 
 /** The first name on the way to the method that its handle's type does not have. */

@@ -9,8 +9,9 @@ import type ts from "@typescript/typescript6";
 import type { Language } from "../contract/ledger.ts";
 import type { TypedSource } from "../source/prepare.ts";
 import type { Compiler } from "./compiler.ts";
+import { toAnything } from "./declare-tools.ts";
 import type { TypeScript } from "./load-typescript.ts";
-import type { DeclaredTool } from "./messages.ts";
+import type { Declared, DeclaredTool } from "./messages.ts";
 
 export interface LinkedProgram {
   readonly ts: TypeScript;
@@ -19,7 +20,7 @@ export interface LinkedProgram {
   readonly file: ts.SourceFile;
   /** The function whose body is the model's program. */
   readonly main: ts.FunctionDeclaration;
-  readonly tools: ReadonlyMap<string, DeclaredTool>;
+  readonly declared: Declared;
   /** Whether the result is the value of a last expression, which is lost rather than refused when it is no JSON. */
   readonly isResultImplied: boolean;
 }
@@ -57,13 +58,13 @@ export function toBodyOffset(offset: number): number {
 export function linkProgram(
   compiler: Compiler,
   { file, main }: ProgramFile,
-  tools: ReadonlyMap<string, DeclaredTool>,
+  declared: Declared,
   globals: string,
   isResultImplied: boolean,
 ): LinkedProgram {
-  const names = [...tools].flatMap(([name, tool]) => ("member" in tool ? [name] : []));
-  const files = names.map((name) => toolFile(compiler, name, tools.get(name)));
-  const parents = names.map((name) => `${namespaceOf(name)}.Members`);
+  const tools = [...declared.tools].flatMap(([name, tool]) => (tool === undefined ? [] : [{ name, tool }]));
+  const files = tools.map(({ name, tool }) => toolFile(compiler, name, tool));
+  const parents = tools.map(({ name }) => `${namespaceOf(name)}.Members`);
   const heritage = parents.length === 0 ? "" : ` extends ${parents.join(", ")}`;
   const root = compiler.parseKept(TOOLS_FILE, `interface Tools${heritage} {}\ndeclare const tools: Tools;`);
   const others = compiler.parseKept(GLOBALS_FILE, globals);
@@ -73,19 +74,25 @@ export function linkProgram(
     root,
     hasErrors(others) ? compiler.parse(GLOBALS_FILE, "") : others,
   ]);
-  return { ts: compiler.ts, program, checker: program.getTypeChecker(), file, main, tools, isResultImplied };
+  return {
+    ts: compiler.ts,
+    program,
+    checker: program.getTypeChecker(),
+    file,
+    main,
+    declared,
+    isResultImplied,
+  };
 }
 
-function toolFile(compiler: Compiler, name: string, tool: DeclaredTool | undefined): ts.SourceFile {
+function toolFile(compiler: Compiler, name: string, tool: DeclaredTool): ts.SourceFile {
   const path = `${TOOL_FILES}${namespaceOf(name)}.d.ts`;
-  if (tool !== undefined && "member" in tool) {
-    const file = compiler.parseKept(path, renderTool(name, tool.member, tool.types));
-    if (file.statements.length === 1 && !hasErrors(file)) return file;
-  }
-  return compiler.parse(path, renderTool(name, `${JSON.stringify(name)}(input?: any): Promise<any>`, ""));
+  const file = compiler.parseKept(path, renderTool(name, tool));
+  if (file.statements.length === 1 && !hasErrors(file)) return file;
+  return compiler.parse(path, renderTool(name, toAnything(name)));
 }
 
-function renderTool(name: string, member: string, types: string): string {
+function renderTool(name: string, { member, types }: DeclaredTool): string {
   return `declare namespace ${namespaceOf(name)} {\n${types}\ninterface Members {\n${member}\n}\n}`;
 }
 

@@ -24,15 +24,24 @@ export interface CheckCommand {
   readonly globals: string;
 }
 
-/** A tool that exists, or the names closest to one that does not. */
-export type DeclaredTool =
-  | { readonly member: string; readonly types: string; readonly isClosed: boolean }
-  | { readonly closest: readonly string[] };
+export interface DeclaredTool {
+  readonly member: string;
+  readonly types: string;
+  readonly isClosed: boolean;
+}
+
+/** Of the tools a program names. */
+export interface Declared {
+  /** Undefined for names that are no tools. */
+  readonly tools: ReadonlyMap<string, DeclaredTool | undefined>;
+  /** All names there are, where some name is no tool's; otherwise none. */
+  readonly names: readonly string[];
+}
 
 export interface DeclareCommand {
   readonly kind: "declare";
   readonly id: number;
-  readonly tools: ReadonlyMap<string, DeclaredTool>;
+  readonly declared: Declared;
 }
 
 export type ThreadCommand = CheckCommand | DeclareCommand;

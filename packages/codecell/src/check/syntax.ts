@@ -38,6 +38,21 @@ export function callOf(compiler: TypeScript, node: ts.Node): ts.CallExpression |
   return isCalled ? parent : undefined;
 }
 
+/** Methods that call the function they are given at once, with every element, or when a promise is kept. */
+const CALLERS: ReadonlySet<string> = new Set(
+  "map flatMap forEach filter find findIndex findLast findLastIndex some every reduce reduceRight from then".split(
+    " ",
+  ),
+);
+
+/** The method that a function is given to as a callback, if it is one that calls it. */
+export function callerOf(compiler: TypeScript, user: ts.Node): ts.PropertyAccessExpression | undefined {
+  const { parent } = user;
+  if (!compiler.isCallExpression(parent) || parent.expression === user) return undefined;
+  const callee = parent.expression;
+  return compiler.isPropertyAccessExpression(callee) && CALLERS.has(callee.name.text) ? callee : undefined;
+}
+
 export interface Member {
   readonly node: ts.PropertyAccessExpression | ts.ElementAccessExpression;
   readonly name: string;

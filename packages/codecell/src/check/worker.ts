@@ -2,8 +2,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { checkProgram } from "./check-program.ts";
 import { Compiler } from "./compiler.ts";
+import { toAnything } from "./declare-tools.ts";
 import { type LoadedTypeScript, loadTypeScript } from "./load-typescript.ts";
-import type { CheckCommand, DeclaredTool, ThreadAnswer, ThreadCommand, ThreadSetup } from "./messages.ts";
+import type { CheckCommand, Declared, ThreadAnswer, ThreadCommand, ThreadSetup } from "./messages.ts";
 
 /** Uses what most programs use, so that the first one finds it warm. */
 const FIRST_PROGRAM =
@@ -18,13 +19,13 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "The check failed";
 }
 
-let awaited: ((tools: ReadonlyMap<string, DeclaredTool>) => void) | undefined;
+let awaited: ((declared: Declared) => void) | undefined;
 
 async function check(compiler: Compiler, command: CheckCommand): Promise<void> {
   const { id } = command;
   try {
     const findings = await checkProgram(compiler, command, (names) => {
-      if (names.length === 0) return Promise.resolve(new Map());
+      if (names.length === 0) return Promise.resolve({ tools: new Map(), names: [] });
       answer({ kind: "wanted", id, names });
       return new Promise((resolve) => {
         awaited = resolve;
@@ -48,14 +49,13 @@ function load({ typescript, from }: ThreadSetup): LoadedTypeScript | undefined {
 const loaded = load(workerData as ThreadSetup);
 if (loaded !== undefined) {
   const compiler = new Compiler(loaded);
-  const any: DeclaredTool = { member: "warm(input: any): Promise<any>", types: "", isClosed: false };
   await checkProgram(
     compiler,
     { kind: "check", id: 0, source: FIRST_PROGRAM, language: "typescript", globals: "" },
-    (names) => Promise.resolve(new Map(names.map((name) => [name, any]))),
+    (names) => Promise.resolve({ tools: new Map(names.map((name) => [name, toAnything(name)])), names: [] }),
   );
   parentPort?.on("message", (command: ThreadCommand) => {
-    if (command.kind === "declare") awaited?.(command.tools);
+    if (command.kind === "declare") awaited?.(command.declared);
     else void check(compiler, command);
   });
   answer({ kind: "ready", version: loaded.ts.version });

@@ -24,8 +24,9 @@ import { assertFits, assertScope, assertStart, assertTools, assertVersion } from
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
 import { forkPast } from "./fork.ts";
+import type { HostCheck } from "./host-check.ts";
 import type { Journal } from "./journal.ts";
-import { type HostCheck, ProgramCheck } from "./program-check.ts";
+import { ProgramCheck } from "./program-check.ts";
 import type { Recovered } from "./recovery.ts";
 import { assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";

@@ -4,26 +4,12 @@
  * - A program that was refused never runs. One that could not be checked does: the check fails open.
  * - What the check advised is told only when the run fails.
  */
-import type { Checker } from "../check/checker.ts";
-import type { ToolDeclaration } from "../check/declare-tools.ts";
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type Language, YIELD_CONTROL } from "../contract/ledger.ts";
-import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { HostCheck } from "./host-check.ts";
 import type { Ending } from "./run-setup.ts";
-
-export interface HostCheck {
-  /** It stays the caller's to close. */
-  readonly checker: Checker;
-  /**
-   * The TypeScript declaration of a tool, asked for when a program names it; see `ToolDeclaration`. Without it inputs
-   * and outputs may be anything, and only names and missing awaits are checked.
-   */
-  readonly declare?: (
-    name: string,
-    tool: AnyTool,
-  ) => string | ToolDeclaration | Promise<string | ToolDeclaration>;
-}
 
 interface CheckedStart {
   readonly source: string;

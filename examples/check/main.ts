@@ -1,0 +1,31 @@
+/** Runs programs with mistakes on a host that checks them first, and shows what the model would be told. */
+import { deepStrictEqual, ok } from "node:assert/strict";
+import { createChecker, createHost } from "codecell";
+import { STORIES } from "./programs.ts";
+import { declare, refunds, tools } from "./shop.ts";
+
+await using checker = createChecker({ checkTimeMs: 10_000 });
+// Says what to install when there is no compiler; without this the first program would wait for it to load.
+await checker.warm();
+await using host = createHost({ workers: 1, check: { checker, declare } });
+
+for (const { title, source, expected } of STORIES) {
+  console.log(`\n── ${title}\n\n${source.replaceAll(/^/gmu, "  ")}\n`);
+  const result = await host.start({ source, tools }).result;
+  if (result.status === "completed") {
+    console.log(`→ completed: ${JSON.stringify(result.value)}`);
+    ok("value" in expected);
+    deepStrictEqual(result.value, expected.value);
+    continue;
+  }
+  ok(result.status === "failed" && "code" in expected);
+  const { code, message, advice = [] } = result.failure;
+  const told = [`${code}: ${message}`, ...advice.map((each) => `advice: ${each.message}`)].join("\n  ");
+  console.log(`→ ${told}`);
+  deepStrictEqual(code, expected.code);
+  for (const text of expected.says) ok(told.includes(text), text);
+}
+
+// Nothing that was refused had begun.
+deepStrictEqual(refunds, []);
+console.log("\nAll as expected.");

@@ -1,0 +1,17 @@
+/** Host check: what a host needs to have programs checked. A file of its own, since its types are public. */
+import type { Checker } from "../check/checker.ts";
+import type { ToolDeclaration } from "../check/declare-tools.ts";
+import type { AnyTool } from "../contract/tool.ts";
+
+export interface HostCheck {
+  /** It stays the caller's to close. */
+  readonly checker: Checker;
+  /**
+   * The TypeScript declaration of a tool, asked for when a program names it; see `ToolDeclaration`. Without it inputs
+   * and outputs may be anything, and only names and missing awaits are checked.
+   */
+  readonly declare?: (
+    name: string,
+    tool: AnyTool,
+  ) => string | ToolDeclaration | Promise<string | ToolDeclaration>;
+}
