@@ -45,6 +45,8 @@ const AROUND: readonly ((text: string) => string)[] = [
   (text) => `if (OFF) { ${text} } else { out.push('off'); }`,
   (text) => `if (!OFF) { ${text} }`,
   (text) => `if (out.length >= 0) { ${text} }`,
+  (text) => `if (MODE === 'b' || MOST > 5) { ${text} }`,
+  (text) => `for (const each of []) { out.push(each); ${text} }`,
   (text) => `while (OFF) { ${text} }`,
   (text) => `for (const each of [1]) { out.push(each); ${text} }`,
   (text) => `switch (MODE) { case 'b': { ${text} } }`,
@@ -83,6 +85,7 @@ const AROUND: readonly ((text: string) => string)[] = [
 const HEAD = `const out: unknown[] = [];
 const OFF = false;
 const MODE = 'a';
+const MOST = 3;
 const quietly = async (f: () => Promise<unknown>) => { try { await f(); } catch { out.push('quiet'); } };`;
 
 const { statement } = fc.letrec<{ statement: string }>((tie) => ({

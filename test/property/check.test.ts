@@ -4,10 +4,13 @@
  * - Whatever it refuses fails when it is run all the same.
  * - Programs of other property tests, which are right, are never refused.
  */
+import { readFileSync } from "node:fs";
+import { parse } from "@babel/parser";
 import fc from "fast-check";
 import { type CheckResult, createChecker, createHost, defineTool, type ToolSet } from "codecell";
 import { afterAll, expect, test, vi } from "vitest";
 import { prepareSource } from "../../packages/codecell/src/source/prepare.ts";
+import { ROOT } from "../sources.ts";
 import { mixedProgram, rightProgram } from "./check-programs.ts";
 import { effort, TIMES } from "./effort.ts";
 import { anyProgram } from "./programs.ts";
@@ -108,4 +111,31 @@ test("a source is refused for its syntax exactly when it cannot be prepared", as
     }),
     effort(400),
   );
+});
+
+/** Every text in the tests of source/, whatever it is there for. */
+function textsOf(path: string): string[] {
+  const texts: string[] = [];
+  const visit = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { type, value } = node as { readonly type?: unknown; readonly value?: unknown };
+    if (type === "StringLiteral" && typeof value === "string") texts.push(value);
+    for (const child of Object.values(node)) visit(child);
+  };
+  visit(parse(readFileSync(path, "utf8"), { sourceType: "module", plugins: ["typescript"] }).program);
+  return texts;
+}
+
+test("programs of the tests of source/ are never refused", async () => {
+  const folder = `${ROOT}packages/codecell/src/source/`;
+  const texts = ["prepare", "parse", "blank"].flatMap((name) => textsOf(`${folder}${name}.test.ts`));
+  const programs = [...new Set(texts)].filter((text) => prepareSource(text, "typescript").ok);
+  expect(programs.length).toBeGreaterThan(150);
+  const declarations = {
+    names: () => [],
+    of: (name: string) => `${JSON.stringify(name)}(input?: any): Promise<any>`,
+  };
+  for (const source of programs) {
+    expect((await checker.check({ source, declarations })).status, source).toBe("passed");
+  }
 });

@@ -580,6 +580,21 @@ describe("what cannot be proven is advice", () => {
       "unknown_tool",
     ],
     [
+      "an unknown tool behind a comparison of constants",
+      "const MODE = 'live', MOST = 3;\nif (MODE === 'test' && MOST > 5) await tools.wether({});\nreturn 1",
+      "unknown_tool",
+    ],
+    [
+      "an unknown tool in a loop over nothing",
+      "for (const city of [] as string[]) await tools.wether({ city });\nfor (const _ of []) await tools.wether({});\nreturn 1",
+      "unknown_tool",
+    ],
+    [
+      "a promise in what says itself what it is",
+      "return { w: tools.weather({ city: 'a' }), toJSON: () => 1 }",
+      undefined,
+    ],
+    [
       "an unknown tool behind a constant",
       "const DEBUG = false;\nDEBUG && (await tools.wether({}));\nreturn DEBUG ? await tools.wether({}) : 1",
       "unknown_tool",

@@ -11,7 +11,7 @@
  */
 import type ts from "@typescript/typescript6";
 import type { LinkedProgram } from "./linked-program.ts";
-import { callerOf, callOf, isAwaited, isConst, walk, whole } from "./syntax.ts";
+import { bare, callerOf, callOf, isAwaited, isConst, walk, whole } from "./syntax.ts";
 
 export type Fate = "certain" | "caught" | "unreached";
 
@@ -94,6 +94,11 @@ export class Fates {
     if (compiler.isConditionalExpression(parent)) {
       return branch !== parent.condition && this.#isConstant(parent.condition);
     }
+    if (compiler.isForOfStatement(parent)) {
+      let list = bare(compiler, parent.expression);
+      if (compiler.isAsExpression(list)) list = bare(compiler, list.expression);
+      return compiler.isArrayLiteralExpression(list) && list.elements.length === 0;
+    }
     if (compiler.isForStatement(parent)) {
       return (
         branch === parent.statement && parent.condition !== undefined && this.#isConstant(parent.condition)
@@ -108,11 +113,17 @@ export class Fates {
     return isLogical && this.#isConstant(parent.left);
   }
 
+  /** Whether a condition comes out the same in every run; `while (true)` is how a loop is written, and is none. */
   #isConstant(condition: ts.Expression): boolean {
-    const { TypeFlags } = this.#linked.ts;
-    const { flags } = this.#linked.checker.getTypeAtLocation(condition);
-    if (condition.kind === this.#linked.ts.SyntaxKind.TrueKeyword) return false;
-    return (flags & (TypeFlags.Unit | TypeFlags.Never)) !== 0;
+    const { ts: compiler, checker } = this.#linked;
+    const inner = bare(compiler, condition);
+    if (inner.kind === compiler.SyntaxKind.TrueKeyword) return false;
+    if (compiler.isPrefixUnaryExpression(inner) && this.#isConstant(inner.operand)) return true;
+    if (compiler.isBinaryExpression(inner) && this.#isConstant(inner.left) && this.#isConstant(inner.right)) {
+      return true;
+    }
+    const { Unit, Never } = compiler.TypeFlags;
+    return (checker.getTypeAtLocation(inner).flags & (Unit | Never)) !== 0;
   }
 
   #isCalled(fn: ts.SignatureDeclaration, seen: Set<ts.Node>): boolean {

@@ -168,7 +168,16 @@ function destructureOf(
 function carriedOf(linked: LinkedProgram, user: ts.Node): Misuse | undefined {
   const { ts: compiler } = linked;
   let at = user;
-  while (isPart(compiler, at.parent)) at = at.parent;
+  while (isPart(compiler, at.parent)) {
+    at = at.parent;
+    // It says itself what it is as JSON.
+    if (
+      compiler.isObjectLiteralExpression(at) &&
+      at.properties.some(({ name }) => name?.getText() === "toJSON")
+    ) {
+      return undefined;
+    }
+  }
   if (at === user) return undefined;
   const carrier = whole(compiler, at);
   const { parent } = carrier;
