@@ -9,9 +9,9 @@ const IDLE_CODES: ReadonlySet<number> = new Set([
   2318, // cannot find global type
   2451, // judged by source/
   2695, // left side of comma operator is unused
-  7027, // unreachable code
-  7028, // unused label
 ]);
+/** Types that are left out, which a model is right to do, and code that is never reached. */
+const IMPLICIT_CODES = { from: 7000, to: 7099 };
 const LONGEST_MESSAGE = 300;
 const MEMBERS = /type '(?:Tools|Tool_[\da-f]+\.Members)'/u;
 
@@ -23,6 +23,7 @@ export interface CompilerAdvice {
 export function toAdvice(compiler: TypeScript, diagnostics: readonly ts.Diagnostic[]): CompilerAdvice[] {
   return diagnostics.flatMap(({ code, start, messageText }) => {
     if (start === undefined || IDLE_CODES.has(code)) return [];
+    if (code >= IMPLICIT_CODES.from && code <= IMPLICIT_CODES.to) return [];
     const text = compiler.flattenDiagnosticMessageText(messageText, "\n");
     // Which tools exist is for the call sites to say.
     if (MEMBERS.test(text)) return [];

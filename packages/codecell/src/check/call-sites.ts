@@ -25,24 +25,32 @@ export interface CallSites {
   readonly isInquisitive: boolean;
 }
 
-/** Names of tools that stand in the text, whatever `tools` may be there. */
-export function namesIn(compiler: TypeScript, root: ts.Node): string[] {
+export interface NamedTools {
+  readonly names: readonly string[];
+  /** Whether the program uses `tools` in a way that does not say which. */
+  readonly isOpen: boolean;
+}
+
+/** The tools that the text names, whatever `tools` may be there. */
+export function namedTools(compiler: TypeScript, root: ts.Node): NamedTools {
   const names = new Set<string>();
+  let isOpen = false;
   walk(compiler, root, (node) => {
     if (!compiler.isIdentifier(node) || node.text !== "tools") return;
-    const { parent } = whole(compiler, node);
-    if (compiler.isPropertyAccessExpression(parent)) names.add(parent.name.text);
-    if (
-      compiler.isElementAccessExpression(parent) &&
-      compiler.isStringLiteralLike(parent.argumentExpression)
-    ) {
-      names.add(parent.argumentExpression.text);
-    }
-    if (compiler.isVariableDeclaration(parent)) {
-      for (const { key } of destructured(compiler, parent) ?? []) names.add(key);
-    }
+    const found = namesAt(compiler, whole(compiler, node).parent);
+    for (const name of found) names.add(name);
+    if (found.length === 0) isOpen = true;
   });
-  return [...names];
+  return { names: [...names], isOpen };
+}
+
+function namesAt(compiler: TypeScript, user: ts.Node): readonly string[] {
+  if (compiler.isPropertyAccessExpression(user)) return [user.name.text];
+  if (compiler.isElementAccessExpression(user)) {
+    return compiler.isStringLiteralLike(user.argumentExpression) ? [user.argumentExpression.text] : [];
+  }
+  if (!compiler.isVariableDeclaration(user)) return [];
+  return (destructured(compiler, user) ?? []).map(({ key }) => key);
 }
 
 export function findCallSites(linked: LinkedProgram): CallSites {

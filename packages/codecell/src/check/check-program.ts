@@ -10,7 +10,7 @@ import type { Failure } from "../contract/failure.ts";
 import { toPosition } from "../source/position.ts";
 import { prepareTypedSource } from "../source/prepare.ts";
 import { toAdvice } from "./advice.ts";
-import { findCallSites, namesIn } from "./call-sites.ts";
+import { findCallSites, namedTools } from "./call-sites.ts";
 import type { Compiler } from "./compiler.ts";
 import { toAnything } from "./declare-tools.ts";
 import { Fates } from "./fate.ts";
@@ -37,9 +37,13 @@ export async function checkProgram(
   if (!typed.ok) return { problems: [toDiagnostic(typed.failure)], advice: [], failure: typed.failure };
   const parsed = parseProgram(compiler, typed, language);
   if (parsed === undefined) return NOTHING;
-  const names = namesIn(compiler.ts, parsed.main);
+  const { names, isOpen } = namedTools(compiler.ts, parsed.main);
   const declared = withRest(await declare(names.slice(0, MOST_TOOLS)), names);
-  const linked = linkProgram(compiler, parsed, declared, globals, typed.isResultImplied);
+  const linked = linkProgram(compiler, parsed, declared, {
+    globals,
+    isOpen,
+    isResultImplied: typed.isResultImplied,
+  });
   const diagnostics = linked.program.getSemanticDiagnostics(linked.file);
   const fates = new Fates(linked, diagnostics);
   const { sites, isInquisitive } = findCallSites(linked);

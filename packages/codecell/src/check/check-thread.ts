@@ -14,7 +14,7 @@ import type {
   ThreadSetup,
 } from "./messages.ts";
 
-const HEAP_MB = 1024;
+const HEAP_MB = 512;
 const STACK_MB = 8;
 /** Loading the compiler and its library takes a second on a slow machine. */
 const LOAD_MS = 30_000;
@@ -122,8 +122,13 @@ export class CheckThread {
     }
   }
 
-  async #declare({ id, declare }: Pending, names: readonly string[]): Promise<void> {
-    const declared = await declare(names);
-    if (this.#pending?.id === id) this.#post({ kind: "declare", id, declared });
+  async #declare({ id, declare, reject }: Pending, names: readonly string[]): Promise<void> {
+    try {
+      const declared = await declare(names);
+      if (this.#pending?.id === id) this.#post({ kind: "declare", id, declared });
+    } catch (error) {
+      // The host's own functions failed, or gave what no thread can be sent.
+      reject(error instanceof Error ? error : new Error("The declarations of tools are unusable"));
+    }
   }
 }

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { createChecker } from "./checker.ts";
 import type { ToolDeclarations } from "./declare-tools.ts";
@@ -145,12 +147,35 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     await expect(without.warm()).rejects.toThrow(/found typescript 7\./u);
   });
 
+  test("declarations that cannot be had at all are nobody's refusal", async () => {
+    const declarations: ToolDeclarations = {
+      names: () => {
+        throw new Error("the catalog is gone");
+      },
+      of: () => undefined,
+    };
+    const source = "return await tools.nope()";
+    const checked = await checker.check({ source, declarations });
+    expect(checked).toEqual({ status: "unavailable", reason: "the catalog is gone" });
+    expect((await checker.check({ source, declarations: declarationsOf(1) })).status).toBe("refused");
+  });
+
   test("a checker that was closed is unavailable", async () => {
     const closed = createChecker();
     await closed[Symbol.asyncDispose]();
     const checked = await closed.check({ source: "return 1", declarations: declarationsOf(0) });
     expect(checked).toMatchObject({ status: "unavailable", reason: "Cannot check: the checker is closed" });
   });
+});
+
+test("a checker nobody closed keeps no process alive", async () => {
+  const program = `
+    import { createChecker } from ${JSON.stringify(new URL("checker.ts", import.meta.url).href)};
+    const declarations = { names: () => [], of: () => undefined };
+    console.log((await createChecker({ checkTimeMs: 20_000 }).check({ source: "return 1", declarations })).status);`;
+  const args = ["-C", "@codecell/source", "--input-type=module", "-e", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 25_000 });
+  expect(stdout.trim()).toBe("passed");
 });
 
 test("options of the wrong kind are refused", () => {

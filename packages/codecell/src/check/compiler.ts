@@ -36,8 +36,6 @@ export class Compiler {
       allowJs: true,
       checkJs: true,
       strict: true,
-      // A model that leaves a type out is right to do so.
-      noImplicitAny: false,
       noImplicitThis: false,
       useUnknownInCatchVariables: false,
       // Says which code is dead.

@@ -29,6 +29,7 @@ export const TOOLS_FILE = "/tools.d.ts";
 /** Where the files of single tools are. */
 export const TOOL_FILES = "/tools/";
 export const GLOBALS_FILE = "/globals.d.ts";
+const OTHERS = " [name: string]: any ";
 const OPEN = "async function __program() {\n";
 
 export interface ProgramFile {
@@ -55,18 +56,27 @@ export function toBodyOffset(offset: number): number {
   return Math.max(0, offset - OPEN.length);
 }
 
+interface LinkOptions {
+  readonly globals: string;
+  /** Whether there may be more tools than the declared ones. */
+  readonly isOpen: boolean;
+  readonly isResultImplied: boolean;
+}
+
 export function linkProgram(
   compiler: Compiler,
   { file, main }: ProgramFile,
   declared: Declared,
-  globals: string,
-  isResultImplied: boolean,
+  { globals, isOpen, isResultImplied }: LinkOptions,
 ): LinkedProgram {
   const tools = [...declared.tools].flatMap(([name, tool]) => (tool === undefined ? [] : [{ name, tool }]));
   const files = tools.map(({ name, tool }) => toolFile(compiler, name, tool));
   const parents = tools.map(({ name }) => `${namespaceOf(name)}.Members`);
   const heritage = parents.length === 0 ? "" : ` extends ${parents.join(", ")}`;
-  const root = compiler.parseKept(TOOLS_FILE, `interface Tools${heritage} {}\ndeclare const tools: Tools;`);
+  const root = compiler.parseKept(
+    TOOLS_FILE,
+    `interface Tools${heritage} {${isOpen ? OTHERS : ""}}\ndeclare const tools: Tools;`,
+  );
   const others = compiler.parseKept(GLOBALS_FILE, globals);
   const program = compiler.link([
     file,
