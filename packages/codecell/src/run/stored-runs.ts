@@ -14,8 +14,10 @@ import {
   type JournalEntry,
   type LateOutcome,
   parseJournalEntry,
+  parseLateOutcome,
   parseProgress,
 } from "../suspend/journal-entry.ts";
+import { toJsonBytes } from "../suspend/json-bytes.ts";
 import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
 import {
   parseHeader,
@@ -176,7 +178,7 @@ export class StoredRuns {
       length,
       encode: (entry, place) => this.#encode(entry, placeOf(runId, epoch, place)),
       encodeSnapshot: ({ bytes, progress }) => {
-        const header = Buffer.from(JSON.stringify(progress));
+        const header = toJsonBytes(progress);
         return this.#vault.sealer.sealBytes({ header, content: bytes }, snapshotOf(runId, epoch));
       },
       decodeSnapshot: (bytes) => {
@@ -206,7 +208,7 @@ export class StoredRuns {
     }
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of run.journal.entries()) {
-      const entry = this.#decode(bytes, placeOf(run.id, state.id, place)) as JournalEntry | Failure;
+      const entry = this.#decode(bytes, placeOf(run.id, state.id, place), parseJournalEntry);
       if ("code" in entry) return entry;
       entries.push(entry);
     }
@@ -257,7 +259,7 @@ export class StoredRuns {
   }
 
   #decodeOutcome(runId: string, call: number, bytes: Uint8Array): LateOutcome | Failure {
-    return this.#decode(bytes, outcomeOf(runId, call)) as LateOutcome | Failure;
+    return this.#decode(bytes, outcomeOf(runId, call), parseLateOutcome);
   }
 
   /** Records what a call came to that was executing when its run was suspended. */
@@ -293,16 +295,15 @@ export class StoredRuns {
   }
 
   #encode(value: JournalEntry | LateOutcome, purpose: string): Uint8Array {
-    const content = Buffer.from(JSON.stringify(value), "utf8");
-    return this.#vault.sealer.sealBytes({ header: NOTHING, content }, purpose);
+    return this.#vault.sealer.sealBytes({ header: NOTHING, content: toJsonBytes(value) }, purpose);
   }
 
-  #decode(sealed: Uint8Array, purpose: string): JournalEntry | LateOutcome | Failure {
+  #decode<T>(sealed: Uint8Array, purpose: string, parse: (bytes: Uint8Array) => T | undefined): T | Failure {
     const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
     const content = opened.content();
-    const entry = content === undefined ? undefined : parseJournalEntry(content);
-    return entry ?? versionFailure("stored run");
+    const parsed = content === undefined ? undefined : parse(content);
+    return parsed ?? versionFailure("stored run");
   }
 }
 

@@ -16,6 +16,7 @@ import {
   YIELD_CONTROL,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
+import { isCount, isRecord } from "../value/shape.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
@@ -24,6 +25,10 @@ export interface Seen {
   readonly timers: number;
   readonly logs: number;
   readonly logsDropped: number;
+}
+
+export function isSeen(value: unknown): value is Seen {
+  return isRecord(value) && ["timers", "logs", "logsDropped"].every((name) => isCount(value[name]));
 }
 
 /** What a run that is taken up again brings along. */

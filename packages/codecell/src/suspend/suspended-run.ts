@@ -13,8 +13,10 @@ import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/led
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { isArrayOf, isCount, isDuration, isRecord, isText } from "../value/shape.ts";
-import type { LedgerBook, Seen } from "./ledger-book.ts";
+import { isLedger, isResolution, isTimerChange } from "../value/ledger-shape.ts";
+import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
+import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
+import { isSeen, type LedgerBook, type Seen } from "./ledger-book.ts";
 import type { Sealable } from "./seal.ts";
 
 export interface SuspendedRun {
@@ -87,7 +89,7 @@ export function toSealable(run: SuspendedRun): Sealable {
   const outputs: Buffer[] = [];
   const deliveries = ledger.deliveries.map((delivery) => withoutOutputs(delivery, outputs));
   const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
-  const json = Buffer.from(JSON.stringify(state), "utf8");
+  const json = toJsonBytes(state);
   const sections: [string, Uint8Array][] = [["run", json]];
   if (outputs.length > 0) sections.push(["outputs", Buffer.concat(outputs)]);
   if (snapshot !== undefined) sections.push(["snapshot", snapshot]);
@@ -99,7 +101,7 @@ export function toSealable(run: SuspendedRun): Sealable {
     sections: sections.map(([name, bytes]) => [name, bytes.length]),
   };
   return {
-    header: Buffer.from(JSON.stringify(header), "utf8"),
+    header: toJsonBytes(header),
     content: sections.length === 1 ? json : Buffer.concat(sections.map(([, bytes]) => bytes)),
   };
 }
@@ -149,7 +151,7 @@ function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
 
 /** Undefined for what this version does not understand. */
 export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
-  const value = parseJson(bytes);
+  const value = fromJsonBytes(bytes);
   return isHeader(value) ? value : undefined;
 }
 
@@ -167,7 +169,7 @@ export function parseSuspendedRun(
   }
   const json = parts.get("run");
   if (at !== content.length || json === undefined) return undefined;
-  const state = parseJson(json);
+  const state = fromJsonBytes(json);
   if (!putBackOutputs(state, parts.get("outputs") ?? NOTHING) || !isState(state)) return undefined;
   const { ledger, seen, timers, pending, executing, resolutions } = state;
   const snapshot = parts.get("snapshot");
@@ -192,14 +194,6 @@ function knownLimits(given: Limits): Limits {
   );
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
-  } catch {
-    return undefined;
-  }
-}
-
 function isHeader(value: unknown): value is SuspensionHeader {
   return (
     isRecord(value) &&
@@ -222,66 +216,15 @@ function isState(value: unknown): value is State {
   const { ledger, seen, timers, pending, executing, resolutions } = value;
   return (
     isLedger(ledger) &&
-    isRecord(seen) &&
-    ["timers", "logs", "logsDropped"].every((name) => isCount(seen[name])) &&
-    isArrayOf(timers, isTimer) &&
+    ledger.stopped === undefined &&
+    isSeen(seen) &&
+    isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&
     isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&
-    isArrayOf(resolutions, (one) => isResolution(one, ledger.calls.length)) &&
+    isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
     isOpen(pending as State["pending"], ledger.deliveries)
   );
-}
-
-function isLedger(value: unknown): value is Ledger {
-  if (!isRecord(value)) return false;
-  const { calls, limits } = value;
-  return (
-    value["version"] === 1 &&
-    ["runId", "source", "seed"].every((name) => isText(value[name])) &&
-    (value["language"] === "javascript" || value["language"] === "typescript") &&
-    isDuration(value["clock"]) &&
-    isRecord(limits) &&
-    Object.values(limits).every(isCount) &&
-    isArrayOf(value["toolNames"], isText) &&
-    (value["mayYield"] === undefined || value["mayYield"] === true) &&
-    isArrayOf(calls, isCall) &&
-    isArrayOf(value["deliveries"], (one) => isDelivery(one, calls.length)) &&
-    value["stopped"] === undefined
-  );
-}
-
-function isCall(value: unknown): boolean {
-  return isRecord(value) && isText(value["tool"]) && isText(value["input"]);
-}
-
-function isDelivery(value: unknown, calls: number): boolean {
-  return (
-    isRecord(value) &&
-    isDuration(value["clock"]) &&
-    isArrayOf(value["items"], (item) => isDeliveryItem(item, calls))
-  );
-}
-
-function isDeliveryItem(value: unknown, calls: number): boolean {
-  if (!isRecord(value)) return false;
-  const { kind, call } = value;
-  if (kind === "timer") return isCount(value["timer"]);
-  if (!isCount(call) || call >= calls) return false;
-  return kind === "output" ? isText(value["output"]) : kind === "failure" && isCallFailure(value["failure"]);
-}
-
-/** Codes of other versions are let through: the program has seen them. */
-function isCallFailure(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    ["code", "name", "message"].every((name) => isText(value[name])) &&
-    (value["toolCode"] === undefined || isText(value["toolCode"]))
-  );
-}
-
-function isTimer(value: unknown): boolean {
-  return isRecord(value) && isCount(value["timer"]) && isDuration(value["delayMs"]);
 }
 
 /** A call the ledger holds, with an input that can be shown again. */
@@ -298,16 +241,15 @@ function isPending(value: unknown, calls: readonly LedgerCall[]): boolean {
 }
 
 function isExecuting(value: unknown, calls: number): boolean {
-  if (!Array.isArray(value) || value.length !== 2) return false;
-  const [call, executor] = value as readonly unknown[];
-  return isCount(call) && call < calls && isText(executor);
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isText(value[1]);
 }
 
-function isResolution(value: unknown, calls: number): boolean {
-  if (!Array.isArray(value) || value.length !== 2) return false;
-  const [call, resolution] = value as readonly unknown[];
-  if (!isCount(call) || call >= calls || !isRecord(resolution)) return false;
-  return isText(resolution["deny"]) || resolution["resolution"] !== undefined;
+function isDecision(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isResolution(value[1]);
+}
+
+function isIndex(value: unknown, calls: number): boolean {
+  return isCount(value) && value < calls;
 }
 
 function isUnique(indices: readonly unknown[]): boolean {

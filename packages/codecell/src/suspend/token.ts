@@ -7,6 +7,7 @@
  */
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
+import { toJsonBytes } from "./json-bytes.ts";
 import type { LedgerBook } from "./ledger-book.ts";
 import type { Sealable } from "./seal.ts";
 import {
@@ -66,7 +67,7 @@ export class Tokens {
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
   refer(runId: string, suspensionId: string, scope: string, expiresAt: number): string {
     const header = { version: 1, id: suspensionId, scope, expiresAt, sections: [[runId, 0]] };
-    const sealable = { header: Buffer.from(JSON.stringify(header)), content: new Uint8Array() };
+    const sealable = { header: toJsonBytes(header), content: new Uint8Array() };
     return this.#vault.sealer.sealText(sealable, REFERENCE);
   }
 
