@@ -105,6 +105,19 @@ describe("fork", () => {
     });
   });
 
+  test.each([
+    ["fewer calls", "await tools.first({}); return 1"],
+    ["none, and returns", "return 1"],
+    ["none, and waits", "await new Promise(() => {})"],
+  ])("a program that makes %s has not repeated the past, and nothing is called", async (_name, other) => {
+    const ledger = await recorded();
+    const { tools, made } = shop();
+    const diverged = { status: "failed", failure: { code: "replay_diverged" } };
+    expect(await host.fork(ledger, { atCall: 3, source: other, tools }).result).toMatchObject(diverged);
+    expect(await host.replay({ ...ledger, source: other }).result).toMatchObject(diverged);
+    expect(made).toEqual([]);
+  });
+
   test("a fork can be forked, and replayed", async () => {
     const { tools } = shop();
     const fork = host.fork(await recorded(), { atCall: 3, outcome: { output: { price: 7 } }, tools });

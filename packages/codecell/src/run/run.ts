@@ -161,7 +161,7 @@ export class Run {
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
-      this.#stop(divergedFailure("made another call than its ledger recorded"));
+      this.#stop(divergedFailure("made other calls than its ledger recorded"));
       return;
     }
     for (const line of news.logs) {

@@ -3,7 +3,7 @@
  *
  * - A cell repeats the same calls, timers and logs in the same order, so of each kind only the number already seen
  *   has to be remembered to tell repetition from news.
- * - A repeated call that differs from the recorded one is a divergence, never a guess.
+ * - A repeated call that differs from the recorded one, or is not made any more, is a divergence, never a guess.
  * - Knows which yields are open: what waits to be resumed follows from the ledger alone.
  */
 import type { CallRequest, Report, TimerChange } from "../bridge/protocol.ts";
@@ -171,6 +171,8 @@ export class LedgerBook {
       if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) return undefined;
     }
     const firstCall = this.#calls + repeated;
+    // The first report on a placement is on its whole history. A program that failed on the way did not get so far.
+    if (firstCall < this.calls.length && report.end?.status !== "failed") return undefined;
     const calls = report.calls.slice(repeated);
     // One by one: an argument list as long as a guest likes would overflow the stack.
     for (const call of calls) this.#addCall(call);
