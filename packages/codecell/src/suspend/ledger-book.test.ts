@@ -61,6 +61,15 @@ describe("ledger book", () => {
     });
   });
 
+  test("keeps of calls and timers what it knows, and nothing that a worker sends along", () => {
+    const book = new LedgerBook(header);
+    const more = { notJson: 1n };
+    const timer = { timer: 1, delayMs: 5 };
+    const news = book.read(report({ calls: [{ ...call("1"), ...more }], timers: [{ ...timer, ...more }] }));
+    expect(news).toEqual({ firstCall: 0, calls: [call("1")], timers: [timer], logs: [] });
+    expect(book.toLedger().calls).toEqual([call("1")]);
+  });
+
   test("a rebuilt cell that does not repeat every call has diverged, unless it failed before", () => {
     const book = new LedgerBook(header);
     book.read(report({ calls: [call("1"), call("2")] }));

@@ -173,11 +173,13 @@ export class LedgerBook {
     const firstCall = this.#calls + repeated;
     // The first report on a placement is on its whole history. A program that failed on the way did not get so far.
     if (firstCall < this.calls.length && report.end?.status !== "failed") return undefined;
-    const calls = report.calls.slice(repeated);
-    // One by one: an argument list as long as a guest likes would overflow the stack.
+    // Their fields and no others: what a worker sends along must not get into what is kept.
+    const calls = report.calls.slice(repeated).map(({ tool, input }) => ({ tool, input }));
     for (const call of calls) this.#addCall(call);
     this.#calls += report.calls.length;
-    const timers = report.timers.slice(Math.max(0, this.#seen.timers - this.#timers));
+    const timers = report.timers
+      .slice(Math.max(0, this.#seen.timers - this.#timers))
+      .map(({ timer, delayMs }) => ({ timer, delayMs }));
     this.#timers += report.timers.length;
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
     this.#logs += report.logs.length;
