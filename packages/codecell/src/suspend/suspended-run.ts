@@ -13,7 +13,7 @@ import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/led
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { isLedger, isResolution, isTimerChange } from "../value/ledger-shape.ts";
+import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
 import { isSeen, type LedgerBook, type Seen } from "./ledger-book.ts";
@@ -216,6 +216,7 @@ function isState(value: unknown): value is State {
   const { ledger, seen, timers, pending, executing, resolutions } = value;
   return (
     isLedger(ledger) &&
+    isWhole(ledger) &&
     ledger.stopped === undefined &&
     isSeen(seen) &&
     isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&

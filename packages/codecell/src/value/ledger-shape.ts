@@ -13,10 +13,9 @@ export function isLanguage(value: unknown): value is Language {
   return value === "javascript" || value === "typescript";
 }
 
-/** Whole: every delivered outcome is of a call that it holds. */
 export function isLedger(value: unknown): value is Ledger {
   if (!isRecord(value)) return false;
-  const { calls, deliveries, limits, stopped } = value;
+  const { limits, stopped } = value;
   return (
     value["version"] === 1 &&
     ["runId", "source", "seed"].every((name) => isText(value[name])) &&
@@ -26,12 +25,16 @@ export function isLedger(value: unknown): value is Ledger {
     Object.values(limits).every(isCount) &&
     isArrayOf(value["toolNames"], isText) &&
     (value["mayYield"] === undefined || value["mayYield"] === true) &&
-    isArrayOf(calls, isCall) &&
-    isArrayOf(deliveries, isDelivery) &&
-    (deliveries as Delivery[]).every(({ items }) =>
-      items.every((item) => item.kind === "timer" || item.call < calls.length),
-    ) &&
+    isArrayOf(value["calls"], isCall) &&
+    isArrayOf(value["deliveries"], isDelivery) &&
     (stopped === undefined || (isRecord(stopped) && isText(stopped["code"]) && isText(stopped["message"])))
+  );
+}
+
+/** Whether all outcomes in it are of calls in it: others would meet calls that are yet to be made. */
+export function isWhole({ calls, deliveries }: Ledger): boolean {
+  return deliveries.every(({ items }) =>
+    items.every((item) => item.kind === "timer" || item.call < calls.length),
   );
 }
 
