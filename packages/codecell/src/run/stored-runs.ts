@@ -19,13 +19,14 @@ import {
 } from "../suspend/journal-entry.ts";
 import { toJsonBytes } from "../suspend/json-bytes.ts";
 import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
+import type { Sealable } from "../suspend/seal.ts";
 import {
+  giveAway,
   parseHeader,
   parseSuspendedRun,
   type RunAtRest,
   type SuspendedRun,
   toSealable,
-  toSuspendedRun,
 } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
@@ -76,7 +77,7 @@ export class StoredRuns {
       executing: [],
       resolutions: [],
     };
-    const state = this.#seal(first);
+    const state = this.#seal(runId, toSealable(first));
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
     return this.#journal(runId, first.id, claim, 0);
   }
@@ -137,16 +138,12 @@ export class StoredRuns {
     scope: string,
     rest: RunAtRest,
   ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
-    const { limits, runId } = book.header;
-    const run = toSuspendedRun(book, scope, this.#executor.id, rest);
+    const { runId } = book.header;
+    const given = giveAway(book, scope, this.#executor.id, rest);
+    if ("code" in given) return given;
+    const { run, sealable } = given;
     const { expiresAt } = run;
-    const state = this.#seal(run);
-    if (state.length > limits.suspensionBytes) {
-      return {
-        code: "suspension_limit",
-        message: `Cannot suspend the run: it takes ${state.length} bytes, at most ${limits.suspensionBytes} are allowed`,
-      };
-    }
+    const state = this.#seal(runId, sealable);
     const here = run.executing.filter(([, executor]) => executor === this.#executor.id).map(([call]) => call);
     try {
       await this.#executor.begin(runId, here);
@@ -269,8 +266,8 @@ export class StoredRuns {
     await this.#executor.post(runId, call, until, () => this.#store.post(runId, call, bytes));
   }
 
-  #seal(run: SuspendedRun): Uint8Array {
-    return this.#vault.sealer.sealBytes(toSealable(run), stateOf(run.ledger.runId));
+  #seal(runId: string, sealable: Sealable): Uint8Array {
+    return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
   }
 
   #openState(runId: string, bytes: Uint8Array): SuspendedRun | Failure {

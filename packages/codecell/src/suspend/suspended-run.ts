@@ -5,10 +5,12 @@
  * - Section `run` is JSON. Section `outputs` holds the long outputs as they are: inside the JSON every quote in them would
  *   be escaped, and back. Section `snapshot` is binary. Both may be missing. Sections of other names are skipped: they
  *   can only make resuming faster.
+ * - Its size, which a limit bounds, is that of these bytes, whether they go into a token or a store.
  * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
  */
 import { randomUUID } from "node:crypto";
 import type { TimerChange } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
 import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
@@ -52,8 +54,46 @@ export interface RunAtRest {
   readonly snapshot: Uint8Array | undefined;
 }
 
-/** A run that is given away now by an executor, as long as its limits let it be resumed. */
-export function toSuspendedRun(
+/** A run that is given away now by an executor, and its bytes. */
+export interface GivenRun {
+  readonly run: SuspendedRun;
+  readonly sealable: Sealable;
+}
+
+/** Of the size a run counts for, at least this part is printed: a timer counts for more than its text has. */
+const PRINTED_PART = 1 / 3;
+
+/** Refused when it takes more bytes than its limits allow, before they are compressed and sealed. */
+export function giveAway(
+  book: LedgerBook,
+  scope: string,
+  executor: string,
+  rest: RunAtRest,
+): GivenRun | Failure {
+  const { suspensionBytes } = book.header.limits;
+  const run = toSuspendedRun(book, scope, executor, rest);
+  // Far too large ones are not even printed.
+  const least = Math.ceil(book.size * PRINTED_PART);
+  const sealable = least > suspensionBytes ? undefined : tryPrint(run);
+  const bytes = sealable === undefined ? least : sealable.header.length + sealable.content.length;
+  if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
+  return {
+    code: "suspension_limit",
+    message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
+  };
+}
+
+/** Undefined when the text would be longer than texts can be. */
+function tryPrint(run: SuspendedRun): Sealable | undefined {
+  try {
+    return toSealable(run);
+  } catch {
+    return undefined;
+  }
+}
+
+/** To be resumed as long as its limits say. */
+function toSuspendedRun(
   book: LedgerBook,
   scope: string,
   executor: string,

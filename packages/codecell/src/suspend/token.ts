@@ -9,15 +9,13 @@ import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { toJsonBytes } from "./json-bytes.ts";
 import type { LedgerBook } from "./ledger-book.ts";
-import type { Sealable } from "./seal.ts";
 import {
+  giveAway,
   parseHeader,
   parseSuspendedRun,
   type RunAtRest,
   type SuspendedRun,
   type SuspensionHeader,
-  toSealable,
-  toSuspendedRun,
 } from "./suspended-run.ts";
 import { UsedIds } from "./used-ids.ts";
 import { type Vault, versionFailure } from "./vault.ts";
@@ -49,19 +47,10 @@ export class Tokens {
     executor: string,
     rest: RunAtRest,
   ): { readonly token: string; readonly expiresAt: number } | Failure {
-    const run = toSuspendedRun(book, scope, executor, rest);
-    const { expiresAt } = run;
-    const { suspensionBytes } = book.header.limits;
-    // The ledger's own size is a lower bound: far too large ones are not even printed.
-    const sealable = book.size > suspensionBytes ? undefined : tryPrint(run);
-    const bytes = sealable === undefined ? book.size : sealable.header.length + sealable.content.length;
-    if (sealable === undefined || bytes > suspensionBytes) {
-      return {
-        code: "suspension_limit",
-        message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
-      };
-    }
-    return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt };
+    const given = giveAway(book, scope, executor, rest);
+    if ("code" in given) return given;
+    const { run, sealable } = given;
+    return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt: run.expiresAt };
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
@@ -112,13 +101,4 @@ function refusalOf(header: SuspensionHeader, scope: string): Failure | undefined
     return { code: "token_expired", message: "Cannot resume: the token has expired" };
   }
   return undefined;
-}
-
-/** Undefined when the text would be longer than texts can be. */
-function tryPrint(run: SuspendedRun): Sealable | undefined {
-  try {
-    return toSealable(run);
-  } catch {
-    return undefined;
-  }
 }
