@@ -30,6 +30,7 @@ import {
 } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
+import { answered } from "./answered.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
 import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
@@ -89,10 +90,16 @@ export class StoredRuns {
     tools: ToolSet,
     check: (run: SuspendedRun) => void,
   ): Promise<TakenRun | Failure> {
+    const claiming = this.#store.claim(id, this.#lease, scope);
     let claimed: Claimed;
     try {
-      claimed = await this.#store.claim(id, this.#lease, scope);
+      claimed = await answered(claiming);
     } catch (error) {
+      // One that is claimed when nobody waits for it any more.
+      claiming.then(
+        (late) => (late.status === "claimed" ? this.#giveBack(late.claim) : undefined),
+        () => {},
+      );
       return toStoreFailure(error);
     }
     if (claimed.status === "absent") {
@@ -111,13 +118,13 @@ export class StoredRuns {
     try {
       const opened = this.#open(claimed, suspensionId, scope, tools);
       if ("code" in opened) {
-        await this.#store.release(claimed.claim);
+        await this.#giveBack(claimed.claim);
         return opened;
       }
       check(opened.run);
       taken = opened;
     } catch (error) {
-      await this.#store.release(claimed.claim);
+      await this.#giveBack(claimed.claim);
       throw error;
     }
     const { length } = claimed.run.journal;
@@ -129,6 +136,11 @@ export class StoredRuns {
       journal.expireAt(expiryOf(limits));
     }
     return { ...taken, journal };
+  }
+
+  /** As it is; one that cannot be given back is free when its lease has run out. */
+  async #giveBack(claim: Claim): Promise<void> {
+    await answered(this.#store.release(claim)).catch(() => {});
   }
 
   /** Gives a run back to the store, to be resumed by its id. Returns the suspension's own id, and when it expires. */
