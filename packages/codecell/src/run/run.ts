@@ -161,6 +161,8 @@ export class Run {
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
+      // Another version of us may agree with it: in a store it stays.
+      this.#isLeft = true;
       this.#stop(divergedFailure("made other calls than its ledger recorded"));
       return;
     }
