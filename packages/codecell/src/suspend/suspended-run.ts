@@ -130,19 +130,14 @@ export function toSealable(run: SuspendedRun): Sealable {
   const deliveries = ledger.deliveries.map((delivery) => withoutOutputs(delivery, outputs));
   const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
   const json = toJsonBytes(state);
-  const sections: [string, Uint8Array][] = [["run", json]];
-  if (outputs.length > 0) sections.push(["outputs", Buffer.concat(outputs)]);
-  if (snapshot !== undefined) sections.push(["snapshot", snapshot]);
-  const header: SuspensionHeader = {
-    version: 1,
-    id,
-    scope,
-    expiresAt,
-    sections: sections.map(([name, bytes]) => [name, bytes.length]),
-  };
+  const sections: [string, number][] = [["run", json.length]];
+  if (outputs.length > 0) sections.push(["outputs", outputs.reduce((sum, { length }) => sum + length, 0)]);
+  if (snapshot !== undefined) sections.push(["snapshot", snapshot.length]);
+  const header: SuspensionHeader = { version: 1, id, scope, expiresAt, sections };
   return {
     header: toJsonBytes(header),
-    content: sections.length === 1 ? json : Buffer.concat(sections.map(([, bytes]) => bytes)),
+    // All at once: there may be megabytes of outputs, and each copy of them costs.
+    content: Buffer.concat([json, ...outputs, snapshot ?? NOTHING]),
   };
 }
 
@@ -177,12 +172,11 @@ function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
   for (const delivery of deliveries as unknown[]) {
     const items = isRecord(delivery) ? delivery["items"] : undefined;
     if (!Array.isArray(items)) return false;
-    for (const item of items as unknown[]) {
+    for (const [index, item] of (items as unknown[]).entries()) {
       if (!isRecord(item) || item["bytes"] === undefined) continue;
-      const { bytes } = item;
+      const { kind, call, bytes } = item;
       if (!isCount(bytes) || at + bytes > texts.length) return false;
-      item["output"] = texts.toString("utf8", at, at + bytes);
-      delete item["bytes"];
+      items[index] = { kind, call, output: texts.toString("utf8", at, at + bytes) };
       at += bytes;
     }
   }

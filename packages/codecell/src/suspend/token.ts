@@ -29,6 +29,8 @@ export interface Reference {
 
 const PURPOSE = "token";
 const REFERENCE = "reference";
+/** Tells references from tokens that hold their run: those may be long, and are opened once. */
+const REFERENCE_PREFIX = "ref_";
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
 /** Of the whole process: several hosts may have the same key. */
@@ -57,13 +59,14 @@ export class Tokens {
   refer(runId: string, suspensionId: string, scope: string, expiresAt: number): string {
     const header = { version: 1, id: suspensionId, scope, expiresAt, sections: [[runId, 0]] };
     const sealable = { header: toJsonBytes(header), content: new Uint8Array() };
-    return this.#vault.sealer.sealText(sealable, REFERENCE);
+    return REFERENCE_PREFIX + this.#vault.sealer.sealText(sealable, REFERENCE);
   }
 
-  /** The run a token refers to; undefined for one that holds its run itself, or that is none. */
+  /** The run a token refers to; undefined for one that is no reference. */
   referred(token: string, scope: string): Reference | Failure | undefined {
-    const opened = this.#vault.sealer.openText(token, REFERENCE, 0);
-    if (!opened.ok) return undefined;
+    if (!token.startsWith(REFERENCE_PREFIX)) return undefined;
+    const opened = this.#vault.sealer.openText(token.slice(REFERENCE_PREFIX.length), REFERENCE, 0);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "token");
     const header = parseHeader(opened.header);
     const runId = header?.sections[0]?.[0];
     if (header === undefined || runId === undefined) return versionFailure("token");
