@@ -34,6 +34,8 @@ const STEPS: readonly Step[] = [
     [2, 8],
     [1, 8],
     [1, 4],
+    [1, 2],
+    [1, 1],
     [0, 0],
   ].map(([levels = 0, members = 0]): Step => ({ docs: 0, bounds: { levels, members } })),
 ];

@@ -7,6 +7,7 @@ import {
   childrenOf,
   type CombinedNode,
   type Definition,
+  type Field,
   type Node,
   type ObjectNode,
   plain,
@@ -105,7 +106,7 @@ class Pruner {
 
   #object(node: ObjectNode): Node {
     const isFar = (this.#levels.get(node) ?? 0) >= this.#bounds.levels;
-    const kept = node.fields.slice(0, isFar ? 0 : this.#bounds.members);
+    const kept = firstFields(node.fields, isFar ? 0 : this.#bounds.members);
     const fields = kept.map(({ name, optional, use }) => ({ name, optional, use: this.use(use) }));
     const omitted = node.omitted + node.fields.length - fields.length;
     const indexes = node.indexes.map((index) => ({ ...index, use: this.use(index.use) }));
@@ -121,4 +122,15 @@ class Pruner {
     const wide = plain(isText ? textNode("string") : UNKNOWN);
     return { ...node, members: [...kept, wide], omitted: node.omitted + rest.length };
   }
+}
+
+/** So many fields in their order; required ones have precedence, since nobody can leave them out. */
+function firstFields(fields: readonly Field[], most: number): readonly Field[] {
+  if (fields.length <= most) return fields;
+  const byNeed = [
+    ...fields.filter(({ optional }) => !optional),
+    ...fields.filter(({ optional }) => optional),
+  ];
+  const kept = new Set(byNeed.slice(0, most));
+  return fields.filter((field) => kept.has(field));
 }

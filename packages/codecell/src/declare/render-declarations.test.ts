@@ -73,7 +73,7 @@ describe("renderSignature", () => {
 
   test("[declare:bounded] shorter where it must be", () => {
     expect(renderSignature("move", tools.move, { maxCharacters: 120 })).toBe(
-      "move(input:{[k:string]:unknown/* …2 more fields */}):Promise<{[k:string]:unknown/* …1 more field */}>",
+      "move(input:{to:{[k:string]:unknown/* …3 more fields */},[k:string]:unknown/* …1 more field */}):Promise<{id?:string}>",
     );
     expect(renderSignature("move", tools.move, { maxCharacters: 80 })).toBe(
       "move(input:unknown):Promise<unknown>",
