@@ -37,7 +37,7 @@ test("[declare:faithful] 742 real tools are declared together, at any length", a
     ...texts,
     `${renderDeclarations(tools, { maxCharacters: 1_000_000 })}\ntools.policy_search({ query: 1 })`,
   ]);
-  expect(errors.slice(0, -1).flatMap((found) => [...found.values()])).toEqual([]);
+  expect(errors.slice(0, -1).flatMap((found) => Array.from(found.values()))).toEqual([]);
   expect([...(errors.at(-1)?.values() ?? [])]).toEqual([
     "TS2322: Type 'number' is not assignable to type 'string'.",
   ]);
