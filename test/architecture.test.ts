@@ -24,6 +24,8 @@ interface Folder {
 const TABLE: Readonly<Record<string, Folder>> = {
   contract: { runs: "anywhere", imports: [] },
   value: { runs: "anywhere", imports: ["contract"] },
+  // Runs where tools are shown: on the host, in a browser, in an editor's build.
+  declare: { runs: "anywhere", imports: ["contract", "value"] },
   source: { runs: "anywhere", imports: ["contract"], packages: ["@babel/parser"] },
   // What both sides of the boundary around the vm agree on, and the text of the prelude.
   guest: { runs: "anywhere", imports: [] },
@@ -56,12 +58,16 @@ const TABLE: Readonly<Record<string, Folder>> = {
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
   run: {
     runs: "host",
-    imports: ["contract", "value", "bridge", "sandbox", "suspend"],
+    // Declarations are for the check, which is given to a host and never made by it.
+    imports: ["contract", "value", "bridge", "sandbox", "suspend", "declare"],
     types: ["check"],
     node: "all",
   },
   // The written list of public names; nothing imports it.
-  "index.ts": { runs: "host", imports: ["contract", "bridge", "check", "run", "suspend", "store"] },
+  "index.ts": {
+    runs: "host",
+    imports: ["contract", "bridge", "check", "declare", "run", "suspend", "store"],
+  },
 };
 
 /** What runs in a worker or in the guest must never see these. */

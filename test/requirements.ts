@@ -55,6 +55,17 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   },
   "tools:caller-context": { promise: "The caller's AsyncLocalStorage is intact in tools and policy" },
 
+  "declare:faithful": {
+    promise: "A declared type compiles, accepts what its schema allows and refuses what types can refuse",
+  },
+  "declare:compact": { promise: "Declarations take fewer tokens than those of any printer as faithful" },
+  "declare:bounded": { promise: "A declaration keeps to its bound, and says how much it left out" },
+  "declare:any-schema": {
+    promise: "Any schema, hostile ones too, is declared quickly, without throwing and the same each time",
+  },
+  "declare:comments": { promise: "Texts of a schema never leave their comment" },
+  "declare:guest-api": { promise: "Guest programs can be written in an editor, with the types of the tools" },
+
   "policy:validated-input": { promise: "The policy decides on the validated input, before the tool runs" },
   "policy:fails-closed": { promise: "A call is denied when its policy fails" },
   "policy:unhurried": { promise: "Waiting for a decision does not use up wall time" },
@@ -103,6 +114,8 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "suspend:yield": {
     promise: "A program that may yield suspends its run when it does, and goes on when it is resumed",
   },
+  "suspend:tampered": { promise: "Bytes that were altered are refused before any of them is interpreted" },
+  "suspend:flat": { promise: "A snapshot does not grow with the number of calls behind it" },
   "suspend:snapshot": { promise: "A run comes back from its memory as from its ledger" },
   "suspend:single-use": { promise: "A token resumes its run once" },
   "suspend:sealed": {
@@ -114,6 +127,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "store:fencing": { promise: "A process that lost its run to another stops, and changes nothing" },
   "store:leave": { promise: "A host that closes leaves its runs to others" },
   "store:late": { promise: "What calls come to after their run was suspended is kept for it" },
+  "store:executor": {
+    promise: "Calls that go on elsewhere are waited for exactly as long as somebody executes them",
+  },
+  "store:sleep": { promise: "A cell that sleeps leaves the process, and goes on in any other" },
   "store:unknown": {
     promise:
       "A call whose outcome nobody knows is repeated only if its tool allows it, else the program is told",

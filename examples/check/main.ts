@@ -2,12 +2,12 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
 import { createChecker, createHost } from "codecell";
 import { STORIES } from "./programs.ts";
-import { declare, refunds, tools } from "./shop.ts";
+import { refunds, tools } from "./shop.ts";
 
 await using checker = createChecker({ checkTimeMs: 10_000 });
 // Says what to install when there is no compiler; without this the first program would wait for it to load.
 await checker.warm();
-await using host = createHost({ workers: 1, check: { checker, declare } });
+await using host = createHost({ workers: 1, check: { checker } });
 
 for (const { title, source, expected } of STORIES) {
   console.log(`\n── ${title}\n\n${source.replaceAll(/^/gmu, "  ")}\n`);

@@ -1,6 +1,7 @@
 /** The check before a run, as users of a host see it. */
 import { type Checker, createChecker, createHost, defineTool, type HostCheck, type ToolSet } from "codecell";
 import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
 import { GUEST_LIB } from "../../packages/codecell/src/check/guest-lib.ts";
 import { sleep } from "./harness.ts";
 
@@ -15,6 +16,7 @@ const tools: ToolSet = {
 const checker = createChecker({ checkTimeMs: 20_000 });
 const check: HostCheck = {
   checker,
+  // Says more than the schemas do: what comes out.
   declare: (name) => `${name}(input: { city: string }): Promise<{ degrees: number }>`,
 };
 const host = createHost({ workers: 1, check });
@@ -96,14 +98,25 @@ test("checking takes nothing of a run's time", async () => {
   expect(await patient.start({ source: "return 1" }).result).toMatchObject({ status: "completed" });
 });
 
-test("without declarations names and awaits are checked, inputs are not", async () => {
-  await using loose = createHost({ workers: 1, check: { checker } });
-  const run = async (source: string): Promise<unknown> =>
-    (await loose.start({ source, tools }).result).status;
-  expect(await run("return (await tools.weather({ city: 'a' })).degrees")).toBe("completed");
-  expect(await run("return await tools.weather({}).catch(() => 'caught')")).toBe("completed");
-  const refused = await loose.start({ source: "return tools.weather({ city: 'a' }).degrees", tools }).result;
-  expect(refused).toMatchObject({ failure: { code: "check_failed" } });
+test("declarations are made from schemas unless they are given", async () => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const ended = async (source: string, given = tools): Promise<unknown> =>
+    (await plain.start({ source, tools: given }).result).status;
+  expect(await ended("return (await tools.weather({ city: 'a' })).degrees")).toBe("completed");
+  const missing = await plain.start({ source: "return await tools.weather({ town: 'a' })", tools }).result;
+  expect(missing).toMatchObject({ failure: { code: "check_failed", position: { line: 1, column: 28 } } });
+  const more = "return await tools.weather({ city: 'a', more: 1 })";
+  expect(await ended(more)).toBe("completed");
+  const properties = { city: { type: "string" } };
+  const closed = { type: "object", properties, required: ["city"], additionalProperties: false };
+  const strict = { weather: { input: closed, execute: () => 1 } };
+  expect(await plain.start({ source: more, tools: strict }).result).toMatchObject({
+    failure: { code: "check_failed", message: expect.stringContaining('no argument "more"') },
+  });
+  // Converts what it is given, so that nothing can be said about it.
+  const lenient = z.object({ city: z.string() }).catch({ city: "b" });
+  const source = "return await tools.weather({})";
+  expect(await ended(source, { weather: { input: lenient, execute: ({ city }) => city } })).toBe("completed");
 });
 
 test("a checker that cannot check stops nothing [check:fails-open]", async () => {

@@ -140,7 +140,7 @@ export class Fates {
       return isConst(compiler, parent) && this.#isNameCalled(parent.name, fn, seen);
     }
     if (compiler.isNewExpression(parent)) {
-      return checker.getTypeAtLocation(parent.expression).symbol.name === "PromiseConstructor";
+      return checker.getTypeAtLocation(parent.expression).getSymbol()?.name === "PromiseConstructor";
     }
     return this.#isGiven(user);
   }

@@ -159,7 +159,7 @@ function propertiesOf(
 function isPlain(linked: LinkedProgram, type: ts.Type): boolean {
   if (type.isIntersection()) return type.types.every((part) => isPlain(linked, part));
   if ((type.flags & linked.ts.TypeFlags.Object) === 0 || type.getCallSignatures().length > 0) return false;
-  const [declared] = type.symbol.declarations ?? [];
+  const [declared] = type.getSymbol()?.declarations ?? [];
   return declared !== undefined && declared.getSourceFile().fileName.startsWith(TOOL_FILES);
 }
 

@@ -78,5 +78,5 @@ export function isTarget(compiler: TypeScript, node: ts.Node): boolean {
 
 export function isPromise({ checker }: LinkedProgram, node: ts.Node): boolean {
   const type = checker.getTypeAtLocation(node);
-  return !type.isUnion() && type.symbol?.name === "Promise";
+  return !type.isUnion() && type.getSymbol()?.name === "Promise";
 }

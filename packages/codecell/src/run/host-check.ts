@@ -6,10 +6,7 @@ import type { AnyTool } from "../contract/tool.ts";
 export interface HostCheck {
   /** It stays the caller's to close. */
   readonly checker: Checker;
-  /**
-   * The TypeScript declaration of a tool, asked for when a program names it; see `ToolDeclaration`. Without it inputs
-   * and outputs may be anything, and only names and missing awaits are checked.
-   */
+  /** The declaration of a tool, asked for when a program names it; made from its schemas unless given. */
   readonly declare?: (
     name: string,
     tool: AnyTool,

@@ -8,6 +8,7 @@ import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type Language, YIELD_CONTROL } from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
+import { declareBySchema } from "./declare-by-schema.ts";
 import type { HostCheck } from "./host-check.ts";
 import type { Ending } from "./run-setup.ts";
 
@@ -38,7 +39,7 @@ export class ProgramCheck {
   /** Why the program is not to run, if there is a reason. */
   async refusal(signal: AbortSignal | undefined): Promise<Failure | undefined> {
     const { source, language, mayYield = false } = this.#start;
-    const { checker, declare = declareAnything } = this.#check;
+    const { checker, declare = declareBySchema } = this.#check;
     const tools = this.#tools;
     const checked = await checker.check({
       source,
@@ -63,8 +64,4 @@ export class ProgramCheck {
     if (ending.status !== "failed" || this.#advice.length === 0) return ending;
     return { status: "failed", failure: { ...ending.failure, advice: this.#advice } };
   }
-}
-
-function declareAnything(name: string): string {
-  return `${JSON.stringify(name)}(input?: any): Promise<any>`;
 }

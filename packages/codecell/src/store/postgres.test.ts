@@ -22,6 +22,8 @@ afterAll(async () => {
 async function openApart(schema: string): Promise<Store & { readonly name: string }> {
   const name = `apart ${Math.random()}`;
   const own = new Pool({ ...server.connection, max: 4, application_name: name });
+  // What was killed may say so when the store is closed already.
+  own.on("error", () => {});
   const store = await openPostgresStore({ pool: own, schema }).catch(async (error: unknown) => {
     await own.end();
     throw error;
@@ -159,7 +161,9 @@ describe("a schema", () => {
     const store = await openPostgresStore({ pool, schema: "older" });
     await store.append(await store.put(newRun("a"), OVER), [bytes(2)]);
     await store[Symbol.asyncDispose]();
-    await pool.query("DROP TABLE older.snapshots, older.executors; UPDATE older.meta SET version = 1");
+    await pool.query(
+      "DROP TABLE older.snapshots, older.executors, older.notes; UPDATE older.meta SET version = 1",
+    );
     await using again = await openPostgresStore({ pool, schema: "older" });
     const { claim, run } = await claimed(again, "a");
     expect(run.journal).toEqual([bytes(2)]);
