@@ -31,18 +31,20 @@ export function findMissingAwaits(
     const misuse = misuseOf(linked, use);
     if (misuse === undefined) return [];
     const { node, verb, throws } = misuse;
-    const example = use.isCall
-      ? `await ${textOf(use.node)}`
-      : `await the call where "${textOf(use.node)}" is made`;
     return [
       {
         code: "missing_await" as const,
         node,
-        what: `Cannot ${verb}: the call of "${use.tool}" gives a promise, ${use.isCall ? `write ${parenthesise(example, misuse)}` : example}`,
+        what: `Cannot ${verb}: the call of "${use.tool}" gives a promise, ${remedyFor(use, misuse)}`,
         isProvable: throws ? fates.of(node) === "certain" : !use.isKnown && fates.isReached(node),
       },
     ];
   });
+}
+
+function remedyFor({ node, isCall }: PromiseUse, { verb }: Misuse): string {
+  if (!isCall) return `await the call where "${textOf(node)}" is made`;
+  return verb.startsWith("read") ? `write (await ${textOf(node)})` : `write await ${textOf(node)}`;
 }
 
 const LONGEST_TEXT = 80;
@@ -50,10 +52,6 @@ const LONGEST_TEXT = 80;
 function textOf(node: ts.Node): string {
   const text = node.getText().replaceAll(/\s+/gu, " ");
   return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
-}
-
-function parenthesise(text: string, { verb }: Misuse): string {
-  return verb.startsWith("read") ? `(${text})` : text;
 }
 
 function misuseOf(linked: LinkedProgram, use: PromiseUse): Misuse | undefined {

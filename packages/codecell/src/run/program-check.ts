@@ -41,7 +41,7 @@ export class ProgramCheck {
     const { source, language, mayYield = false } = this.#start;
     const { checker, declare = declareBySchema } = this.#check;
     const tools = this.#tools;
-    const checked = await checker.check({
+    const checking = checker.check({
       source,
       language,
       signal,
@@ -54,7 +54,9 @@ export class ProgramCheck {
         },
       },
     });
-    if (checked.status === "unavailable") return undefined;
+    // Ours never rejects; somebody else's may.
+    const checked = await checking.catch(() => undefined);
+    if (checked === undefined || checked.status === "unavailable") return undefined;
     this.#advice = checked.advice;
     return checked.status === "refused" ? checked.failure : undefined;
   }
