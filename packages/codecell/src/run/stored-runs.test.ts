@@ -1,7 +1,7 @@
 /** What a run keeps over the deaths of those who took it up. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
-import type { Store } from "../contract/store.ts";
+import { type Store, StoreError } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import { LedgerBook } from "../suspend/ledger-book.ts";
 import type { RunAtRest } from "../suspend/suspended-run.ts";
@@ -135,6 +135,36 @@ describe("a saved snapshot", () => {
       await store.saveSnapshot(again.claim, original);
     }
     expect((await take()).snapshot).toEqual({ bytes, progress });
+  });
+});
+
+describe("a call that this process executes for an earlier suspension", () => {
+  const call = { tool: "pay", input: "{}" };
+  const book = (): LedgerBook => new LedgerBook(newBook().header, { calls: [call], deliveries: [] });
+  const given = (executor?: string): RunAtRest => ({ ...REST, executing: new Map([[0, executor]]) });
+  const output = { kind: "output", call: 0, output: "1" } as const;
+
+  async function takeExecuting(): Promise<TakenRun & { readonly executor: string }> {
+    await runs.suspend(runs.keep(book(), ""), book(), "", given());
+    const taken = await take();
+    return { ...taken, executor: taken.elsewhere.get(0)?.executor ?? "" };
+  }
+
+  test("is not announced again when it has ended meanwhile", async () => {
+    const { journal, executor } = await takeExecuting();
+    await runs.post("r", output, Infinity);
+    while (await store.attends(executor)) await new Promise(setImmediate);
+    expect(await runs.suspend(journal, book(), "", given(executor))).toHaveProperty("id");
+    expect(await store.attends(executor)).toBe(false);
+    expect((await take()).items).toEqual([output]);
+  });
+
+  test("is executed still when the run cannot be suspended again here", async () => {
+    const { journal, executor } = await takeExecuting();
+    vi.spyOn(store, "release").mockRejectedValueOnce(new StoreError("stale_claim", "Taken"));
+    expect(await runs.suspend(journal, book(), "", given(executor))).toMatchObject({ code: "run_taken" });
+    await new Promise(setImmediate);
+    expect(await store.attends(executor)).toBe(true);
   });
 });
 

@@ -156,7 +156,9 @@ export class StoredRuns {
     const { run, sealable } = given;
     const { expiresAt } = run;
     const state = this.#seal(runId, sealable);
-    const here = run.executing.filter(([, executor]) => executor === this.#executor.id).map(([call]) => call);
+    // Those left to an executor before are that one's concern, even if it is this process.
+    const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
+    const here = [...rest.executing.keys()].filter((call) => !isLeft(call));
     try {
       await this.#executor.begin(runId, here);
       await journal.release({
@@ -165,7 +167,8 @@ export class StoredRuns {
         absorbed: [
           ...settledCalls(run.ledger.deliveries),
           ...rest.pending.keys(),
-          ...rest.resolutions.map(([call]) => call),
+          // What it asked before the decision.
+          ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
         ],
       });
       return { id: run.id, expiresAt };
