@@ -32,6 +32,8 @@ export interface Recovered {
 /** A call that an executor went on with when the run was suspended. */
 export interface Elsewhere {
   readonly executor: string;
+  /** The decision it was dispatched with. */
+  readonly resolution: CallResolution | undefined;
   /** Undefined when the executor is gone without one. */
   readonly outcome: Promise<LateOutcome | undefined>;
 }
@@ -99,7 +101,7 @@ export function recover(
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && awaited !== undefined)
-      elsewhere.set(index, { executor, outcome: awaited });
+      elsewhere.set(index, { executor, resolution, outcome: awaited });
     else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }

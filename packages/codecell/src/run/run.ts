@@ -296,7 +296,7 @@ export class Run {
       pending: new Map(this.#suspended),
       timers: this.#timers.left(),
       executing: this.#dispatcher?.executing ?? new Map(),
-      resolutions: decisionsOf(this.#setup.past).filter(
+      resolutions: [...decisionsOf(this.#setup.past)].filter(
         ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
       ),
       snapshot: await this.#residence.snapshotThatPays(),
