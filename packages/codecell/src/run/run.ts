@@ -218,11 +218,10 @@ export class Run {
     if (call === undefined || this.#dispatcher === undefined) return;
     const outcome = await this.#dispatcher.outcomeOf(index, call);
     if (outcome === undefined) return;
-    if (this.#suspension !== undefined) {
-      // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
-      if (!("code" in (await this.#suspension))) this.#setup.late(outcome);
-    } else if (this.#isLeft && this.#setup.journal !== undefined) {
-      // The host closed; who takes the run up finds what was done.
+    // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
+    if (this.#suspension !== undefined && !("code" in (await this.#suspension))) this.#setup.late(outcome);
+    else if (this.#isLeft && this.#setup.journal !== undefined) {
+      // The host closed, or its store faltered; who takes the run up finds what was done.
       if (outcome.kind === "output") this.#setup.late(outcome);
     } else if (outcome.kind === "asked") {
       // First, so that a suspension meanwhile knows of it.
@@ -287,8 +286,13 @@ export class Run {
     // Calls go on, and what comes of them is no longer for this object.
     this.#suspension = this.#giveAway();
     const suspension = await this.#suspension;
-    if ("code" in suspension) this.#stop(suspension);
-    else this.#finish({ status: "suspended", suspension });
+    if (!("code" in suspension)) {
+      this.#finish({ status: "suspended", suspension });
+      return;
+    }
+    // A store that could not take it has it as it was: it can go on from there.
+    if (suspension.code === "store_failed") this.#isLeft = true;
+    this.#finish({ status: "failed", failure: suspension });
   }
 
   async #giveAway(): Promise<Suspension | Failure> {
@@ -329,9 +333,9 @@ export class Run {
     this.#finish({ status: "failed", failure });
   }
 
-  /** Ends the run at once, whatever its tools do. */
+  /** Ends the run at once, whatever its tools do; too late for one that is being given away, others may have it. */
   #stop(failure: Failure): void {
-    if (this.#settled) return;
+    if (this.#suspension !== undefined) return;
     this.#finish({ status: "failed", failure });
   }
 
