@@ -1,7 +1,15 @@
 /** Calls that go on where their run was suspended: what those who take the run up keep of them. */
-import { createHost, createMemoryStore, type Host, type RunHandle, type Store, type ToolSet } from "codecell";
+import {
+  createHost,
+  createMemoryStore,
+  type Host,
+  type RunHandle,
+  type Store,
+  StoreError,
+  type ToolSet,
+} from "codecell";
 import { expect, test } from "vitest";
-import { mortal } from "./store-doubles.ts";
+import { instead, mortal, until } from "./store-doubles.ts";
 
 const sealKey = new Uint8Array(32).fill(19);
 
@@ -77,16 +85,57 @@ test("an outcome that came while the run was taken up and suspended again is kep
   await using first = open(store);
   const id = await approved(first, tools);
   // Posted when the next state is on its way: whoever writes that does not know of it.
-  const late: Store = {
-    ...store,
+  const late = instead(store, {
     release: async (claim, next) => {
       finish("paid");
-      while ((await store.outcomes(id))?.has(1) !== true) await new Promise(setImmediate);
+      await until(async () => (await store.outcomes(id))?.has(1) === true);
       await store.release(claim, next);
     },
-  };
+  });
   await using second = open(late);
   expect(await second.resume({ id, tools }).result).toMatchObject({ status: "suspended" });
   expect(await decide(first, id, tools).result).toMatchObject({ value: ["go", "paid"] });
   expect(answers).toEqual([undefined, "yes"]);
+});
+
+/** The store, where watching is refused once, and how many watch. */
+function watching(store: Store): { readonly store: Store; readonly watchers: () => number } {
+  let refusals = 0;
+  let watchers = 0;
+  const watch: Store["watch"] = async (id, onChange) => {
+    if (refusals++ === 0) throw new StoreError("unavailable", "Locked");
+    const unwatch = await store.watch(id, onChange);
+    watchers++;
+    return () => {
+      watchers--;
+      unwatch();
+    };
+  };
+  return { store: instead(store, { watch }), watchers: () => watchers };
+}
+
+test("an executor is waited for although the store could not be watched at first [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools, finish } = desk();
+  await using first = open(store);
+  const id = await approved(first, tools);
+  const { store: faltering, watchers } = watching(store);
+  await using second = open(faltering);
+  const resumed = decide(second, id, tools);
+  await until(() => watchers() === 1);
+  finish("paid");
+  expect(await resumed.result).toMatchObject({ value: ["go", "paid"] });
+});
+
+test("nobody waits for an executor once the run has ended here [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools } = desk();
+  await using first = open(store);
+  const id = await approved(first, tools);
+  const { store: watched, watchers } = watching(store);
+  await using second = open(watched);
+  const wrong = second.resume({ id, tools, resolutions: { "x:0": { resolution: 1 } } });
+  await expect(wrong.result).rejects.toThrow("no call");
+  expect(await second.resume({ id, tools }).result).toMatchObject({ status: "suspended" });
+  await until(() => watchers() === 0);
 });

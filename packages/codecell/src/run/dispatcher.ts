@@ -50,7 +50,7 @@ export class Dispatcher {
 
   async #await(index: number, call: LedgerCall, elsewhere: Elsewhere): Promise<LateOutcome | undefined> {
     const { tools, journal, isStopping } = this.#setup;
-    const outcome = await elsewhere.outcome;
+    const outcome = await elsewhere.outcome(isStopping);
     // Whoever takes the run up next finds it in the store, or waits for the same executor. A token's has nobody else.
     if (isStopping()) return journal === undefined ? outcome : undefined;
     if (outcome === undefined && isRepeatable(tools, call.tool)) return this.#execute(index, call);

@@ -34,8 +34,8 @@ export interface Elsewhere {
   readonly executor: string;
   /** The decision it was dispatched with. */
   readonly resolution: CallResolution | undefined;
-  /** Undefined when the executor is gone without one. */
-  readonly outcome: Promise<LateOutcome | undefined>;
+  /** Waits until the run is over here; undefined when it is, or when the executor is gone without an outcome. */
+  readonly outcome: (isOver: () => boolean) => Promise<LateOutcome | undefined>;
 }
 
 export function recover(

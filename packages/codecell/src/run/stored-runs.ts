@@ -36,7 +36,7 @@ import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import type { CellSnapshot } from "./residence.ts";
-import { within } from "./timers.ts";
+import { pause } from "./timers.ts";
 
 export interface TakenRun extends Recovered {
   readonly journal: Journal;
@@ -233,27 +233,31 @@ export class StoredRuns {
     const saved =
       run.snapshot === undefined ? undefined : this.#openSnapshot(run.snapshot, snapshotOf(run.id, state.id));
     if (saved !== undefined && "code" in saved) return saved;
-    const awaitOutcome = (call: number, executor: string): Elsewhere["outcome"] => {
-      const outcome = this.#awaitOutcome(run.id, call, executor);
-      // A run that is refused, or ends before, asks for it no more.
-      outcome.catch(() => {});
-      return outcome;
-    };
+    const awaitOutcome =
+      (call: number, executor: string): Elsewhere["outcome"] =>
+      (isOver) =>
+        this.#awaitOutcome(run.id, call, executor, isOver);
     return { ...recover(state, entries, outcomes, tools, awaitOutcome, saved), epoch: state.id };
   }
 
   /**
    * The outcome of a call that an executor went on with, whenever that posts it; undefined when the executor is gone
-   * without one. Rejects when the run is gone.
+   * without one, or the run is over here. Rejects when the run is gone.
    */
-  async #awaitOutcome(runId: string, call: number, executor: string): Promise<LateOutcome | undefined> {
+  async #awaitOutcome(
+    runId: string,
+    call: number,
+    executor: string,
+    isOver: () => boolean,
+  ): Promise<LateOutcome | undefined> {
     let changed = Promise.withResolvers<void>();
-    const unwatch = await this.#store.watch(runId, () => {
+    const onChange = (): void => {
       changed.resolve();
       changed = Promise.withResolvers();
-    });
+    };
+    const unwatch = await persistently(() => this.#store.watch(runId, onChange), "endless");
     try {
-      for (;;) {
+      while (!isOver()) {
         const change = changed.promise;
         // Asked first: an executor posts before it leaves.
         const isThere = await persistently(() => this.#store.attends(executor), "endless");
@@ -263,8 +267,9 @@ export class StoredRuns {
         const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
         if (outcome !== undefined && !("code" in outcome)) return outcome;
         if (!isThere) return undefined;
-        await within(this.#leaseMs / RENEWALS, change);
+        await Promise.race([change, pause(this.#leaseMs / RENEWALS, false)]);
       }
+      return undefined;
     } finally {
       unwatch();
     }
