@@ -32,6 +32,7 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
+import { toStoreFailure } from "./journal.ts";
 import { Residence } from "./residence.ts";
 import { decisionsOf, type Ending, type RunSetup } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
@@ -216,7 +217,11 @@ export class Run {
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
     if (call === undefined || this.#dispatcher === undefined) return;
-    const outcome = await this.#dispatcher.outcomeOf(index, call);
+    const outcome = await this.#dispatcher.outcomeOf(index, call).catch((error: unknown) => {
+      // Its store failed, so nobody here will know; the run can go on elsewhere.
+      this.#isLeft = true;
+      this.#stop(toStoreFailure(error));
+    });
     if (outcome === undefined) return;
     // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
     if (this.#suspension !== undefined && !("code" in (await this.#suspension))) this.#setup.late(outcome);

@@ -242,7 +242,7 @@ export class StoredRuns {
 
   /**
    * The outcome of a call that an executor went on with, whenever that posts it; undefined when the executor is gone
-   * without one, or the run is over here. Rejects when the run is gone.
+   * without one, or the run is over here. Rejects when the run is gone, or the store does not answer.
    */
   async #awaitOutcome(
     runId: string,
@@ -255,13 +255,13 @@ export class StoredRuns {
       changed.resolve();
       changed = Promise.withResolvers();
     };
-    const unwatch = await persistently(() => this.#store.watch(runId, onChange), "endless");
+    const unwatch = await persistently(() => this.#watch(runId, onChange), "endless");
     try {
       while (!isOver()) {
         const change = changed.promise;
         // Asked first: an executor posts before it leaves.
-        const isThere = await persistently(() => this.#store.attends(executor), "endless");
-        const outcomes = await persistently(() => this.#store.outcomes(runId), "endless");
+        const isThere = await persistently(() => answered(this.#store.attends(executor)), "endless");
+        const outcomes = await persistently(() => answered(this.#store.outcomes(runId)), "endless");
         if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const bytes = outcomes.get(call);
         const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
@@ -272,6 +272,20 @@ export class StoredRuns {
       return undefined;
     } finally {
       unwatch();
+    }
+  }
+
+  async #watch(runId: string, onChange: () => void): Promise<() => void> {
+    const watching = this.#store.watch(runId, onChange);
+    try {
+      return await answered(watching);
+    } catch (error) {
+      // One that begins when nobody waits for it any more.
+      watching.then(
+        (unwatch) => unwatch(),
+        () => {},
+      );
+      throw error;
     }
   }
 
