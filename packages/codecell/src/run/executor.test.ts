@@ -87,3 +87,27 @@ test("what it says last is what holds, however slow the store is [store:executor
   await second;
   expect(said).toEqual([60_000, 0, 60_000]);
 });
+
+test("a store that was silent for long has not to be told all that was not said meanwhile [store:executor]", async () => {
+  let attended = 0;
+  let isSilent = false;
+  const silent: Store = {
+    ...store,
+    attend: async () => {
+      attended++;
+      if (isSilent) await new Promise(() => {});
+    },
+  };
+  const executor = new Executor(silent, 3000);
+  await executor.begin("r", [0]);
+  isSilent = true;
+  await vi.advanceTimersByTimeAsync(600_000);
+  isSilent = false;
+  attended = 0;
+  const begun = executor.begin("r", [1]);
+  // What it is asked already, and this.
+  await vi.advanceTimersByTimeAsync(15_000);
+  await begun;
+  expect(attended).toBeLessThan(20);
+  executor.end("r", [0, 1]);
+});

@@ -22,6 +22,8 @@ export class Executor {
   readonly #calls = new Set<string>();
   /** One word after the other: the last one counts. */
   #said: Promise<unknown> = Promise.resolve();
+  /** How many of them the store has not answered. */
+  #unanswered = 0;
   #renewal: NodeJS.Timeout | undefined;
 
   constructor(store: Store, leaseMs: number) {
@@ -33,11 +35,7 @@ export class Executor {
   async begin(runId: string, calls: readonly number[]): Promise<void> {
     if (calls.length === 0) return;
     for (const call of calls) this.#calls.add(toKey(runId, call));
-    // One that fails may be in time the next time.
-    this.#renewal ??= setInterval(
-      () => void this.#attend(this.#leaseMs).catch(() => {}),
-      this.#leaseMs / RENEWALS,
-    ).unref();
+    this.#renewal ??= setInterval(() => this.#renew(), this.#leaseMs / RENEWALS).unref();
     try {
       await this.#attend(this.#leaseMs);
     } catch (error) {
@@ -71,8 +69,18 @@ export class Executor {
     this.#attend(0).catch(() => {});
   }
 
+  #renew(): void {
+    // A store that does not answer is not told again and again.
+    if (this.#unanswered > 0) return;
+    // One that fails may be in time the next time.
+    this.#attend(this.#leaseMs).catch(() => {});
+  }
+
   #attend(ms: number): Promise<void> {
-    const said = this.#said.then(() => persistently(() => answered(this.#store.attend(this.id, ms))));
+    this.#unanswered++;
+    const said = this.#said
+      .then(() => persistently(() => answered(this.#store.attend(this.id, ms))))
+      .finally(() => this.#unanswered--);
     this.#said = said.catch(() => {});
     return said;
   }
