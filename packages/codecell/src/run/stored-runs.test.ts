@@ -108,6 +108,17 @@ describe("a saved snapshot", () => {
     expect(await first.journal.loadSnapshot()).toBeUndefined();
   });
 
+  test("is not kept when what it stands on is not", async () => {
+    await suspended();
+    const first = await take();
+    vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
+    const turn = first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    expect(await first.journal.saveSnapshot({ bytes, progress: { ...progress, timers: 1 } })).toBe(false);
+    await expect(turn).rejects.toThrow("No room");
+    die(2000);
+    expect((await take()).snapshot).toBeUndefined();
+  });
+
   test("is left aside when it would keep log lines from who takes the run up", async () => {
     await suspended();
     await (await take()).journal.saveSnapshot({ bytes, progress: { ...progress, logs: 1 } });
