@@ -186,3 +186,18 @@ test("one of another scope does not hold up the owner for a moment [suspend:scop
   expect(own.run.scope).toBe("");
   expect(await other).toMatchObject({ code: "run_unknown" });
 });
+
+test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(2000)]])(
+  "what no store can keep as a scope is refused, and no run has it as its id",
+  async (text) => {
+    expect(() => runs.keep(newBook(), text)).toThrow("Cannot keep a run of this scope");
+    for (const [id, scope] of [
+      [text, ""],
+      ["", ""],
+      ["r", text],
+    ] as const) {
+      const refused = await runs.take({ id, suspensionId: undefined }, scope, {}, () => {});
+      expect(refused).toMatchObject({ code: "run_unknown" });
+    }
+  },
+);

@@ -8,7 +8,14 @@
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS, type Limits } from "../contract/limits.ts";
-import { type Claim, type Claimed, type Store, StoreError } from "../contract/store.ts";
+import {
+  type Claim,
+  type Claimed,
+  isStoreText,
+  type Store,
+  STORE_TEXT_BYTES,
+  StoreError,
+} from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import {
   type JournalEntry,
@@ -64,6 +71,11 @@ export class StoredRuns {
 
   /** Begins to keep a new run. */
   keep(book: LedgerBook, scope: string): Journal {
+    if (!isStoreText(scope)) {
+      throw new RangeError(
+        `Cannot keep a run of this scope in a store: it needs well-formed text without NUL, of at most ${STORE_TEXT_BYTES} bytes`,
+      );
+    }
     const { runId, limits } = book.header;
     const expiresAt = expiryOf(limits);
     const ledger = book.toLedger();
@@ -90,6 +102,8 @@ export class StoredRuns {
     tools: ToolSet,
     check: (run: SuspendedRun) => void,
   ): Promise<TakenRun | Failure> {
+    // Ids come from clients: no store has one like this.
+    if (id === "" || !isStoreText(id) || !isStoreText(scope)) return unknownRun(id);
     const claiming = this.#store.claim(id, this.#lease, scope);
     let claimed: Claimed;
     try {
@@ -102,12 +116,7 @@ export class StoredRuns {
       );
       return toStoreFailure(error);
     }
-    if (claimed.status === "absent") {
-      return {
-        code: "run_unknown",
-        message: `Cannot resume run "${id}": the store has none of this id, it ended, expired or never was`,
-      };
-    }
+    if (claimed.status === "absent") return unknownRun(id);
     if (claimed.status === "held") {
       return {
         code: "run_held",
@@ -209,12 +218,7 @@ export class StoredRuns {
     const state = this.#openState(run.id, run.state);
     if ("code" in state) return state;
     // What the store says of it is not sealed.
-    if (run.scope !== scope || state.scope !== scope) {
-      return {
-        code: "run_unknown",
-        message: `Cannot resume run "${run.id}": the store has none of this id, it ended, expired or never was`,
-      };
-    }
+    if (run.scope !== scope || state.scope !== scope) return unknownRun(run.id);
     if (suspensionId !== undefined && suspensionId !== state.id) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
@@ -336,6 +340,14 @@ export class StoredRuns {
     const parsed = content === undefined ? undefined : parse(content);
     return parsed ?? versionFailure("stored run");
   }
+}
+
+function unknownRun(id: string): Failure {
+  const name = id.length > STORE_TEXT_BYTES ? `${id.slice(0, 64)}…` : id;
+  return {
+    code: "run_unknown",
+    message: `Cannot resume run "${name}": the store has none of this id, it ended, expired or never was`,
+  };
 }
 
 /** Long enough for the run to use up its time and to wait for somebody afterwards. */
