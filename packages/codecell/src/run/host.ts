@@ -63,6 +63,7 @@ export interface HostOptions {
 
 export interface RunOptions {
   readonly tools?: ToolSet;
+  /** Ends the run; too late for one that is being suspended. */
   readonly signal?: AbortSignal;
   /** Handed to every tool as `call.context`. */
   readonly context?: unknown;

@@ -43,7 +43,7 @@ import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import type { CellSnapshot } from "./residence.ts";
-import { pause } from "./timers.ts";
+import { within } from "./timers.ts";
 
 export interface TakenRun extends Recovered {
   readonly journal: Journal;
@@ -271,7 +271,7 @@ export class StoredRuns {
         const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
         if (outcome !== undefined && !("code" in outcome)) return outcome;
         if (!isThere) return undefined;
-        await Promise.race([change, pause(this.#leaseMs / RENEWALS, false)]);
+        await within(this.#leaseMs / RENEWALS, change, false);
       }
       return undefined;
     } finally {
