@@ -7,7 +7,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { type Store, StoreError } from "../contract/store.ts";
-import { answered } from "./answered.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
+import { answered, Unanswered } from "./answered.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import { pause } from "./timers.ts";
 
@@ -44,15 +45,24 @@ export class Executor {
     }
   }
 
-  /** Hands an outcome to the store, as often as it takes. */
-  async post(runId: string, call: number, expiresAt: number, post: () => Promise<unknown>): Promise<void> {
+  /**
+   * Hands an outcome to the store, as often as it takes. A question is not handed over twice: it may have been answered
+   * since, and would stand in the way of what the call came to then.
+   */
+  async post(
+    runId: string,
+    { call, kind }: Pick<LateOutcome, "call" | "kind">,
+    expiresAt: number,
+    post: () => Promise<unknown>,
+  ): Promise<void> {
     for (;;) {
       try {
         await answered(post());
         break;
       } catch (error) {
         const isClosed = StoreError.is(error) && error.code === "closed";
-        if (isClosed || Date.now() > expiresAt) break;
+        const isAsked = kind === "asked" && error instanceof Unanswered;
+        if (isClosed || isAsked || Date.now() > expiresAt) break;
         await pause(POST_AGAIN_MS, false);
       }
     }

@@ -301,7 +301,7 @@ export class StoredRuns {
   async post(runId: string, outcome: LateOutcome, until: number): Promise<void> {
     const { call } = outcome;
     const bytes = this.#encode(outcome, outcomeOf(runId, call));
-    await this.#executor.post(runId, call, until, () => this.#store.post(runId, call, bytes));
+    await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));
   }
 
   #seal(runId: string, sealable: Sealable): Uint8Array {
