@@ -10,6 +10,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
@@ -217,11 +218,14 @@ export class Run {
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
     if (call === undefined || this.#dispatcher === undefined) return;
-    const outcome = await this.#dispatcher.outcomeOf(index, call).catch((error: unknown) => {
+    let outcome: LateOutcome | undefined;
+    try {
+      outcome = await this.#dispatcher.outcomeOf(index, call);
+    } catch (error) {
       // Its store failed, so nobody here will know; the run can go on elsewhere.
       this.#isLeft = true;
       this.#stop(toStoreFailure(error));
-    });
+    }
     if (outcome === undefined) return;
     // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
     if (this.#suspension !== undefined && !("code" in (await this.#suspension))) this.#setup.late(outcome);
