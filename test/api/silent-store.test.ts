@@ -149,7 +149,7 @@ test.each(["watch", "attends", "outcomes"] as const)(
     const resumed = host.resume({
       id: run.runId,
       tools,
-      resolutions: { [`${run.runId}:0`]: { deny: "no" } },
+      resolutions: { [`${run.runId}:0`]: { resolution: "go" } },
     });
     await until(() => asked() > 0);
     expect(await inTime(resumed.result)).toMatchObject(UNANSWERED);
