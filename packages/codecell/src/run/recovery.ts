@@ -32,8 +32,10 @@ export interface Recovered {
 /** A call that an executor went on with when the run was suspended. */
 export interface Elsewhere {
   readonly executor: string;
-  /** Undefined when the executor is gone without one. */
-  readonly outcome: Promise<LateOutcome | undefined>;
+  /** The decision it was dispatched with. */
+  readonly resolution: CallResolution | undefined;
+  /** Waits until the run is over here; undefined when it is, or when the executor is gone without an outcome. */
+  readonly outcome: (isOver: () => boolean) => Promise<LateOutcome | undefined>;
 }
 
 export function recover(
@@ -99,7 +101,7 @@ export function recover(
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && awaited !== undefined)
-      elsewhere.set(index, { executor, outcome: awaited });
+      elsewhere.set(index, { executor, resolution, outcome: awaited });
     else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }

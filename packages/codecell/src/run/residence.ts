@@ -168,6 +168,8 @@ export class Residence {
   /** Gives the cell up: for good, unless something is delivered. */
   leave(): void {
     clearTimeout(this.#sleepTimer);
+    // One that was cleared cannot be set again.
+    this.#sleepTimer = undefined;
     this.#isWaking = false;
     this.#placements++;
     this.#placement?.drop();
@@ -210,6 +212,8 @@ export class Residence {
   }
 
   #onLost(loss: Loss): void {
+    // What is delivered until it is placed again waits in the book.
+    this.#placement = undefined;
     if (loss === "crashed") this.#crashes++;
     if (loss === "snapshot_refused") {
       this.#snapshot = undefined;
