@@ -52,13 +52,13 @@ export function recover(
   const dispatched = new Map<number, DispatchEntry>();
   const taken = entries.find((entry) => entry.kind === "taken");
   const timers = new TimersLeft(state.timers, taken?.at);
-  let seenTimers = state.seen.timers;
+  let { timers: seenTimers, cpuTimeMs } = state.seen;
   for (const entry of entries) {
     switch (entry.kind) {
       case "turn":
         for (const call of entry.calls) calls.push(call);
         timers.change(entry.timers, entry.at);
-        seenTimers = entry.seen.timers;
+        ({ timers: seenTimers, cpuTimeMs } = entry.seen);
         break;
       case "dispatch":
         dispatched.set(entry.call, entry);
@@ -111,7 +111,7 @@ export function recover(
     run: {
       ...state,
       ledger,
-      seen: { ...state.seen, timers: seenTimers },
+      seen: { ...state.seen, timers: seenTimers, cpuTimeMs },
       timers: timers.left(),
       pending: [...pending],
     },

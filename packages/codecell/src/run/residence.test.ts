@@ -4,7 +4,7 @@ import type { Report } from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
-import { LedgerBook } from "../suspend/ledger-book.ts";
+import { LedgerBook, type Past } from "../suspend/ledger-book.ts";
 import { type CellSnapshot, Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
@@ -31,8 +31,8 @@ class Driver {
   /** Takes the cell away, as a worker that another cell holds does. */
   displace: () => void = () => {};
 
-  constructor(snapshot?: CellSnapshot, past?: LedgerBook, shelf?: Shelf, steps = 3) {
-    this.book = new LedgerBook({
+  constructor(snapshot?: CellSnapshot, past?: Past, shelf?: Shelf, steps = 3) {
+    const header = {
       runId: "r",
       source: sourceOf(steps),
       language: "typescript",
@@ -40,9 +40,8 @@ class Driver {
       clock: 1,
       limits: resolveLimits(),
       toolNames: ["step"],
-    });
-    for (const call of past?.calls ?? []) this.book.calls.push(call);
-    for (const delivery of past?.deliveries ?? []) this.book.addDelivery(delivery);
+    } as const;
+    this.book = new LedgerBook(header, past);
     const counting: Sandbox = {
       place: (start, listener) => {
         this.starts.push(start);
@@ -196,6 +195,27 @@ describe("residence", () => {
     expect(driver.starts[1]?.snapshot === undefined).toBe(isKept);
     expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
     driver.residence.leave();
+  });
+
+  test("a run that is taken up has its processor time afresh, whichever way it comes back", async () => {
+    const first = new Driver();
+    await first.place();
+    await first.give(0);
+    const snapshot = await first.residence.snapshot();
+    first.residence.leave();
+    const { calls, deliveries, seen } = first.book;
+    const past = { calls, deliveries, seen: { ...seen, cpuTimeMs: 500 } };
+    const { cpuTimeMs } = resolveLimits();
+    for (const [from, before] of [
+      [snapshot, 500],
+      [undefined, 1000],
+    ] as const) {
+      const second = new Driver(from, past);
+      await second.place();
+      expect(first.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs);
+      expect(second.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs + before);
+      second.residence.leave();
+    }
   });
 
   test("a snapshot carries a run to another cell", async () => {
