@@ -90,6 +90,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "suspend:deadline": {
     promise: "A run whose time is up while it waits can be suspended, and its calls go on",
   },
+  "suspend:yield": {
+    promise: "A program that may yield suspends its run when it does, and goes on when it is resumed",
+  },
   "suspend:snapshot": { promise: "A run comes back from its memory as from its ledger" },
   "suspend:single-use": { promise: "A token resumes its run once" },
   "suspend:sealed": {

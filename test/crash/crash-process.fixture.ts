@@ -91,7 +91,7 @@ async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunR
     if (id !== undefined) return finish(host, host.resume({ id, scope, tools }), scope);
     return known.has(program) || life.isRival
       ? undefined
-      : finish(host, host.start({ source, scope, tools }), scope);
+      : finish(host, host.start({ source, scope, tools, mayYield: true }), scope);
   });
   for (const result of await Promise.all(runs)) {
     // Another process has seen its end.

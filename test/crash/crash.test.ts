@@ -70,7 +70,7 @@ async function expectedOf(source: string): Promise<unknown> {
     },
     () => {},
   );
-  let result = await calm.start({ source, tools }).result;
+  let result = await calm.start({ source, tools, mayYield: true }).result;
   while (result.status === "suspended") {
     const { token, pending } = result.suspension;
     const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: true }]));

@@ -28,7 +28,7 @@ const or = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
-  fc.constantFrom("echo", "nope", "__proto__", "", "{bad", "[1]", "null"),
+  fc.constantFrom("echo", "nope", "yield_control", "__proto__", "", "{bad", "[1]", "null"),
 );
 const count = fc.oneof(fc.nat(6), fc.maxSafeNat(), fc.constantFrom(-1, 0.5, Number.NaN, 2 ** 31, 2 ** 53));
 const guestError = fc.record(
@@ -146,7 +146,7 @@ const flood = (cell: number): Report => ({
 
 async function expectSettled(result: Promise<RunResult>): Promise<void> {
   const settled = await result;
-  expect(["completed", "failed"]).toContain(settled.status);
+  expect(["completed", "suspended", "failed"]).toContain(settled.status);
   if (settled.status === "failed") expect(Object.keys(FAILURE_CODES)).toContain(settled.failure.code);
 }
 
@@ -178,7 +178,7 @@ describe("a host whose worker sends anything", () => {
           await using host = createHost({ workers: 1 });
           if (!early) await expectSound(host);
           const runs = [1, 2, 3].map(
-            () => host.start({ source, tools, limits: { wallTimeMs: 3000 } }).result,
+            () => host.start({ source, tools, mayYield: true, limits: { wallTimeMs: 3000 } }).result,
           );
           // The worker exists once the engine is loaded.
           while (liveWorkers().length === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -3,6 +3,7 @@
  *
  * - What a program of `stableProgram` returns does not depend on how long its tools take, nor on chance.
  * - One of `anyProgram` may also read the clock and the random source, and end in any way.
+ * - Both may yield: whoever runs them lets them, and resumes them until they end.
  */
 import fc from "fast-check";
 
@@ -59,7 +60,22 @@ const log = fc.nat(99).map((n) => `console.log("line", ${n}, { n: [${n}] }); con
 
 const detached = call.map((text) => `void ${text};`);
 
-const simple = fc.oneof(awaitCall, failedCall, ownThrow, computed, timer, nested);
+/**
+ * Alone, with others, and beside calls that execute or wait for a decision. Always awaited: a run with an open yield is
+ * suspended after a while whatever it waits for, and the losers of races may then come first.
+ */
+const yields = fc
+  .nat(9)
+  .chain((n) =>
+    fc.constantFrom(
+      `out.push((await yield_control("step ${n}")) === undefined);`,
+      `out.push((await Promise.all([yield_control("${n}"), yield_control()])).length);`,
+      `out.push((await Promise.all([tools.turn({ v: ${n} }), yield_control("beside"), tools.wait({ v: 1, ms: ${n} })]))[0]);`,
+      `try { await yield_control(${n} as any); } catch (e: any) { out.push(e.message); }`,
+    ),
+  );
+
+const simple = fc.oneof(awaitCall, failedCall, ownThrow, computed, timer, nested, yields);
 
 /** An async function of its own, so that branches run side by side. */
 const branch = fc
@@ -92,6 +108,8 @@ const stableStep = fc.oneof(
 );
 
 const chance = fc.constantFrom(
+  `void yield_control("detached");`,
+  `out.push((await Promise.race([yield_control("slow"), tools.turn({ v: 1 }), tools.wait({ v: 2, ms: 2 })])) ?? "yielded");`,
   `out.push(Date.now(), new Date().toISOString());`,
   `out.push(Math.random(), crypto.randomUUID());`,
   `if (Math.random() < 0.5) out.push(await tools.turn({ v: 1 })); else out.push(await tools.wait({ v: 2, ms: 2 }));`,

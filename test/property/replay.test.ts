@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
 import { createHost, type Json, type Ledger, type LogLine, type RunResult } from "codecell";
 import { effort, TIMES } from "./effort.ts";
+import { type Finished, runToEnd } from "./finish.ts";
 import { ProgramTools } from "./program-tools.ts";
 import { anyProgram, stableProgram } from "./programs.ts";
 import { killWorkers } from "./worker-threads.ts";
@@ -20,41 +21,45 @@ afterAll(() => host[Symbol.asyncDispose]());
 /** Programs that run side by side in one case. */
 const SIDE_BY_SIDE = 6;
 
-/** What a run has to say, whatever happened to its workers. */
-function content(result: RunResult): { outcome: unknown; logs: readonly LogLine[] } {
-  const { logs } = result;
+/** What a run has to say, whatever happened to its workers and however often it was suspended. */
+function content(result: RunResult, { logs } = result): { outcome: unknown; logs: readonly LogLine[] } {
   if (result.status === "completed") return { outcome: { value: result.value }, logs };
   return { outcome: result.status === "failed" ? { failure: result.failure } : "suspended", logs };
+}
+
+function contentOf({ result, logs }: Finished): ReturnType<typeof content> {
+  return content(result, { ...result, logs });
 }
 
 test("runs survive the loss of their workers, with the same result and every call executed once", async () => {
   let disturbed = 0;
   let rebuilt = 0;
+  let yielded = 0;
   const sources = fc.array(stableProgram, { minLength: SIDE_BY_SIDE, maxLength: SIDE_BY_SIDE });
   // A run forgives its worker two crashes, so no more are caused.
   const kills = fc.uniqueArray(fc.nat(30), { minLength: 1, maxLength: 2 });
   await fc.assert(
     fc.asyncProperty(sources, kills, async (programs, killAt) => {
       const calm = new ProgramTools();
-      const expected = await Promise.all(
-        programs.map((source) => host.start({ source, tools: calm.set }).result),
-      );
+      const expected = await Promise.all(programs.map((source) => runToEnd(host, source, calm.set)));
       const stormy = new ProgramTools((count) => {
         if (killAt.includes(count)) killWorkers();
       });
-      const handles = programs.map((source) => host.start({ source, tools: stormy.set }));
+      const ended = programs.map((source) => runToEnd(host, source, stormy.set));
       // Before the first call, too.
       if (killAt.includes(0)) setImmediate(killWorkers);
-      const found = await Promise.all(handles.map(({ result }) => result));
-      expect(found.map(content)).toEqual(expected.map(content));
+      const found = await Promise.all(ended);
+      expect(found.map(contentOf)).toEqual(expected.map(contentOf));
       expect(stormy.repeated).toEqual([]);
       expect(stormy.executions.size).toBe(calm.executions.size);
       disturbed += found.length;
-      rebuilt += found.filter(({ stats }) => stats.rebuilds > 0).length;
+      rebuilt += found.filter(({ rebuilds }) => rebuilds > 0).length;
+      yielded += found.filter(({ suspensions }) => suspensions > 0).length;
     }),
     effort(12),
   );
   expect(rebuilt).toBeGreaterThan(disturbed / 4);
+  expect(yielded).toBeGreaterThan(disturbed / 8);
 });
 
 test("a ledger replays to the same value, failure and logs without any tool", async () => {
@@ -64,15 +69,15 @@ test("a ledger replays to the same value, failure and logs without any tool", as
       const tools = new ProgramTools();
       await Promise.all(
         programs.map(async (source) => {
-          const handle = host.start({ source, tools: tools.set });
-          const result = await handle.result;
+          const ended = await runToEnd(host, source, tools.set);
+          const { handle } = ended;
           const ledger = JSON.parse(JSON.stringify(handle.ledger())) as Ledger;
           const executed = tools.executions.size;
           const again = host.replay(ledger);
-          expect(content(await again.result)).toEqual(content(result));
+          expect(content(await again.result)).toEqual(contentOf(ended));
           expect(again.ledger()).toEqual(ledger);
           // A replay of the replay is the same again.
-          expect(content(await host.replay(again.ledger()).result)).toEqual(content(result));
+          expect(content(await host.replay(again.ledger()).result)).toEqual(contentOf(ended));
           expect(tools.executions.size).toBeGreaterThanOrEqual(executed);
         }),
       );
@@ -85,12 +90,10 @@ test("a ledger replays to the same value, failure and logs without any tool", as
 test("a replay survives the loss of its worker", async () => {
   await fc.assert(
     fc.asyncProperty(anyProgram, async (source) => {
-      const tools = new ProgramTools();
-      const handle = host.start({ source, tools: tools.set });
-      const result = await handle.result;
-      const again = host.replay(handle.ledger()).result;
+      const ended = await runToEnd(host, source, new ProgramTools().set);
+      const again = host.replay(ended.handle.ledger()).result;
       setImmediate(killWorkers);
-      expect(content(await again)).toEqual(content(result));
+      expect(content(await again)).toEqual(contentOf(ended));
     }),
     effort(8),
   );
@@ -135,8 +138,8 @@ function withCall(ledger: Ledger, at: number, change: Partial<Ledger["calls"][nu
 test("an altered ledger is refused as diverged", async () => {
   await fc.assert(
     fc.asyncProperty(stableProgram, fc.nat(), async (source, at) => {
-      const handle = host.start({ source, tools: new ProgramTools().set });
-      expect((await handle.result).status).toBe("completed");
+      const { result: original, handle } = await runToEnd(host, source, new ProgramTools().set);
+      expect(original.status).toBe("completed");
       for (const [name, alter] of Object.entries(ALTERATIONS)) {
         const altered = alter(handle.ledger(), at);
         if (altered === undefined) continue;
@@ -152,8 +155,7 @@ test("a ledger that lacks, repeats or garbles deliveries never hangs or harms th
   const change = fc.record({ at: fc.nat(), how: fc.constantFrom("cut", "drop", "repeat", "swap", "garble") });
   await fc.assert(
     fc.asyncProperty(stableProgram, change, async (source, { at, how }) => {
-      const handle = host.start({ source, tools: new ProgramTools().set, limits: { wallTimeMs: 30_000 } });
-      await handle.result;
+      const { handle } = await runToEnd(host, source, new ProgramTools().set);
       const ledger = handle.ledger();
       const deliveries = [...ledger.deliveries];
       const index = deliveries.length === 0 ? 0 : at % deliveries.length;

@@ -1,6 +1,6 @@
 /**
- * Suspension anywhere: a run that is suspended at every call it may be suspended at, and resumed here or elsewhere,
- * gives what it gives undisturbed, and executes every call once.
+ * Suspension anywhere: a run that is suspended at every call it may be suspended at and whenever its program yields, and
+ * resumed here or elsewhere, gives what it gives undisturbed, and executes every call once.
  */
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
@@ -13,6 +13,7 @@ import {
   type ToolSet,
 } from "codecell";
 import { effort, TIMES } from "./effort.ts";
+import { runToEnd } from "./finish.ts";
 import { ProgramTools } from "./program-tools.ts";
 import { stableProgram } from "./programs.ts";
 import { killWorkers } from "./worker-threads.ts";
@@ -45,13 +46,16 @@ interface Journey {
   /** Each pass tells what was logged in it. */
   readonly logs: readonly LogLine[];
   readonly suspensions: number;
+  /** How many of them for yields and calls at once. */
+  readonly mixed: number;
 }
 
 /** Resumes until the run ends, answering all that is pending or only the first of it. */
 async function travel(source: string, tools: ToolSet, plan: readonly Leg[]): Promise<Journey> {
-  let result = await hostOf(0).start({ source, tools }).result;
+  let result = await hostOf(0).start({ source, tools, mayYield: true }).result;
   const logs = [...result.logs];
   let suspensions = 0;
+  let mixed = 0;
   while (result.status === "suspended") {
     const { away, partly, kill } = plan[suspensions % plan.length] ?? {
       away: false,
@@ -59,7 +63,8 @@ async function travel(source: string, tools: ToolSet, plan: readonly Leg[]): Pro
       kill: false,
     };
     suspensions++;
-    const { token, pending } = result.suspension;
+    const { token, pending, yielded } = result.suspension;
+    if (pending.length > 0 && yielded.length > 0) mixed++;
     const answered = partly ? pending.slice(0, 1) : pending;
     const resolutions = Object.fromEntries(answered.map(({ callId }) => [callId, { resolution: true }]));
     const handle = hostOf(away ? 1 : 0).resume({ token, tools, resolutions });
@@ -68,7 +73,7 @@ async function travel(source: string, tools: ToolSet, plan: readonly Leg[]): Pro
     result = await handle.result;
     logs.push(...result.logs);
   }
-  return { result, logs, suspensions };
+  return { result, logs, suspensions, mixed };
 }
 
 interface Leg {
@@ -91,22 +96,26 @@ const leg = fc.record({
 
 test("a run suspended at every chance gives the same result and executes every call once", async () => {
   let suspended = 0;
+  let both = 0;
   await fc.assert(
     fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (source, plan) => {
       const calm = new ProgramTools();
-      const expected = await hostOf(0).start({ source, tools: calm.set }).result;
+      const expected = await runToEnd(hostOf(0), source, calm.set);
       const asked = new ProgramTools();
-      const { result, logs, suspensions } = await travel(source, asking(asked.set), plan);
-      expect(result.status).toBe("completed");
-      expect(result).toMatchObject(expected.status === "completed" ? { value: expected.value } : {});
+      const { result, logs, suspensions, mixed } = await travel(source, asking(asked.set), plan);
+      if (result.status !== "completed" || expected.result.status !== "completed")
+        throw new Error(JSON.stringify([result, expected.result]));
+      expect(result.value).toEqual(expected.result.value);
       expect(logs).toEqual(expected.logs);
       expect(asked.repeated).toEqual([]);
       expect(asked.executions.size).toBe(calm.executions.size);
       suspended += Math.min(1, suspensions);
+      both += mixed;
     }),
     effort(40),
   );
   expect(suspended).toBeGreaterThan(15);
+  expect(both).toBeGreaterThan(0);
 });
 
 test("of two resumptions of one token exactly one goes on", async () => {

@@ -29,6 +29,7 @@ const commands: Command[] = [
     seed: "",
     clock: 1,
     toolNames: "[]",
+    mayYield: true,
     limits,
     history: [delivery],
   },

@@ -33,6 +33,8 @@ export type Command =
       readonly clock: number;
       /** The names as JSON text. */
       readonly toolNames: string;
+      /** Whether the program has `yield_control`. */
+      readonly mayYield?: true;
       readonly limits: CellLimits;
       /**
        * Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
@@ -155,6 +157,7 @@ function isCommand(value: unknown): boolean {
         ["source", "seed", "toolNames"].every((name) => typeof value[name] === "string") &&
         (value["language"] === "javascript" || value["language"] === "typescript") &&
         isDuration(value["clock"]) &&
+        (value["mayYield"] === undefined || value["mayYield"] === true) &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
         isArrayOf(value["history"], isDelivery) &&

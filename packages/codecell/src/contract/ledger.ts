@@ -4,11 +4,15 @@
  * - Append-only. A delivery is recorded before the guest sees it; a call before it is dispatched.
  * - Calls are numbered by their creation in the guest, from 0, without gaps.
  * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
+ * - A yield is a call that no tool serves: it has its outcome when the run is resumed.
  */
 import type { CallFailure, Failure } from "./failure.ts";
 import type { Limits } from "./limits.ts";
 
 export type Language = "javascript" | "typescript";
+
+/** What a yield is recorded as a call of; no tool of a run that may yield has this name. */
+export const YIELD_CONTROL = "yield_control";
 
 export interface LedgerCall {
   readonly tool: string;
@@ -49,6 +53,8 @@ export interface Ledger {
   readonly clock: number;
   readonly limits: Limits;
   readonly toolNames: readonly string[];
+  /** The program has `yield_control`; absent when it has not. */
+  readonly mayYield?: true;
   readonly calls: readonly LedgerCall[];
   readonly deliveries: readonly Delivery[];
   /** Why the host ended the run before the program did. */

@@ -25,7 +25,7 @@ test("unwrap throws the failure of a failed run", () => {
 });
 
 test("unwrap does not take a suspended run for an ended one", () => {
-  const suspension = { token: "t", expiresAt: 0, pending: [] };
+  const suspension = { token: "t", expiresAt: 0, pending: [], yielded: [] };
   expect(() => unwrap({ ...common, status: "suspended", suspension })).toThrow("resume it first");
 });
 

@@ -46,13 +46,16 @@ export type ForkOutcome =
   | { readonly output: Json }
   | { readonly error: { readonly name?: string; readonly message: string } };
 
-/** A run that waits for decisions. */
+/** A run that waits to be resumed: for decisions, for calls that take long, or because the program yielded. */
 export interface Suspension {
   /** Sealed, single-use; give it back to `host.resume`. Holds the whole run, or where the host's store has it. */
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+  /** Calls that wait for a decision. */
   readonly pending: readonly PendingCall[];
+  /** The reasons of the program's yields, in the order it made them; one without a reason gives an empty text. */
+  readonly yielded: readonly string[];
 }
 
 export type RunResult =
@@ -90,7 +93,7 @@ export type RunEvent =
       readonly callId: string;
       readonly index: number;
       readonly tool: string;
-      /** One of the values the tool yielded, as it gave it. */
+      /** One of the values of the tool's async iterable, as it gave it. */
       readonly output: unknown;
     }
   | {

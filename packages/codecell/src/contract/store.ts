@@ -11,16 +11,17 @@
  * - Outcomes are facts: whoever executed the call may post its outcome, claimant or not. The first one counts.
  * - An executor is a process that still executes calls of runs it has given back. It attends for a span of time, again
  *   and again; once it attends no more, nobody need wait for its outcomes.
+ * - A note is bytes under a key, and belongs to no run: the last one counts, until it expires.
  * - A promise settles when the change is durable; it rejects with a StoreError when nothing was changed.
  * - Leases and expiry are judged by the store's own clock: those of its clients differ.
  * - What one claimant asks for without waiting happens in the order it was asked for.
  * - A run past its expiry that nobody holds can neither be claimed nor is it listed. It is there until `expire`
  *   deletes it: its id is taken, outcomes can be posted, and its last claimant may still go on.
- * - Ids, scopes, owners and executors are well-formed text without NUL, of at most `STORE_TEXT_BYTES` in UTF-8; an id is never
+ * - Ids, scopes, owners, executors and keys are well-formed text without NUL, of at most `STORE_TEXT_BYTES` in UTF-8; an id is never
  *   empty. Databases could not keep other texts apart. Misuse throws a TypeError or RangeError.
  */
 
-/** UTF-8 bytes of an id, a scope, an owner or an executor: what an index of any database can hold. */
+/** UTF-8 bytes of an id, a scope, an owner, an executor or a key: what an index of any database can hold. */
 export const STORE_TEXT_BYTES = 1024;
 
 /** Who claims a run, and for how long. */
@@ -115,7 +116,11 @@ export interface Store extends AsyncDisposable {
   attend(executor: string, ms: number): Promise<void>;
   /** Whether an executor said so, and its time is not over. */
   attends(executor: string): Promise<boolean>;
-  /** Deletes the runs past their expiry that nobody holds; returns how many. */
+  /** Keeps a note, in place of an earlier one of the same key. */
+  putNote(key: string, note: Uint8Array, expiresAt: number): Promise<void>;
+  /** Undefined when there is none, or it has expired. */
+  getNote(key: string): Promise<Uint8Array | undefined>;
+  /** Deletes the runs past their expiry that nobody holds, and notes past theirs; returns how many runs. */
   expire(): Promise<number>;
   /**
    * Calls back after a run was changed by anybody: an outcome posted, released, deleted. Sometimes without cause,

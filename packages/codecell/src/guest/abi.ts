@@ -5,7 +5,10 @@
 
 /** First argument of the host function the prelude is given. */
 export const HOST = {
-  /** (index of the tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. */
+  /**
+   * (index of the tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. A yield
+   * has the index behind the last tool's.
+   */
   call: 1,
   /** (level, text) */
   log: 2,
@@ -25,7 +28,7 @@ export const HOST = {
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (seed, toolNamesJson): before the program is called. */
+  /** (seed, toolNamesJson, mayYield as 0 or 1): before the program is called. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,

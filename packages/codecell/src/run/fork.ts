@@ -6,7 +6,7 @@
  */
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import type { CallResolution, ForkOutcome } from "../contract/result.ts";
-import { settledCalls } from "../suspend/ledger-book.ts";
+import { isYield, settledCalls } from "../suspend/ledger-book.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 
 export interface Forked {
@@ -34,10 +34,14 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
   // Calls are numbered by creation: all up to one that was settled, or waits here, had been made.
   let made = atCall + 1;
   for (const index of settled) made = Math.max(made, index + 1);
+  const calls = ledger.calls.slice(0, made);
   const open = new Map<number, CallResolution | undefined>();
-  for (let index = 0; index < made; index++) if (!settled.has(index)) open.set(index, undefined);
+  for (const [index, call] of calls.entries()) {
+    // No tool is called for a yield: one that has not ended suspends the new run.
+    if (!settled.has(index) && !isYield(ledger, call)) open.set(index, undefined);
+  }
   return {
-    calls: ledger.calls.slice(0, made),
+    calls,
     // Part of the past, so that it holds wherever the new run goes on.
     deliveries: items.length === 0 ? deliveries : [...deliveries, { clock: Date.now(), items }],
     past: { ...NO_PAST, open },

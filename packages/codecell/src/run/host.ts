@@ -20,13 +20,13 @@ import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { Vault } from "../suspend/vault.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { assertScope, assertTools, assertVersion } from "./assert-options.ts";
+import { assertFits, assertScope, assertStart, assertTools, assertVersion } from "./assert-options.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure } from "./failures.ts";
 import { forkPast } from "./fork.ts";
 import type { Journal } from "./journal.ts";
 import type { Recovered } from "./recovery.ts";
-import { assertPending, assertResolutions, resolve } from "./resolutions.ts";
+import { assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { Run } from "./run.ts";
 import type { TakenRun } from "./stored-runs.ts";
@@ -71,6 +71,8 @@ export interface StartOptions extends RunOptions {
   readonly source: string;
   readonly language?: Language;
   readonly limits?: Partial<Limits>;
+  /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed; false unless said otherwise. */
+  readonly mayYield?: boolean;
 }
 
 export interface ResumeOptions extends RunOptions {
@@ -164,13 +166,8 @@ class SandboxHost implements Host {
   }
 
   start(options: StartOptions): RunHandle {
-    const { source, language = "typescript", tools = {} } = options;
-    if (typeof source !== "string") throw new TypeError("Cannot start a run: source must be a string");
-    if (language !== "javascript" && language !== "typescript") {
-      throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
-    }
-    assertTools(tools, "start");
-    assertScope(options.scope, "start");
+    assertStart(options);
+    const { source, language = "typescript", tools = {}, mayYield = false } = options;
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
     const bytes = utf8Bytes(source);
@@ -189,6 +186,7 @@ class SandboxHost implements Host {
       clock: Date.now(),
       limits,
       toolNames: Object.keys(tools),
+      ...(mayYield ? { mayYield } : {}),
     };
     return this.#new(new LedgerBook(header), options, refusal === undefined ? { tools } : { tools, refusal });
   }
@@ -217,9 +215,9 @@ class SandboxHost implements Host {
     if (referred !== undefined && "id" in referred) {
       return this.#resumeStored(referred, options, resolutions, refusal);
     }
-    const check = (held: SuspendedRun): void => assertPending(held, resolutions);
-    const taken =
-      refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, options.tools ?? {}, check);
+    const { tools = {} } = options;
+    const check = (held: SuspendedRun): void => assertFits(held, tools, resolutions);
+    const taken = refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, tools, check);
     return "code" in taken ? this.#refuse(taken, options) : this.#goOn(taken, options, resolutions);
   }
 
@@ -233,14 +231,13 @@ class SandboxHost implements Host {
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
     const { id } = reference;
+    const { scope = "", tools = {} } = options;
     const events = new EventStream();
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
       const found =
         refusal ??
-        (await stored.take(reference, options.scope ?? "", options.tools ?? {}, (held) =>
-          assertPending(held, resolutions),
-        ));
+        (await stored.take(reference, scope, tools, (held) => assertFits(held, tools, resolutions)));
       const taken = "code" in found ? found : await this.#orLeave(found, options);
       handle =
         "code" in taken
@@ -309,7 +306,7 @@ class SandboxHost implements Host {
   fork(ledger: Ledger, options: ForkOptions): RunHandle {
     assertVersion(ledger, "fork");
     const { tools = {}, atCall, outcome, source = ledger.source } = options;
-    assertTools(tools, "fork");
+    assertTools(tools, "fork", ledger.mayYield);
     const { calls, deliveries, past } = forkPast(ledger, atCall, outcome);
     const { stopped: _stopped, ...rest } = ledger;
     const header = { ...rest, runId: randomUUID(), source, limits: resolveLimits(ledger.limits) };

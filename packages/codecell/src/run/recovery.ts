@@ -4,6 +4,8 @@
  * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
  *   under the same idempotency key; else the program is told that nobody knows.
  * - A call that was recorded but not dispatched has not happened.
+ * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
+ *   the run again, since nobody was.
  */
 import type { TimerChange } from "../bridge/protocol.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
@@ -11,9 +13,10 @@ import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
-import { settledCalls } from "../suspend/ledger-book.ts";
+import { isYield, settledCalls } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { CellSnapshot } from "./residence.ts";
+import { endOfYield } from "./yields.ts";
 
 export interface Recovered {
   readonly run: SuspendedRun;
@@ -78,8 +81,13 @@ export function recover(
   const elsewhere = new Map<number, Elsewhere>();
   const executing = new Map(state.executing);
   const decided = new Map(state.resolutions);
-  for (const [index, { tool }] of calls.entries()) {
+  for (const [index, call] of calls.entries()) {
+    const { tool } = call;
     if (settled.has(index) || pending.has(index)) continue;
+    if (isYield(state.ledger, call)) {
+      if (index < state.ledger.calls.length) items.push(endOfYield(index));
+      continue;
+    }
     const again = dispatched.get(index);
     const resolution = again?.resolution ?? decided.get(index);
     const mayHaveHappened = (again !== undefined || executing.has(index)) && !isDenied(resolution);

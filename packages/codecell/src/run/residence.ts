@@ -103,7 +103,7 @@ export class Residence {
 
   #placeFrom(snapshot: CellSnapshot | undefined, placement: number): void {
     this.#isWaking = false;
-    const { source, language, seed, clock, toolNames, limits } = this.#book.header;
+    const { source, language, seed, clock, toolNames, limits, mayYield } = this.#book.header;
     const isCurrent = (): boolean => placement === this.#placements;
     this.#placement = this.#sandbox.place(
       {
@@ -113,6 +113,7 @@ export class Residence {
         clock,
         toolNames: JSON.stringify(toolNames),
         limits: toCellLimits(limits),
+        ...(mayYield === true ? { mayYield } : {}),
         ...this.#beginning(snapshot),
       },
       {

@@ -34,7 +34,7 @@ export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Re
   for (const callId of Object.keys(resolutions)) {
     if (!known.has(callId)) {
       throw new TypeError(
-        `Cannot resume a run: no call "${callId}" is pending, there are ${[...known].join(", ")}`,
+        `Cannot resume a run: no call "${callId}" is pending, there are ${[...known].join(", ") || "none"}`,
       );
     }
   }

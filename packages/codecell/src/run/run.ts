@@ -36,7 +36,7 @@ import { Residence } from "./residence.ts";
 import { decisionsOf, type Ending, type RunSetup } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 
-/** How long a run that somebody has to decide about waits for its other calls before it is suspended. */
+/** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
 const SUSPEND_GRACE_MS = 1000;
 /** How long a run whose time is up may take to come to rest, beside its processor time. */
 const REST_MS = 10_000;
@@ -194,7 +194,9 @@ export class Run {
       // Not before the program has repeated what its ledger says.
       const { open, elsewhere } = this.#setup.past;
       if (isFirst) this.#queue.take([...open.keys(), ...elsewhere.keys()]);
-      if (!this.#queue.admit(news.calls.map((_, index) => news.firstCall + index))) {
+      // A yield is no tool's: it waits for a resume.
+      const made = news.calls.map((_, index) => news.firstCall + index);
+      if (!this.#queue.admit(made.filter((index) => !this.#book.openYields.has(index)))) {
         void this.#fail(batchFailure(this.#book.header.limits, news.calls.length));
         return;
       }
@@ -238,13 +240,14 @@ export class Run {
       void this.#suspend();
       return;
     }
+    const { stopped, openYields } = this.#book;
+    const mustSuspend = this.#suspended.size > 0 || (this.#dispatcher !== undefined && openYields.size > 0);
     if (this.#queue.size > 0) {
-      if (this.#suspended.size > 0) this.#suspendSoon();
+      if (mustSuspend) this.#suspendSoon();
       return;
     }
-    const { stopped } = this.#book;
     if (this.#setup.tools === undefined && stopped !== undefined) this.#stop(stopped);
-    else if (this.#suspended.size > 0) void this.#suspend();
+    else if (mustSuspend) void this.#suspend();
     else if (end === null && this.#timers.size > 0) return;
     else if (end?.status === "returned") void this.#return(end.result);
     else if (this.#setup.tools === undefined) this.#stop(ledgerEndedFailure());
@@ -287,12 +290,10 @@ export class Run {
   }
 
   async #giveAway(): Promise<Suspension | Failure> {
-    const timers = this.#timers.left();
-    const executing = this.#dispatcher?.executing ?? new Map();
     return this.#setup.suspend({
       pending: new Map(this.#suspended),
-      timers,
-      executing,
+      timers: this.#timers.left(),
+      executing: this.#dispatcher?.executing ?? new Map(),
       resolutions: decisionsOf(this.#setup.past).filter(
         ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
       ),

@@ -19,6 +19,7 @@ import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { type Recovered, recover } from "./recovery.ts";
 import { StoredRuns } from "./stored-runs.ts";
+import { reasonsOf } from "./yields.ts";
 
 export class Suspender {
   readonly stored: StoredRuns | undefined;
@@ -38,21 +39,28 @@ export class Suspender {
     journal: Journal | undefined,
     rest: RunAtRest,
   ): Promise<Suspension | Failure> {
+    const given = await this.#give(book, scope, journal, rest);
+    if ("code" in given) return given;
+    const pending = [...rest.pending].map(([index, payload]) => toPendingCall(book, index, payload));
+    return { ...given, pending, yielded: reasonsOf(book) };
+  }
+
+  async #give(
+    book: LedgerBook,
+    scope: string,
+    journal: Journal | undefined,
+    rest: RunAtRest,
+  ): Promise<Pick<Suspension, "token" | "expiresAt"> | Failure> {
     const { runId } = book.header;
-    const toPending = (index: number, payload: Json): PendingCall => toPendingCall(book, index, payload);
     if (journal === undefined || this.stored === undefined) {
-      const issued = this.#tokens.issue(book, scope, this.#executor, rest, toPending);
+      const issued = this.#tokens.issue(book, scope, this.#executor, rest);
       if (!("code" in issued)) this.#late.expect(runId, [...rest.executing.keys()], issued.expiresAt);
       return issued;
     }
     const given = await this.stored.suspend(journal, book, scope, rest);
     if ("code" in given) return given;
     const { id, expiresAt } = given;
-    return {
-      token: this.#tokens.refer(runId, id, scope, expiresAt),
-      expiresAt,
-      pending: [...rest.pending].map(([index, payload]) => toPending(index, payload)),
-    };
+    return { token: this.#tokens.refer(runId, id, scope, expiresAt), expiresAt };
   }
 
   /** Takes what a call came to that was executing when its run was suspended. */

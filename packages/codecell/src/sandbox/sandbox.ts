@@ -13,7 +13,7 @@ export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell
 
 /**
  * Why a cell is gone.
- * - `overran`: it held its worker past its processor time and did not yield; its worker was killed.
+ * - `overran`: it held its worker past its processor time and did not return; its worker was killed.
  * - `crashed`: its worker died while executing it.
  * - `displaced`: its worker was lost or held by another cell; nothing is wrong with this one.
  * - `unavailable`: no worker could be started.

@@ -144,6 +144,17 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
         checkId(executor);
         return driver.attends(executor);
       }),
+    putNote: (key, note, expiresAt) =>
+      enter(async () => {
+        checkId(key);
+        checkInteger("expiresAt", expiresAt);
+        return driver.putNote(key, copyOf(note), expiresAt);
+      }),
+    getNote: (key) =>
+      enter(async () => {
+        checkId(key);
+        return driver.getNote(key);
+      }),
     expire: () => enter(() => driver.expire()),
     watch: (id, onChange) =>
       enter(async () => {

@@ -24,6 +24,7 @@ export function createMemoryStore(): Store {
   const runs = new Map<string, Entry>();
   /** When each executor's time is over. */
   const executors = new Map<string, number>();
+  const notes = new Map<string, { readonly note: Uint8Array; readonly expiresAt: number }>();
   const watchers = new Watchers();
   // One for all runs: an id that is used again must not meet its old fences.
   let fences = 0;
@@ -135,8 +136,14 @@ export function createMemoryStore(): Store {
         else executors.set(executor, Date.now() + ms);
       },
       attends: async (executor) => (executors.get(executor) ?? 0) > Date.now(),
+      putNote: async (key, note, expiresAt) => void notes.set(key, { note, expiresAt }),
+      getNote: async (key) => {
+        const found = notes.get(key);
+        return found === undefined || found.expiresAt < Date.now() ? undefined : found.note.slice();
+      },
       expire: async () => {
         const now = Date.now();
+        for (const [key, { expiresAt }] of notes) if (expiresAt < now) notes.delete(key);
         for (const [executor, until] of executors) if (until <= now) executors.delete(executor);
         const gone = [...runs].filter(([, entry]) => isExpired(entry, now) && !isHeld(entry, now));
         for (const [id] of gone) remove(id);

@@ -51,7 +51,13 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
     run_id text COLLATE "C" PRIMARY KEY REFERENCES ${schema}.runs ON DELETE CASCADE,
     snapshot bytea NOT NULL
   );
-  CREATE TABLE ${schema}.executors (id text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);`,
+  CREATE TABLE ${schema}.executors (id text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);
+  CREATE TABLE ${schema}.notes (
+    key text COLLATE "C" PRIMARY KEY,
+    note bytea NOT NULL,
+    expires_at bigint NOT NULL
+  );
+  CREATE INDEX notes_by_expiry ON ${schema}.notes (expires_at);`,
 ];
 
 /** A schema's name as SQL, and what follows from it. */

@@ -159,7 +159,9 @@ describe("a schema", () => {
     const store = await openPostgresStore({ pool, schema: "older" });
     await store.append(await store.put(newRun("a"), OVER), [bytes(2)]);
     await store[Symbol.asyncDispose]();
-    await pool.query("DROP TABLE older.snapshots, older.executors; UPDATE older.meta SET version = 1");
+    await pool.query(
+      "DROP TABLE older.snapshots, older.executors, older.notes; UPDATE older.meta SET version = 1",
+    );
     await using again = await openPostgresStore({ pool, schema: "older" });
     const { claim, run } = await claimed(again, "a");
     expect(run.journal).toEqual([bytes(2)]);

@@ -328,8 +328,23 @@ export async function openPostgresStore({
         ]);
         return found.length > 0;
       },
+      putNote: async (key, note, expiresAt) => {
+        await query(
+          `INSERT INTO ${schema}.notes (key, note, expires_at) VALUES ($1, $2, $3)
+           ON CONFLICT (key) DO UPDATE SET note = EXCLUDED.note, expires_at = EXCLUDED.expires_at`,
+          [key, note, expiresAt],
+        );
+      },
+      getNote: async (key) => {
+        const [row] = await query(
+          `SELECT note FROM ${schema}.notes WHERE key = $1 AND expires_at >= ${NOW}`,
+          [key],
+        );
+        return row && toBytes(row["note"]);
+      },
       expire: async () => {
         await query(`DELETE FROM ${schema}.executors WHERE until <= ${BEGAN}`, []);
+        await query(`DELETE FROM ${schema}.notes WHERE expires_at < ${BEGAN}`, []);
         let count = 0;
         for (;;) {
           // Runs that somebody is changing at the moment are left to the next expiry.

@@ -51,6 +51,12 @@ const MIGRATIONS = [
     snapshot BLOB NOT NULL
   ) STRICT;
   CREATE TABLE executors (id TEXT NOT NULL PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE notes (
+    key TEXT NOT NULL PRIMARY KEY,
+    note BLOB NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX notes_by_expiry ON notes (expires_at);
   `,
 ];
 

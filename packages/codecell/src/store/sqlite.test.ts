@@ -180,7 +180,7 @@ describe("a file", () => {
     await store.append(await store.put(newRun("a"), OVER), [bytes(2)]);
     await store[Symbol.asyncDispose]();
     const db = new DatabaseSync(path);
-    db.exec("DROP TABLE snapshots; DROP TABLE executors; PRAGMA user_version = 1");
+    db.exec("DROP TABLE snapshots; DROP TABLE executors; DROP TABLE notes; PRAGMA user_version = 1");
     db.close();
     await using again = await openSqliteStore({ path });
     const { claim, run } = await claimed(again, "a");

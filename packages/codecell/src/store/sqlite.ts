@@ -228,8 +228,27 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
             statement("SELECT 1 FROM executors WHERE id = ? AND until > ?").get(executor, Date.now()) !==
             undefined,
         ),
+      putNote: (key, note, expiresAt) =>
+        queue.transact(() => {
+          statement("INSERT OR REPLACE INTO notes (key, note, expires_at) VALUES (?, ?, ?)").run(
+            key,
+            note,
+            expiresAt,
+          );
+        }),
+      getNote: (key) =>
+        queue.attempt(() => {
+          const row = statement("SELECT note FROM notes WHERE key = ? AND expires_at >= ?").get(
+            key,
+            Date.now(),
+          );
+          return row?.["note"] as Uint8Array | undefined;
+        }),
       expire: async () => {
-        await queue.transact(() => statement("DELETE FROM executors WHERE until <= ?").run(Date.now()));
+        await queue.transact(() => {
+          statement("DELETE FROM executors WHERE until <= ?").run(Date.now());
+          statement("DELETE FROM notes WHERE expires_at < ?").run(Date.now());
+        });
         let count = 0;
         for (let full = true; full;) {
           // Several short transactions: neither this thread nor other processes wait for all of it.

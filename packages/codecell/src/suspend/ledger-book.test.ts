@@ -120,6 +120,32 @@ describe("ledger book", () => {
     expect(book.read(report({ calls }))).toBeUndefined();
   });
 
+  test("a yield is open until its end is delivered, whoever wrote it down", () => {
+    const yielding = { tool: "yield_control", input: '"x"' };
+    const book = new LedgerBook({ ...header, mayYield: true });
+    book.read(report({ calls: [yielding, call("1"), yielding] }));
+    expect([...book.openYields]).toEqual([0, 2]);
+    book.rewind();
+    book.read(report({ calls: [yielding, call("1"), yielding, yielding] }));
+    expect([...book.openYields]).toEqual([0, 2, 3]);
+    book.addDelivery({
+      clock: 1,
+      items: [
+        { kind: "output", call: 2, output: "null" },
+        { kind: "timer", timer: 0 },
+        { kind: "output", call: 1, output: "null" },
+      ],
+    });
+    expect([...book.openYields]).toEqual([0, 3]);
+    expect([...new LedgerBook(book.header, book.toLedger()).openYields]).toEqual([0, 3]);
+  });
+
+  test("where the program may not yield, a call of that name is a call", () => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [{ tool: "yield_control", input: "null" }] }));
+    expect(book.openYields.size).toBe(0);
+  });
+
   test("counts what was moved and remembers failures", () => {
     const book = new LedgerBook(header);
     book.read(report({ calls: [call("12345")] }));

@@ -4,10 +4,17 @@
  * - A cell repeats the same calls, timers and logs in the same order, so of each kind only the number already seen
  *   has to be remembered to tell repetition from news.
  * - A repeated call that differs from the recorded one is a divergence, never a guess.
+ * - Knows which yields are open: what waits to be resumed follows from the ledger alone.
  */
 import type { CallRequest, Report, TimerChange } from "../bridge/protocol.ts";
 import type { CallFailure, Failure } from "../contract/failure.ts";
-import type { Delivery, Ledger, LedgerCall, Progress } from "../contract/ledger.ts";
+import {
+  type Delivery,
+  type Ledger,
+  type LedgerCall,
+  type Progress,
+  YIELD_CONTROL,
+} from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
@@ -47,12 +54,17 @@ export function settledCalls(deliveries: readonly Delivery[]): Set<number> {
   return settled;
 }
 
+export function isYield({ mayYield }: Pick<Ledger, "mayYield">, { tool }: LedgerCall): boolean {
+  return tool === YIELD_CONTROL && mayYield === true;
+}
+
 export class LedgerBook {
   readonly header: LedgerHeader;
   readonly calls: LedgerCall[];
   readonly deliveries: Delivery[];
   readonly #failures = new Map<number, CallFailure>();
   readonly #settled = new Set<number>();
+  readonly #openYields = new Set<number>();
   stopped: Failure | undefined;
   #size = 0;
   #seen: Seen;
@@ -65,11 +77,11 @@ export class LedgerBook {
 
   constructor(header: LedgerHeader, past?: Past) {
     this.header = header;
-    this.calls = [...(past?.calls ?? [])];
+    this.calls = [];
     this.deliveries = [];
     this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0 };
     this.#droppedBefore = this.#seen.logsDropped;
-    for (const { input } of this.calls) this.#size += input.length;
+    for (const call of past?.calls ?? []) this.#addCall(call);
     for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
   }
 
@@ -82,11 +94,19 @@ export class LedgerBook {
     return this.#seen;
   }
 
+  /** Yields that have not ended, in the order they were made. */
+  get openYields(): ReadonlySet<number> {
+    return this.#openYields;
+  }
+
   addDelivery(delivery: Delivery): void {
     this.deliveries.push(delivery);
     for (const item of delivery.items) {
       this.#size += ITEM_SIZE;
-      if (item.kind !== "timer") this.#settled.add(item.call);
+      if (item.kind !== "timer") {
+        this.#settled.add(item.call);
+        this.#openYields.delete(item.call);
+      }
       if (item.kind === "failure") this.#failures.set(item.call, item.failure);
       else if (item.kind === "output") this.#size += item.output.length;
     }
@@ -148,9 +168,8 @@ export class LedgerBook {
     const firstCall = this.#calls + repeated;
     const calls = report.calls.slice(repeated);
     // One by one: an argument list as long as a guest likes would overflow the stack.
-    for (const call of calls) this.calls.push(call);
+    for (const call of calls) this.#addCall(call);
     this.#calls += report.calls.length;
-    for (const { input } of calls) this.#size += input.length;
     const timers = report.timers.slice(Math.max(0, this.#seen.timers - this.#timers));
     this.#timers += report.timers.length;
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
@@ -161,6 +180,12 @@ export class LedgerBook {
       logsDropped: Math.max(this.#seen.logsDropped, report.logsDropped),
     };
     return { firstCall, calls, timers, logs };
+  }
+
+  #addCall(call: LedgerCall): void {
+    if (isYield(this.header, call)) this.#openYields.add(this.calls.length);
+    this.calls.push(call);
+    this.#size += call.input.length;
   }
 
   toLedger(): Ledger {

@@ -114,6 +114,11 @@ describe("suspended run", () => {
     expect(read(Buffer.from(JSON.stringify({ ...parsed, sections: without })), bare)).toBeUndefined();
   });
 
+  test("whether the program may yield is kept", () => {
+    expect(roundTrip(withChange(["ledger", "mayYield"], true))?.ledger.mayYield).toBe(true);
+    expect(roundTrip(run)?.ledger).not.toHaveProperty("mayYield");
+  });
+
   test("a snapshot costs its own bytes and no more", () => {
     const bare = toSealable(run).content.length;
     expect(toSealable({ ...run, snapshot: new Uint8Array(5000) }).content).toHaveLength(bare + 5000);
@@ -177,6 +182,8 @@ describe("suspended run", () => {
     [["ledger", "limits", "calls"], "7"],
     [["ledger", "toolNames"], [1]],
     [["ledger", "toolNames"], "a"],
+    [["ledger", "mayYield"], false],
+    [["ledger", "mayYield"], "yes"],
     [["ledger", "calls"], {}],
     [["ledger", "calls", 0], null],
     [["ledger", "calls", 0, "input"], 1],

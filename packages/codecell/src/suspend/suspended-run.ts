@@ -244,6 +244,7 @@ function isLedger(value: unknown): value is Ledger {
     isRecord(limits) &&
     Object.values(limits).every(isCount) &&
     isArrayOf(value["toolNames"], isText) &&
+    (value["mayYield"] === undefined || value["mayYield"] === true) &&
     isArrayOf(calls, isCall) &&
     isArrayOf(value["deliveries"], (one) => isDelivery(one, calls.length)) &&
     value["stopped"] === undefined

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
-import type { Suspension } from "../contract/result.ts";
 import { LedgerBook } from "./ledger-book.ts";
 import { resolveSealKeys } from "./seal-keys.ts";
 import { Sealer } from "./seal.ts";
@@ -11,7 +10,7 @@ const sealKey = new Uint8Array(32).fill(7);
 const tokens = new Tokens(new Vault({ sealKey }));
 const sealer = new Sealer(resolveSealKeys({ sealKey }, {}).keys, false);
 
-function issue(scope = "", from: Tokens = tokens): Suspension {
+function issue(scope = "", from: Tokens = tokens): { readonly token: string } {
   const book = new LedgerBook({
     runId: "r",
     source: "",
@@ -21,11 +20,9 @@ function issue(scope = "", from: Tokens = tokens): Suspension {
     limits: resolveLimits(),
     toolNames: [],
   });
-  const suspension = from.issue(book, scope, "executor", waiting, () => {
-    throw new Error("nothing is pending");
-  });
-  if ("code" in suspension) throw new Error(suspension.message);
-  return suspension;
+  const issued = from.issue(book, scope, "executor", waiting);
+  if ("code" in issued) throw new Error(issued.message);
+  return issued;
 }
 
 const waiting = {

@@ -7,8 +7,6 @@
  */
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
-import type { PendingCall, Suspension } from "../contract/result.ts";
-import type { Json } from "../contract/value.ts";
 import type { LedgerBook } from "./ledger-book.ts";
 import type { Sealable } from "./seal.ts";
 import {
@@ -49,8 +47,7 @@ export class Tokens {
     scope: string,
     executor: string,
     rest: RunAtRest,
-    toPendingCall: (index: number, payload: Json) => PendingCall,
-  ): Suspension | Failure {
+  ): { readonly token: string; readonly expiresAt: number } | Failure {
     const run = toSuspendedRun(book, scope, executor, rest);
     const { expiresAt } = run;
     const { suspensionBytes } = book.header.limits;
@@ -63,11 +60,7 @@ export class Tokens {
         message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
       };
     }
-    return {
-      token: this.#vault.sealer.sealText(sealable, PURPOSE),
-      expiresAt,
-      pending: run.pending.map(([index, payload]) => toPendingCall(index, payload)),
-    };
+    return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt };
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */

@@ -128,6 +128,28 @@ export function testContents(open: OpenStore): void {
       expect(await store.loadSnapshot(claim)).toEqual(bytes(1));
     });
 
+    test("the last note of a key counts, until it expires", async () => {
+      const place = newPlace();
+      await using store = await open(place);
+      await using other = await open(place);
+      expect(await store.getNote("a")).toBeUndefined();
+      const given = bytes(1);
+      const put = store.putNote("a", given, FUTURE);
+      given[0] = 9;
+      await put;
+      (await other.getNote("a"))?.fill(9);
+      expect(await other.getNote("a")).toEqual(bytes(1));
+      await other.putNote("a", bytes(2, 0, 255), FUTURE);
+      await store.putNote("b", bytes(3), 1);
+      expect(await store.getNote("b")).toBeUndefined();
+      expect(await store.expire()).toBe(0);
+      expect(await store.getNote("a")).toEqual(bytes(2, 0, 255));
+      // Notes are no runs.
+      expect(await store.list()).toEqual([]);
+      expect(await store.claim("a", LONG)).toEqual({ status: "absent" });
+      await expect(store.putNote("", bytes(1), FUTURE)).rejects.toThrow(RangeError);
+    });
+
     test("an executor attends as long as it said, and every process knows", async () => {
       const place = newPlace();
       await using store = await open(place);

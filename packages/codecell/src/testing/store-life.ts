@@ -129,6 +129,8 @@ export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void 
         store.loadSnapshot(claim),
         store.attend("executor", 1),
         store.attends("executor"),
+        store.putNote("key", bytes(), 1),
+        store.getNote("key"),
         store.post("a", 0, bytes()),
         store.outcomes("a"),
         store.release(claim),

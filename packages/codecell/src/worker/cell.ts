@@ -8,11 +8,18 @@
  */
 import type { CellEnd, CellFailure, Command, Report, SnapshotStart } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import type { Delivery, Progress } from "../contract/ledger.ts";
+import { type Delivery, type Progress, YIELD_CONTROL } from "../contract/ledger.ts";
 import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
+import {
+  callRefusal,
+  failure,
+  outOfMemory,
+  outOfTime,
+  resultTooLarge,
+  tooManyCalls,
+} from "./cell-failures.ts";
 import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
 import type { CellState, SnapshotCodec } from "./snapshot.ts";
@@ -41,6 +48,7 @@ export class Cell implements VmOwner, VmHolder {
   clock: number;
   readonly #command: StartCommand;
   readonly #environment: CellEnvironment;
+  /** By index; behind them what a yield is a call of, if the program may. */
   readonly #toolNames: readonly string[];
   readonly #outbox: Outbox;
   /** Prepared when it is needed: what goes on from a snapshot may never need it. */
@@ -61,7 +69,8 @@ export class Cell implements VmOwner, VmHolder {
   constructor(command: StartCommand, environment: CellEnvironment) {
     this.#command = command;
     this.#environment = environment;
-    this.#toolNames = JSON.parse(command.toolNames) as string[];
+    const names = JSON.parse(command.toolNames) as string[];
+    this.#toolNames = command.mayYield === true ? [...names, YIELD_CONTROL] : names;
     this.#outbox = new Outbox(command.limits);
     this.clock = command.clock;
   }
@@ -129,9 +138,9 @@ export class Cell implements VmOwner, VmHolder {
     this.#source = prepared;
     this.#enter((vm) => {
       vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
-      const { seed, toolNames } = this.#command;
+      const { seed, toolNames, mayYield = false } = this.#command;
       this.#compiling = true;
-      return vm.start(prepared.script, seed, toolNames, () => {
+      return vm.start(prepared.script, seed, toolNames, mayYield, () => {
         this.#compiling = false;
       });
     });
@@ -170,7 +179,7 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.call:
         return this.#call(this.#toolNames[args.number(1)], args);
       case HOST.callUnknown:
-        return this.#call(args.string(1, MAX_TOOL_NAME_BYTES), args);
+        return this.#callUnknown(args.string(1, MAX_TOOL_NAME_BYTES), args);
       case HOST.log:
         return this.#outbox.addLog(args);
       case HOST.timerSet:
@@ -195,8 +204,8 @@ export class Cell implements VmOwner, VmHolder {
 
   /** What makes this cell the one it is. */
   get #origin(): string {
-    const { source, language, seed, clock, toolNames } = this.#command;
-    return JSON.stringify([source, language, seed, clock, toolNames]);
+    const { source, language, seed, clock, toolNames, mayYield = false } = this.#command;
+    return JSON.stringify([source, language, seed, clock, toolNames, mayYield]);
   }
 
   get #prepared(): PreparedSource {
@@ -300,6 +309,15 @@ export class Cell implements VmOwner, VmHolder {
       this.#fail({ failure: tooManyCalls(this.#command.limits.calls), call: null });
     }
     return refusal;
+  }
+
+  #callUnknown(name: string | number, args: HostArguments): string | undefined {
+    // Recorded, it would be a yield.
+    if (name === YIELD_CONTROL && this.#command.mayYield === true) {
+      const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
+      return callRefusal("unknown_tool", message);
+    }
+    return this.#call(name, args);
   }
 
   #done(args: HostArguments): undefined {

@@ -27,7 +27,7 @@ function begin(vm: Vm, body: string): Owner {
   const owner = new Owner();
   vm.owner = owner;
   vm.limit(MEMORY_BYTES, 256 * 1024);
-  expect(vm.start(`(async()=>{\n${body}\n})`, "ab".repeat(32), '["step"]', () => {})).toBe("ok");
+  expect(vm.start(`(async()=>{\n${body}\n})`, "ab".repeat(32), '["step"]', false, () => {})).toBe("ok");
   expect(vm.runJobs()).toBe("ok");
   return owner;
 }

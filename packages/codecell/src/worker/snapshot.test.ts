@@ -87,7 +87,7 @@ describe("a snapshot", () => {
       vm.limit(MEMORY_BYTES, 256 * 1024);
       const script =
         "(async()=>{ globalThis.big = new Uint8Array(3e6).fill(5); await tools.step('x'.repeat(50000)) })";
-      expect(vm.start(script, "ab".repeat(32), '["step"]', () => {})).toBe("ok");
+      expect(vm.start(script, "ab".repeat(32), '["step"]', false, () => {})).toBe("ok");
       expect(vm.runJobs()).toBe("ok");
     };
     const vm = image.createVm(2048);
@@ -110,7 +110,7 @@ describe("a snapshot", () => {
     vm.limit(MEMORY_BYTES, 256 * 1024);
     const script =
       "(async()=>{ for (let i = 0; i < 9; i++) { const r = await tools.step(i); globalThis.n = r.length } })";
-    vm.start(script, "ab".repeat(32), '["step"]', () => {});
+    vm.start(script, "ab".repeat(32), '["step"]', false, () => {});
     vm.runJobs();
     for (let call = 0; call < 5; call++) {
       const rows = Array.from({ length: 50 }, (_, n) =>

@@ -172,7 +172,13 @@ export class Vm implements HostArguments {
    * Evaluates a script to an async function and, if that succeeds, calls it: from here and not from the prelude, whose
    * frames would lie below every call the program makes.
    */
-  start(script: string, seed: string, toolNames: string, onCompiled: () => void): VmOutcome {
+  start(
+    script: string,
+    seed: string,
+    toolNames: string,
+    mayYield: boolean,
+    onCompiled: () => void,
+  ): VmOutcome {
     const engine = this.#engine;
     const text = this.#allocate(`${script}\0`);
     const program = engine.qjs_eval(
@@ -184,7 +190,12 @@ export class Vm implements HostArguments {
     engine.wasm_free(text.address);
     if (engine.qjs_is_exception(program) !== 0) return this.#uncaught();
     onCompiled();
-    const outcome = this.#callGuest(GUEST.start, this.#newString(seed), this.#newString(toolNames));
+    const outcome = this.#callGuest(
+      GUEST.start,
+      this.#newString(seed),
+      this.#newString(toolNames),
+      engine.qjs_new_number(mayYield ? 1 : 0),
+    );
     if (outcome !== "ok") return outcome;
     const result = this.#invoke(program);
     engine.qjs_free_value(program);

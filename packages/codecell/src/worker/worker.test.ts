@@ -82,6 +82,23 @@ describe("worker", () => {
     expect(report?.calls.map(({ input }) => input)).toEqual(["1", "2", "3"]);
   });
 
+  test("a yield is a call, and ends with its outcome", () => {
+    const source =
+      "const ended = await yield_control('why'); return [ended === undefined, typeof yield_control]";
+    const command: StartCommand = { ...start(source), mayYield: true };
+    expect(bench.give(command)[0]?.calls).toEqual([{ tool: "yield_control", input: '"why"' }]);
+    const [report] = bench.give(output(command.cell, 0, "anything"));
+    expect(report?.end).toEqual({ status: "returned", result: '[true,"function"]' });
+  });
+
+  test("nothing that is called through tools becomes a yield", () => {
+    const source = "return await tools.yield_control('x').catch((error) => error.code)";
+    const [may] = bench.give({ ...start(source), mayYield: true });
+    expect(may).toMatchObject({ calls: [], end: { status: "returned", result: '"unknown_tool"' } });
+    const [mayNot] = bench.give(start(source));
+    expect(mayNot?.calls).toEqual([{ tool: "yield_control", input: '"x"' }]);
+  });
+
   test("the guest's clock stands where the delivery put it", () => {
     const command = start(
       "const a = Date.now(); await tools.step(1); return [a, Date.now(), performance.now()]",

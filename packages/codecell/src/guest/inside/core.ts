@@ -33,6 +33,7 @@ import {
 } from "./primordials.ts";
 import { seedRandom } from "./random.ts";
 import { installTools } from "./tools.ts";
+import { installYield } from "./yield.ts";
 
 export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
 
@@ -115,10 +116,12 @@ export function createCore(host: HostFunction): CoreFunctions {
 
   const setToolNames = installTools(makeCall);
 
-  function start(seed: string, toolNames: string): void {
+  function start(seed: string, toolNames: string, mayYield: number): void {
     seedRandom(seed);
     startClock();
-    setToolNames(jsonParse(toolNames) as string[]);
+    const names = jsonParse(toolNames) as string[];
+    setToolNames(names);
+    if (mayYield === 1) installYield((reason, error) => makeCall(names.length, reason, error));
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {
