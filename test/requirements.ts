@@ -93,6 +93,8 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "suspend:yield": {
     promise: "A program that may yield suspends its run when it does, and goes on when it is resumed",
   },
+  "suspend:tampered": { promise: "Bytes that were altered are refused before any of them is interpreted" },
+  "suspend:flat": { promise: "A snapshot does not grow with the number of calls behind it" },
   "suspend:snapshot": { promise: "A run comes back from its memory as from its ledger" },
   "suspend:single-use": { promise: "A token resumes its run once" },
   "suspend:sealed": {
@@ -104,6 +106,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "store:fencing": { promise: "A process that lost its run to another stops, and changes nothing" },
   "store:leave": { promise: "A host that closes leaves its runs to others" },
   "store:late": { promise: "What calls come to after their run was suspended is kept for it" },
+  "store:executor": {
+    promise: "Calls that go on elsewhere are waited for exactly as long as somebody executes them",
+  },
+  "store:sleep": { promise: "A cell that sleeps leaves the process, and goes on in any other" },
   "store:unknown": {
     promise:
       "A call whose outcome nobody knows is repeated only if its tool allows it, else the program is told",

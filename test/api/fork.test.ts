@@ -105,6 +105,19 @@ describe("fork", () => {
     });
   });
 
+  test.each([
+    ["fewer calls", "await tools.first({}); return 1"],
+    ["none, and returns", "return 1"],
+    ["none, and waits", "await new Promise(() => {})"],
+  ])("a program that makes %s has not repeated the past, and nothing is called", async (_name, other) => {
+    const ledger = await recorded();
+    const { tools, made } = shop();
+    const diverged = { status: "failed", failure: { code: "replay_diverged" } };
+    expect(await host.fork(ledger, { atCall: 3, source: other, tools }).result).toMatchObject(diverged);
+    expect(await host.replay({ ...ledger, source: other }).result).toMatchObject(diverged);
+    expect(made).toEqual([]);
+  });
+
   test("a fork can be forked, and replayed", async () => {
     const { tools } = shop();
     const fork = host.fork(await recorded(), { atCall: 3, outcome: { output: { price: 7 } }, tools });
@@ -118,5 +131,96 @@ describe("fork", () => {
   test.each([-1, 4, 0.5, Number.NaN])("a call that was not made is refused: %s", async (atCall) => {
     const ledger = await recorded();
     expect(() => host.fork(ledger, { atCall })).toThrow(RangeError);
+  });
+
+  test("a source over the limit of the run is refused, as at a start, and not kept", async () => {
+    const handle = host.start({
+      source: "return await tools.first({})",
+      tools: shop().tools,
+      limits: { sourceBytes: 40 },
+    });
+    await handle.result;
+    const { tools, made } = shop();
+    const exact = "return (await tools.first({})).price //é";
+    const fork = (other: string) => host.fork(handle.ledger(), { atCall: 0, source: other, tools });
+    expect(await fork(exact.slice(0, -1)).result).toMatchObject({ value: 1 });
+    const refused = fork(exact);
+    expect(await refused.result).toMatchObject({
+      failure: { code: "source_limit", message: expect.stringContaining("41 bytes, at most 40") as string },
+    });
+    expect(refused.ledger()).toMatchObject({ source: "", calls: [], deliveries: [] });
+    expect(made).toEqual(["first"]);
+  });
+
+  test("options of the wrong kind are refused", async () => {
+    const ledger = await recorded();
+    const fork = (options: object) => () => host.fork(ledger, { atCall: 3, ...options });
+    expect(fork({ source: 5 })).toThrow("Cannot fork a run: source must be a string");
+    expect(fork({ source: null })).toThrow("Cannot fork a run: source must be a string");
+    expect(fork({ scope: 5 })).toThrow("Cannot fork a run: scope must be a string");
+    expect(fork({ tools: { pay: {} } })).toThrow('Cannot fork a run: tool "pay" has no execute function');
+  });
+
+  test.each([
+    ["nothing", null],
+    ["a text", "done"],
+    ["an empty one", {}],
+    ["no output", { output: undefined }],
+    ["an output that is no JSON", { output: 1n }],
+    ["an error that is none", { error: null }],
+    ["an error without a message", { error: { name: "Error" } }],
+    ["an error whose name is no text", { error: { name: 5, message: "no" } }],
+  ])("an outcome that no call can have is refused: %s", async (_name, outcome) => {
+    const ledger = await recorded();
+    expect(() => host.fork(ledger, { atCall: 3, outcome: outcome as never })).toThrow(
+      /^Cannot fork with this out(come|put): it/u,
+    );
+  });
+
+  test("an output that is larger than a tool's may be is refused", async () => {
+    const handle = host.start({ source, tools: shop().tools, limits: { callOutputBytes: 20 } });
+    await handle.result;
+    const fork = (length: number) =>
+      host.fork(handle.ledger(), { atCall: 0, outcome: { output: "x".repeat(length) }, tools: shop().tools });
+    expect((await fork(18).result).status).toBe("completed");
+    expect(() => fork(19)).toThrow(RangeError);
+  });
+
+  test.each([
+    ["nothing", () => undefined],
+    ["a text", () => "ledger"],
+    ["no source", ({ source: _source, ...rest }: Ledger) => rest],
+    ["no list of calls", (ledger: Ledger) => ({ ...ledger, calls: {} })],
+    ["a delivery without a clock", (ledger: Ledger) => ({ ...ledger, deliveries: [{ items: [] }] })],
+    ["a stop without a reason", (ledger: Ledger) => ({ ...ledger, stopped: {} })],
+  ])("what is no ledger is neither forked nor replayed: %s", async (_name, spoil) => {
+    const spoilt = spoil(await recorded()) as Ledger;
+    expect(() => host.fork(spoilt, { atCall: 0 })).toThrow("Cannot fork a run: this is no ledger");
+    expect(() => host.replay(spoilt)).toThrow("Cannot replay a run: this is no ledger");
+  });
+
+  test("a ledger that lacks a call it has the outcome of is not forked: the call would be made again", async () => {
+    const ledger = await recorded();
+    const less = { ...ledger, calls: ledger.calls.slice(0, 3) };
+    expect(() => host.fork(less, { atCall: 0 })).toThrow("Cannot fork a run: this is no ledger");
+  });
+
+  test("a ledger of another version is refused as such", async () => {
+    const later = { ...(await recorded()), version: 2 } as unknown as Ledger;
+    expect(() => host.fork(later, { atCall: 0 })).toThrow(
+      "Cannot fork a ledger of version 2: only 1 is known",
+    );
+    expect(() => host.replay(later)).toThrow("Cannot replay a ledger of version 2");
+  });
+
+  test("the ledger of a run that was stopped can be forked", async () => {
+    const { tools, made } = shop();
+    const stop = new AbortController();
+    const waiting: ToolSet = { ...tools, left: { execute: () => (stop.abort(), new Promise(() => {})) } };
+    const handle = host.start({ source, tools: waiting, signal: stop.signal });
+    expect(await handle.result).toMatchObject({ failure: { code: "aborted" } });
+    const fork = host.fork(handle.ledger(), { atCall: 1, tools });
+    expect(await fork.result).toMatchObject({ value: [1, 10, 100, "sold out"] });
+    expect(made).toContain("left");
   });
 });

@@ -1,6 +1,7 @@
 /** What a run must come through in a store that falters, and after lives that ended at a bad moment. */
 import { createHost, createMemoryStore, type Host, type Store, StoreError, type ToolSet } from "codecell";
 import { afterEach, expect, test, vi } from "vitest";
+import { instead, mortal, until, untilClaimable } from "./store-doubles.ts";
 
 const sealKey = new Uint8Array(32).fill(5);
 
@@ -8,36 +9,6 @@ afterEach(() => vi.useRealTimers());
 
 function open(store: Store): Host {
   return createHost({ workers: 1, store, sealKey, limits: { wallTimeMs: 20_000 } });
-}
-
-/** The store with some of its methods replaced. */
-function instead(store: Store, methods: Partial<Store>): Store {
-  return { ...store, ...methods };
-}
-
-/** Writes to the store never settle after this: as if the process had died. */
-function mortal(store: Store): { readonly store: Store; readonly die: () => void } {
-  let isDead = false;
-  const orNever = <R>(change: () => Promise<R>): Promise<R> => (isDead ? new Promise(() => {}) : change());
-  const methods: Partial<Store> = {
-    append: (claim, entries) => orNever(() => store.append(claim, entries)),
-    renew: (...given) => orNever(() => store.renew(...given)),
-    attend: (...given) => orNever(() => store.attend(...given)),
-    saveSnapshot: (...given) => orNever(() => store.saveSnapshot(...given)),
-    release: (claim, next) => orNever(() => store.release(claim, next)),
-    delete: (claim) => orNever(() => store.delete(claim)),
-    post: (id, call, outcome) => orNever(() => store.post(id, call, outcome)),
-  };
-  return {
-    store: instead(store, methods),
-    die: () => {
-      isDead = true;
-    },
-  };
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(setImmediate);
 }
 
 test("what a store refused for a moment is written all the same, in its place", async () => {
@@ -146,7 +117,7 @@ test("a call that asked late and was answered is not pending again after a crash
   void second.resume({ id, resolutions, tools }).result;
   await until(() => paid.length === 1);
   die();
-  await until(async () => (await store.list({ claimable: true })).length === 1);
+  await untilClaimable(store);
   await using third = open(store);
   expect(await third.resume({ id, tools }).result).toMatchObject({ value: ["yes", "outcome_unknown"] });
   expect(paid).toEqual(["slowly"]);
@@ -204,7 +175,7 @@ test("a call that was denied is denied again after a crash, its tool was never c
   const second = createHost({ workers: 1, store: dispatched, sealKey, leaseMs: 50 });
   void second.resume({ id, resolutions: { [`${id}:0`]: { deny: "no" } }, tools }).result;
   await death.promise;
-  await until(async () => (await store.list({ claimable: true })).length === 1);
+  await untilClaimable(store);
   await using third = open(store);
   expect(await third.resume({ id, tools }).result).toMatchObject({ status: "completed", value: "denied" });
   expect(approved).toBe(0);
@@ -331,7 +302,7 @@ test("a cell that sleeps is kept in the store, and goes on from there in another
   vi.useRealTimers();
   await saved.promise;
   die();
-  await until(async () => (await store.list({ claimable: true })).length === 1);
+  await untilClaimable(store);
   let snapshot: Uint8Array | undefined;
   const claimed = instead(store, {
     claim: async (...given) => {

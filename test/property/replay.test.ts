@@ -127,6 +127,8 @@ const ALTERATIONS: Readonly<Record<string, Alteration>> = {
   }),
   "a source that calls nothing": (ledger) =>
     ledger.calls.length === 0 ? undefined : { ...ledger, source: "await new Promise(() => {});" },
+  "a source that returns at once": (ledger) =>
+    ledger.calls.length === 0 ? undefined : { ...ledger, source: "return 1" },
 };
 
 function withCall(ledger: Ledger, at: number, change: Partial<Ledger["calls"][number]>): Ledger | undefined {

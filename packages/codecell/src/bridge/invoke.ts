@@ -7,7 +7,7 @@
  */
 import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
 import type { Limits } from "../contract/limits.ts";
-import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
+import type { CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { parseJsonText, utf8Bytes } from "../value/json-text.ts";
 import { closestNames } from "./closest-names.ts";
@@ -60,8 +60,13 @@ class SuspendSignal {
   }
 }
 
+const suspend: CallContext["suspend"] = (payload) => {
+  throw new SuspendSignal(payload);
+};
+
+/** Waits only where there is something to wait for: a run may make very many calls at once. */
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
-  const { tools, tool: name, limits } = invocation;
+  const { tools, tool: name, limits, runBounded } = invocation;
   while (isTurnLong()) await nextTurn();
   const parsed = parseJsonText(invocation.input, limits.callInputBytes);
   if (!parsed.ok)
@@ -70,11 +75,25 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) return refused("unknown_tool", unknownTool(name, Object.keys(tools)));
   try {
-    const input = await validatorOf(tool.input)(parsed.value, "input", invocation.runBounded);
+    const checked = validatorOf(tool.input)(parsed.value, "input", runBounded);
+    const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
-    const denial = hasEnded(invocation) ?? (await denialOf(invocation, input.value)) ?? hasEnded(invocation);
+    const denial =
+      hasEnded(invocation) ??
+      (invocation.authorize === undefined
+        ? undefined
+        : ((await denialOf(invocation, invocation.authorize, input.value)) ?? hasEnded(invocation)));
     if (denial !== undefined) return refused("denied", `Cannot call tool "${name}": ${denial}`);
-    return await execute(name, tool, input.value, invocation);
+    let output: unknown = await tool.execute(input.value, { ...invocation.context, suspend });
+    if (isAsyncIterable(output))
+      output = await lastOf(output, invocation.context.signal, invocation.onProgress);
+    while (isTurnLong()) await nextTurn();
+    const validating = validatorOf(tool.output)(output, "output", runBounded);
+    const validated = validating instanceof Promise ? await validating : validating;
+    if (!validated.ok)
+      return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
+    while (isTurnLong()) await nextTurn();
+    return toCompleted(name, validated.value, limits);
   } catch (error) {
     if (error instanceof SuspendSignal) return toSuspended(name, error.payload);
     return { status: "failed", failure: toCallFailure(error) };
@@ -87,10 +106,12 @@ function hasEnded({ context }: Invocation): string | undefined {
 }
 
 /** Why the call may not be made. A policy that fails allows nothing, and its error stays here. */
-async function denialOf(invocation: Invocation, input: unknown): Promise<string | undefined> {
-  const { authorize, tool } = invocation;
-  if (authorize === undefined) return undefined;
-  const { runId, callId, signal, context, resolution } = invocation.context;
+async function denialOf(
+  { tool, context: call }: Invocation,
+  authorize: Authorize,
+  input: unknown,
+): Promise<string | undefined> {
+  const { runId, callId, signal, context, resolution } = call;
   let decision: Decision;
   try {
     decision = await authorize({ runId, callId, tool, input, signal, context, resolution });
@@ -102,32 +123,14 @@ async function denialOf(invocation: Invocation, input: unknown): Promise<string 
   return bounded(decision.deny, MAX_MESSAGE) || "it was denied";
 }
 
-async function execute(
-  name: string,
-  tool: AnyTool,
-  input: unknown,
-  invocation: Invocation,
-): Promise<CallOutcome> {
-  const call: CallContext = {
-    ...invocation.context,
-    suspend: (payload) => {
-      throw new SuspendSignal(payload);
-    },
-  };
-  let output: unknown = await tool.execute(input, call);
-  if (isAsyncIterable(output)) output = await lastOf(output, call.signal, invocation.onProgress);
-  while (isTurnLong()) await nextTurn();
-  const validated = await validatorOf(tool.output)(output, "output", invocation.runBounded);
-  if (!validated.ok)
-    return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
-  while (isTurnLong()) await nextTurn();
-  const text = toJsonText(validated.value);
+function toCompleted(name: string, output: unknown, { callOutputBytes }: Limits): CallOutcome {
+  const text = toJsonText(output);
   if (text === undefined) return refused("invalid_output", `Tool "${name}" gave an output that is no JSON`);
-  const bytes = text.length > invocation.limits.callOutputBytes ? text.length : utf8Bytes(text);
-  if (bytes > invocation.limits.callOutputBytes) {
+  const bytes = text.length > callOutputBytes ? text.length : utf8Bytes(text);
+  if (bytes > callOutputBytes) {
     return refused(
       "output_limit",
-      `Tool "${name}" gave an output of ${bytes} bytes, at most ${invocation.limits.callOutputBytes} are allowed: ask it for less`,
+      `Tool "${name}" gave an output of ${bytes} bytes, at most ${callOutputBytes} are allowed: ask it for less`,
     );
   }
   return { status: "completed", output: text, outputBytes: bytes };

@@ -69,11 +69,7 @@ describe("parseCommands", () => {
 
   test.each(commands)("refuses a $type command with any field spoilt", (command) => {
     for (const changed of withOneFieldChanged(command, Symbol.iterator)) {
-      // The text of a failure is the guest's business only.
-      const isFailureText =
-        JSON.stringify(changed).includes('"failure":{') &&
-        JSON.stringify(changed) !== JSON.stringify(command);
-      if (!isFailureText) expect(parseCommands([changed])).toBeUndefined();
+      expect(parseCommands([changed])).toBeUndefined();
     }
   });
 

@@ -9,7 +9,10 @@
 import type { Language, Delivery, Progress } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
+import { isCall, isDelivery, isLanguage, isProgress, isTimerChange } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
+
+export { isProgress };
 
 /** The limits a worker enforces. */
 export interface CellLimits {
@@ -155,7 +158,7 @@ function isCommand(value: unknown): boolean {
     case "start":
       return (
         ["source", "seed", "toolNames"].every((name) => typeof value[name] === "string") &&
-        (value["language"] === "javascript" || value["language"] === "typescript") &&
+        isLanguage(value["language"]) &&
         isDuration(value["clock"]) &&
         (value["mayYield"] === undefined || value["mayYield"] === true) &&
         isRecord(value["limits"]) &&
@@ -182,28 +185,6 @@ function isSnapshot(value: unknown): boolean {
   );
 }
 
-export function isProgress(value: unknown): value is Progress {
-  return isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
-}
-
-function isDelivery(value: unknown): boolean {
-  return isRecord(value) && isDuration(value["clock"]) && isArrayOf(value["items"], isDeliveryItem);
-}
-
-function isDeliveryItem(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  switch (value["kind"]) {
-    case "timer":
-      return isCount(value["timer"]);
-    case "output":
-      return isCount(value["call"]) && typeof value["output"] === "string";
-    case "failure":
-      return isCount(value["call"]) && isRecord(value["failure"]);
-    default:
-      return false;
-  }
-}
-
 /** Reads a worker's message. Undefined when it is not one. */
 export function parseAnswers(message: unknown): Answer[] | undefined {
   return isArrayOf(message, isAnswer) ? (message as Answer[]) : undefined;
@@ -225,7 +206,7 @@ function isAnswer(value: unknown): boolean {
 
 function isReport(value: Record<string, unknown>): boolean {
   return (
-    isArrayOf(value["calls"], isCallRequest) &&
+    isArrayOf(value["calls"], isCall) &&
     isArrayOf(value["timers"], isTimerChange) &&
     isArrayOf(value["logs"], isLogLine) &&
     isCount(value["logsDropped"]) &&
@@ -233,16 +214,6 @@ function isReport(value: Record<string, unknown>): boolean {
     typeof value["isOver"] === "boolean" &&
     (value["end"] === null || isEnd(value["end"])) &&
     (value["unhandled"] === null || isCellFailure(value["unhandled"]))
-  );
-}
-
-function isCallRequest(value: unknown): boolean {
-  return isRecord(value) && typeof value["tool"] === "string" && typeof value["input"] === "string";
-}
-
-function isTimerChange(value: unknown): boolean {
-  return (
-    isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]))
   );
 }
 

@@ -3,27 +3,51 @@ import { type Ledger, YIELD_CONTROL } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
-import type { StartOptions } from "./host.ts";
+import { isLanguage, isLedger, isWhole } from "../value/ledger-shape.ts";
+import { isRecord } from "../value/shape.ts";
+import type { ForkOptions, StartOptions } from "./host.ts";
 import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork";
 
-export function assertVersion({ version }: Ledger, purpose: string): void {
-  if (version !== 1) {
-    throw new TypeError(`Cannot ${purpose} a ledger of version ${String(version)}: only 1 is known`);
-  }
-}
-
-export function assertStart({ source, language, tools = {}, scope, mayYield }: StartOptions): void {
-  if (typeof source !== "string") throw new TypeError("Cannot start a run: source must be a string");
-  if (language !== undefined && language !== "javascript" && language !== "typescript") {
+export function assertStart({ source, language, tools, scope, mayYield }: StartOptions): void {
+  if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
   }
   if (mayYield !== undefined && typeof mayYield !== "boolean") {
     throw new TypeError("Cannot start a run: mayYield must be a boolean");
   }
-  assertTools(tools, "start", mayYield);
-  assertScope(scope, "start");
+  assertNew({ source, tools, scope, mayYield }, "start");
+}
+
+export function assertFork(ledger: unknown, options: ForkOptions): asserts ledger is Ledger {
+  assertLedger(ledger, "fork");
+  const { source = ledger.source, tools, scope } = options;
+  assertNew({ source, tools, scope, mayYield: ledger.mayYield }, "fork");
+}
+
+export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asserts ledger is Ledger {
+  if (isRecord(ledger) && typeof ledger["version"] === "number" && ledger["version"] !== 1) {
+    throw new TypeError(`Cannot ${purpose} a ledger of version ${ledger["version"]}: only 1 is known`);
+  }
+  // A replay finds out by itself that something is missing; a fork would make the call that is missing once more.
+  if (!isLedger(ledger) || (purpose === "fork" && !isWhole(ledger))) {
+    throw new TypeError(`Cannot ${purpose} a run: this is no ledger, give one as a run's handle gave it`);
+  }
+}
+
+/** What every new run needs, wherever its past comes from. */
+interface NewRunOptions {
+  readonly source: unknown;
+  readonly tools: ToolSet | undefined;
+  readonly scope: unknown;
+  readonly mayYield: boolean | undefined;
+}
+
+function assertNew({ source, tools = {}, scope, mayYield }: NewRunOptions, purpose: "start" | "fork"): void {
+  if (typeof source !== "string") throw new TypeError(`Cannot ${purpose} a run: source must be a string`);
+  assertTools(tools, purpose, mayYield);
+  assertScope(scope, purpose);
 }
 
 /** What a run is resumed with has to fit what it is. */

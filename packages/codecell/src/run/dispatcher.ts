@@ -9,7 +9,7 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { CallRunner } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
-import { isRepeatable, unknownOutcome } from "./recovery.ts";
+import { type Elsewhere, isRepeatable, unknownOutcome } from "./recovery.ts";
 import { type RunPast, toLate } from "./run-setup.ts";
 
 export interface DispatcherSetup {
@@ -40,10 +40,13 @@ export class Dispatcher {
   }
 
   /** Undefined when nobody here will know: the run ended before its tool was called, or it waits for an executor. */
-  async outcomeOf(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
-    const { tools, past, isStopping } = this.#setup;
-    const elsewhere = past.elsewhere.get(index);
-    if (elsewhere === undefined) return this.#execute(index, call);
+  outcomeOf(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
+    const elsewhere = this.#setup.past.elsewhere.get(index);
+    return elsewhere === undefined ? this.#execute(index, call) : this.#await(index, call, elsewhere);
+  }
+
+  async #await(index: number, call: LedgerCall, elsewhere: Elsewhere): Promise<LateOutcome | undefined> {
+    const { tools, isStopping } = this.#setup;
     const outcome = await elsewhere.outcome;
     // Whoever takes the run up next waits for the same executor.
     if (isStopping()) return undefined;

@@ -91,6 +91,7 @@ describe("resuming with what is not a resolution", () => {
     ["null", null],
     ["an empty object", {}],
     ["a denial without a text", { deny: true }],
+    ["an answer beside a denial without a text", { resolution: 1, deny: undefined }],
   ])("%s is refused, and the token is not used up", async (_name, resolution) => {
     const result = await host.start({ source: "return await tools.gate(1)", tools }).result;
     if (result.status !== "suspended") throw new Error(result.status);

@@ -7,6 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { type Store, StoreError } from "../contract/store.ts";
+import { answered } from "./answered.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import { pause } from "./timers.ts";
 
@@ -49,7 +50,7 @@ export class Executor {
   async post(runId: string, call: number, expiresAt: number, post: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
-        await post();
+        await answered(post());
         break;
       } catch (error) {
         const isClosed = StoreError.is(error) && error.code === "closed";
@@ -71,7 +72,7 @@ export class Executor {
   }
 
   #attend(ms: number): Promise<void> {
-    const said = this.#said.then(() => persistently(() => this.#store.attend(this.id, ms)));
+    const said = this.#said.then(() => persistently(() => answered(this.#store.attend(this.id, ms))));
     this.#said = said.catch(() => {});
     return said;
   }

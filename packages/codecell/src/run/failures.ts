@@ -3,8 +3,19 @@ import type { CellFailure, Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
-import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
+import { utf8Bytes } from "../value/json-text.ts";
 import { toCallId } from "./call-runner.ts";
+
+/** Undefined for a source of a size that its run may have. */
+export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undefined {
+  const bytes = utf8Bytes(source);
+  if (bytes <= limits.sourceBytes) return undefined;
+  return {
+    code: "source_limit",
+    message: `The source has ${bytes} bytes, at most ${limits.sourceBytes} are allowed`,
+  };
+}
 
 export function timeoutFailure(book: LedgerBook, executing: readonly number[]): Failure {
   const { wallTimeMs } = book.header.limits;

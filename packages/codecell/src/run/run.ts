@@ -161,7 +161,9 @@ export class Run {
     this.#logsDropped = this.#book.newlyDropped(report);
     const news = this.#book.read(report);
     if (news === undefined) {
-      this.#stop(divergedFailure("made another call than its ledger recorded"));
+      // Another version of us may agree with it: in a store it stays.
+      this.#isLeft = true;
+      this.#stop(divergedFailure("made other calls than its ledger recorded"));
       return;
     }
     for (const line of news.logs) {

@@ -14,19 +14,23 @@ import {
   type JournalEntry,
   type LateOutcome,
   parseJournalEntry,
+  parseLateOutcome,
   parseProgress,
 } from "../suspend/journal-entry.ts";
+import { toJsonBytes } from "../suspend/json-bytes.ts";
 import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
+import type { Sealable } from "../suspend/seal.ts";
 import {
+  giveAway,
   parseHeader,
   parseSuspendedRun,
   type RunAtRest,
   type SuspendedRun,
   toSealable,
-  toSuspendedRun,
 } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
+import { answered } from "./answered.ts";
 import { Journal, toStoreFailure } from "./journal.ts";
 import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
@@ -74,7 +78,7 @@ export class StoredRuns {
       executing: [],
       resolutions: [],
     };
-    const state = this.#seal(first);
+    const state = this.#seal(runId, toSealable(first));
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
     return this.#journal(runId, first.id, claim, 0);
   }
@@ -86,10 +90,16 @@ export class StoredRuns {
     tools: ToolSet,
     check: (run: SuspendedRun) => void,
   ): Promise<TakenRun | Failure> {
+    const claiming = this.#store.claim(id, this.#lease, scope);
     let claimed: Claimed;
     try {
-      claimed = await this.#store.claim(id, this.#lease, scope);
+      claimed = await answered(claiming);
     } catch (error) {
+      // One that is claimed when nobody waits for it any more.
+      claiming.then(
+        (late) => (late.status === "claimed" ? this.#giveBack(late.claim) : undefined),
+        () => {},
+      );
       return toStoreFailure(error);
     }
     if (claimed.status === "absent") {
@@ -108,13 +118,13 @@ export class StoredRuns {
     try {
       const opened = this.#open(claimed, suspensionId, scope, tools);
       if ("code" in opened) {
-        await this.#store.release(claimed.claim);
+        await this.#giveBack(claimed.claim);
         return opened;
       }
       check(opened.run);
       taken = opened;
     } catch (error) {
-      await this.#store.release(claimed.claim);
+      await this.#giveBack(claimed.claim);
       throw error;
     }
     const { length } = claimed.run.journal;
@@ -128,6 +138,11 @@ export class StoredRuns {
     return { ...taken, journal };
   }
 
+  /** As it is; one that cannot be given back is free when its lease has run out. */
+  async #giveBack(claim: Claim): Promise<void> {
+    await answered(this.#store.release(claim)).catch(() => {});
+  }
+
   /** Gives a run back to the store, to be resumed by its id. Returns the suspension's own id, and when it expires. */
   async suspend(
     journal: Journal,
@@ -135,16 +150,12 @@ export class StoredRuns {
     scope: string,
     rest: RunAtRest,
   ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
-    const { limits, runId } = book.header;
-    const run = toSuspendedRun(book, scope, this.#executor.id, rest);
+    const { runId } = book.header;
+    const given = giveAway(book, scope, this.#executor.id, rest);
+    if ("code" in given) return given;
+    const { run, sealable } = given;
     const { expiresAt } = run;
-    const state = this.#seal(run);
-    if (state.length > limits.suspensionBytes) {
-      return {
-        code: "suspension_limit",
-        message: `Cannot suspend the run: it takes ${state.length} bytes, at most ${limits.suspensionBytes} are allowed`,
-      };
-    }
+    const state = this.#seal(runId, sealable);
     const here = run.executing.filter(([, executor]) => executor === this.#executor.id).map(([call]) => call);
     try {
       await this.#executor.begin(runId, here);
@@ -176,7 +187,7 @@ export class StoredRuns {
       length,
       encode: (entry, place) => this.#encode(entry, placeOf(runId, epoch, place)),
       encodeSnapshot: ({ bytes, progress }) => {
-        const header = Buffer.from(JSON.stringify(progress));
+        const header = toJsonBytes(progress);
         return this.#vault.sealer.sealBytes({ header, content: bytes }, snapshotOf(runId, epoch));
       },
       decodeSnapshot: (bytes) => {
@@ -206,7 +217,7 @@ export class StoredRuns {
     }
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of run.journal.entries()) {
-      const entry = this.#decode(bytes, placeOf(run.id, state.id, place)) as JournalEntry | Failure;
+      const entry = this.#decode(bytes, placeOf(run.id, state.id, place), parseJournalEntry);
       if ("code" in entry) return entry;
       entries.push(entry);
     }
@@ -257,7 +268,7 @@ export class StoredRuns {
   }
 
   #decodeOutcome(runId: string, call: number, bytes: Uint8Array): LateOutcome | Failure {
-    return this.#decode(bytes, outcomeOf(runId, call)) as LateOutcome | Failure;
+    return this.#decode(bytes, outcomeOf(runId, call), parseLateOutcome);
   }
 
   /** Records what a call came to that was executing when its run was suspended. */
@@ -267,8 +278,8 @@ export class StoredRuns {
     await this.#executor.post(runId, call, until, () => this.#store.post(runId, call, bytes));
   }
 
-  #seal(run: SuspendedRun): Uint8Array {
-    return this.#vault.sealer.sealBytes(toSealable(run), stateOf(run.ledger.runId));
+  #seal(runId: string, sealable: Sealable): Uint8Array {
+    return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
   }
 
   #openState(runId: string, bytes: Uint8Array): SuspendedRun | Failure {
@@ -293,16 +304,15 @@ export class StoredRuns {
   }
 
   #encode(value: JournalEntry | LateOutcome, purpose: string): Uint8Array {
-    const content = Buffer.from(JSON.stringify(value), "utf8");
-    return this.#vault.sealer.sealBytes({ header: NOTHING, content }, purpose);
+    return this.#vault.sealer.sealBytes({ header: NOTHING, content: toJsonBytes(value) }, purpose);
   }
 
-  #decode(sealed: Uint8Array, purpose: string): JournalEntry | LateOutcome | Failure {
+  #decode<T>(sealed: Uint8Array, purpose: string, parse: (bytes: Uint8Array) => T | undefined): T | Failure {
     const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
     const content = opened.content();
-    const entry = content === undefined ? undefined : parseJournalEntry(content);
-    return entry ?? versionFailure("stored run");
+    const parsed = content === undefined ? undefined : parse(content);
+    return parsed ?? versionFailure("stored run");
   }
 }
 

@@ -69,7 +69,7 @@ export class Suspender {
     else void this.stored.post(runId, outcome, Date.now() + limits.suspensionTimeMs);
   }
 
-  /** Where a token's run is in the store; undefined when the token holds the run itself, or is none. */
+  /** Where a token's run is in the store; undefined when the token is no reference. */
   referred(token: string, scope: string): Reference | Failure | undefined {
     return this.#tokens.referred(token, scope);
   }

@@ -22,6 +22,8 @@ afterAll(async () => {
 async function openApart(schema: string): Promise<Store & { readonly name: string }> {
   const name = `apart ${Math.random()}`;
   const own = new Pool({ ...server.connection, max: 4, application_name: name });
+  // What was killed may say so when the store is closed already.
+  own.on("error", () => {});
   const store = await openPostgresStore({ pool: own, schema }).catch(async (error: unknown) => {
     await own.end();
     throw error;

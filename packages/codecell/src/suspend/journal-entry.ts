@@ -1,10 +1,23 @@
-/** What a claimant writes about a run after its stored state, in the order it happened. */
+/**
+ * JournalEntry: what a claimant writes about a run after its stored state, in the order it happened.
+ *
+ * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
+ */
 import type { TimerChange } from "../bridge/protocol.ts";
 import type { Delivery, DeliveryItem, LedgerCall, Progress } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { isCount, isRecord } from "../value/shape.ts";
-import type { Seen } from "./ledger-book.ts";
+import {
+  isCall,
+  isDelivery,
+  isOutcome,
+  isProgress,
+  isResolution,
+  isTimerChange,
+} from "../value/ledger-shape.ts";
+import { isArrayOf, isCount, isRecord } from "../value/shape.ts";
+import { fromJsonBytes } from "./json-bytes.ts";
+import { isSeen, type Seen } from "./ledger-book.ts";
 
 export type JournalEntry =
   /** What the program did in one turn. */
@@ -18,8 +31,7 @@ export type JournalEntry =
     }
   /** From here on a call may have happened. */
   | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: CallResolution }
-  /** The call's tool asked for a decision. */
-  | { readonly kind: "asked"; readonly call: number; readonly payload: Json }
+  | AskedEntry
   /** What the guest is about to see. */
   | { readonly kind: "delivery"; readonly delivery: Delivery }
   /** The suspended run was taken up: the timers of its state run from here, milliseconds since the epoch. */
@@ -27,39 +39,61 @@ export type JournalEntry =
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
 
+/** The call's tool asked for a decision. */
+interface AskedEntry {
+  readonly kind: "asked";
+  readonly call: number;
+  readonly payload: Json;
+}
+
 /** What became of a call that was still executing when its run was suspended. */
-export type LateOutcome =
-  | Exclude<DeliveryItem, { kind: "timer" }>
-  | { readonly kind: "asked"; readonly call: number; readonly payload: Json };
+export type LateOutcome = Exclude<DeliveryItem, { kind: "timer" }> | AskedEntry;
 
-const KINDS: ReadonlySet<unknown> = new Set([
-  "turn",
-  "dispatch",
-  "asked",
-  "delivery",
-  "taken",
-  "output",
-  "failure",
-]);
+/** Undefined for what this version does not understand. */
+export function parseJournalEntry(bytes: Uint8Array): JournalEntry | undefined {
+  const value = fromJsonBytes(bytes);
+  return isJournalEntry(value) ? value : undefined;
+}
 
-/** Reads what was authenticated. Undefined for what this version does not understand. */
-export function parseJournalEntry(bytes: Uint8Array): JournalEntry | LateOutcome | undefined {
-  const value = parseJson(bytes);
-  return isRecord(value) && KINDS.has(value["kind"]) ? (value as JournalEntry | LateOutcome) : undefined;
+/** Undefined for what this version does not understand. */
+export function parseLateOutcome(bytes: Uint8Array): LateOutcome | undefined {
+  const value = fromJsonBytes(bytes);
+  return isOutcome(value) || isAsked(value) ? value : undefined;
 }
 
 /** Where a snapshot that was kept beside the journal stands. Undefined for what this version does not understand. */
 export function parseProgress(bytes: Uint8Array): Progress | undefined {
-  const value = parseJson(bytes);
-  const isProgress =
-    isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
-  return isProgress ? (value as unknown as Progress) : undefined;
+  const value = fromJsonBytes(bytes);
+  return isProgress(value) ? value : undefined;
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
-  } catch {
-    return undefined;
+function isJournalEntry(value: unknown): value is JournalEntry {
+  if (!isRecord(value)) return false;
+  switch (value["kind"]) {
+    case "turn":
+      return (
+        isCount(value["at"]) &&
+        isArrayOf(value["calls"], isCall) &&
+        isArrayOf(value["timers"], isTimerChange) &&
+        isSeen(value["seen"])
+      );
+    case "dispatch":
+      return (
+        isCount(value["call"]) && (value["resolution"] === undefined || isResolution(value["resolution"]))
+      );
+    case "asked":
+      return isAsked(value);
+    case "delivery":
+      return isDelivery(value["delivery"]);
+    case "taken":
+      return isCount(value["at"]);
+    default:
+      return false;
   }
+}
+
+function isAsked(value: unknown): value is AskedEntry {
+  return (
+    isRecord(value) && value["kind"] === "asked" && isCount(value["call"]) && value["payload"] !== undefined
+  );
 }

@@ -61,19 +61,32 @@ describe("ledger book", () => {
     });
   });
 
-  test("a rebuilt cell may catch up over several reports", () => {
+  test("keeps of calls and timers what it knows, and nothing that a worker sends along", () => {
     const book = new LedgerBook(header);
-    book.read(report({ calls: [call("1"), call("2")], logs: [line("a"), line("b")] }));
-    book.rewind();
-    expect(book.read(report({ calls: [call("1")], logs: [line("a")] }))).toMatchObject({
-      calls: [],
-      logs: [],
-    });
-    expect(book.read(report({ calls: [call("2"), call("3")], logs: [line("b")] }))).toMatchObject({
-      firstCall: 2,
-      calls: [call("3")],
-      logs: [],
-    });
+    const more = { notJson: 1n };
+    const timer = { timer: 1, delayMs: 5 };
+    const news = book.read(report({ calls: [{ ...call("1"), ...more }], timers: [{ ...timer, ...more }] }));
+    expect(news).toEqual({ firstCall: 0, calls: [call("1")], timers: [timer], logs: [] });
+    expect(book.toLedger().calls).toEqual([call("1")]);
+  });
+
+  test("a rebuilt cell that does not repeat every call has diverged, unless it failed before", () => {
+    const book = new LedgerBook(header);
+    book.read(report({ calls: [call("1"), call("2")] }));
+    const failed = {
+      status: "failed",
+      failure: { failure: { code: "timeout", message: "" }, call: null },
+    } as const;
+    const returned = { status: "returned", result: "1" } as const;
+    for (const calls of [[], [call("1")]]) {
+      for (const end of [null, returned, failed]) {
+        book.rewind();
+        const news = book.read(report({ calls, end }));
+        if (end === failed) expect(news).toMatchObject({ calls: [] });
+        else expect(news).toBeUndefined();
+      }
+    }
+    expect(book.calls).toEqual([call("1"), call("2")]);
   });
 
   test("a cell that goes on from a snapshot repeats only what came after it", () => {

@@ -3,7 +3,7 @@
  *
  * - A cell repeats the same calls, timers and logs in the same order, so of each kind only the number already seen
  *   has to be remembered to tell repetition from news.
- * - A repeated call that differs from the recorded one is a divergence, never a guess.
+ * - A repeated call that differs from the recorded one, or is not made any more, is a divergence, never a guess.
  * - Knows which yields are open: what waits to be resumed follows from the ledger alone.
  */
 import type { CallRequest, Report, TimerChange } from "../bridge/protocol.ts";
@@ -16,6 +16,7 @@ import {
   YIELD_CONTROL,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
+import { isCount, isRecord } from "../value/shape.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
@@ -24,6 +25,10 @@ export interface Seen {
   readonly timers: number;
   readonly logs: number;
   readonly logsDropped: number;
+}
+
+export function isSeen(value: unknown): value is Seen {
+  return isRecord(value) && ["timers", "logs", "logsDropped"].every((name) => isCount(value[name]));
 }
 
 /** What a run that is taken up again brings along. */
@@ -166,11 +171,15 @@ export class LedgerBook {
       if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) return undefined;
     }
     const firstCall = this.#calls + repeated;
-    const calls = report.calls.slice(repeated);
-    // One by one: an argument list as long as a guest likes would overflow the stack.
+    // The first report on a placement is on its whole history. A program that failed on the way did not get so far.
+    if (firstCall < this.calls.length && report.end?.status !== "failed") return undefined;
+    // Their fields and no others: what a worker sends along must not get into what is kept.
+    const calls = report.calls.slice(repeated).map(({ tool, input }) => ({ tool, input }));
     for (const call of calls) this.#addCall(call);
     this.#calls += report.calls.length;
-    const timers = report.timers.slice(Math.max(0, this.#seen.timers - this.#timers));
+    const timers = report.timers
+      .slice(Math.max(0, this.#seen.timers - this.#timers))
+      .map(({ timer, delayMs }) => ({ timer, delayMs }));
     this.#timers += report.timers.length;
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
     this.#logs += report.logs.length;

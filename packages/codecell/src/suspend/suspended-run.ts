@@ -5,16 +5,20 @@
  * - Section `run` is JSON. Section `outputs` holds the long outputs as they are: inside the JSON every quote in them would
  *   be escaped, and back. Section `snapshot` is binary. Both may be missing. Sections of other names are skipped: they
  *   can only make resuming faster.
+ * - Its size, which a limit bounds, is that of these bytes, whether they go into a token or a store.
  * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
  */
 import { randomUUID } from "node:crypto";
 import type { TimerChange } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
 import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { isArrayOf, isCount, isDuration, isRecord, isText } from "../value/shape.ts";
-import type { LedgerBook, Seen } from "./ledger-book.ts";
+import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
+import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
+import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
+import { isSeen, type LedgerBook, type Seen } from "./ledger-book.ts";
 import type { Sealable } from "./seal.ts";
 
 export interface SuspendedRun {
@@ -50,8 +54,46 @@ export interface RunAtRest {
   readonly snapshot: Uint8Array | undefined;
 }
 
-/** A run that is given away now by an executor, as long as its limits let it be resumed. */
-export function toSuspendedRun(
+/** A run that is given away now by an executor, and its bytes. */
+export interface GivenRun {
+  readonly run: SuspendedRun;
+  readonly sealable: Sealable;
+}
+
+/** Of the size a run counts for, at least this part is printed: a timer counts for more than its text has. */
+const PRINTED_PART = 1 / 3;
+
+/** Refused when it takes more bytes than its limits allow, before they are compressed and sealed. */
+export function giveAway(
+  book: LedgerBook,
+  scope: string,
+  executor: string,
+  rest: RunAtRest,
+): GivenRun | Failure {
+  const { suspensionBytes } = book.header.limits;
+  const run = toSuspendedRun(book, scope, executor, rest);
+  // Far too large ones are not even printed.
+  const least = Math.ceil(book.size * PRINTED_PART);
+  const sealable = least > suspensionBytes ? undefined : tryPrint(run);
+  const bytes = sealable === undefined ? least : sealable.header.length + sealable.content.length;
+  if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
+  return {
+    code: "suspension_limit",
+    message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
+  };
+}
+
+/** Undefined when the text would be longer than texts can be. */
+function tryPrint(run: SuspendedRun): Sealable | undefined {
+  try {
+    return toSealable(run);
+  } catch {
+    return undefined;
+  }
+}
+
+/** To be resumed as long as its limits say. */
+function toSuspendedRun(
   book: LedgerBook,
   scope: string,
   executor: string,
@@ -87,20 +129,15 @@ export function toSealable(run: SuspendedRun): Sealable {
   const outputs: Buffer[] = [];
   const deliveries = ledger.deliveries.map((delivery) => withoutOutputs(delivery, outputs));
   const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
-  const json = Buffer.from(JSON.stringify(state), "utf8");
-  const sections: [string, Uint8Array][] = [["run", json]];
-  if (outputs.length > 0) sections.push(["outputs", Buffer.concat(outputs)]);
-  if (snapshot !== undefined) sections.push(["snapshot", snapshot]);
-  const header: SuspensionHeader = {
-    version: 1,
-    id,
-    scope,
-    expiresAt,
-    sections: sections.map(([name, bytes]) => [name, bytes.length]),
-  };
+  const json = toJsonBytes(state);
+  const sections: [string, number][] = [["run", json.length]];
+  if (outputs.length > 0) sections.push(["outputs", outputs.reduce((sum, { length }) => sum + length, 0)]);
+  if (snapshot !== undefined) sections.push(["snapshot", snapshot.length]);
+  const header: SuspensionHeader = { version: 1, id, scope, expiresAt, sections };
   return {
-    header: Buffer.from(JSON.stringify(header), "utf8"),
-    content: sections.length === 1 ? json : Buffer.concat(sections.map(([, bytes]) => bytes)),
+    header: toJsonBytes(header),
+    // All at once: there may be megabytes of outputs, and each copy of them costs.
+    content: Buffer.concat([json, ...outputs, snapshot ?? NOTHING]),
   };
 }
 
@@ -135,12 +172,11 @@ function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
   for (const delivery of deliveries as unknown[]) {
     const items = isRecord(delivery) ? delivery["items"] : undefined;
     if (!Array.isArray(items)) return false;
-    for (const item of items as unknown[]) {
+    for (const [index, item] of (items as unknown[]).entries()) {
       if (!isRecord(item) || item["bytes"] === undefined) continue;
-      const { bytes } = item;
+      const { kind, call, bytes } = item;
       if (!isCount(bytes) || at + bytes > texts.length) return false;
-      item["output"] = texts.toString("utf8", at, at + bytes);
-      delete item["bytes"];
+      items[index] = { kind, call, output: texts.toString("utf8", at, at + bytes) };
       at += bytes;
     }
   }
@@ -149,7 +185,7 @@ function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
 
 /** Undefined for what this version does not understand. */
 export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
-  const value = parseJson(bytes);
+  const value = fromJsonBytes(bytes);
   return isHeader(value) ? value : undefined;
 }
 
@@ -167,7 +203,7 @@ export function parseSuspendedRun(
   }
   const json = parts.get("run");
   if (at !== content.length || json === undefined) return undefined;
-  const state = parseJson(json);
+  const state = fromJsonBytes(json);
   if (!putBackOutputs(state, parts.get("outputs") ?? NOTHING) || !isState(state)) return undefined;
   const { ledger, seen, timers, pending, executing, resolutions } = state;
   const snapshot = parts.get("snapshot");
@@ -192,14 +228,6 @@ function knownLimits(given: Limits): Limits {
   );
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
-  } catch {
-    return undefined;
-  }
-}
-
 function isHeader(value: unknown): value is SuspensionHeader {
   return (
     isRecord(value) &&
@@ -222,66 +250,16 @@ function isState(value: unknown): value is State {
   const { ledger, seen, timers, pending, executing, resolutions } = value;
   return (
     isLedger(ledger) &&
-    isRecord(seen) &&
-    ["timers", "logs", "logsDropped"].every((name) => isCount(seen[name])) &&
-    isArrayOf(timers, isTimer) &&
+    isWhole(ledger) &&
+    ledger.stopped === undefined &&
+    isSeen(seen) &&
+    isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&
     isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&
-    isArrayOf(resolutions, (one) => isResolution(one, ledger.calls.length)) &&
+    isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
     isOpen(pending as State["pending"], ledger.deliveries)
   );
-}
-
-function isLedger(value: unknown): value is Ledger {
-  if (!isRecord(value)) return false;
-  const { calls, limits } = value;
-  return (
-    value["version"] === 1 &&
-    ["runId", "source", "seed"].every((name) => isText(value[name])) &&
-    (value["language"] === "javascript" || value["language"] === "typescript") &&
-    isDuration(value["clock"]) &&
-    isRecord(limits) &&
-    Object.values(limits).every(isCount) &&
-    isArrayOf(value["toolNames"], isText) &&
-    (value["mayYield"] === undefined || value["mayYield"] === true) &&
-    isArrayOf(calls, isCall) &&
-    isArrayOf(value["deliveries"], (one) => isDelivery(one, calls.length)) &&
-    value["stopped"] === undefined
-  );
-}
-
-function isCall(value: unknown): boolean {
-  return isRecord(value) && isText(value["tool"]) && isText(value["input"]);
-}
-
-function isDelivery(value: unknown, calls: number): boolean {
-  return (
-    isRecord(value) &&
-    isDuration(value["clock"]) &&
-    isArrayOf(value["items"], (item) => isDeliveryItem(item, calls))
-  );
-}
-
-function isDeliveryItem(value: unknown, calls: number): boolean {
-  if (!isRecord(value)) return false;
-  const { kind, call } = value;
-  if (kind === "timer") return isCount(value["timer"]);
-  if (!isCount(call) || call >= calls) return false;
-  return kind === "output" ? isText(value["output"]) : kind === "failure" && isCallFailure(value["failure"]);
-}
-
-/** Codes of other versions are let through: the program has seen them. */
-function isCallFailure(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    ["code", "name", "message"].every((name) => isText(value[name])) &&
-    (value["toolCode"] === undefined || isText(value["toolCode"]))
-  );
-}
-
-function isTimer(value: unknown): boolean {
-  return isRecord(value) && isCount(value["timer"]) && isDuration(value["delayMs"]);
 }
 
 /** A call the ledger holds, with an input that can be shown again. */
@@ -298,16 +276,15 @@ function isPending(value: unknown, calls: readonly LedgerCall[]): boolean {
 }
 
 function isExecuting(value: unknown, calls: number): boolean {
-  if (!Array.isArray(value) || value.length !== 2) return false;
-  const [call, executor] = value as readonly unknown[];
-  return isCount(call) && call < calls && isText(executor);
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isText(value[1]);
 }
 
-function isResolution(value: unknown, calls: number): boolean {
-  if (!Array.isArray(value) || value.length !== 2) return false;
-  const [call, resolution] = value as readonly unknown[];
-  if (!isCount(call) || call >= calls || !isRecord(resolution)) return false;
-  return isText(resolution["deny"]) || resolution["resolution"] !== undefined;
+function isDecision(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isResolution(value[1]);
+}
+
+function isIndex(value: unknown, calls: number): boolean {
+  return isCount(value) && value < calls;
 }
 
 function isUnique(indices: readonly unknown[]): boolean {

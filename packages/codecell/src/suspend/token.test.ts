@@ -120,9 +120,17 @@ describe("tokens", () => {
     expect(tokens.referred(token, "bob")).toMatchObject({ code: "token_scope" });
     expect(tokens.referred(tokens.refer("run-1", "s-1", "", 1), "")).toMatchObject({ code: "token_expired" });
     expect(tokens.claim(token, "ana", pass)).toMatchObject({ code: "token_invalid" });
-    for (const other of [issue().token, `${token}A`, "", "run-1"]) {
-      expect(tokens.referred(other, "")).toBeUndefined();
+    for (const other of [issue().token, "", "run-1"]) expect(tokens.referred(other, "")).toBeUndefined();
+  });
+
+  test("a reference that was changed or is of an unknown key is refused as a token is", () => {
+    const token = tokens.refer("run-1", "s-1", "", Date.now() + 60_000);
+    const stranger = new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) }));
+    for (const other of [`${token}A`, "ref_", `ref_${issue().token}`, `ref_${token}`]) {
+      expect(tokens.referred(other, "")).toMatchObject({ code: "token_invalid" });
+      expect(tokens.claim(other, "", pass)).toMatchObject({ code: "token_invalid" });
     }
+    expect(stranger.referred(token, "")).toMatchObject({ code: "token_key" });
   });
 
   test("one of an unknown key says how keys are given, and when they were random", () => {

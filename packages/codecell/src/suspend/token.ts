@@ -7,16 +7,15 @@
  */
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
+import { toJsonBytes } from "./json-bytes.ts";
 import type { LedgerBook } from "./ledger-book.ts";
-import type { Sealable } from "./seal.ts";
 import {
+  giveAway,
   parseHeader,
   parseSuspendedRun,
   type RunAtRest,
   type SuspendedRun,
   type SuspensionHeader,
-  toSealable,
-  toSuspendedRun,
 } from "./suspended-run.ts";
 import { UsedIds } from "./used-ids.ts";
 import { type Vault, versionFailure } from "./vault.ts";
@@ -30,6 +29,8 @@ export interface Reference {
 
 const PURPOSE = "token";
 const REFERENCE = "reference";
+/** Tells references from tokens that hold their run: those may be long, and are opened once. */
+const REFERENCE_PREFIX = "ref_";
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
 /** Of the whole process: several hosts may have the same key. */
@@ -48,32 +49,24 @@ export class Tokens {
     executor: string,
     rest: RunAtRest,
   ): { readonly token: string; readonly expiresAt: number } | Failure {
-    const run = toSuspendedRun(book, scope, executor, rest);
-    const { expiresAt } = run;
-    const { suspensionBytes } = book.header.limits;
-    // The ledger's own size is a lower bound: far too large ones are not even printed.
-    const sealable = book.size > suspensionBytes ? undefined : tryPrint(run);
-    const bytes = sealable === undefined ? book.size : sealable.header.length + sealable.content.length;
-    if (sealable === undefined || bytes > suspensionBytes) {
-      return {
-        code: "suspension_limit",
-        message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
-      };
-    }
-    return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt };
+    const given = giveAway(book, scope, executor, rest);
+    if ("code" in given) return given;
+    const { run, sealable } = given;
+    return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt: run.expiresAt };
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
   refer(runId: string, suspensionId: string, scope: string, expiresAt: number): string {
     const header = { version: 1, id: suspensionId, scope, expiresAt, sections: [[runId, 0]] };
-    const sealable = { header: Buffer.from(JSON.stringify(header)), content: new Uint8Array() };
-    return this.#vault.sealer.sealText(sealable, REFERENCE);
+    const sealable = { header: toJsonBytes(header), content: new Uint8Array() };
+    return REFERENCE_PREFIX + this.#vault.sealer.sealText(sealable, REFERENCE);
   }
 
-  /** The run a token refers to; undefined for one that holds its run itself, or that is none. */
+  /** The run a token refers to; undefined for one that is no reference. */
   referred(token: string, scope: string): Reference | Failure | undefined {
-    const opened = this.#vault.sealer.openText(token, REFERENCE, 0);
-    if (!opened.ok) return undefined;
+    if (!token.startsWith(REFERENCE_PREFIX)) return undefined;
+    const opened = this.#vault.sealer.openText(token.slice(REFERENCE_PREFIX.length), REFERENCE, 0);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "token");
     const header = parseHeader(opened.header);
     const runId = header?.sections[0]?.[0];
     if (header === undefined || runId === undefined) return versionFailure("token");
@@ -111,13 +104,4 @@ function refusalOf(header: SuspensionHeader, scope: string): Failure | undefined
     return { code: "token_expired", message: "Cannot resume: the token has expired" };
   }
   return undefined;
-}
-
-/** Undefined when the text would be longer than texts can be. */
-function tryPrint(run: SuspendedRun): Sealable | undefined {
-  try {
-    return toSealable(run);
-  } catch {
-    return undefined;
-  }
 }

@@ -18,14 +18,16 @@ export function installTools(
   const known = record<number>();
   const functions = record<ToolFunction>();
 
-  function toolFunction(name: string): ToolFunction {
-    const made = functions[name];
-    if (made !== undefined) return made;
+  function makeToolFunction(name: string): ToolFunction {
     const tool = known[name] ?? name;
     // The error is made here, where the fewest frames of our own lie above the program's: each costs.
     const fresh = freeze((input: unknown) => call(tool, input, new Error()));
     if (tool !== name) functions[name] = fresh;
     return fresh;
+  }
+
+  function toolFunction(name: string): ToolFunction {
+    return functions[name] ?? makeToolFunction(name);
   }
 
   const refuse = (): never => {
@@ -35,10 +37,12 @@ export function installTools(
   const tools = new primordial.Proxy(record(), {
     __proto__: null,
     get: (_target: object, key: string | symbol): unknown =>
+      // First what was asked for before: programs call the same few tools again and again.
+      functions[key as string] ??
       // `then` must stay absent, or awaiting `tools` would call it.
-      typeof key === "symbol" || (!hasOwn(known, key) && (key === "then" || key === "toJSON"))
+      (typeof key === "symbol" || (!hasOwn(known, key) && (key === "then" || key === "toJSON"))
         ? undefined
-        : toolFunction(key),
+        : makeToolFunction(key)),
     has: (_target: object, key: string | symbol): boolean => typeof key === "string" && hasOwn(known, key),
     ownKeys: (): string[] => keys(known),
     getOwnPropertyDescriptor: (_target: object, key: string | symbol): PropertyDescriptor | undefined =>

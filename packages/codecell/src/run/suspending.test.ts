@@ -1,0 +1,98 @@
+/** What comes while a run is being suspended, and its cell is asked for a snapshot. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ToolSet } from "../contract/tool.ts";
+import { NodePool } from "../sandbox/node-pool.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { createHost, type RunHandle } from "./host.ts";
+
+/** Called when a cell is asked for a snapshot; it is taken when this is done. */
+let beforeSnapshot: () => Promise<void>;
+let snapshots: (Uint8Array | undefined)[];
+
+beforeEach(() => {
+  snapshots = [];
+  beforeSnapshot = () => Promise.resolve();
+  const place = Reflect.get(NodePool.prototype, "place");
+  vi.spyOn(NodePool.prototype, "place").mockImplementation(function placeSlowly(this: NodePool, ...given) {
+    const placement = place.apply(this, given);
+    return {
+      deliver: (delivery) => placement.deliver(delivery),
+      drop: () => placement.drop(),
+      snapshot: async () => {
+        await beforeSnapshot();
+        const bytes = await placement.snapshot();
+        snapshots.push(bytes);
+        return bytes;
+      },
+    };
+  });
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** `slow` ends when it is told how. `big` makes the past so long that a snapshot pays. */
+function desk(): {
+  readonly tools: ToolSet;
+  readonly finish: PromiseWithResolvers<string>;
+  readonly counts: Record<"slow" | "ask", number>;
+} {
+  const finish = Promise.withResolvers<string>();
+  const counts = { slow: 0, ask: 0 };
+  const tools: ToolSet = {
+    big: { execute: () => "x".repeat(20_000) },
+    ask: {
+      execute: (_input, call) => {
+        if (call.resolution === undefined) call.suspend("go on?");
+        counts.ask++;
+        return call.resolution;
+      },
+    },
+    slow: {
+      execute: () => {
+        counts.slow++;
+        return finish.promise;
+      },
+    },
+  };
+  return { tools, finish, counts };
+}
+
+const source = `
+  const big = await tools.big({});
+  const settled = await Promise.allSettled([tools.ask({}), tools.slow({})]);
+  return [big.length, ...settled.map((one) => one.value ?? one.reason.message)];`;
+
+/** Settles when the run knows what a call came to. */
+async function ended(run: RunHandle, tool: string): Promise<void> {
+  for await (const event of run.events) if (event.type === "call-end" && event.tool === tool) break;
+  await new Promise(setImmediate);
+}
+
+describe.each(["a token", "a store"])("a call that ends while the snapshot for %s is taken", (where) => {
+  test.each([
+    ["its output", (finish: PromiseWithResolvers<string>) => finish.resolve("done"), "done"],
+    ["its failure", (finish: PromiseWithResolvers<string>) => finish.reject(new Error("broke")), "broke"],
+  ])("gives %s to the resumed run, once", async (_name, end, expected) => {
+    await using store = createMemoryStore();
+    await using host = createHost({ workers: 1, ...(where === "a store" ? { store } : {}) });
+    const { tools, finish, counts } = desk();
+    const run = host.start({ source, tools });
+    beforeSnapshot = async () => {
+      end(finish);
+      await ended(run, "slow");
+    };
+    const result = await run.result;
+    if (result.status !== "suspended") throw new Error(JSON.stringify(result));
+    expect(snapshots).toEqual([expect.any(Uint8Array)]);
+    const { token, pending } = result.suspension;
+    expect(pending).toMatchObject([{ tool: "ask" }]);
+    // It came after what the token holds.
+    expect(run.ledger().deliveries.flatMap(({ items }) => items)).toMatchObject([{ call: 0 }]);
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
+    const resumed = host.resume({ token, resolutions, tools });
+    expect(await resumed.result).toMatchObject({ status: "completed", value: [20_000, "yes", expected] });
+    const items = resumed.ledger().deliveries.flatMap((delivery) => delivery.items);
+    expect(items).toHaveLength(3);
+    for (const call of [0, 1, 2]) expect(items).toContainEqual(expect.objectContaining({ call }));
+    expect(counts).toEqual({ slow: 1, ask: 1 });
+  });
+});

@@ -1,0 +1,59 @@
+/** How large a suspended run may be: the same, whether it goes into a token or into a store. */
+import { describe, expect, test } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { LedgerBook } from "../suspend/ledger-book.ts";
+import { giveAway, type RunAtRest } from "../suspend/suspended-run.ts";
+import { Vault } from "../suspend/vault.ts";
+import { Suspender } from "./suspender.ts";
+
+const vault = new Vault({ sealKey: new Uint8Array(32).fill(7) });
+const rest: RunAtRest = {
+  pending: new Map([[0, "?"]]),
+  timers: [],
+  executing: new Map(),
+  resolutions: [],
+  snapshot: new Uint8Array(1000),
+};
+
+/** Compressed and sealed, it would be far below any limit that is tried here. */
+function bookOf(suspensionBytes: number, source = "x".repeat(20_000)): LedgerBook {
+  const limits = resolveLimits({ suspensionBytes });
+  const header = { runId: crypto.randomUUID(), source, seed: "", clock: 0, limits, toolNames: [] };
+  const calls = [{ tool: "ask", input: "1" }];
+  return new LedgerBook({ ...header, language: "javascript" }, { calls, deliveries: [] });
+}
+
+function bytesOf(book: LedgerBook): number {
+  const given = giveAway(book, "", crypto.randomUUID(), rest);
+  if ("code" in given) throw new Error(given.message);
+  return given.sealable.header.length + given.sealable.content.length;
+}
+
+/** The limit is part of the run, so the one that is measured has as many digits. */
+const exact = bytesOf(bookOf(99_999));
+
+describe.each(["token", "store"])("a run that is suspended into a %s", (where) => {
+  async function suspend(book: LedgerBook): Promise<string> {
+    await using store = createMemoryStore();
+    const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000);
+    const result = await suspender.suspend(book, "", suspender.stored?.keep(book, ""), rest);
+    return "code" in result ? `${result.code}: ${result.message}` : "suspended";
+  }
+
+  test("may have as many bytes as its limit says, before they are compressed", async () => {
+    expect(await suspend(bookOf(exact))).toBe("suspended");
+    expect(await suspend(bookOf(exact - 1))).toMatch(
+      new RegExp(`^suspension_limit: .* takes ${exact} bytes .* at most ${exact - 1} `, "u"),
+    );
+  });
+
+  test("is measured by its bytes, not by what its timers count for", async () => {
+    const book = bookOf(99_999, "");
+    const items = Array.from({ length: 2000 }, () => ({ kind: "timer", timer: 1 }) as const);
+    book.addDelivery({ clock: 1, items });
+    expect(book.size).toBeGreaterThan(99_999);
+    expect(bytesOf(book)).toBeLessThan(99_999);
+    expect(await suspend(book)).toBe("suspended");
+  });
+});

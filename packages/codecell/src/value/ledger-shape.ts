@@ -1,0 +1,85 @@
+/**
+ * LedgerShape: what the parts of a ledger look like, wherever they come from: a message, a token, a store, a caller.
+ *
+ * - Fields that are not known are let through: another version may have written them.
+ * - Codes of failures are any text: the program has seen those of other versions too.
+ */
+import type { CallFailure } from "../contract/failure.ts";
+import type { Delivery, DeliveryItem, Language, Ledger, LedgerCall, Progress } from "../contract/ledger.ts";
+import type { CallResolution } from "../contract/result.ts";
+import { isArrayOf, isCount, isDuration, isRecord, isText } from "./shape.ts";
+
+export function isLanguage(value: unknown): value is Language {
+  return value === "javascript" || value === "typescript";
+}
+
+export function isLedger(value: unknown): value is Ledger {
+  if (!isRecord(value)) return false;
+  const { limits, stopped } = value;
+  return (
+    value["version"] === 1 &&
+    ["runId", "source", "seed"].every((name) => isText(value[name])) &&
+    isLanguage(value["language"]) &&
+    isDuration(value["clock"]) &&
+    isRecord(limits) &&
+    Object.values(limits).every(isCount) &&
+    isArrayOf(value["toolNames"], isText) &&
+    (value["mayYield"] === undefined || value["mayYield"] === true) &&
+    isArrayOf(value["calls"], isCall) &&
+    isArrayOf(value["deliveries"], isDelivery) &&
+    (stopped === undefined || (isRecord(stopped) && isText(stopped["code"]) && isText(stopped["message"])))
+  );
+}
+
+/** Whether all outcomes in it are of calls in it: others would meet calls that are yet to be made. */
+export function isWhole({ calls, deliveries }: Ledger): boolean {
+  return deliveries.every(({ items }) =>
+    items.every((item) => item.kind === "timer" || item.call < calls.length),
+  );
+}
+
+export function isCall(value: unknown): value is LedgerCall {
+  return isRecord(value) && isText(value["tool"]) && isText(value["input"]);
+}
+
+export function isDelivery(value: unknown): value is Delivery {
+  return isRecord(value) && isDuration(value["clock"]) && isArrayOf(value["items"], isDeliveryItem);
+}
+
+function isDeliveryItem(value: unknown): value is DeliveryItem {
+  return isOutcome(value) || (isRecord(value) && value["kind"] === "timer" && isCount(value["timer"]));
+}
+
+/** Of a call: its output or its failure. */
+export function isOutcome(value: unknown): value is Exclude<DeliveryItem, { kind: "timer" }> {
+  if (!isRecord(value) || !isCount(value["call"])) return false;
+  return value["kind"] === "output"
+    ? isText(value["output"])
+    : value["kind"] === "failure" && isCallFailure(value["failure"]);
+}
+
+function isCallFailure(value: unknown): value is CallFailure {
+  return (
+    isRecord(value) &&
+    ["code", "name", "message"].every((name) => isText(value[name])) &&
+    (value["toolCode"] === undefined || isText(value["toolCode"]))
+  );
+}
+
+export function isProgress(value: unknown): value is Progress {
+  return isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
+}
+
+/** A timer that was set (a delay) or cleared (null). */
+export function isTimerChange(
+  value: unknown,
+): value is { readonly timer: number; readonly delayMs: number | null } {
+  return (
+    isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]))
+  );
+}
+
+/** Either of the two: whatever has a denial is one. */
+export function isResolution(value: unknown): value is CallResolution {
+  return isRecord(value) && ("deny" in value ? isText(value["deny"]) : value["resolution"] !== undefined);
+}

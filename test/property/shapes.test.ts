@@ -1,0 +1,204 @@
+/**
+ * What is read of a journal, a suspended run or a message is what was written, or nothing.
+ *
+ * - What a part of a ledger looks like is said a second time here, by a schema, to compare.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { parseAnswers, parseCommands, type Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import { resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
+import {
+  parseJournalEntry,
+  parseLateOutcome,
+  parseProgress,
+} from "../../packages/codecell/src/suspend/journal-entry.ts";
+import { toJsonBytes } from "../../packages/codecell/src/suspend/json-bytes.ts";
+import {
+  parseHeader,
+  parseSuspendedRun,
+  type SuspendedRun,
+  toSealable,
+} from "../../packages/codecell/src/suspend/suspended-run.ts";
+import { effort } from "./effort.ts";
+import { json, spoilt, written } from "./ledger-parts.ts";
+
+const count = z.int().min(0);
+const callFailure = z.object({
+  code: z.string(),
+  name: z.string(),
+  message: z.string(),
+  toolCode: z.string().optional(),
+});
+const outcomes = [
+  z.object({ kind: z.literal("output"), call: count, output: z.string() }),
+  z.object({ kind: z.literal("failure"), call: count, failure: callFailure }),
+] as const;
+const asked = z.object({ kind: z.literal("asked"), call: count, payload: z.json() });
+const delivery = z.object({
+  clock: z.number().min(0),
+  items: z.array(z.union([...outcomes, z.object({ kind: z.literal("timer"), timer: count })])),
+});
+const calls = z.array(z.object({ tool: z.string(), input: z.string() }));
+const timers = z.array(z.object({ timer: count, delayMs: count.nullable() }));
+const resolution = z.union([
+  z.object({ deny: z.string() }),
+  z.object({ deny: z.never().optional(), resolution: z.json() }),
+]);
+const entry = z.union([
+  z.object({
+    kind: z.literal("turn"),
+    at: count,
+    calls,
+    timers,
+    seen: z.object({ timers: count, logs: count, logsDropped: count }),
+  }),
+  z.object({ kind: z.literal("dispatch"), call: count, resolution: resolution.optional() }),
+  asked,
+  z.object({ kind: z.literal("delivery"), delivery }),
+  z.object({ kind: z.literal("taken"), at: count }),
+]);
+const progress = z.object({ deliveries: count, calls: count, timers: count, logs: count });
+const lateOutcome = z.union([...outcomes, asked]);
+
+/** Reads what is well shaped, as it is, and nothing else; meets both. */
+function expectReads(
+  given: fc.Arbitrary<unknown>,
+  parse: (bytes: Uint8Array) => unknown,
+  schema: z.ZodType,
+): void {
+  let [read, refused] = [0, 0];
+  fc.assert(
+    fc.property(fc.oneof({ weight: 9, arbitrary: given }, json), (value) => {
+      const bytes = toJsonBytes(value ?? null);
+      const printed: unknown = JSON.parse(bytes.toString());
+      const parsed = parse(bytes);
+      expect(parsed).toEqual(schema.safeParse(printed).success ? printed : undefined);
+      if (parsed === undefined) refused++;
+      else read++;
+    }),
+    effort(3000),
+  );
+  expect(Math.min(read, refused)).toBeGreaterThan(100);
+}
+
+describe("a journal", () => {
+  test("gives back the entries and outcomes that were written", () => {
+    fc.assert(
+      fc.property(written.entry, written.outcome, written.progress, (one, other, third) => {
+        expect(parseJournalEntry(toJsonBytes(one))).toEqual(one);
+        expect(parseLateOutcome(toJsonBytes(other))).toEqual(other);
+        expect(parseProgress(toJsonBytes(third))).toEqual(third);
+      }),
+      effort(500),
+    );
+  });
+
+  test("gives entries that are well shaped, or nothing, for any JSON", () => {
+    expectReads(spoilt.entry, parseJournalEntry, entry);
+  });
+
+  test("gives outcomes that are well shaped, or nothing, for any JSON", () => {
+    expectReads(spoilt.outcome, parseLateOutcome, lateOutcome);
+  });
+
+  test("gives the place of a snapshot that is well shaped, or nothing, for any JSON", () => {
+    expectReads(spoilt.progress, parseProgress, progress);
+  });
+
+  test("gives nothing for bytes that are no JSON", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(parseJournalEntry(bytes)).toBeUndefined();
+        expect(parseLateOutcome(bytes)).toBeUndefined();
+        expect(parseProgress(bytes)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+const LIMITS = resolveLimits();
+const CALLS = 3;
+
+function runWith(part: typeof written): fc.Arbitrary<SuspendedRun> {
+  const index = fc.nat(CALLS - 1);
+  return fc.record({
+    id: fc.string(),
+    scope: fc.string({ unit: "binary" }),
+    expiresAt: fc.nat(),
+    ledger: fc.record({
+      version: fc.constant(1 as const),
+      runId: fc.string(),
+      source: fc.string({ unit: "binary" }),
+      language: fc.constantFrom("javascript", "typescript"),
+      seed: fc.string(),
+      clock: fc.nat(),
+      limits: fc.constant(LIMITS),
+      toolNames: fc.array(fc.string()),
+      calls: fc.array(part.call, { minLength: CALLS, maxLength: CALLS }),
+      deliveries: fc.array(part.delivery, { maxLength: 2 }),
+    }),
+    seen: part.seen,
+    timers: fc.array(part.timer, { maxLength: 2 }),
+    pending: fc.constant([]),
+    executing: fc.array(fc.tuple(index, fc.string()), { maxLength: 2 }),
+    resolutions: fc.array(fc.tuple(index, part.resolution), { maxLength: 2 }),
+  });
+}
+
+/** Only what a token or store may add to the shapes of its parts. */
+function isWhole({ ledger, timers: set }: SuspendedRun): boolean {
+  return (
+    set.every(({ delayMs }) => delayMs !== null) &&
+    ledger.deliveries.every(({ items }) => items.every((one) => one.kind === "timer" || one.call < CALLS))
+  );
+}
+
+function reread(run: SuspendedRun): SuspendedRun | undefined {
+  const { header, content } = toSealable(run);
+  const parsed = parseHeader(header);
+  return parsed === undefined ? undefined : parseSuspendedRun(parsed, content);
+}
+
+describe("a suspended run", () => {
+  test("comes back as it was, unless it speaks of calls that it does not hold", () => {
+    let whole = 0;
+    fc.assert(
+      fc.property(runWith(written), (run) => {
+        expect(reread(run)).toEqual(isWhole(run) ? run : undefined);
+        if (isWhole(run)) whole++;
+      }),
+      effort(500),
+    );
+    expect(whole).toBeGreaterThan(50);
+  });
+});
+
+describe("messages, journals and suspended runs", () => {
+  const isRead = (value: object): boolean => parseJournalEntry(toJsonBytes(value)) !== undefined;
+
+  test("take the same for a delivery", () => {
+    fc.assert(
+      fc.property(spoilt.delivery, (given) => {
+        const one: unknown = JSON.parse(JSON.stringify(given));
+        const isMessage = parseCommands([{ type: "deliver", cell: 1, delivery: one }]) !== undefined;
+        expect(isRead({ kind: "delivery", delivery: one })).toBe(isMessage);
+      }),
+      effort(1000),
+    );
+  });
+
+  test("take the same for calls and timers", () => {
+    const nothing = { timers: 0, logs: 0, logsDropped: 0 };
+    const part = fc.record({ calls: fc.array(spoilt.call), timers: fc.array(spoilt.timer) });
+    fc.assert(
+      fc.property(part, (given) => {
+        const one = JSON.parse(JSON.stringify(given)) as Pick<Report, "calls" | "timers">;
+        const rest = { cell: 1, logs: [], logsDropped: 0, cpuTimeMs: 0, end: null, unhandled: null };
+        const isMessage = parseAnswers([{ ...rest, ...one, isOver: false }]) !== undefined;
+        expect(isRead({ kind: "turn", at: 0, ...one, seen: nothing })).toBe(isMessage);
+      }),
+      effort(1000),
+    );
+  });
+});
