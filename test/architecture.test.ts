@@ -24,6 +24,8 @@ interface Folder {
 const TABLE: Readonly<Record<string, Folder>> = {
   contract: { runs: "anywhere", imports: [] },
   value: { runs: "anywhere", imports: ["contract"] },
+  // Runs where tools are shown: on the host, in a browser, in an editor's build.
+  declare: { runs: "anywhere", imports: ["contract", "value"] },
   source: { runs: "anywhere", imports: ["contract"], packages: ["@babel/parser"] },
   // What both sides of the boundary around the vm agree on, and the text of the prelude.
   guest: { runs: "anywhere", imports: [] },
@@ -48,7 +50,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
   run: { runs: "host", imports: ["contract", "value", "bridge", "sandbox", "suspend"], node: "all" },
   // The written list of public names; nothing imports it.
-  "index.ts": { runs: "host", imports: ["contract", "bridge", "run", "suspend", "store"] },
+  "index.ts": { runs: "host", imports: ["contract", "bridge", "declare", "run", "suspend", "store"] },
 };
 
 /** What runs in a worker or in the guest must never see these. */

@@ -15,8 +15,17 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "createMemoryStore",
       "defineTool",
       "inspect",
+      "renderDeclarations",
       "run",
       "unwrap",
+    ],
+    "./declare": [
+      "inputSchemaOf",
+      "outputSchemaOf",
+      "renderDeclarations",
+      "renderSignature",
+      "renderType",
+      "toJsonSchema",
     ],
     "./store/postgres": ["openPostgresStore"],
     "./store/sqlite": ["openSqliteStore"],
@@ -28,6 +37,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
 const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   codecell: {
     ".": ["@babel/parser", "@cfworker/json-schema"],
+    "./declare": [],
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],
     "./store/sqlite": [],

@@ -45,6 +45,17 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   },
   "tools:caller-context": { promise: "The caller's AsyncLocalStorage is intact in tools and policy" },
 
+  "declare:faithful": {
+    promise: "A declared type compiles, accepts what its schema allows and refuses what types can refuse",
+  },
+  "declare:compact": { promise: "Declarations take fewer tokens than those of any printer as faithful" },
+  "declare:bounded": { promise: "A declaration keeps to its bound, and says how much it left out" },
+  "declare:any-schema": {
+    promise: "Any schema, hostile ones too, is declared quickly, without throwing and the same each time",
+  },
+  "declare:comments": { promise: "Texts of a schema never leave their comment" },
+  "declare:guest-api": { promise: "Guest programs can be written in an editor, with the types of the tools" },
+
   "policy:validated-input": { promise: "The policy decides on the validated input, before the tool runs" },
   "policy:fails-closed": { promise: "A call is denied when its policy fails" },
   "policy:unhurried": { promise: "Waiting for a decision does not use up wall time" },

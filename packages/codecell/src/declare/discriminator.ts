@@ -1,0 +1,50 @@
+/** Discriminator: OpenAPI's table from the value of one field to the alternative it means, as a literal in each of them. */
+import { quote } from "./literal.ts";
+import { type Field, intersectionOf, type Node, plain, textNode, unionOf, type Use } from "./node.ts";
+import { isSchemaObject, nameInReference, own, type SchemaObject } from "./schema-object.ts";
+
+const MOST_ENTRIES = 500;
+
+export interface Literals {
+  readonly field: string;
+  /** Values of the field by the reference they stand for. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+}
+
+export function literalsOf(schema: SchemaObject): Literals | undefined {
+  const discriminator = own(schema, "discriminator");
+  if (!isSchemaObject(discriminator)) return undefined;
+  const [field, mapping] = [own(discriminator, "propertyName"), own(discriminator, "mapping")];
+  if (typeof field !== "string" || !isSchemaObject(mapping)) return undefined;
+  const values = new Map<string, string[]>();
+  for (const [value, target] of Object.entries(mapping).slice(0, MOST_ENTRIES)) {
+    if (typeof target !== "string") continue;
+    // A mapping may name the schema instead of pointing to it.
+    const name = nameInReference(target) ?? target;
+    values.set(name, [...(values.get(name) ?? []), value]);
+  }
+  return { field, values };
+}
+
+/** An alternative with its discriminating values, unless it states them itself. */
+export function narrowed(use: Use, { field, values }: Literals, reference: string | undefined): Use {
+  const given = values.get(nameInReference(reference ?? "") ?? "");
+  if (given === undefined || statesItself(use.node, field)) return use;
+  const literal = unionOf(given.map((value) => plain(textNode(quote(value)))));
+  const fields: readonly Field[] = [{ name: field, optional: false, use: literal }];
+  return {
+    ...intersectionOf([plain({ kind: "object", hint: undefined, fields, indexes: [], omitted: 0 }), use]),
+    doc: use.doc,
+  };
+}
+
+function statesItself(node: Node, field: string): boolean {
+  if (node.kind === "intersection") return node.members.some((member) => statesItself(member.node, field));
+  if (node.kind !== "object") return false;
+  const stated = node.fields.find(({ name }) => name === field)?.use.node;
+  const states = (one: Node): boolean =>
+    one.kind === "union"
+      ? one.members.every((member) => states(member.node))
+      : one.kind === "text" && one.text.startsWith('"');
+  return stated !== undefined && states(stated);
+}

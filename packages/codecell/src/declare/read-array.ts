@@ -1,0 +1,32 @@
+/** Read array: an array schema to an array or a tuple, whose items the dialects write in two ways. */
+import { type Node, plain, UNKNOWN, type Use } from "./node.ts";
+import type { Place, SchemaReader } from "./read-schema.ts";
+import { listOf, own, type SchemaObject } from "./schema-object.ts";
+
+const MOST_ITEMS = 200;
+
+export function readArray(
+  reader: SchemaReader,
+  schema: SchemaObject,
+  place: Place,
+  hint: string | undefined,
+): Node {
+  const [first, rest] = split(schema);
+  if (first === undefined) return { kind: "array", item: reader.readItem(rest ?? true, place, false, hint) };
+  if (first.length > MOST_ITEMS) return { kind: "array", item: plain(UNKNOWN) };
+  const [least, most] = [own(schema, "minItems"), own(schema, "maxItems")];
+  const required = typeof least === "number" ? Math.min(Math.max(0, Math.floor(least)), first.length) : 0;
+  const items = first.map((item, index) => reader.readItem(item, place, index >= required));
+  const isClosed = rest === false || (typeof most === "number" && most <= items.length);
+  const more: Use | undefined = isClosed ? undefined : reader.readItem(rest ?? true, place, false);
+  return { kind: "tuple", hint, items, required, rest: more };
+}
+
+/** The schemas of the first items, if there are any, and the schema of the others. */
+function split(schema: SchemaObject): readonly [readonly unknown[] | undefined, unknown] {
+  const [prefix, items] = [own(schema, "prefixItems"), own(schema, "items")];
+  if (Array.isArray(prefix) && prefix.length > 0)
+    return [listOf(prefix), Array.isArray(items) ? undefined : items];
+  if (Array.isArray(items) && items.length > 0) return [listOf(items), own(schema, "additionalItems")];
+  return [undefined, Array.isArray(items) ? true : items];
+}

@@ -1,0 +1,252 @@
+/**
+ * Read schema: JSON Schema (drafts 7 to 2020-12, OpenAPI 3.0 and 3.1) to nodes.
+ *
+ * - Never throws, whatever it is given: what cannot be understood is `unknown`, what may not be is `never`.
+ * - Every object of the schema is read once, so references, sharing and cycles in memory cost nothing; their number and
+ *   their depth are bounded.
+ * - Keywords of all dialects are read at once. They do not contradict each other, and few schemas say which they follow.
+ */
+import { literalsOf, narrowed } from "./discriminator.ts";
+import {
+  type Definition,
+  intersectionOf,
+  NEVER,
+  type Node,
+  NULL,
+  plain,
+  textNode,
+  unionOf,
+  UNKNOWN,
+  type Use,
+} from "./node.ts";
+import { docOf } from "./doc.ts";
+import { toLiteral } from "./literal.ts";
+import { readArray } from "./read-array.ts";
+import { readObject } from "./read-object.ts";
+import {
+  isSchemaObject,
+  listOf,
+  MOST_LISTED,
+  nameInReference,
+  own,
+  References,
+  type SchemaObject,
+} from "./schema-object.ts";
+
+/** Inputs leave out what is read-only, outputs what is write-only. */
+export type Direction = "input" | "output";
+
+export interface ReadOptions {
+  readonly direction: Direction | undefined;
+  /** How many objects of the schema are read at most. */
+  readonly most: number;
+}
+
+/** Where in the schema we are. */
+export interface Place {
+  readonly depth: number;
+  /** Counts the fields and items around: a type may contain itself only inside one. */
+  readonly guards: number;
+  /** Inside an optional item, whose type the compiler wants to know at once: only a field guards here. */
+  readonly isEager: boolean;
+}
+
+interface Opened {
+  readonly index: number;
+  readonly guards: number;
+  readonly hint: string | undefined;
+  definition: Definition | undefined;
+}
+
+const MOST_LEVELS = 96;
+/** Where the bounds end the reading. */
+const CUT: Node = { kind: "text", text: "unknown/* …too deep or large */" };
+/** A type that is nothing but itself: `type A = A | string`. */
+const ITSELF: Node = { kind: "text", text: "unknown/* itself */" };
+
+export function readSchema(schema: unknown, options: ReadOptions): Use {
+  return new SchemaReader(schema, options).read(schema, { depth: 0, guards: 0, isEager: false });
+}
+
+export class SchemaReader {
+  readonly direction: Direction | undefined;
+  readonly #references: References;
+  readonly #done = new Map<object, Use>();
+  readonly #open = new Map<object, Opened>();
+  #left: number;
+  /** The outermost open schema on whose unfinished reading a result depends. */
+  #unfinished = Infinity;
+
+  constructor(root: unknown, { direction, most }: ReadOptions) {
+    this.#references = new References(root);
+    this.direction = direction;
+    this.#left = most;
+  }
+
+  /** No more can be read. */
+  get isSpent(): boolean {
+    return this.#left <= 0;
+  }
+
+  read(schema: unknown, place: Place, hint?: string): Use {
+    if (schema === false) return plain(NEVER);
+    if (!isSchemaObject(schema)) return plain(UNKNOWN);
+    const done = this.#done.get(schema);
+    if (done !== undefined) return done;
+    const opened = this.#open.get(schema);
+    if (opened !== undefined) return this.#readAgain(opened, place);
+    if (place.depth > MOST_LEVELS || this.isSpent) return plain(CUT);
+    this.#left--;
+    return this.#readFirst(schema, place, hint ?? titleOf(schema));
+  }
+
+  readField(schema: unknown, { depth, guards }: Place): Use {
+    return this.#readInside(schema, { depth: depth + 1, guards: guards + 1, isEager: false });
+  }
+
+  readItem(schema: unknown, { depth, guards, isEager }: Place, isOptional: boolean, hint?: string): Use {
+    const eager = isEager || isOptional;
+    return this.#readInside(
+      schema,
+      { depth: depth + 1, guards: guards + (eager ? 0 : 1), isEager: eager },
+      hint,
+    );
+  }
+
+  #readInside(schema: unknown, place: Place, hint?: string): Use {
+    const use = this.read(schema, place, hint);
+    return use.node === ITSELF ? plain(UNKNOWN) : use;
+  }
+
+  /** What a reference points to, if it does. */
+  resolve(schema: unknown): unknown {
+    const reference = isSchemaObject(schema) ? referenceOf(schema) : undefined;
+    return reference === undefined ? undefined : this.#references.find(reference);
+  }
+
+  #readAgain(opened: Opened, place: Place): Use {
+    if (opened.guards === place.guards) {
+      this.#unfinished = Math.min(this.#unfinished, opened.index);
+      return plain(ITSELF);
+    }
+    opened.definition ??= { hint: opened.hint, body: UNKNOWN };
+    return plain({ kind: "link", target: opened.definition });
+  }
+
+  #readFirst(schema: SchemaObject, place: Place, hint: string | undefined): Use {
+    const index = this.#open.size;
+    const opened: Opened = { index, guards: place.guards, hint, definition: undefined };
+    this.#open.set(schema, opened);
+    let use = this.#interpret(schema, place, hint);
+    this.#open.delete(schema);
+    if (opened.definition !== undefined) {
+      opened.definition.body = use.node;
+      use = { node: { kind: "link", target: opened.definition }, doc: use.doc };
+    }
+    if (this.#unfinished < index) return use;
+    this.#unfinished = Infinity;
+    if (use.node === ITSELF) use = plain(UNKNOWN);
+    this.#done.set(schema, use);
+    return use;
+  }
+
+  #interpret(schema: SchemaObject, place: Place, hint: string | undefined): Use {
+    const below: Place = { ...place, depth: place.depth + 1 };
+    const parts: Use[] = [];
+    const reference = referenceOf(schema);
+    if (reference !== undefined) {
+      parts.push(this.read(this.#references.find(reference) ?? true, below, nameInReference(reference)));
+    }
+    for (const part of listOf(own(schema, "allOf"))) parts.push(this.read(part, below, hint));
+    for (const keyword of ["anyOf", "oneOf"]) {
+      if (Object.hasOwn(schema, keyword)) parts.push(this.#alternatives(schema, keyword, below, hint));
+    }
+    const inherited = parts.filter(({ node }) => node !== ITSELF);
+    const used = inherited.filter(({ node }) => node !== UNKNOWN).map(({ node }) => plain(node));
+    const base = this.#base(schema, place, hint, used.length > 0);
+    if (inherited.length < parts.length && used.length === 0 && base === undefined) return plain(ITSELF);
+    const whole = intersectionOf([...used, ...(base === undefined ? [] : [base])], hint);
+    const node = own(schema, "nullable") === true ? unionOf([whole, plain(NULL)], hint).node : whole.node;
+    return { node, doc: docOf(schema, inherited) };
+  }
+
+  #alternatives(schema: SchemaObject, keyword: string, below: Place, hint: string | undefined): Use {
+    const literals = literalsOf(schema);
+    const given = listOf(own(schema, keyword));
+    if (given.length > MOST_LISTED) return plain(UNKNOWN);
+    const uses = given.flatMap((option) => {
+      const use = this.read(option, below);
+      if (use.node === ITSELF) return [];
+      const reference = isSchemaObject(option) ? referenceOf(option) : undefined;
+      return literals === undefined ? use : narrowed(use, literals, reference);
+    });
+    return unionOf(uses, hint);
+  }
+
+  /** The part a schema says itself, without what it refers to and is composed of. */
+  #base(schema: SchemaObject, place: Place, hint: string | undefined, isComposed: boolean): Use | undefined {
+    if (Object.hasOwn(schema, "const")) return literal(own(schema, "const"));
+    const values = own(schema, "enum");
+    if (Array.isArray(values)) return enumeration(listOf(values), hint);
+    const type = own(schema, "type");
+    const types = Array.isArray(type) ? listOf(type) : type === undefined ? impliedTypes(schema) : [type];
+    const uses = types.slice(0, 16).map((name) => this.#ofType(name, schema, place, hint, isComposed));
+    return uses.length === 0 ? undefined : unionOf(uses, hint);
+  }
+
+  #ofType(
+    type: unknown,
+    schema: SchemaObject,
+    place: Place,
+    hint: string | undefined,
+    isComposed: boolean,
+  ): Use {
+    switch (type) {
+      case "string":
+      case "number":
+      case "boolean":
+      case "null":
+        return plain(textNode(type));
+      case "integer":
+        return plain(textNode("number"));
+      case "array":
+        return plain(readArray(this, schema, place, hint));
+      case "object":
+        return plain(readObject(this, schema, place, hint, isComposed));
+      default:
+        return plain(UNKNOWN);
+    }
+  }
+}
+
+function referenceOf(schema: SchemaObject): string | undefined {
+  for (const keyword of ["$ref", "$dynamicRef", "$recursiveRef"]) {
+    const reference = own(schema, keyword);
+    if (typeof reference === "string") return reference;
+  }
+  return undefined;
+}
+
+const OBJECT_KEYWORDS = ["properties", "required", "patternProperties"];
+const ARRAY_KEYWORDS = ["items", "prefixItems"];
+
+/** Schemas often leave out a type that their other keywords make plain. */
+function impliedTypes(schema: SchemaObject): readonly string[] {
+  const isMap = isSchemaObject(own(schema, "additionalProperties"));
+  if (isMap || OBJECT_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return ["object"];
+  return ARRAY_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword)) ? ["array"] : [];
+}
+
+function literal(value: unknown): Use {
+  return plain(textNode(toLiteral(value)));
+}
+
+function enumeration(values: readonly unknown[], hint: string | undefined): Use {
+  if (values.length <= MOST_LISTED) return unionOf(values.map(literal), hint);
+  return plain(values.every((value) => typeof value === "string") ? textNode("string") : UNKNOWN);
+}
+
+function titleOf(schema: SchemaObject): string | undefined {
+  const title = own(schema, "title");
+  return typeof title === "string" && title.length <= 60 ? title : undefined;
+}

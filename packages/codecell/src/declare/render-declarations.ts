@@ -1,0 +1,80 @@
+/**
+ * Render declarations: tools as a model is shown them.
+ *
+ * - Types that several tools use are declared once, before the tools.
+ * - The text of equal tool sets is equal, so that it can be cached.
+ */
+import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import { cut, docLine, type Docs, toComment, toDocText } from "./comment.ts";
+import { fit, type FitRoot } from "./fit.ts";
+import { toFieldName } from "./literal.ts";
+import { type DeclareOptions, resolveOptions } from "./options.ts";
+import { readSchema } from "./read-schema.ts";
+import type { Rendered } from "./render-nodes.ts";
+import { inputSchemaOf, outputSchemaOf } from "./tool-schemas.ts";
+
+const DEFAULT_CHARACTERS = 200_000;
+const DEFAULT_SIGNATURE_CHARACTERS = 400;
+/** At most so many parts of a schema are read, at least so many of each however many tools there are. */
+const MOST_PARTS = 20_000;
+const LEAST_PARTS = 64;
+/** What stands around the tools when they are cut. */
+const AROUND_CHARACTERS = 60;
+/** A signature that does not fit otherwise has its name cut, so that it stays within the least that may be asked for. */
+const LONGEST_NAME = 30;
+
+/** `declare const tools:{…}`, one tool a line, after the types they share. */
+export function renderDeclarations(tools: ToolSet, options: DeclareOptions = {}): string {
+  const resolved = resolveOptions(options, DEFAULT_CHARACTERS);
+  const entries = Object.entries(tools);
+  const share = Math.ceil(resolved.maxCharacters / Math.max(1, entries.length));
+  const parts = Math.min(MOST_PARTS, Math.max(LEAST_PARTS, share));
+  const roots = entries.flatMap(([, tool]) => rootsOf(tool, parts));
+  const write = ({ declarations, types }: Rendered, docs: Docs): string => {
+    const lines = entries.map(([name, tool], index) => {
+      const doc = { text: toDocText(tool.description), notes: "" };
+      const [input = "unknown", output = "unknown"] = types.slice(2 * index, 2 * index + 2);
+      return `${toComment(docLine(doc, docs))}${toSignature(name, tool, input, output)}`;
+    });
+    return toDeclaration(declarations, lines);
+  };
+  return fit(roots, write, resolved) ?? toDeclaration([], firstOf(entries, resolved.maxCharacters));
+}
+
+/** The call of one tool as one line: for search results and messages. No type is declared apart. */
+export function renderSignature(name: string, tool: AnyTool, options: DeclareOptions = {}): string {
+  const resolved = resolveOptions({ ...options, docs: options.docs ?? "none" }, DEFAULT_SIGNATURE_CHARACTERS);
+  const roots = rootsOf(tool, resolved.maxCharacters);
+  const write = ({ types: [input = "unknown", output = "unknown"] }: Rendered): string =>
+    toSignature(name, tool, input, output);
+  return (
+    fit(roots, write, resolved, false) ?? toSignature(cut(name, LONGEST_NAME), tool, "unknown", "unknown")
+  );
+}
+
+function rootsOf(tool: AnyTool, most: number): readonly FitRoot[] {
+  return [
+    { use: readSchema(inputSchemaOf(tool), { direction: "input", most }) },
+    { use: readSchema(outputSchemaOf(tool), { direction: "output", most }) },
+  ];
+}
+
+/** Without an input schema a tool can be called without an input; with one, even an empty object has to be passed. */
+function toSignature(name: string, tool: AnyTool, input: string, output: string): string {
+  const optional = tool.input === undefined ? "?" : "";
+  return `${toFieldName(name)}(input${optional}:${input}):Promise<${output}>`;
+}
+
+function toDeclaration(types: readonly string[], tools: readonly string[]): string {
+  return [...types, "declare const tools:{", ...tools, "}"].join("\n");
+}
+
+/** Where not even bare names fit: the first tools, and how many more there are. */
+function firstOf(entries: readonly (readonly [string, AnyTool])[], maxCharacters: number): readonly string[] {
+  const lines = entries.map(([name, tool]) => toSignature(name, tool, "unknown", "unknown"));
+  let left = maxCharacters - AROUND_CHARACTERS;
+  const count = lines.findIndex((line) => (left -= line.length + 1) < 0);
+  if (count === -1) return lines;
+  const more = lines.length - count;
+  return [...lines.slice(0, count), `/* …${more} more tool${more === 1 ? "" : "s"} */`];
+}

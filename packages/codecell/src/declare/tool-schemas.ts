@@ -1,0 +1,55 @@
+/**
+ * Tool schemas: what a tool takes and gives, as JSON Schema.
+ *
+ * - JSON Schema is taken as it is. A Standard Schema that implements Standard JSON Schema is asked; one that does not,
+ *   or cannot say, gives `true`: anything.
+ * - No schema library is loaded; only the interface is known.
+ */
+import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
+import type { AnyTool } from "../contract/tool.ts";
+import { isRecord } from "../value/shape.ts";
+import type { Direction } from "./read-schema.ts";
+
+/** The dialects asked for, best first. */
+const TARGETS = ["draft-2020-12", "draft-07", "openapi-3.0"];
+
+type Convert = (options: { readonly target: string }) => unknown;
+
+/** What the guest passes: the value before the schema has converted it. */
+export function inputSchemaOf(tool: AnyTool): JsonSchema {
+  return toJsonSchema(tool.input, "input");
+}
+
+/** What the guest gets: the value after the schema has converted it. */
+export function outputSchemaOf(tool: AnyTool): JsonSchema {
+  return toJsonSchema(tool.output, "output");
+}
+
+export function toJsonSchema(
+  schema: StandardSchema | JsonSchema | undefined,
+  direction: Direction,
+): JsonSchema {
+  if (schema === undefined || schema === null) return true;
+  if (typeof schema !== "object" && typeof schema !== "function") return schema;
+  // Some libraries' schemas are functions.
+  if (!("~standard" in schema)) return schema;
+  const standard: unknown = schema["~standard"];
+  const converter = isRecord(standard) ? standard["jsonSchema"] : undefined;
+  const convert = isRecord(converter) ? converter[direction] : undefined;
+  if (typeof convert !== "function") return true;
+  for (const target of TARGETS) {
+    const converted = tryConvert(convert.bind(converter) as Convert, target);
+    if (converted !== undefined) return converted;
+  }
+  return true;
+}
+
+/** Libraries throw for targets they do not know and for types that JSON Schema cannot express. */
+function tryConvert(convert: Convert, target: string): JsonSchema | undefined {
+  try {
+    const converted = convert({ target });
+    return isRecord(converted) || typeof converted === "boolean" ? converted : undefined;
+  } catch {
+    return undefined;
+  }
+}
