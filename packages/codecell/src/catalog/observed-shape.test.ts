@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../contract/value.ts";
-import { type JsonShape, mergeShapes, renderShape, shapeOf } from "./observed-shape.ts";
+import { isShape, type JsonShape, mergeShapes, renderShape, shapeOf } from "./observed-shape.ts";
 
 const json = fc.jsonValue() as fc.Arbitrary<Json>;
 const merged = (...values: readonly Json[]): string =>
@@ -16,9 +16,7 @@ describe("observed shapes", () => {
     expect(merged([{ a: 1 }, {}])).toBe("{ a?: number; }[]");
     expect(merged([1, "x"])).toBe("(number | string)[]");
     expect(merged({})).toBe("{}");
-    expect(merged({ "a-b": true, __proto__: 1, ["__proto__"]: 2 })).toBe(
-      '{ __proto__: number; "a-b": boolean; }',
-    );
+    expect(merged({ "a-b": true, ["__proto__"]: 2 })).toBe('{ __proto__: number; "a-b": boolean; }');
   });
 
   test("are bounded in depth, width, elements and variants [handles:95]", () => {
@@ -55,6 +53,31 @@ describe("observed shapes", () => {
           if (!JSON.stringify(value).includes(`${JSON.stringify(one)}:`)) expect(text).not.toContain(one);
       }),
     );
+  });
+
+  test("are known again, and nothing else is", () => {
+    fc.assert(
+      fc.property(json, json, (a, b) => {
+        const shape = mergeShapes(shapeOf(a), shapeOf(b));
+        expect(isShape(JSON.parse(JSON.stringify(shape)))).toBe(true);
+        expect(() => isShape(a)).not.toThrow();
+      }),
+    );
+    for (const wrong of [
+      null,
+      1,
+      [],
+      {},
+      { kind: "any" },
+      { kind: "array", element: 1 },
+      { kind: "object" },
+      { kind: "object", fields: { a: { kind: "null" } } },
+      { kind: "union", variants: [{ kind: "null" }, { kind: "null" }] },
+      { kind: "union", variants: [{ kind: "union", variants: [] }] },
+      { kind: "array", element: { kind: "null" }, truncated: 1 },
+    ]) {
+      expect(isShape(wrong), JSON.stringify(wrong)).toBe(false);
+    }
   });
 
   test("the order of samples does not matter, and one seen again teaches nothing", () => {

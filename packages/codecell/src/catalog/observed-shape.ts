@@ -7,6 +7,7 @@
  * - Bounded whatever was seen: deep, wide and mixed values end as `unknown` or are marked as cut.
  */
 import type { Json } from "../contract/value.ts";
+import { isArrayOf, isRecord } from "../value/shape.ts";
 
 export type JsonShape =
   | { readonly kind: "null" | "boolean" | "number" | "string" | "unknown" }
@@ -172,4 +173,34 @@ function renderOne(shape: JsonShape): string {
 
 function renderKey(name: string): string {
   return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
+}
+
+const LEAVES: ReadonlySet<unknown> = new Set(["null", "boolean", "number", "string", "unknown"]);
+
+/** Whether something that comes back from outside is a shape, within the bounds of one. */
+export function isShape(value: unknown, level = 0): value is JsonShape {
+  if (!isRecord(value) || level > MOST_LEVELS) return false;
+  const { kind } = value;
+  if (LEAVES.has(kind)) return true;
+  if (value["truncated"] !== undefined && value["truncated"] !== true) return false;
+  if (kind === "array") return value["element"] === undefined || isShape(value["element"], level + 1);
+  if (kind === "object") {
+    const { fields } = value;
+    if (!isRecord(fields)) return false;
+    const entries = Object.entries(fields);
+    return entries.length <= MOST_FIELDS && entries.every(([name, field]) => isField(name, field, level));
+  }
+  const { variants } = value;
+  if (kind !== "union" || !isArrayOf(variants, (one) => isShape(one, level))) return false;
+  const kinds = variants.map((one) => (one as JsonShape).kind);
+  return kinds.length <= MOST_VARIANTS && !kinds.includes("union") && new Set(kinds).size === kinds.length;
+}
+
+function isField(name: string, value: unknown, level: number): boolean {
+  return (
+    name.length <= LONGEST_KEY &&
+    isRecord(value) &&
+    typeof value["optional"] === "boolean" &&
+    isShape(value["shape"], level + 1)
+  );
 }
