@@ -45,15 +45,17 @@ export interface ReadOptions {
 /** Where in the schema we are. */
 export interface Place {
   readonly depth: number;
-  /** Counts the fields and items around: a type may contain itself only inside one. */
+  /** How many fields and items are around: a type may contain itself only inside one. */
   readonly guards: number;
-  /** Inside an optional item, whose type the compiler wants to know at once: only a field guards here. */
+  /** How many of them are fields. */
+  readonly fields: number;
+  /** Since the last field there was an optional item, whose type the compiler wants to know at once. */
   readonly isEager: boolean;
 }
 
 interface Opened {
   readonly index: number;
-  readonly guards: number;
+  readonly place: Place;
   readonly hint: string | undefined;
   definition: Definition | undefined;
 }
@@ -65,7 +67,7 @@ const CUT: Node = { kind: "text", text: "unknown/* …too deep or large */" };
 const ITSELF: Node = { kind: "text", text: "unknown/* itself */" };
 
 export function readSchema(schema: unknown, options: ReadOptions): Use {
-  return new SchemaReader(schema, options).read(schema, { depth: 0, guards: 0, isEager: false });
+  return new SchemaReader(schema, options).read(schema, { depth: 0, guards: 0, fields: 0, isEager: false });
 }
 
 export class SchemaReader {
@@ -100,17 +102,15 @@ export class SchemaReader {
     return this.#readFirst(schema, place, hint ?? titleOf(schema));
   }
 
-  readField(schema: unknown, { depth, guards }: Place): Use {
-    return this.#readInside(schema, { depth: depth + 1, guards: guards + 1, isEager: false });
+  readField(schema: unknown, { depth, guards, fields }: Place): Use {
+    const inside: Place = { depth: depth + 1, guards: guards + 1, fields: fields + 1, isEager: false };
+    return this.#readInside(schema, inside);
   }
 
-  readItem(schema: unknown, { depth, guards, isEager }: Place, isOptional: boolean, hint?: string): Use {
-    const eager = isEager || isOptional;
-    return this.#readInside(
-      schema,
-      { depth: depth + 1, guards: guards + (eager ? 0 : 1), isEager: eager },
-      hint,
-    );
+  readItem(schema: unknown, place: Place, isOptional: boolean, hint?: string): Use {
+    const { depth, guards, fields, isEager } = place;
+    const inside: Place = { depth: depth + 1, guards: guards + 1, fields, isEager: isEager || isOptional };
+    return this.#readInside(schema, inside, hint);
   }
 
   #readInside(schema: unknown, place: Place, hint?: string): Use {
@@ -125,17 +125,19 @@ export class SchemaReader {
   }
 
   #readAgain(opened: Opened, place: Place): Use {
-    if (opened.guards === place.guards) {
+    if (opened.place.guards === place.guards) {
       this.#unfinished = Math.min(this.#unfinished, opened.index);
       return plain(ITSELF);
     }
+    // The compiler would find that the type needs itself.
+    if (place.isEager && opened.place.fields === place.fields) return plain(UNKNOWN);
     opened.definition ??= { hint: opened.hint, body: UNKNOWN };
     return plain({ kind: "link", target: opened.definition });
   }
 
   #readFirst(schema: SchemaObject, place: Place, hint: string | undefined): Use {
     const index = this.#open.size;
-    const opened: Opened = { index, guards: place.guards, hint, definition: undefined };
+    const opened: Opened = { index, place, hint, definition: undefined };
     this.#open.set(schema, opened);
     let use = this.#interpret(schema, place, hint);
     this.#open.delete(schema);
@@ -164,9 +166,11 @@ export class SchemaReader {
     const inherited = parts.filter(({ node }) => node !== ITSELF);
     const used = inherited.filter(({ node }) => node !== UNKNOWN).map(({ node }) => plain(node));
     const base = this.#base(schema, place, hint, used.length > 0);
-    if (inherited.length < parts.length && used.length === 0 && base === undefined) return plain(ITSELF);
+    const isNullable = own(schema, "nullable") === true;
+    if (inherited.length < parts.length && used.length === 0 && base === undefined)
+      return plain(isNullable ? NULL : ITSELF);
     const whole = intersectionOf([...used, ...(base === undefined ? [] : [base])], hint);
-    const node = own(schema, "nullable") === true ? unionOf([whole, plain(NULL)], hint).node : whole.node;
+    const node = isNullable ? unionOf([whole, plain(NULL)], hint).node : whole.node;
     return { node, doc: docOf(schema, inherited) };
   }
 

@@ -77,6 +77,11 @@ describe("renderType", () => {
     ["a reference to nowhere", { $ref: "https://example.com/schema.json" }, "type T=unknown"],
     ["nothing but itself", { $ref: "#" }, "type T=unknown"],
     ["itself or a text", { anyOf: [{ $ref: "#" }, { type: "string" }] }, "type T=string"],
+    [
+      "itself or null or a text",
+      { anyOf: [{ $ref: "#", nullable: true }, { type: "string" }] },
+      "type T=null|string",
+    ],
     ["booleans", object({ a: true, b: false }), "type T={a?:unknown,b?:never}"],
     [
       "fields of a condition",
