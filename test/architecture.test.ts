@@ -44,6 +44,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
     files: ["worker/engine-module.ts"],
     node: "all",
   },
+  // Browsers search their tools too.
+  catalog: { runs: "anywhere", imports: ["contract"] },
   // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
   store: { runs: "host", imports: ["contract"], node: "all" },
   // Public: what implementations of the contracts have to pass, in their own test runs.
