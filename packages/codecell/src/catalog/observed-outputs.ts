@@ -124,7 +124,12 @@ function isCut(shape: JsonShape): boolean {
       return shape.variants.some(isCut);
     case "unknown":
       return true;
-    default:
+    case "null":
+    case "boolean":
+    case "number":
+    case "string":
       return false;
+    default:
+      return shape satisfies never;
   }
 }

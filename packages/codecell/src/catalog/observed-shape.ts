@@ -38,19 +38,13 @@ const UNKNOWN: JsonShape = { kind: "unknown" };
 
 export function shapeOf(value: Json, level = 0): JsonShape {
   if (value === null) return { kind: "null" };
-  switch (typeof value) {
-    case "boolean":
-      return { kind: "boolean" };
-    case "number":
-      return { kind: "number" };
-    case "string":
-      return { kind: "string" };
-    default:
-      if (level >= MOST_LEVELS) return UNKNOWN;
-      return Array.isArray(value)
-        ? shapeOfArray(value as readonly Json[], level)
-        : shapeOfObject(value as JsonRecord, level);
-  }
+  if (typeof value === "string") return { kind: "string" };
+  if (typeof value === "number") return { kind: "number" };
+  if (typeof value === "boolean") return { kind: "boolean" };
+  if (level >= MOST_LEVELS) return UNKNOWN;
+  return Array.isArray(value)
+    ? shapeOfArray(value as readonly Json[], level)
+    : shapeOfObject(value as JsonRecord, level);
 }
 
 type JsonRecord = Readonly<Record<string, Json>>;
