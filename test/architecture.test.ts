@@ -52,6 +52,13 @@ const TABLE: Readonly<Record<string, Folder>> = {
     files: ["worker/engine-module.ts"],
     node: "all",
   },
+  // Browsers search their tools too.
+  // Neutral but for the hash of its contents.
+  catalog: {
+    runs: "anywhere",
+    imports: ["contract", "value", "declare"],
+    node: ["catalog/content-hash.ts"],
+  },
   // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
   store: { runs: "host", imports: ["contract"], node: "all" },
   // Public: what implementations of the contracts have to pass, in their own test runs.

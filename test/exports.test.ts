@@ -14,12 +14,14 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "createChecker",
       "createHost",
       "createMemoryStore",
+      "createShapeMemory",
       "defineTool",
       "inspect",
       "renderDeclarations",
       "run",
       "unwrap",
     ],
+    "./catalog": ["createCatalog"],
     "./declare": [
       "inputSchemaOf",
       "outputSchemaOf",
@@ -38,6 +40,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
 const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   codecell: {
     ".": ["@babel/parser", "@cfworker/json-schema"],
+    "./catalog": [],
     "./declare": [],
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],

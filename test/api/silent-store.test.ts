@@ -134,6 +134,30 @@ test("a run whose calls go on is not suspended unless others can know of them", 
   await inTime(host[Symbol.asyncDispose]());
 });
 
+test.each(["watch", "attends", "outcomes"] as const)(
+  "a run whose call goes on elsewhere ends when %s is not answered, and can be taken up again",
+  async (method) => {
+    await using store = createMemoryStore();
+    const { tools, made } = desk();
+    const first = open(store);
+    const source = "return await Promise.all([tools.ask({}), tools.wait({})])";
+    const run = first.start({ source, tools });
+    await until(() => made.length === 1);
+    expect(await inTime(run.result)).toMatchObject({ status: "suspended" });
+    const { store: deaf, asked } = silent(store, method);
+    const host = open(deaf);
+    const resumed = host.resume({
+      id: run.runId,
+      tools,
+      resolutions: { [`${run.runId}:0`]: { resolution: "go" } },
+    });
+    await until(() => asked() > 0);
+    expect(await inTime(resumed.result)).toMatchObject(UNANSWERED);
+    await untilClaimable(store);
+    await inTime(Promise.all([first, host].map((one) => one[Symbol.asyncDispose]())));
+  },
+);
+
 test("a run that has ended does not wait for its removal for long", async () => {
   await using store = createMemoryStore();
   const { tools, made } = desk();

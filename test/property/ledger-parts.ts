@@ -47,7 +47,7 @@ function partsOf(spoil: Spoil): LedgerParts {
   const kind = <K extends string>(name: K): fc.Arbitrary<K> => spoil(fc.constant(name));
   const call = fc.record({ tool: text, input: text });
   const timer = fc.record({ timer: count, delayMs: fc.option(count) });
-  const seen = fc.record({ timers: count, logs: count, logsDropped: count });
+  const seen = fc.record({ timers: count, logs: count, logsDropped: count, cpuTimeMs: clock });
   const failure = fc.record(
     { code: spoil(fc.constantFrom("tool_failed", "denied")), name: text, message: text, toolCode: text },
     { requiredKeys: ["code", "name", "message"] },

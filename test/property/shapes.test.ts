@@ -51,7 +51,7 @@ const entry = z.union([
     at: count,
     calls,
     timers,
-    seen: z.object({ timers: count, logs: count, logsDropped: count }),
+    seen: z.object({ timers: count, logs: count, logsDropped: count, cpuTimeMs: z.number().min(0) }),
   }),
   z.object({ kind: z.literal("dispatch"), call: count, resolution: resolution.optional() }),
   asked,
@@ -189,7 +189,7 @@ describe("messages, journals and suspended runs", () => {
   });
 
   test("take the same for calls and timers", () => {
-    const nothing = { timers: 0, logs: 0, logsDropped: 0 };
+    const nothing = { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
     const part = fc.record({ calls: fc.array(spoilt.call), timers: fc.array(spoilt.timer) });
     fc.assert(
       fc.property(part, (given) => {

@@ -40,7 +40,8 @@ export type {
   StoreErrorCode,
 } from "./contract/store.ts";
 export { defineTool } from "./contract/tool.ts";
-export type { AnyTool, CallContext, Tool, ToolSet } from "./contract/tool.ts";
+export type { ShapeMemory } from "./contract/shape-memory.ts";
+export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
 export { createChecker } from "./check/checker.ts";
@@ -51,6 +52,8 @@ export type { DeclareOptions } from "./declare/options.ts";
 export { renderDeclarations } from "./declare/render-declarations.ts";
 export { inspect } from "./suspend/inspect.ts";
 export type { InspectedCall, InspectedDelivery, Inspection } from "./suspend/inspect.ts";
+export { createShapeMemory } from "./suspend/shape-memory.ts";
+export type { ShapeMemoryOptions } from "./suspend/shape-memory.ts";
 export { createHost, run } from "./run/host.ts";
 export type {
   ForkOptions,

@@ -24,6 +24,13 @@
 /** UTF-8 bytes of an id, a scope, an owner, an executor or a key: what an index of any database can hold. */
 export const STORE_TEXT_BYTES = 1024;
 
+/** Whether every database can keep a text apart from all others. */
+export function isStoreText(text: string): boolean {
+  // A string has at least as many bytes as units, so a huge one is not encoded to be refused.
+  if (text.length > STORE_TEXT_BYTES || !text.isWellFormed() || text.includes("\0")) return false;
+  return new TextEncoder().encode(text).length <= STORE_TEXT_BYTES;
+}
+
 /** Who claims a run, and for how long. */
 export interface Lease {
   /** Names the claimant to people; not used to tell claimants apart. */

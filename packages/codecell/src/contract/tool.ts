@@ -23,6 +23,12 @@ export interface CallContext {
 
 export interface Tool<Input = unknown, Output = unknown> {
   readonly description?: string | undefined;
+  /** For people, where its name is for programs. */
+  readonly label?: string | undefined;
+  /** Further words under which it is found. */
+  readonly tags?: readonly string[] | undefined;
+  /** Shown when it is described. */
+  readonly examples?: readonly ToolExample[] | undefined;
   /** Standard Schema or JSON Schema; without one any JSON is accepted. */
   readonly input?: StandardSchema<unknown, Input> | JsonSchema | undefined;
   readonly output?: StandardSchema<Output, unknown> | JsonSchema | undefined;
@@ -32,6 +38,11 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly idempotent?: boolean | undefined;
   /** May return an async iterable: each value is progress, the last one is the output. */
   readonly execute: (input: Input, call: CallContext) => Output | Promise<Output> | AsyncIterable<Output>;
+}
+
+export interface ToolExample {
+  readonly input: unknown;
+  readonly output?: unknown;
 }
 
 // The one sanctioned `any`: a tool of some input type, where the type is known to its definer only.

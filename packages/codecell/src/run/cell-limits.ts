@@ -19,6 +19,21 @@ export function toCellLimits(limits: Limits): CellLimits {
   return picked;
 }
 
+/** What a run that used so much before it was taken up may use again; more than this is no run's past. */
+const MOST_TIME_BEFORE_MS = 600_000;
+/** Another machine may be slower. */
+const SLOWER = 2;
+
+/**
+ * The limits of a run that was taken up: its processor time is fresh. What it used before counts again, since a
+ * snapshot remembers it and a replay takes it.
+ */
+export function withFreshTime(limits: CellLimits, beforeMs: number, isReplayed: boolean): CellLimits {
+  if (beforeMs === 0) return limits;
+  const again = Math.min(beforeMs, MOST_TIME_BEFORE_MS) * (isReplayed ? SLOWER : 1);
+  return { ...limits, cpuTimeMs: Math.ceil(limits.cpuTimeMs + again) };
+}
+
 /** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
 export function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
   return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;

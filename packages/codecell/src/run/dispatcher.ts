@@ -5,12 +5,13 @@
  * - A call whose executor is gone may have happened: it is made again only if its tool allows that.
  */
 import type { LedgerCall } from "../contract/ledger.ts";
+import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { CallRunner } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
 import { type Elsewhere, isRepeatable, unknownOutcome } from "./recovery.ts";
-import { type RunPast, toLate } from "./run-setup.ts";
+import { decisionsOf, type RunPast, toLate } from "./run-setup.ts";
 
 export interface DispatcherSetup {
   readonly tools: ToolSet;
@@ -23,11 +24,13 @@ export interface DispatcherSetup {
 
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
+  readonly #decisions: ReadonlyMap<number, CallResolution>;
   readonly #here = new Set<number>();
   readonly #elsewhere: Map<number, string>;
 
   constructor(setup: DispatcherSetup) {
     this.#setup = setup;
+    this.#decisions = decisionsOf(setup.past);
     this.#elsewhere = new Map([...setup.past.elsewhere].map(([index, { executor }]) => [index, executor]));
   }
 
@@ -46,18 +49,18 @@ export class Dispatcher {
   }
 
   async #await(index: number, call: LedgerCall, elsewhere: Elsewhere): Promise<LateOutcome | undefined> {
-    const { tools, isStopping } = this.#setup;
-    const outcome = await elsewhere.outcome;
-    // Whoever takes the run up next waits for the same executor.
-    if (isStopping()) return undefined;
+    const { tools, journal, isStopping } = this.#setup;
+    const outcome = await elsewhere.outcome(isStopping);
+    // Whoever takes the run up next finds it in the store, or waits for the same executor. A token's has nobody else.
+    if (isStopping()) return journal === undefined ? outcome : undefined;
     if (outcome === undefined && isRepeatable(tools, call.tool)) return this.#execute(index, call);
     this.#elsewhere.delete(index);
     return outcome ?? unknownOutcome(index, call.tool);
   }
 
   async #execute(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
-    const { journal, past, runner, isStopping } = this.#setup;
-    const resolution = past.open.get(index);
+    const { journal, runner, isStopping } = this.#setup;
+    const resolution = this.#decisions.get(index);
     if (journal !== undefined) {
       // Rejects only when the journal broke, which has ended the run.
       await journal.write({

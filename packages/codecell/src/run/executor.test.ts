@@ -11,6 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
+const output = (call: number) => ({ kind: "output", call }) as const;
 const UNAVAILABLE = new StoreError("unavailable", "Locked");
 
 test("attends before its calls are announced, and until the last outcome is posted [store:executor]", async () => {
@@ -21,10 +22,10 @@ test("attends before its calls are announced, and until the last outcome is post
   expect(await store.attends(executor.id)).toBe(true);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await store.attends(executor.id)).toBe(true);
-  await executor.post("r", 0, Infinity, async () => {});
+  await executor.post("r", output(0), Infinity, async () => {});
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await store.attends(executor.id)).toBe(true);
-  await executor.post("r", 1, Infinity, async () => {});
+  await executor.post("r", output(1), Infinity, async () => {});
   await vi.advanceTimersByTimeAsync(0);
   expect(await store.attends(executor.id)).toBe(false);
   expect(vi.getTimerCount()).toBe(0);
@@ -34,7 +35,7 @@ test("an outcome is kept until the store takes it [store:executor]", async () =>
   const executor = new Executor(store, 3000);
   await executor.begin("r", [0]);
   let refusals = 0;
-  const posted = executor.post("r", 0, Infinity, async () => {
+  const posted = executor.post("r", output(0), Infinity, async () => {
     if (refusals++ < 5) throw UNAVAILABLE;
   });
   await vi.advanceTimersByTimeAsync(9_000);
@@ -51,11 +52,29 @@ test.each([
 ])("an outcome is given up when %s", async (_why, error, msLeft) => {
   const executor = new Executor(store, 3000);
   await executor.begin("r", [0]);
-  const posted = executor.post("r", 0, Date.now() + msLeft, () => Promise.reject(error));
+  const posted = executor.post("r", output(0), Date.now() + msLeft, () => Promise.reject(error));
   await vi.advanceTimersByTimeAsync(8000);
   await posted;
   expect(await store.attends(executor.id)).toBe(false);
 });
+
+test.each([
+  ["output", 3],
+  ["asked", 1],
+] as const)(
+  "an outcome of kind %s that the store does not answer is posted %i times",
+  async (kind, times) => {
+    const executor = new Executor(store, 3000);
+    await executor.begin("r", [0]);
+    let asked = 0;
+    const posted = executor.post("r", { kind, call: 0 }, Infinity, async () => {
+      if (++asked < 3) await new Promise(() => {});
+    });
+    await vi.advanceTimersByTimeAsync(60_000);
+    await posted;
+    expect(asked).toBe(times);
+  },
+);
 
 test("a store that cannot know of it keeps the run from being given back [store:executor]", async () => {
   const executor = new Executor({ ...store, attend: () => Promise.reject(UNAVAILABLE) }, 3000);
@@ -86,4 +105,28 @@ test("what it says last is what holds, however slow the store is [store:executor
   await vi.advanceTimersByTimeAsync(1000);
   await second;
   expect(said).toEqual([60_000, 0, 60_000]);
+});
+
+test("a store that was silent for long has not to be told all that was not said meanwhile [store:executor]", async () => {
+  let attended = 0;
+  let isSilent = false;
+  const silent: Store = {
+    ...store,
+    attend: async () => {
+      attended++;
+      if (isSilent) await new Promise(() => {});
+    },
+  };
+  const executor = new Executor(silent, 3000);
+  await executor.begin("r", [0]);
+  isSilent = true;
+  await vi.advanceTimersByTimeAsync(600_000);
+  isSilent = false;
+  attended = 0;
+  const begun = executor.begin("r", [1]);
+  // What it is asked already, and this.
+  await vi.advanceTimersByTimeAsync(15_000);
+  await begun;
+  expect(attended).toBeLessThan(20);
+  executor.end("r", [0, 1]);
 });

@@ -7,7 +7,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { type Store, StoreError } from "../contract/store.ts";
-import { answered } from "./answered.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
+import { answered, Unanswered } from "./answered.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import { pause } from "./timers.ts";
 
@@ -22,6 +23,8 @@ export class Executor {
   readonly #calls = new Set<string>();
   /** One word after the other: the last one counts. */
   #said: Promise<unknown> = Promise.resolve();
+  /** How many of them the store has not answered. */
+  #unanswered = 0;
   #renewal: NodeJS.Timeout | undefined;
 
   constructor(store: Store, leaseMs: number) {
@@ -33,11 +36,7 @@ export class Executor {
   async begin(runId: string, calls: readonly number[]): Promise<void> {
     if (calls.length === 0) return;
     for (const call of calls) this.#calls.add(toKey(runId, call));
-    // One that fails may be in time the next time.
-    this.#renewal ??= setInterval(
-      () => void this.#attend(this.#leaseMs).catch(() => {}),
-      this.#leaseMs / RENEWALS,
-    ).unref();
+    this.#renewal ??= setInterval(() => this.#renew(), this.#leaseMs / RENEWALS).unref();
     try {
       await this.#attend(this.#leaseMs);
     } catch (error) {
@@ -46,15 +45,24 @@ export class Executor {
     }
   }
 
-  /** Hands an outcome to the store, as often as it takes. */
-  async post(runId: string, call: number, expiresAt: number, post: () => Promise<unknown>): Promise<void> {
+  /**
+   * Hands an outcome to the store, as often as it takes. A question is not handed over twice: it may have been answered
+   * since, and would stand in the way of what the call came to then.
+   */
+  async post(
+    runId: string,
+    { call, kind }: Pick<LateOutcome, "call" | "kind">,
+    expiresAt: number,
+    post: () => Promise<unknown>,
+  ): Promise<void> {
     for (;;) {
       try {
         await answered(post());
         break;
       } catch (error) {
         const isClosed = StoreError.is(error) && error.code === "closed";
-        if (isClosed || Date.now() > expiresAt) break;
+        const isAsked = kind === "asked" && error instanceof Unanswered;
+        if (isClosed || isAsked || Date.now() > expiresAt) break;
         await pause(POST_AGAIN_MS, false);
       }
     }
@@ -71,8 +79,18 @@ export class Executor {
     this.#attend(0).catch(() => {});
   }
 
+  #renew(): void {
+    // A store that does not answer is not told again and again.
+    if (this.#unanswered > 0) return;
+    // One that fails may be in time the next time.
+    this.#attend(this.#leaseMs).catch(() => {});
+  }
+
   #attend(ms: number): Promise<void> {
-    const said = this.#said.then(() => persistently(() => answered(this.#store.attend(this.id, ms))));
+    this.#unanswered++;
+    const said = this.#said
+      .then(() => persistently(() => answered(this.#store.attend(this.id, ms))))
+      .finally(() => this.#unanswered--);
     this.#said = said.catch(() => {});
     return said;
   }

@@ -188,6 +188,7 @@ describe("a run", () => {
     );
     expect(() => host.start({ source: "", limits: { nope: 1 } as never })).toThrow(RangeError);
     expect(() => createHost({ workers: 0 })).toThrow(RangeError);
+    for (const leaseMs of [0, 1.5, 2 ** 31]) expect(() => createHost({ leaseMs })).toThrow("leases of");
   });
 
   test("runs over the host's bound are refused, not queued for ever", async () => {

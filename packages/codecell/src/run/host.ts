@@ -39,6 +39,7 @@ import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { Run } from "./run.ts";
 import type { TakenRun } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
+import { LONGEST_MS } from "./timers.ts";
 
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */
@@ -66,6 +67,7 @@ export interface HostOptions {
 
 export interface RunOptions {
   readonly tools?: ToolSet;
+  /** Ends the run; too late for one that is being suspended. */
   readonly signal?: AbortSignal;
   /** Handed to every tool as `call.context`. */
   readonly context?: unknown;
@@ -168,9 +170,9 @@ class SandboxHost implements Host {
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
     const { store, leaseMs = LEASE_MS } = options;
-    if (!Number.isInteger(leaseMs) || leaseMs < 1) {
+    if (!Number.isInteger(leaseMs) || leaseMs < 1 || leaseMs > LONGEST_MS) {
       throw new RangeError(
-        `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer`,
+        `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer, at most ${LONGEST_MS}`,
       );
     }
     this.#suspender = new Suspender(vault, store, leaseMs);

@@ -79,8 +79,9 @@ export class Journal {
   async saveSnapshot(snapshot: CellSnapshot): Promise<boolean> {
     const bytes = this.#setup.encodeSnapshot(snapshot);
     try {
-      // Behind what it stands on.
+      // Behind what it stands on, and not without that.
       await this.#last;
+      if (this.#broken !== undefined) return false;
       await answered(this.#setup.store.saveSnapshot(await this.#setup.claim, bytes));
       return true;
     } catch {

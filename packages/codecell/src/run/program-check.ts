@@ -8,6 +8,7 @@ import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type Language, YIELD_CONTROL } from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
+import type { Deadline } from "./deadline.ts";
 import { declareBySchema } from "./declare-by-schema.ts";
 import type { HostCheck } from "./host-check.ts";
 import type { Ending } from "./run-setup.ts";
@@ -36,8 +37,17 @@ export class ProgramCheck {
     this.#tools = tools;
   }
 
-  /** Why the program is not to run, if there is a reason. */
-  async refusal(signal: AbortSignal | undefined): Promise<Failure | undefined> {
+  /** Why the program is not to run, if there is a reason. The time it takes is not the program's. */
+  async before(deadline: Deadline, signal: AbortSignal | undefined): Promise<Failure | undefined> {
+    deadline.pause();
+    try {
+      return await this.#refusal(signal);
+    } finally {
+      deadline.resume();
+    }
+  }
+
+  async #refusal(signal: AbortSignal | undefined): Promise<Failure | undefined> {
     const { source, language, mayYield = false } = this.#start;
     const { checker, declare = declareBySchema } = this.#check;
     const tools = this.#tools;

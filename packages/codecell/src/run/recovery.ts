@@ -32,8 +32,10 @@ export interface Recovered {
 /** A call that an executor went on with when the run was suspended. */
 export interface Elsewhere {
   readonly executor: string;
-  /** Undefined when the executor is gone without one. */
-  readonly outcome: Promise<LateOutcome | undefined>;
+  /** The decision it was dispatched with. */
+  readonly resolution: CallResolution | undefined;
+  /** Waits until the run is over here; undefined when it is, or when the executor is gone without an outcome. */
+  readonly outcome: (isOver: () => boolean) => Promise<LateOutcome | undefined>;
 }
 
 export function recover(
@@ -50,13 +52,13 @@ export function recover(
   const dispatched = new Map<number, DispatchEntry>();
   const taken = entries.find((entry) => entry.kind === "taken");
   const timers = new TimersLeft(state.timers, taken?.at);
-  let seenTimers = state.seen.timers;
+  let { timers: seenTimers, cpuTimeMs } = state.seen;
   for (const entry of entries) {
     switch (entry.kind) {
       case "turn":
         for (const call of entry.calls) calls.push(call);
         timers.change(entry.timers, entry.at);
-        seenTimers = entry.seen.timers;
+        ({ timers: seenTimers, cpuTimeMs } = entry.seen);
         break;
       case "dispatch":
         dispatched.set(entry.call, entry);
@@ -99,7 +101,7 @@ export function recover(
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && awaited !== undefined)
-      elsewhere.set(index, { executor, outcome: awaited });
+      elsewhere.set(index, { executor, resolution, outcome: awaited });
     else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }
@@ -109,7 +111,7 @@ export function recover(
     run: {
       ...state,
       ledger,
-      seen: { ...state.seen, timers: seenTimers },
+      seen: { ...state.seen, timers: seenTimers, cpuTimeMs },
       timers: timers.left(),
       pending: [...pending],
     },

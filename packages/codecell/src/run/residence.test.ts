@@ -4,7 +4,7 @@ import type { Report } from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
-import { LedgerBook } from "../suspend/ledger-book.ts";
+import { LedgerBook, type Past } from "../suspend/ledger-book.ts";
 import { type CellSnapshot, Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
@@ -16,35 +16,43 @@ afterEach(async () => {
   await pool[Symbol.asyncDispose]();
 });
 
-const source = `
+const sourceOf = (steps: number): string => `
   const past = [];
-  for (let n = 0; n < 3; n++) past.push(await tools.step({ n }));
+  for (let n = 0; n < ${steps}; n++) past.push(await tools.step({ n }));
   return past.join();`;
 
 /** A run as far as its residence needs one: reports are read by the book, outcomes given one by one. */
 class Driver {
   readonly starts: CellStart[] = [];
-  readonly book = new LedgerBook({
-    runId: "r",
-    source,
-    language: "typescript",
-    seed: "ab".repeat(32),
-    clock: 1,
-    limits: resolveLimits(),
-    toolNames: ["step"],
-  });
+  readonly book: LedgerBook;
   readonly residence: Residence;
   #reported = Promise.withResolvers<Report>();
 
-  constructor(snapshot?: CellSnapshot, past?: LedgerBook, shelf?: Shelf) {
-    for (const call of past?.calls ?? []) this.book.calls.push(call);
-    for (const delivery of past?.deliveries ?? []) this.book.addDelivery(delivery);
+  /** Takes the cell away, as a worker that another cell holds does. */
+  displace: () => void = () => {};
+
+  constructor(snapshot?: CellSnapshot, past?: Past, shelf?: Shelf, steps = 3) {
+    const header = {
+      runId: "r",
+      source: sourceOf(steps),
+      language: "typescript",
+      seed: "ab".repeat(32),
+      clock: 1,
+      limits: resolveLimits(),
+      toolNames: ["step"],
+    } as const;
+    this.book = new LedgerBook(header, past);
     const counting: Sandbox = {
       place: (start, listener) => {
         this.starts.push(start);
         // However busy the machine is, these programs have done little.
         const onReport = (report: Report): void => listener.onReport({ ...report, cpuTimeMs: 0 });
-        return pool.place(start, { ...listener, onReport });
+        const placement = pool.place(start, { ...listener, onReport });
+        this.displace = () => {
+          placement.drop();
+          listener.onLost("displaced");
+        };
+        return placement;
       },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
@@ -79,16 +87,40 @@ class Driver {
 const LONG = `"${"0".repeat(20_000)}"`;
 
 /** A run whose cell has fallen asleep after its first outcome. */
-async function asleep(first: string, shelf?: Shelf): Promise<Driver> {
+async function asleep(first: string, shelf?: Shelf, steps?: number): Promise<Driver> {
+  const driver = new Driver(undefined, undefined, shelf, steps);
+  await asleepAfter(driver, async () => {
+    await driver.place();
+    await driver.give(0, first);
+  });
+  return driver;
+}
+
+async function asleepAfter({ residence }: Driver, move: () => Promise<unknown>): Promise<void> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const driver = new Driver(undefined, undefined, shelf);
-  await driver.place();
-  await driver.give(0, first);
-  const left = vi.spyOn(driver.residence, "leave");
+  await move();
+  const left = vi.spyOn(residence, "leave");
   vi.advanceTimersByTime(10_000);
   vi.useRealTimers();
   await vi.waitFor(() => expect(left).toHaveBeenCalled());
-  return driver;
+  left.mockRestore();
+}
+
+/** Keeps a snapshot, and gives it back when it is told to. */
+function slowShelf(): { readonly shelf: Shelf; readonly letFetch: () => void } {
+  let kept: CellSnapshot | undefined;
+  const fetched = Promise.withResolvers<void>();
+  const shelf: Shelf = {
+    saveSnapshot: async (snapshot) => {
+      kept = snapshot;
+      return true;
+    },
+    loadSnapshot: async () => {
+      await fetched.promise;
+      return kept;
+    },
+  };
+  return { shelf, letFetch: fetched.resolve };
 }
 
 describe("residence", () => {
@@ -115,27 +147,39 @@ describe("residence", () => {
   });
 
   test("a shelf keeps the snapshot meanwhile; what comes while it is fetched is not lost [cell:sleep]", async () => {
-    let kept: CellSnapshot | undefined;
-    const fetched = Promise.withResolvers<void>();
-    const driver = await asleep(LONG, {
-      saveSnapshot: async (snapshot) => {
-        kept = snapshot;
-        return true;
-      },
-      loadSnapshot: async () => {
-        await fetched.promise;
-        return kept;
-      },
-    });
+    const { shelf, letFetch } = slowShelf();
+    const driver = await asleep(LONG, shelf);
     const first = driver.give(1);
     expect(driver.residence.isSettled).toBe(false);
     const second = driver.give(2);
     expect(driver.starts).toHaveLength(1);
-    fetched.resolve();
+    letFetch();
     expect((await second).end).toMatchObject({ status: "returned" });
     expect(driver.starts).toHaveLength(2);
     expect(driver.starts[1]).toMatchObject({ history: [{ clock: 3 }, { clock: 4 }] });
     void first;
+    driver.residence.leave();
+  });
+
+  test("a cell that is lost after it slept waits for the shelf as one that sleeps does [cell:sleep]", async () => {
+    const { shelf, letFetch } = slowShelf();
+    const driver = await asleep(LONG, shelf, 4);
+    letFetch();
+    await driver.give(1);
+    driver.displace();
+    // Nowhere at the moment: what comes now is for the next placement, and answered once.
+    await driver.give(2);
+    expect(driver.residence.isSettled).toBe(true);
+    expect((await driver.give(3)).end).toMatchObject({ status: "returned" });
+    expect(driver.starts).toHaveLength(3);
+    driver.residence.leave();
+  });
+
+  test("a cell sleeps as often as it waits for long [cell:sleep]", async () => {
+    const driver = await asleep(LONG);
+    await asleepAfter(driver, () => driver.give(1));
+    expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
+    expect(driver.starts).toHaveLength(3);
     driver.residence.leave();
   });
 
@@ -151,6 +195,27 @@ describe("residence", () => {
     expect(driver.starts[1]?.snapshot === undefined).toBe(isKept);
     expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
     driver.residence.leave();
+  });
+
+  test("a run that is taken up has its processor time afresh, whichever way it comes back", async () => {
+    const first = new Driver();
+    await first.place();
+    await first.give(0);
+    const snapshot = await first.residence.snapshot();
+    first.residence.leave();
+    const { calls, deliveries, seen } = first.book;
+    const past = { calls, deliveries, seen: { ...seen, cpuTimeMs: 500 } };
+    const { cpuTimeMs } = resolveLimits();
+    for (const [from, before] of [
+      [snapshot, 500],
+      [undefined, 1000],
+    ] as const) {
+      const second = new Driver(from, past);
+      await second.place();
+      expect(first.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs);
+      expect(second.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs + before);
+      second.residence.leave();
+    }
   });
 
   test("a snapshot carries a run to another cell", async () => {

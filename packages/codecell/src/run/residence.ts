@@ -10,7 +10,7 @@ import type { Report } from "../bridge/protocol.ts";
 import type { Delivery, Progress } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
-import { exceedsLimits, toCellLimits } from "./cell-limits.ts";
+import { exceedsLimits, toCellLimits, withFreshTime } from "./cell-limits.ts";
 
 /** How often a run's own worker may crash under it. */
 const MOST_CRASHES = 2;
@@ -56,7 +56,9 @@ export class Residence {
   #snapshot: CellSnapshot | "on the shelf" | undefined;
   /** While the snapshot is fetched for a placement. */
   #isWaking = false;
-  #cpuTimeMs = 0;
+  #cpuTimeMs: number;
+  /** Processor time that was used before the run was taken up. */
+  readonly #timeBeforeMs: number;
   #sleepTimer: NodeJS.Timeout | undefined;
   #rebuilds = 0;
 
@@ -72,6 +74,8 @@ export class Residence {
     this.#listener = listener;
     this.#snapshot = snapshot;
     this.#shelf = shelf;
+    this.#timeBeforeMs = book.seen.cpuTimeMs;
+    this.#cpuTimeMs = this.#timeBeforeMs;
   }
 
   /** How often the cell was placed again. */
@@ -104,6 +108,7 @@ export class Residence {
   #placeFrom(snapshot: CellSnapshot | undefined, placement: number): void {
     this.#isWaking = false;
     const { source, language, seed, clock, toolNames, limits, mayYield } = this.#book.header;
+    const beginning = this.#beginning(snapshot);
     const isCurrent = (): boolean => placement === this.#placements;
     this.#placement = this.#sandbox.place(
       {
@@ -112,9 +117,9 @@ export class Residence {
         seed,
         clock,
         toolNames: JSON.stringify(toolNames),
-        limits: toCellLimits(limits),
+        limits: withFreshTime(toCellLimits(limits), this.#timeBeforeMs, beginning.snapshot === undefined),
         ...(mayYield === true ? { mayYield } : {}),
-        ...this.#beginning(snapshot),
+        ...beginning,
       },
       {
         onReport: (report) => {
@@ -168,6 +173,8 @@ export class Residence {
   /** Gives the cell up: for good, unless something is delivered. */
   leave(): void {
     clearTimeout(this.#sleepTimer);
+    // One that was cleared cannot be set again.
+    this.#sleepTimer = undefined;
     this.#isWaking = false;
     this.#placements++;
     this.#placement?.drop();
@@ -210,6 +217,8 @@ export class Residence {
   }
 
   #onLost(loss: Loss): void {
+    // What is delivered until it is placed again waits in the book.
+    this.#placement = undefined;
     if (loss === "crashed") this.#crashes++;
     if (loss === "snapshot_refused") {
       this.#snapshot = undefined;

@@ -57,10 +57,12 @@ export interface RunPast {
   readonly snapshot: CellSnapshot | undefined;
 }
 
-/** The decisions a run was taken up with. */
-export function decisionsOf({ open }: RunPast): [number, CallResolution][] {
-  const decisions: [number, CallResolution][] = [];
-  for (const [index, resolution] of open) if (resolution !== undefined) decisions.push([index, resolution]);
+/** The decisions a run was taken up with, also about calls that others execute: they may have to be made again. */
+export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResolution> {
+  const decisions = new Map<number, CallResolution>();
+  for (const [index, { resolution }] of elsewhere)
+    if (resolution !== undefined) decisions.set(index, resolution);
+  for (const [index, resolution] of open) if (resolution !== undefined) decisions.set(index, resolution);
   return decisions;
 }
 

@@ -10,6 +10,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
@@ -32,7 +33,7 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
-import type { ProgramCheck } from "./program-check.ts";
+import { toStoreFailure } from "./journal.ts";
 import { Residence } from "./residence.ts";
 import { decisionsOf, type Ending, type RunSetup } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
@@ -140,21 +141,17 @@ export class Run {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    if (this.#setup.check === undefined) this.#place();
-    else void this.#checkFirst(this.#setup.check);
+    const { check } = this.#setup;
+    if (check === undefined) this.#place();
+    else void check.before(this.#deadline, signal).then((found) => this.#place(found));
   }
 
-  /** The time it takes is not the program's. */
-  async #checkFirst(check: ProgramCheck): Promise<void> {
-    this.#deadline.pause();
-    const refusal = await check.refusal(this.#setup.signal);
+  #place(refusal?: Failure): void {
     if (this.#settled) return;
-    this.#deadline.resume();
-    if (refusal === undefined) this.#place();
-    else this.#stop(refusal);
-  }
-
-  #place(): void {
+    if (refusal !== undefined) {
+      this.#stop(refusal);
+      return;
+    }
     const { pending, items, timers } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
     this.#residence.place();
@@ -232,13 +229,19 @@ export class Run {
   async #execute(index: number): Promise<void> {
     const call = this.#book.calls[index];
     if (call === undefined || this.#dispatcher === undefined) return;
-    const outcome = await this.#dispatcher.outcomeOf(index, call);
+    let outcome: LateOutcome | undefined;
+    try {
+      outcome = await this.#dispatcher.outcomeOf(index, call);
+    } catch (error) {
+      // Its store failed, so nobody here will know; the run can go on elsewhere.
+      this.#isLeft = true;
+      this.#stop(toStoreFailure(error));
+    }
     if (outcome === undefined) return;
-    if (this.#suspension !== undefined) {
-      // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
-      if (!("code" in (await this.#suspension))) this.#setup.late(outcome);
-    } else if (this.#isLeft && this.#setup.journal !== undefined) {
-      // The host closed; who takes the run up finds what was done.
+    // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
+    if (this.#suspension !== undefined && !("code" in (await this.#suspension))) this.#setup.late(outcome);
+    else if (this.#isLeft && this.#setup.journal !== undefined) {
+      // The host closed, or its store faltered; who takes the run up finds what was done.
       if (outcome.kind === "output") this.#setup.late(outcome);
     } else if (outcome.kind === "asked") {
       // First, so that a suspension meanwhile knows of it.
@@ -303,8 +306,13 @@ export class Run {
     // Calls go on, and what comes of them is no longer for this object.
     this.#suspension = this.#giveAway();
     const suspension = await this.#suspension;
-    if ("code" in suspension) this.#stop(suspension);
-    else this.#finish({ status: "suspended", suspension });
+    if (!("code" in suspension)) {
+      this.#finish({ status: "suspended", suspension });
+      return;
+    }
+    // A store that could not take it has it as it was: it can go on from there.
+    if (suspension.code === "store_failed") this.#isLeft = true;
+    this.#finish({ status: "failed", failure: suspension });
   }
 
   async #giveAway(): Promise<Suspension | Failure> {
@@ -312,7 +320,7 @@ export class Run {
       pending: new Map(this.#suspended),
       timers: this.#timers.left(),
       executing: this.#dispatcher?.executing ?? new Map(),
-      resolutions: decisionsOf(this.#setup.past).filter(
+      resolutions: [...decisionsOf(this.#setup.past)].filter(
         ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
       ),
       snapshot: await this.#residence.snapshotThatPays(),
@@ -345,9 +353,9 @@ export class Run {
     this.#finish({ status: "failed", failure });
   }
 
-  /** Ends the run at once, whatever its tools do. */
+  /** Ends the run at once, whatever its tools do; too late for one that is being given away, others may have it. */
   #stop(failure: Failure): void {
-    if (this.#settled) return;
+    if (this.#suspension !== undefined) return;
     this.#finish({ status: "failed", failure });
   }
 

@@ -1,7 +1,7 @@
 /** What a run keeps over the deaths of those who took it up. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
-import type { Store } from "../contract/store.ts";
+import { type Store, StoreError } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import { LedgerBook } from "../suspend/ledger-book.ts";
 import type { RunAtRest } from "../suspend/suspended-run.ts";
@@ -108,6 +108,17 @@ describe("a saved snapshot", () => {
     expect(await first.journal.loadSnapshot()).toBeUndefined();
   });
 
+  test("is not kept when what it stands on is not", async () => {
+    await suspended();
+    const first = await take();
+    vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
+    const turn = first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    expect(await first.journal.saveSnapshot({ bytes, progress: { ...progress, timers: 1 } })).toBe(false);
+    await expect(turn).rejects.toThrow("No room");
+    die(2000);
+    expect((await take()).snapshot).toBeUndefined();
+  });
+
   test("is left aside when it would keep log lines from who takes the run up", async () => {
     await suspended();
     await (await take()).journal.saveSnapshot({ bytes, progress: { ...progress, logs: 1 } });
@@ -138,6 +149,36 @@ describe("a saved snapshot", () => {
   });
 });
 
+describe("a call that this process executes for an earlier suspension", () => {
+  const call = { tool: "pay", input: "{}" };
+  const book = (): LedgerBook => new LedgerBook(newBook().header, { calls: [call], deliveries: [] });
+  const given = (executor?: string): RunAtRest => ({ ...REST, executing: new Map([[0, executor]]) });
+  const output = { kind: "output", call: 0, output: "1" } as const;
+
+  async function takeExecuting(): Promise<TakenRun & { readonly executor: string }> {
+    await runs.suspend(runs.keep(book(), ""), book(), "", given());
+    const taken = await take();
+    return { ...taken, executor: taken.elsewhere.get(0)?.executor ?? "" };
+  }
+
+  test("is not announced again when it has ended meanwhile", async () => {
+    const { journal, executor } = await takeExecuting();
+    await runs.post("r", output, Infinity);
+    while (await store.attends(executor)) await new Promise(setImmediate);
+    expect(await runs.suspend(journal, book(), "", given(executor))).toHaveProperty("id");
+    expect(await store.attends(executor)).toBe(false);
+    expect((await take()).items).toEqual([output]);
+  });
+
+  test("is executed still when the run cannot be suspended again here", async () => {
+    const { journal, executor } = await takeExecuting();
+    vi.spyOn(store, "release").mockRejectedValueOnce(new StoreError("stale_claim", "Taken"));
+    expect(await runs.suspend(journal, book(), "", given(executor))).toMatchObject({ code: "run_taken" });
+    await new Promise(setImmediate);
+    expect(await store.attends(executor)).toBe(true);
+  });
+});
+
 test("one of another scope does not hold up the owner for a moment [suspend:scope]", async () => {
   await suspended();
   const other = runs.take({ id: "r", suspensionId: undefined }, "other", {}, () => {});
@@ -145,3 +186,18 @@ test("one of another scope does not hold up the owner for a moment [suspend:scop
   expect(own.run.scope).toBe("");
   expect(await other).toMatchObject({ code: "run_unknown" });
 });
+
+test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(2000)]])(
+  "what no store can keep as a scope is refused, and no run has it as its id",
+  async (text) => {
+    expect(() => runs.keep(newBook(), text)).toThrow("Cannot keep a run of this scope");
+    for (const [id, scope] of [
+      [text, ""],
+      ["", ""],
+      ["r", text],
+    ] as const) {
+      const refused = await runs.take({ id, suspensionId: undefined }, scope, {}, () => {});
+      expect(refused).toMatchObject({ code: "run_unknown" });
+    }
+  },
+);

@@ -8,7 +8,14 @@
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS, type Limits } from "../contract/limits.ts";
-import { type Claim, type Claimed, type Store, StoreError } from "../contract/store.ts";
+import {
+  type Claim,
+  type Claimed,
+  isStoreText,
+  type Store,
+  STORE_TEXT_BYTES,
+  StoreError,
+} from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import {
   type JournalEntry,
@@ -64,6 +71,11 @@ export class StoredRuns {
 
   /** Begins to keep a new run. */
   keep(book: LedgerBook, scope: string): Journal {
+    if (!isStoreText(scope)) {
+      throw new RangeError(
+        `Cannot keep a run of this scope in a store: it needs well-formed text without NUL, of at most ${STORE_TEXT_BYTES} bytes`,
+      );
+    }
     const { runId, limits } = book.header;
     const expiresAt = expiryOf(limits);
     const ledger = book.toLedger();
@@ -90,6 +102,8 @@ export class StoredRuns {
     tools: ToolSet,
     check: (run: SuspendedRun) => void,
   ): Promise<TakenRun | Failure> {
+    // Ids come from clients: no store has one like this.
+    if (id === "" || !isStoreText(id) || !isStoreText(scope)) return unknownRun(id);
     const claiming = this.#store.claim(id, this.#lease, scope);
     let claimed: Claimed;
     try {
@@ -102,12 +116,7 @@ export class StoredRuns {
       );
       return toStoreFailure(error);
     }
-    if (claimed.status === "absent") {
-      return {
-        code: "run_unknown",
-        message: `Cannot resume run "${id}": the store has none of this id, it ended, expired or never was`,
-      };
-    }
+    if (claimed.status === "absent") return unknownRun(id);
     if (claimed.status === "held") {
       return {
         code: "run_held",
@@ -156,7 +165,9 @@ export class StoredRuns {
     const { run, sealable } = given;
     const { expiresAt } = run;
     const state = this.#seal(runId, sealable);
-    const here = run.executing.filter(([, executor]) => executor === this.#executor.id).map(([call]) => call);
+    // Those left to an executor before are that one's concern, even if it is this process.
+    const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
+    const here = [...rest.executing.keys()].filter((call) => !isLeft(call));
     try {
       await this.#executor.begin(runId, here);
       await journal.release({
@@ -165,7 +176,8 @@ export class StoredRuns {
         absorbed: [
           ...settledCalls(run.ledger.deliveries),
           ...rest.pending.keys(),
-          ...rest.resolutions.map(([call]) => call),
+          // What it asked before the decision.
+          ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
         ],
       });
       return { id: run.id, expiresAt };
@@ -206,12 +218,7 @@ export class StoredRuns {
     const state = this.#openState(run.id, run.state);
     if ("code" in state) return state;
     // What the store says of it is not sealed.
-    if (run.scope !== scope || state.scope !== scope) {
-      return {
-        code: "run_unknown",
-        message: `Cannot resume run "${run.id}": the store has none of this id, it ended, expired or never was`,
-      };
-    }
+    if (run.scope !== scope || state.scope !== scope) return unknownRun(run.id);
     if (suspensionId !== undefined && suspensionId !== state.id) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
@@ -230,40 +237,59 @@ export class StoredRuns {
     const saved =
       run.snapshot === undefined ? undefined : this.#openSnapshot(run.snapshot, snapshotOf(run.id, state.id));
     if (saved !== undefined && "code" in saved) return saved;
-    const awaitOutcome = (call: number, executor: string): Elsewhere["outcome"] => {
-      const outcome = this.#awaitOutcome(run.id, call, executor);
-      // A run that is refused, or ends before, asks for it no more.
-      outcome.catch(() => {});
-      return outcome;
-    };
+    const awaitOutcome =
+      (call: number, executor: string): Elsewhere["outcome"] =>
+      (isOver) =>
+        this.#awaitOutcome(run.id, call, executor, isOver);
     return { ...recover(state, entries, outcomes, tools, awaitOutcome, saved), epoch: state.id };
   }
 
   /**
    * The outcome of a call that an executor went on with, whenever that posts it; undefined when the executor is gone
-   * without one. Rejects when the run is gone.
+   * without one, or the run is over here. Rejects when the run is gone, or the store does not answer.
    */
-  async #awaitOutcome(runId: string, call: number, executor: string): Promise<LateOutcome | undefined> {
+  async #awaitOutcome(
+    runId: string,
+    call: number,
+    executor: string,
+    isOver: () => boolean,
+  ): Promise<LateOutcome | undefined> {
     let changed = Promise.withResolvers<void>();
-    const unwatch = await this.#store.watch(runId, () => {
+    const onChange = (): void => {
       changed.resolve();
       changed = Promise.withResolvers();
-    });
+    };
+    const unwatch = await persistently(() => this.#watch(runId, onChange), "endless");
     try {
-      for (;;) {
+      while (!isOver()) {
         const change = changed.promise;
         // Asked first: an executor posts before it leaves.
-        const isThere = await persistently(() => this.#store.attends(executor), "endless");
-        const outcomes = await persistently(() => this.#store.outcomes(runId), "endless");
+        const isThere = await persistently(() => answered(this.#store.attends(executor)), "endless");
+        const outcomes = await persistently(() => answered(this.#store.outcomes(runId)), "endless");
         if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const bytes = outcomes.get(call);
         const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
         if (outcome !== undefined && !("code" in outcome)) return outcome;
         if (!isThere) return undefined;
-        await within(this.#leaseMs / RENEWALS, change);
+        await within(this.#leaseMs / RENEWALS, change, false);
       }
+      return undefined;
     } finally {
       unwatch();
+    }
+  }
+
+  async #watch(runId: string, onChange: () => void): Promise<() => void> {
+    const watching = this.#store.watch(runId, onChange);
+    try {
+      return await answered(watching);
+    } catch (error) {
+      // One that begins when nobody waits for it any more.
+      watching.then(
+        (unwatch) => unwatch(),
+        () => {},
+      );
+      throw error;
     }
   }
 
@@ -275,7 +301,7 @@ export class StoredRuns {
   async post(runId: string, outcome: LateOutcome, until: number): Promise<void> {
     const { call } = outcome;
     const bytes = this.#encode(outcome, outcomeOf(runId, call));
-    await this.#executor.post(runId, call, until, () => this.#store.post(runId, call, bytes));
+    await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));
   }
 
   #seal(runId: string, sealable: Sealable): Uint8Array {
@@ -314,6 +340,14 @@ export class StoredRuns {
     const parsed = content === undefined ? undefined : parse(content);
     return parsed ?? versionFailure("stored run");
   }
+}
+
+function unknownRun(id: string): Failure {
+  const name = id.length > STORE_TEXT_BYTES ? `${id.slice(0, 64)}…` : id;
+  return {
+    code: "run_unknown",
+    message: `Cannot resume run "${name}": the store has none of this id, it ended, expired or never was`,
+  };
 }
 
 /** Long enough for the run to use up its time and to wait for somebody afterwards. */

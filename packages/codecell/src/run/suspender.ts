@@ -84,7 +84,10 @@ export class Suspender {
     const claimed = this.#tokens.claim(token, scope, check);
     if ("code" in claimed) return claimed;
     const { runId } = claimed.ledger;
-    return recover(claimed, [], new Map(), tools, (call) => this.#late.take(runId, call));
+    return recover(claimed, [], new Map(), tools, (call) => {
+      const outcome = this.#late.take(runId, call);
+      return outcome && (() => outcome);
+    });
   }
 }
 

@@ -96,3 +96,26 @@ describe.each(["a token", "a store"])("a call that ends while the snapshot for %
     expect(counts).toEqual({ slow: 1, ask: 1 });
   });
 });
+
+describe.each(["a token", "a store"])("a call that went on since an earlier suspension", (where) => {
+  test(`and ends while the next snapshot for ${where} is taken is not lost`, async () => {
+    await using store = createMemoryStore();
+    await using host = createHost({ workers: 1, ...(where === "a store" ? { store } : {}) });
+    const { tools, finish, counts } = desk();
+    const first = await host.start({ source, tools }).result;
+    if (first.status !== "suspended") throw new Error(JSON.stringify(first));
+    beforeSnapshot = async () => {
+      finish.resolve("done");
+      await new Promise(setImmediate);
+    };
+    // Nobody decides: it is suspended again while the call still goes on.
+    const second = await host.resume({ token: first.suspension.token, tools }).result;
+    if (second.status !== "suspended") throw new Error(JSON.stringify(second));
+    expect(snapshots).toHaveLength(2);
+    const { token, pending } = second.suspension;
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
+    const last = await host.resume({ token, resolutions, tools }).result;
+    expect(last).toMatchObject({ status: "completed", value: [20_000, "yes", "done"] });
+    expect(counts).toEqual({ slow: 1, ask: 1 });
+  });
+});

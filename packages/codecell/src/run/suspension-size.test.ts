@@ -13,7 +13,7 @@ const rest: RunAtRest = {
   timers: [],
   executing: new Map(),
   resolutions: [],
-  snapshot: new Uint8Array(1000),
+  snapshot: undefined,
 };
 
 /** Compressed and sealed, it would be far below any limit that is tried here. */
@@ -34,10 +34,13 @@ function bytesOf(book: LedgerBook): number {
 const exact = bytesOf(bookOf(99_999));
 
 describe.each(["token", "store"])("a run that is suspended into a %s", (where) => {
-  async function suspend(book: LedgerBook): Promise<string> {
+  async function suspend(book: LedgerBook, snapshot?: Uint8Array): Promise<string> {
     await using store = createMemoryStore();
     const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000);
-    const result = await suspender.suspend(book, "", suspender.stored?.keep(book, ""), rest);
+    const result = await suspender.suspend(book, "", suspender.stored?.keep(book, ""), {
+      ...rest,
+      snapshot,
+    });
     return "code" in result ? `${result.code}: ${result.message}` : "suspended";
   }
 
@@ -46,6 +49,11 @@ describe.each(["token", "store"])("a run that is suspended into a %s", (where) =
     expect(await suspend(bookOf(exact - 1))).toMatch(
       new RegExp(`^suspension_limit: .* takes ${exact} bytes .* at most ${exact - 1} `, "u"),
     );
+  });
+
+  test("does without its snapshot where only the ledger fits", async () => {
+    expect(await suspend(bookOf(exact), new Uint8Array(1000))).toBe("suspended");
+    expect(await suspend(bookOf(exact - 1), new Uint8Array(1000))).toContain(`takes ${exact} bytes`);
   });
 
   test("is measured by its bytes, not by what its timers count for", async () => {

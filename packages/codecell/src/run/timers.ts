@@ -13,9 +13,10 @@ export function pause(ms: number, keepsProcess = true): Promise<void> {
 }
 
 /** Waits for a promise that does not reject, but not for ever. */
-export async function within(ms: number, done: Promise<unknown>): Promise<void> {
+export async function within(ms: number, done: Promise<unknown>, keepsProcess = true): Promise<void> {
   const patience = Promise.withResolvers<void>();
   const timer = setTimeout(patience.resolve, ms);
+  if (!keepsProcess) timer.unref();
   await Promise.race([done, patience.promise]);
   clearTimeout(timer);
 }

@@ -35,7 +35,7 @@ describe("reasons", () => {
 
 describe("recovery", () => {
   const nobody = (): undefined => undefined;
-  const seen = { timers: 0, logs: 0, logsDropped: 0 };
+  const seen = { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
   const state: SuspendedRun = {
     id: "s",
     scope: "",

@@ -106,7 +106,11 @@ describe("ledger book", () => {
   });
 
   test("a run taken up again from a snapshot in another process knows what was logged", () => {
-    const past = { calls: [call("1")], deliveries: [], seen: { timers: 1, logs: 2, logsDropped: 0 } };
+    const past = {
+      calls: [call("1")],
+      deliveries: [],
+      seen: { timers: 1, logs: 2, logsDropped: 0, cpuTimeMs: 0 },
+    };
     const book = new LedgerBook(header, past);
     expect(book.rewindTo({ deliveries: 0, calls: 1, timers: 1, logs: 2 })).toEqual([]);
     const news = book.read(report({ calls: [call("2")], logs: [line("c")] }));

@@ -16,19 +16,24 @@ import {
   YIELD_CONTROL,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
-import { isCount, isRecord } from "../value/shape.ts";
+import { isCount, isDuration, isRecord } from "../value/shape.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
-/** How many timers and log lines of a run have been acted upon. */
+/** How many timers and log lines of a run have been acted upon, and the processor time it had used by then. */
 export interface Seen {
   readonly timers: number;
   readonly logs: number;
   readonly logsDropped: number;
+  readonly cpuTimeMs: number;
 }
 
 export function isSeen(value: unknown): value is Seen {
-  return isRecord(value) && ["timers", "logs", "logsDropped"].every((name) => isCount(value[name]));
+  return (
+    isRecord(value) &&
+    ["timers", "logs", "logsDropped"].every((name) => isCount(value[name])) &&
+    isDuration(value["cpuTimeMs"])
+  );
 }
 
 /** What a run that is taken up again brings along. */
@@ -84,7 +89,7 @@ export class LedgerBook {
     this.header = header;
     this.calls = [];
     this.deliveries = [];
-    this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0 };
+    this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
     this.#droppedBefore = this.#seen.logsDropped;
     for (const call of past?.calls ?? []) this.#addCall(call);
     for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
@@ -187,6 +192,7 @@ export class LedgerBook {
       timers: Math.max(this.#seen.timers, this.#timers),
       logs: Math.max(this.#seen.logs, this.#logs),
       logsDropped: Math.max(this.#seen.logsDropped, report.logsDropped),
+      cpuTimeMs: Math.max(this.#seen.cpuTimeMs, report.cpuTimeMs),
     };
     return { firstCall, calls, timers, logs };
   }

@@ -34,7 +34,7 @@ const run: SuspendedRun = {
       },
     ],
   },
-  seen: { timers: 1, logs: 0, logsDropped: 0 },
+  seen: { timers: 1, logs: 0, logsDropped: 0, cpuTimeMs: 0 },
   timers: [{ timer: 4, delayMs: 20 }],
   pending: [[2, { ask: ["it"] }]],
   executing: [[1, "executor"]],

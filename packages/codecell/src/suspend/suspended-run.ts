@@ -63,13 +63,22 @@ export interface GivenRun {
 /** Of the size a run counts for, at least this part is printed: a timer counts for more than its text has. */
 const PRINTED_PART = 1 / 3;
 
-/** Refused when it takes more bytes than its limits allow, before they are compressed and sealed. */
+/**
+ * Refused when it takes more bytes than its limits allow, before they are compressed and sealed. Its snapshot is left out
+ * where it is too much: without it the run only takes longer to come back.
+ */
 export function giveAway(
   book: LedgerBook,
   scope: string,
   executor: string,
   rest: RunAtRest,
 ): GivenRun | Failure {
+  const given = giveWhole(book, scope, executor, rest);
+  const isTooMuch = "code" in given && rest.snapshot !== undefined;
+  return isTooMuch ? giveWhole(book, scope, executor, { ...rest, snapshot: undefined }) : given;
+}
+
+function giveWhole(book: LedgerBook, scope: string, executor: string, rest: RunAtRest): GivenRun | Failure {
   const { suspensionBytes } = book.header.limits;
   const run = toSuspendedRun(book, scope, executor, rest);
   // Far too large ones are not even printed.

@@ -1,0 +1,123 @@
+/** What a catalog is for: finding, describing and learning about tools. */
+import { describe, expect, test } from "vitest";
+import { defineTool, type ToolSet } from "../contract/tool.ts";
+import { createCatalog } from "./catalog.ts";
+
+const tools: ToolSet = {
+  "create-issue": defineTool({
+    description: "Opens a new issue in a repository",
+    label: "New issue",
+    tags: ["bug", "ticket"],
+    input: {
+      type: "object",
+      properties: { title: { type: "string" } },
+      required: ["title"],
+      additionalProperties: false,
+    },
+    output: { type: "object", properties: { number: { type: "integer" } }, required: ["number"] },
+    examples: [{ input: { title: "It is broken" }, output: { number: 7 } }],
+    execute: () => ({ number: 1 }),
+  }),
+  search: { description: "Searches code", execute: () => [] },
+  weather: {
+    description: "Forecast for a city",
+    output: { description: "Whatever comes" },
+    execute: () => null,
+  },
+  forbidden: { description: "Opens an issue in secret", execute: () => null },
+};
+const catalog = createCatalog([{ kind: "mcp", owner: "github", tools }], { policy: { deny: ["forbidden"] } });
+
+describe("search [exec-wait:18]", () => {
+  test("finds tools by words, with a call ready to be pasted", () => {
+    expect(catalog.search("open an issue")[0]).toEqual({
+      id: "mcp:github:create-issue",
+      name: "create-issue",
+      kind: "mcp",
+      owner: "github",
+      label: "New issue",
+      description: "Opens a new issue in a repository",
+      signature: "tools.create_issue(input:{title:string}):Promise<{number:number}>",
+    });
+  });
+
+  test("a tool without a convenience name is called by its id", () => {
+    expect(catalog.search("search")[0]?.signature).toBe(
+      'tools.call("mcp:github:search",input?:unknown):Promise<unknown>',
+    );
+  });
+
+  test.each(["create-issue", "mcp:github:create-issue", "Create Issue", "create_issue"])(
+    "%j is found first",
+    (query) => {
+      expect(catalog.search(query)[0]?.name).toBe("create-issue");
+    },
+  );
+
+  test("what is denied is not found, and nothing is where nothing fits [exec-wait:17]", () => {
+    expect(catalog.search("forbidden secret")).toEqual([]);
+    expect(catalog.search("zzz qqq")).toEqual([]);
+    expect(catalog.search("")).toEqual([]);
+  });
+
+  test("limits are kept, and wrong ones refused", () => {
+    expect(catalog.search("issue code city", { limit: 1 })).toHaveLength(1);
+    for (const limit of [0, -1, 1.5, Number.NaN])
+      expect(() => catalog.search("x", { limit })).toThrow(RangeError);
+    expect(() => catalog.search(7 as unknown as string)).toThrow(TypeError);
+  });
+});
+
+describe("describe [exec-wait:19]", () => {
+  test("tells all there is to know", async () => {
+    expect(await catalog.describe("mcp:github:create-issue")).toEqual({
+      ...catalog.search("create-issue")[0],
+      tags: ["bug", "ticket"],
+      inputSchema: tools["create-issue"]?.input,
+      outputSchema: tools["create-issue"]?.output,
+      typeScript: "type Input={title:string}\ntype Output={/** int */ number:number}",
+      examples: [{ input: { title: "It is broken" }, output: { number: 7 } }],
+    });
+  });
+
+  test("of an id that is not catalogued is nothing", async () => {
+    for (const id of ["mcp:github:forbidden", "create-issue", "", "__proto__"]) {
+      expect(await catalog.describe(id)).toBeUndefined();
+    }
+  });
+});
+
+describe("observed outputs", () => {
+  const one = { kind: "mcp", owner: "github", tools };
+
+  test("stand in for an output schema that says nothing, and only for one [handles:94]", async () => {
+    const learning = createCatalog([one]);
+    expect(await learning.describe("mcp:github:weather")).not.toHaveProperty("observedOutput");
+    for (const id of ["mcp:github:weather", "mcp:github:create-issue", "mcp:github:nothing"]) {
+      await learning.observe(id, { degrees: 7 });
+    }
+    const described = await learning.describe("mcp:github:weather");
+    expect(described?.observedOutput).toMatchObject({ sampleCount: 1, typeScript: "{ degrees: number; }" });
+    expect(described?.typeScript).toBe("type Input=unknown\ntype Output={ degrees: number; }");
+    expect(await learning.describe("mcp:github:create-issue")).not.toHaveProperty("observedOutput");
+  });
+
+  test("go on in a catalog that was changed, and start afresh where the identity changed [handles:95]", async () => {
+    const learning = createCatalog([one]);
+    await learning.observe("mcp:github:weather", 1);
+    const more = learning.withSource({ kind: "core", owner: "core", tools: {} });
+    expect(await more.describe("mcp:github:weather")).toHaveProperty("observedOutput");
+    const other = learning.withSource({ ...one, identity: "v2" });
+    expect(await other.describe("mcp:github:weather")).not.toHaveProperty("observedOutput");
+  });
+});
+
+test("cyclic schemas are catalogued like others", () => {
+  const schema: Record<string, unknown> = { type: "object" };
+  schema["properties"] = { child: schema };
+  const cyclic = createCatalog([
+    { kind: "mcp", owner: "o", tools: { tree: { input: schema, execute: () => null } } },
+  ]);
+  expect(cyclic.hash).toHaveLength(64);
+  expect(cyclic.search("tree")[0]?.signature).toContain("tools.tree(");
+});

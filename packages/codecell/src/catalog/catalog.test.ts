@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ToolSet } from "../contract/tool.ts";
+import { createCatalog, type ToolSource } from "./catalog.ts";
+
+const tool = (description: string): ToolSet[string] => ({ description, execute: () => null });
+
+const github: ToolSource = {
+  kind: "mcp",
+  owner: "github",
+  tools: { "create-issue": tool("Create an issue"), search: tool("Search"), forbidden: tool("No") },
+};
+const desk: ToolSource = {
+  kind: "core",
+  owner: "core",
+  tools: { message: tool("Send"), "close-issue": tool("Close") },
+};
+
+describe("catalog", () => {
+  test("lists every tool once, by id [exec-wait:15,16]", () => {
+    const catalog = createCatalog([github, desk]);
+    const ids = catalog.entries.map(({ id }) => id);
+    expect(ids).toEqual([
+      "core:core:close-issue",
+      "core:core:message",
+      "mcp:github:create-issue",
+      "mcp:github:forbidden",
+      "mcp:github:search",
+    ]);
+    expect([...catalog.names]).toEqual([
+      ["close_issue", "core:core:close-issue"],
+      ["message", "core:core:message"],
+      ["create_issue", "mcp:github:create-issue"],
+      ["forbidden", "mcp:github:forbidden"],
+    ]);
+    expect(catalog.get("core:core:message")).toMatchObject({ kind: "core", owner: "core", name: "message" });
+    expect(catalog.get("message")).toBeUndefined();
+    expect(catalog.get("__proto__")).toBeUndefined();
+  });
+
+  test("what the policy denies is not there, under no name [exec-wait:17]", () => {
+    const catalog = createCatalog([github, desk], { policy: { deny: ["forbidden", "core:*:*"] } });
+    expect(catalog.entries.map(({ name }) => name)).toEqual(["create-issue", "search"]);
+    expect(catalog.get("mcp:github:forbidden")).toBeUndefined();
+    expect(catalog.names.has("forbidden")).toBe(false);
+    // Also of what comes later.
+    const more = catalog.withSource({
+      kind: "mcp",
+      owner: "other",
+      tools: { forbidden: tool("No"), free: tool("") },
+    });
+    expect(more.entries.map(({ id }) => id)).toEqual([
+      "mcp:github:create-issue",
+      "mcp:github:search",
+      "mcp:other:free",
+    ]);
+  });
+
+  test("a denied tool makes no name ambiguous", () => {
+    const twins: ToolSource[] = [
+      { kind: "mcp", owner: "a", tools: { run: tool("") } },
+      { kind: "mcp", owner: "b", tools: { run: tool("") } },
+    ];
+    expect(createCatalog(twins).names.has("run")).toBe(false);
+    expect(createCatalog(twins, { policy: { deny: ["mcp:b:*"] } }).names.get("run")).toBe("mcp:a:run");
+  });
+
+  test("is equal for equal tools in whatever order, and another one for any change [exec-wait:16]", () => {
+    const names = fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(names, fc.integer(), (given, seed) => {
+        const tools = given.map((name) => [name, tool(`Does ${name}`)] as const);
+        const shuffled = tools.toSorted(([a], [b]) => ((a.length * seed) % 7) - ((b.length * seed) % 7));
+        const make = (list: typeof tools): ToolSource => ({
+          kind: "mcp",
+          owner: "o",
+          tools: Object.fromEntries(list),
+        });
+        const one = createCatalog([make(tools), desk]);
+        const other = createCatalog([desk, make(shuffled)]);
+        expect(other.entries.map(({ id }) => id)).toEqual(one.entries.map(({ id }) => id));
+        expect(other.hash).toBe(one.hash);
+        expect(one.withoutSource("core", "core").hash).not.toBe(one.hash);
+        expect(one.withSource({ ...desk, tools: { message: tool("Send it") } }).hash).not.toBe(one.hash);
+      }),
+    );
+  });
+
+  test("a change leaves the old one as it was [exec-wait:27]", () => {
+    const catalog = createCatalog([github]);
+    const { hash } = catalog;
+    const more = catalog.withSource(desk);
+    expect(catalog.entries).toHaveLength(3);
+    expect(more.entries).toHaveLength(5);
+    expect(more.withoutSource("core", "core").hash).toBe(hash);
+    expect(() => (catalog.entries as unknown[]).push(1)).toThrow(TypeError);
+    expect(() => Object.assign(catalog.entries[0] ?? {}, { id: "x" })).toThrow(TypeError);
+  });
+
+  test("two sources cannot have the same tool", () => {
+    expect(() => createCatalog([github, github])).toThrow("two sources have it");
+  });
+});

@@ -1,0 +1,91 @@
+/**
+ * Describe: all there is to know of one tool before calling it.
+ *
+ * - A signature is how a program calls it, ready to be pasted: by its convenience name where it has one, else by its id.
+ */
+import type { JsonSchema } from "../contract/standard-schema.ts";
+import type { ToolExample } from "../contract/tool.ts";
+import { renderSignature } from "../declare/render-declarations.ts";
+import { renderType } from "../declare/render-type.ts";
+import { inputSchemaOf, outputSchemaOf } from "../declare/tool-schemas.ts";
+import { quote } from "../declare/literal.ts";
+import type { CatalogEntry } from "./catalog-entry.ts";
+import type { ObservedOutput } from "./observed-outputs.ts";
+
+/** What a list shows of a tool. */
+export interface ToolSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly owner: string;
+  readonly label?: string;
+  readonly description: string;
+}
+
+export interface FoundTool extends ToolSummary {
+  /** How a program calls it. */
+  readonly signature: string;
+}
+
+export interface ToolDescription extends FoundTool {
+  readonly tags: readonly string[];
+  readonly inputSchema: JsonSchema;
+  /** Absent when the tool does not say. */
+  readonly outputSchema?: JsonSchema;
+  /** Declarations of `Input`, and of `Output` where something is known of it. */
+  readonly typeScript: string;
+  readonly examples: readonly ToolExample[];
+  /** What outputs have looked like so far, where the tool does not say. */
+  readonly observedOutput?: ObservedOutput;
+}
+
+export function toSummary({ id, name, kind, owner, tool }: CatalogEntry): ToolSummary {
+  const { label, description = "" } = tool;
+  return { id, name, kind, owner, ...(label === undefined ? {} : { label }), description };
+}
+
+export function toSignature({ id, tool }: CatalogEntry, convenienceName: string | undefined): string {
+  if (convenienceName !== undefined) return `tools.${renderSignature(convenienceName, tool)}`;
+  // The same call, with the id before its input.
+  return `tools.call(${quote(id)},${renderSignature("call", tool).slice("call(".length)}`;
+}
+
+export function toDescription(
+  entry: CatalogEntry,
+  convenienceName: string | undefined,
+  observedOutput: ObservedOutput | undefined,
+): ToolDescription {
+  const { tool } = entry;
+  const inputSchema = inputSchemaOf(tool);
+  const outputSchema = usefulOutputSchemaOf(entry);
+  const types = [renderType("Input", inputSchema, { direction: "input" })];
+  if (outputSchema !== undefined) types.push(renderType("Output", outputSchema, { direction: "output" }));
+  else if (observedOutput !== undefined) types.push(`type Output=${observedOutput.typeScript}`);
+  return {
+    ...toSummary(entry),
+    signature: toSignature(entry, convenienceName),
+    tags: tool.tags ?? [],
+    inputSchema,
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    typeScript: types.join("\n"),
+    examples: tool.examples ?? [],
+    ...(outputSchema !== undefined || observedOutput === undefined ? {} : { observedOutput }),
+  };
+}
+
+/** Undefined where it says nothing. */
+export function usefulOutputSchemaOf({ tool }: CatalogEntry): JsonSchema | undefined {
+  const schema = outputSchemaOf(tool);
+  if (typeof schema === "boolean") return schema ? undefined : schema;
+  return Object.keys(schema).some((keyword) => !SILENT.has(keyword)) ? schema : undefined;
+}
+
+/** Keywords that say nothing about a value. */
+const SILENT: ReadonlySet<string> = new Set([
+  "$schema",
+  "$id",
+  "$comment",
+  "title",
+  "description",
+  "examples",
+]);

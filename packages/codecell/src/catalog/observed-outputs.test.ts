@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { ShapeMemory } from "../contract/shape-memory.ts";
+import { ObservedOutputs } from "./observed-outputs.ts";
+
+function createMemory(): ShapeMemory & { readonly texts: Map<string, string>; saves: number } {
+  const texts = new Map<string, string>();
+  const memory = {
+    texts,
+    saves: 0,
+    remember: async (key: string, text: string) => {
+      memory.saves++;
+      texts.set(key, text);
+    },
+    recall: async (key: string) => texts.get(key),
+  };
+  return memory;
+}
+
+describe("observed outputs", () => {
+  test("absent before any outcome, present after one; samples are counted [handles:93,94]", async () => {
+    const observed = new ObservedOutputs();
+    expect(await observed.of("mcp:a:b")).toBeUndefined();
+    await observed.observe("mcp:a:b", { a: 1, b: 2 });
+    await observed.observe("mcp:a:b", { a: "s", c: [] });
+    expect(await observed.of("mcp:a:b")).toEqual({
+      version: 1,
+      source: "observed",
+      observedAt: expect.any(Number) as number,
+      sampleCount: 2,
+      typeScript: "{ a: number | string; b?: number; c?: unknown[]; }",
+      jsonShape: expect.objectContaining({ kind: "object" }) as object,
+      truncated: false,
+    });
+    expect(await observed.of("mcp:a:c")).toBeUndefined();
+  });
+
+  test("outcomes that come together are all learnt from", async () => {
+    const observed = new ObservedOutputs(createMemory());
+    await Promise.all([1, "a", null].map((value) => observed.observe("k", { value })));
+    expect(await observed.of("k")).toMatchObject({
+      sampleCount: 3,
+      typeScript: "{ value: null | number | string; }",
+    });
+  });
+
+  test("survive a restart, without any value [handles:95]", async () => {
+    const memory = createMemory();
+    await new ObservedOutputs(memory).observe("k", { secret: "hunter2", at: 1_234_567 });
+    expect([...memory.texts.values()].join()).not.toMatch(/hunter2|1234567/u);
+    const again = new ObservedOutputs(memory);
+    await again.observe("k", { at: 2 });
+    expect(await again.of("k")).toMatchObject({
+      sampleCount: 2,
+      typeScript: "{ at: number; secret?: string; }",
+    });
+  });
+
+  test("are saved when they change, and else ever more rarely", async () => {
+    const memory = createMemory();
+    const observed = new ObservedOutputs(memory);
+    for (let sample = 0; sample < 1000; sample++) await observed.observe("k", { a: 1 });
+    expect(memory.saves).toBe(8 + 6);
+    await observed.observe("k", { a: 1, b: 1 });
+    expect(memory.saves).toBe(15);
+  });
+
+  test.each([
+    ["fails", () => Promise.reject(new Error("down"))],
+    ["holds nonsense", async () => "{"],
+    ["holds something else", async () => '{"observedAt":1,"sampleCount":1,"shape":{"kind":"any"}}'],
+    ["holds too much", async () => JSON.stringify({ a: "x".repeat(20_000) })],
+  ])("a memory that %s is as good as none [handles:95]", async (_what, recall) => {
+    const observed = new ObservedOutputs({ recall, remember: () => Promise.reject(new Error("down")) });
+    expect(await observed.of("k")).toBeUndefined();
+    await observed.observe("k", [1]);
+    expect(await observed.of("k")).toMatchObject({ sampleCount: 1, typeScript: "number[]" });
+  });
+
+  test("what was cut is said to be [handles:95]", async () => {
+    const observed = new ObservedOutputs();
+    await observed.observe("k", { list: Array.from({ length: 30 }, () => 1) });
+    expect(await observed.of("k")).toMatchObject({ truncated: true });
+  });
+});

@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Json } from "../contract/value.ts";
+import { isShape, type JsonShape, mergeShapes, renderShape, shapeOf } from "./observed-shape.ts";
+
+const json = fc.jsonValue() as fc.Arbitrary<Json>;
+const merged = (...values: readonly Json[]): string =>
+  renderShape(values.map((one) => shapeOf(one)).reduce(mergeShapes));
+
+describe("observed shapes", () => {
+  test("a field is optional when a sample lacked it, and only then [handles:96]", () => {
+    expect(merged({ a: 1, b: 2 }, { a: "s", c: [] })).toBe(
+      "{ a: number | string; b?: number; c?: unknown[]; }",
+    );
+    expect(merged({ a: 1 }, { a: null }, { a: 2 })).toBe("{ a: null | number; }");
+    expect(merged([{ a: 1 }, {}])).toBe("{ a?: number; }[]");
+    expect(merged([1, "x"])).toBe("(number | string)[]");
+    expect(merged({})).toBe("{}");
+    expect(merged({ "a-b": true, ["__proto__"]: 2 })).toBe('{ __proto__: number; "a-b": boolean; }');
+  });
+
+  test("are bounded in depth, width, elements and variants [handles:95]", () => {
+    let deep: Json = 1;
+    for (let level = 0; level < 100; level++) deep = { deep };
+    expect(renderShape(shapeOf(deep)).split("deep").length - 1).toBe(6);
+    const wide = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, n]));
+    const shape = shapeOf(wide);
+    expect(shape).toMatchObject({ truncated: true });
+    expect(Object.keys((shape as Extract<JsonShape, { kind: "object" }>).fields)).toHaveLength(40);
+    expect(shapeOf([...Array.from({ length: 20 }, () => 1), "late"])).toEqual({
+      kind: "array",
+      element: { kind: "number" },
+      truncated: true,
+    });
+    expect(merged(1, "a", null, true)).toBe("boolean | null | number | string");
+    expect(merged(1, "a", null, true, [])).toBe("unknown");
+    const large = Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [`field${n}`.repeat(18).slice(0, 128), n]),
+    );
+    expect(renderShape(shapeOf(large))).toBe("unknown");
+  });
+
+  test("hold no values [handles:95]", () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const strings: string[] = [];
+        JSON.stringify(value, (_key, one: unknown) => {
+          if (typeof one === "string" && one.length > 8) strings.push(one);
+          return one;
+        });
+        const text = renderShape(shapeOf(value));
+        for (const one of strings)
+          if (!JSON.stringify(value).includes(`${JSON.stringify(one)}:`)) expect(text).not.toContain(one);
+      }),
+    );
+  });
+
+  test("are known again, and nothing else is", () => {
+    fc.assert(
+      fc.property(json, json, (a, b) => {
+        const shape = mergeShapes(shapeOf(a), shapeOf(b));
+        expect(isShape(JSON.parse(JSON.stringify(shape)))).toBe(true);
+        expect(() => isShape(a)).not.toThrow();
+      }),
+    );
+    for (const wrong of [
+      null,
+      1,
+      [],
+      {},
+      { kind: "any" },
+      { kind: "array", element: 1 },
+      { kind: "object" },
+      { kind: "object", fields: { a: { kind: "null" } } },
+      { kind: "union", variants: [{ kind: "null" }, { kind: "null" }] },
+      { kind: "union", variants: [{ kind: "union", variants: [] }] },
+      { kind: "array", element: { kind: "null" }, truncated: 1 },
+    ]) {
+      expect(isShape(wrong), JSON.stringify(wrong)).toBe(false);
+    }
+  });
+
+  test("the order of samples does not matter, and one seen again teaches nothing", () => {
+    fc.assert(
+      fc.property(json, json, json, (a, b, c) => {
+        const [one, two, three] = [shapeOf(a), shapeOf(b), shapeOf(c)];
+        const all = mergeShapes(mergeShapes(one, two), three);
+        expect(mergeShapes(three, mergeShapes(two, one))).toEqual(all);
+        expect(mergeShapes(all, two)).toEqual(all);
+      }),
+    );
+  });
+});

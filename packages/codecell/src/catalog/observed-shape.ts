@@ -1,0 +1,200 @@
+/**
+ * ObservedShape: what a tool's outputs look like, learnt from real ones.
+ *
+ * - Holds names of fields and kinds of values, never a value.
+ * - Merging is commutative and idempotent: the order of samples does not matter. A field is optional when a sample
+ *   lacked it.
+ * - Bounded whatever was seen: deep, wide and mixed values end as `unknown` or are marked as cut.
+ */
+import type { Json } from "../contract/value.ts";
+import { isArrayOf, isRecord } from "../value/shape.ts";
+
+export type JsonShape =
+  | { readonly kind: "null" | "boolean" | "number" | "string" | "unknown" }
+  | { readonly kind: "array"; readonly element?: JsonShape; readonly truncated?: true }
+  | {
+      readonly kind: "object";
+      readonly fields: Readonly<Record<string, ShapeField>>;
+      readonly truncated?: true;
+    }
+  | { readonly kind: "union"; readonly variants: readonly JsonShape[] };
+
+export interface ShapeField {
+  readonly optional: boolean;
+  readonly shape: JsonShape;
+}
+
+type ObjectShape = Extract<JsonShape, { kind: "object" }>;
+type ArrayShape = Extract<JsonShape, { kind: "array" }>;
+
+const MOST_LEVELS = 6;
+const MOST_FIELDS = 40;
+const MOST_ELEMENTS = 20;
+const MOST_VARIANTS = 4;
+/** A longer key is hardly the name of a field. */
+const LONGEST_KEY = 128;
+
+const UNKNOWN: JsonShape = { kind: "unknown" };
+
+export function shapeOf(value: Json, level = 0): JsonShape {
+  if (value === null) return { kind: "null" };
+  if (typeof value === "string") return { kind: "string" };
+  if (typeof value === "number") return { kind: "number" };
+  if (typeof value === "boolean") return { kind: "boolean" };
+  if (level >= MOST_LEVELS) return UNKNOWN;
+  return Array.isArray(value)
+    ? shapeOfArray(value as readonly Json[], level)
+    : shapeOfObject(value as JsonRecord, level);
+}
+
+type JsonRecord = Readonly<Record<string, Json>>;
+
+function shapeOfArray(values: readonly Json[], level: number): ArrayShape {
+  let element: JsonShape | undefined;
+  for (const value of values.slice(0, MOST_ELEMENTS)) {
+    const shape = shapeOf(value, level + 1);
+    element = element === undefined ? shape : mergeShapes(element, shape);
+  }
+  return {
+    kind: "array",
+    ...(element === undefined ? {} : { element }),
+    ...(values.length > MOST_ELEMENTS ? { truncated: true as const } : {}),
+  };
+}
+
+function shapeOfObject(record: JsonRecord, level: number): ObjectShape {
+  const keys = Object.keys(record)
+    .filter((key) => key.length <= LONGEST_KEY)
+    .sort();
+  const kept = keys.slice(0, MOST_FIELDS);
+  const fields = kept.map((key): [string, ShapeField] => [
+    key,
+    { optional: false, shape: shapeOf(record[key] ?? null, level + 1) },
+  ]);
+  return toObject(fields, kept.length < Object.keys(record).length);
+}
+
+export function mergeShapes(a: JsonShape, b: JsonShape): JsonShape {
+  const variants: JsonShape[] = [];
+  for (const one of [...variantsOf(a), ...variantsOf(b)]) {
+    if (one.kind === "unknown") return UNKNOWN;
+    const twin = variants.findIndex(({ kind }) => kind === one.kind);
+    if (twin === -1) variants.push(one);
+    else variants[twin] = mergeTwins(variants[twin] ?? one, one);
+  }
+  variants.sort((one, other) => (one.kind < other.kind ? -1 : 1));
+  if (variants.length > MOST_VARIANTS) return UNKNOWN;
+  return variants.length === 1 && variants[0] !== undefined ? variants[0] : { kind: "union", variants };
+}
+
+function variantsOf(shape: JsonShape): readonly JsonShape[] {
+  return shape.kind === "union" ? shape.variants : [shape];
+}
+
+/** Two of the same kind. */
+function mergeTwins(a: JsonShape, b: JsonShape): JsonShape {
+  if (a.kind === "array" && b.kind === "array") return mergeArrays(a, b);
+  if (a.kind === "object" && b.kind === "object") return mergeObjects(a, b);
+  return a;
+}
+
+function mergeArrays(a: ArrayShape, b: ArrayShape): ArrayShape {
+  const element =
+    a.element === undefined || b.element === undefined
+      ? (a.element ?? b.element)
+      : mergeShapes(a.element, b.element);
+  return {
+    kind: "array",
+    ...(element === undefined ? {} : { element }),
+    ...(a.truncated === true || b.truncated === true ? { truncated: true as const } : {}),
+  };
+}
+
+function mergeObjects(a: ObjectShape, b: ObjectShape): ObjectShape {
+  const names = [...new Set([...Object.keys(a.fields), ...Object.keys(b.fields)])].sort();
+  const kept = names.slice(0, MOST_FIELDS);
+  const fields = kept.map((name): [string, ShapeField] => {
+    const one = fieldOf(a, name);
+    const other = fieldOf(b, name);
+    if (one === undefined || other === undefined) {
+      return [name, { optional: true, shape: (one ?? other)?.shape ?? UNKNOWN }];
+    }
+    return [name, { optional: one.optional || other.optional, shape: mergeShapes(one.shape, other.shape) }];
+  });
+  return toObject(fields, a.truncated === true || b.truncated === true || kept.length < names.length);
+}
+
+function fieldOf({ fields }: ObjectShape, name: string): ShapeField | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+function toObject(fields: readonly [string, ShapeField][], truncated: boolean): ObjectShape {
+  // From entries: a field may be called __proto__.
+  return { kind: "object", fields: Object.fromEntries(fields), ...(truncated ? { truncated: true } : {}) };
+}
+
+/** The shape as a TypeScript type, at most so many characters. */
+export function renderShape(shape: JsonShape, longest = 4000): string {
+  const text = renderOne(shape);
+  return text.length <= longest ? text : "unknown";
+}
+
+function renderOne(shape: JsonShape): string {
+  switch (shape.kind) {
+    case "null":
+    case "boolean":
+    case "number":
+    case "string":
+    case "unknown":
+      return shape.kind;
+    case "array": {
+      const element = shape.element === undefined ? "unknown" : renderOne(shape.element);
+      return shape.element?.kind === "union" ? `(${element})[]` : `${element}[]`;
+    }
+    case "object": {
+      const fields = Object.entries(shape.fields).map(
+        ([name, field]) => `${renderKey(name)}${field.optional ? "?" : ""}: ${renderOne(field.shape)};`,
+      );
+      if (shape.truncated === true) fields.push("[more: string]: unknown;");
+      return fields.length === 0 ? "{}" : `{ ${fields.join(" ")} }`;
+    }
+    case "union":
+      return shape.variants.map(renderOne).join(" | ");
+    default:
+      return shape satisfies never;
+  }
+}
+
+function renderKey(name: string): string {
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
+}
+
+const LEAVES: ReadonlySet<unknown> = new Set(["null", "boolean", "number", "string", "unknown"]);
+
+/** Whether something that comes back from outside is a shape, within the bounds of one. */
+export function isShape(value: unknown, level = 0): value is JsonShape {
+  if (!isRecord(value) || level > MOST_LEVELS) return false;
+  const { kind } = value;
+  if (LEAVES.has(kind)) return true;
+  if (value["truncated"] !== undefined && value["truncated"] !== true) return false;
+  if (kind === "array") return value["element"] === undefined || isShape(value["element"], level + 1);
+  if (kind === "object") {
+    const { fields } = value;
+    if (!isRecord(fields)) return false;
+    const entries = Object.entries(fields);
+    return entries.length <= MOST_FIELDS && entries.every(([name, field]) => isField(name, field, level));
+  }
+  const { variants } = value;
+  if (kind !== "union" || !isArrayOf(variants, (one) => isShape(one, level))) return false;
+  const kinds = variants.map((one) => (one as JsonShape).kind);
+  return kinds.length <= MOST_VARIANTS && !kinds.includes("union") && new Set(kinds).size === kinds.length;
+}
+
+function isField(name: string, value: unknown, level: number): boolean {
+  return (
+    name.length <= LONGEST_KEY &&
+    isRecord(value) &&
+    typeof value["optional"] === "boolean" &&
+    isShape(value["shape"], level + 1)
+  );
+}

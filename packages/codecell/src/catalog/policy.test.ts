@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createPolicy } from "./policy.ts";
+import { toToolId } from "./tool-id.ts";
+
+function tool(id: string): { id: string; name: string } {
+  return { id, name: id.split(":")[2] ?? "" };
+}
+
+const issue = tool("mcp:github:create_issue");
+
+describe("policy", () => {
+  test.each([
+    ["its id", "mcp:github:create_issue"],
+    ["its name", "create_issue"],
+    ["all of its owner", "mcp:github:*"],
+    ["all of its kind", "mcp:*:*"],
+    ["some of any owner", "mcp:*:create_*"],
+    ["a part of its name", "*_iss*e"],
+    ["everything", "*"],
+  ])("a tool is meant by %s", (_what, pattern) => {
+    expect(createPolicy({ allow: [pattern] })(issue)).toBe(true);
+    expect(createPolicy({ deny: [pattern] })(issue)).toBe(false);
+  });
+
+  test.each([
+    "mcp:gitlab:*",
+    "github",
+    "mcp:github:create",
+    "create_issue_",
+    "Create_Issue",
+    "*:*:issue",
+    "create*x",
+  ])("%j means others", (pattern) => {
+    expect(createPolicy({ allow: [pattern] })(issue)).toBe(false);
+    expect(createPolicy({ deny: [pattern] })(issue)).toBe(true);
+  });
+
+  test("what is denied is denied, whatever allows it", () => {
+    expect(createPolicy({ allow: ["mcp:github:create_issue"], deny: ["mcp:*:*"] })(issue)).toBe(false);
+  });
+
+  test("without lists all is allowed, with an empty allow list nothing is", () => {
+    expect(createPolicy({})(issue)).toBe(true);
+    expect(createPolicy({ allow: [] })(issue)).toBe(false);
+  });
+
+  test.each(["", "mcp:github", "a:b:c:d", "mcp::x", ":github:x", 7 as unknown as string])(
+    "%j is refused: it would match nothing",
+    (pattern) => {
+      expect(() => createPolicy({ deny: [pattern] })).toThrow(TypeError);
+    },
+  );
+
+  test("a pattern without stars means one tool", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", minLength: 1 }),
+        fc.string({ minLength: 1 }),
+        (one, other) => {
+          const id = toToolId("mcp", "owner", one);
+          const rule = createPolicy({ allow: [id] });
+          expect(rule({ id, name: one })).toBe(true);
+          const otherId = toToolId("mcp", "owner", other);
+          expect(rule({ id: otherId, name: other })).toBe(otherId === id);
+        },
+      ),
+    );
+  });
+
+  test("many stars in a long name take no time", () => {
+    const pattern = `${"a*".repeat(50)}b`;
+    expect(createPolicy({ allow: [pattern] })({ id: "x:y:z", name: "a".repeat(20_000) })).toBe(false);
+  });
+});

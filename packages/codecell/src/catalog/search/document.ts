@@ -1,0 +1,72 @@
+/**
+ * Document: what is known of a tool for finding it, and the fields it is read into.
+ *
+ * - A schema is only looked at for the names and texts of parameters; one that is malformed, cyclic or endless gives
+ *   fewer words, never an error. `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
+ */
+
+export interface SearchDocument {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** The connector or server the tool belongs to. */
+  readonly owner?: string;
+  readonly kind?: string;
+  readonly tags?: readonly string[];
+  /** A JSON Schema. */
+  readonly inputSchema?: unknown;
+}
+
+export type Field = "name" | "description" | "parameterNames" | "parameterTexts" | "owner" | "tags";
+
+const MAX_PARAMETERS = 200;
+const MAX_DEPTH = 5;
+const MAX_CHOICES = 20;
+
+export function readFields(document: SearchDocument): Readonly<Record<Field, string>> {
+  const parameters = new Parameters();
+  parameters.read(document.inputSchema, 0);
+  return {
+    name: document.name,
+    description: document.description,
+    parameterNames: parameters.names.join(" "),
+    parameterTexts: parameters.texts.join(" "),
+    owner: document.owner ?? "",
+    tags: [document.kind ?? "", ...(document.tags ?? [])].join(" "),
+  };
+}
+
+class Parameters {
+  readonly names: string[] = [];
+  readonly texts: string[] = [];
+
+  read(schema: unknown, depth: number): void {
+    if (!isRecord(schema) || depth > MAX_DEPTH) return;
+    if (isRecord(schema["properties"])) {
+      for (const [name, value] of Object.entries(schema["properties"])) {
+        if (this.names.length >= MAX_PARAMETERS) return;
+        this.names.push(name);
+        this.#describe(value);
+        this.read(value, depth + 1);
+      }
+    }
+    this.read(schema["items"], depth + 1);
+    for (const key of ["anyOf", "oneOf", "allOf"]) {
+      const choices = schema[key];
+      if (Array.isArray(choices))
+        for (const each of choices.slice(0, MAX_CHOICES)) this.read(each, depth + 1);
+    }
+  }
+
+  #describe(schema: unknown): void {
+    if (!isRecord(schema)) return;
+    if (typeof schema["description"] === "string") this.texts.push(schema["description"]);
+    const choices = schema["enum"];
+    if (!Array.isArray(choices)) return;
+    this.texts.push(...choices.slice(0, MAX_CHOICES).filter((each) => typeof each === "string"));
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,169 @@
+/**
+ * Stem: brings the forms of an English word together ("searching", "searches", "searched" → "search").
+ *
+ * - Follows Porter's second English stemmer (snowballstem.org/algorithms/english), leaving out its rarer exceptions.
+ * - A stem is a key for comparison, not a word. Other alphabets pass unchanged.
+ * - `y` after a vowel or at the start is a consonant and written `Y` while a word is worked on.
+ */
+
+const WORD = /^[a-z]{3,}$/u;
+const VOWEL = /[aeiouy]/u;
+const SHORT_SYLLABLE = /^[aeiouy][^aeiouy]$|[^aeiouy][aeiouy][^aeiouywxY]$/u;
+const DOUBLE = /(?:bb|dd|ff|gg|mm|nn|pp|rr|tt)$/u;
+
+const IRREGULAR: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    dying: "die",
+    lying: "lie",
+    tying: "tie",
+    news: "news",
+    skies: "sky",
+    does: "do",
+    exceed: "exceed",
+    proceed: "proceed",
+    succeed: "succeed",
+  }),
+);
+
+type Rule = readonly [suffix: string, replacement: string];
+
+// The first suffix that fits decides, so longer ones stand before those they end in.
+const DERIVED: readonly Rule[] = [
+  ["ational", "ate"],
+  ["fulness", "ful"],
+  ["iveness", "ive"],
+  ["ization", "ize"],
+  ["ousness", "ous"],
+  ["biliti", "ble"],
+  ["lessli", "less"],
+  ["tional", "tion"],
+  ["alism", "al"],
+  ["aliti", "al"],
+  ["ation", "ate"],
+  ["entli", "ent"],
+  ["fulli", "ful"],
+  ["iviti", "ive"],
+  ["ousli", "ous"],
+  ["abli", "able"],
+  ["alli", "al"],
+  ["anci", "ance"],
+  ["ator", "ate"],
+  ["enci", "ence"],
+  ["izer", "ize"],
+  ["ogi", "og"],
+  ["bli", "ble"],
+];
+const ADVERB = /[cdeghkmnrt]li$/u;
+const ADJECTIVE: readonly Rule[] = [
+  ["ational", "ate"],
+  ["tional", "tion"],
+  ["alize", "al"],
+  ["icate", "ic"],
+  ["iciti", "ic"],
+  ["ical", "ic"],
+  ["ness", ""],
+  ["ful", ""],
+];
+const ENDINGS: readonly string[] = [
+  "ement",
+  "able",
+  "ance",
+  "ence",
+  "ible",
+  "ment",
+  "ant",
+  "ate",
+  "ent",
+  "ism",
+  "iti",
+  "ive",
+  "ize",
+  "ous",
+  "tion",
+  "sion",
+  "al",
+  "er",
+  "ic",
+];
+
+export function stem(word: string): string {
+  if (!WORD.test(word)) return word;
+  const irregular = IRREGULAR.get(word);
+  if (irregular !== undefined) return irregular;
+  const marked = word.replace(/^y/u, "Y").replaceAll(/([aeiouy])y/gu, "$1Y");
+  const [first, second] = regionsOf(marked);
+  let stemmed = withoutPlural(marked);
+  stemmed = withoutTense(stemmed, first);
+  if (/.[^aeiouy][yY]$/u.test(stemmed)) stemmed = `${stemmed.slice(0, -1)}i`;
+  stemmed =
+    ADVERB.test(stemmed) && !endsInRule(stemmed, DERIVED)
+      ? cutWithin(stemmed, "li", "", first)
+      : applyFirst(stemmed, DERIVED, first);
+  stemmed = stemmed.endsWith("ative")
+    ? cutWithin(stemmed, "ative", "", second)
+    : applyFirst(stemmed, ADJECTIVE, first);
+  stemmed = withoutEnding(stemmed, second);
+  return withoutFinalE(stemmed, first, second).toLowerCase();
+}
+
+/** Where the parts begin that endings may be cut from: after the first, and the second, vowel and consonant. */
+function regionsOf(word: string): readonly [first: number, second: number] {
+  const fixed = /^(?:gener|commun|arsen)/u.exec(word)?.[0].length;
+  const first = fixed ?? afterVowelAndConsonant(word, 0);
+  return [first, afterVowelAndConsonant(word, first)];
+}
+
+function afterVowelAndConsonant(word: string, from: number): number {
+  const found = /[aeiouy][^aeiouy]/u.exec(word.slice(from));
+  return found === null ? word.length : from + found.index + 2;
+}
+
+function withoutPlural(word: string): string {
+  if (word.endsWith("sses")) return word.slice(0, -2);
+  if (/ie[ds]$/u.test(word)) return word.slice(0, word.length > 4 ? -2 : -1);
+  if (/[us]s$/u.test(word) || !word.endsWith("s")) return word;
+  return VOWEL.test(word.slice(0, -2)) ? word.slice(0, -1) : word;
+}
+
+function withoutTense(word: string, first: number): string {
+  const agreed = /eed(?:ly)?$/u.exec(word);
+  if (agreed !== null) return agreed.index >= first ? `${word.slice(0, agreed.index)}ee` : word;
+  const tense = /(?:ing|ed)(?:ly)?$/u.exec(word);
+  if (tense === null) return word;
+  const rest = word.slice(0, tense.index);
+  if (!VOWEL.test(rest)) return word;
+  if (/(?:at|bl|iz)$/u.test(rest)) return `${rest}e`;
+  if (DOUBLE.test(rest)) return rest.slice(0, -1);
+  return SHORT_SYLLABLE.test(rest) && first >= rest.length ? `${rest}e` : rest;
+}
+
+function withoutEnding(word: string, second: number): string {
+  const ending = ENDINGS.find((each) => word.endsWith(each));
+  if (ending === undefined) return word;
+  // Of "tion" and "sion" the consonant stays.
+  const cut = ending.endsWith("ion") ? "ion" : ending;
+  return cutWithin(word, cut, "", second);
+}
+
+function withoutFinalE(word: string, first: number, second: number): string {
+  const end = word.length - 1;
+  if (word.endsWith("ll")) return end >= second ? word.slice(0, -1) : word;
+  if (!word.endsWith("e")) return word;
+  return end >= second || (end >= first && !SHORT_SYLLABLE.test(word.slice(0, end)))
+    ? word.slice(0, -1)
+    : word;
+}
+
+function endsInRule(word: string, rules: readonly Rule[]): boolean {
+  return rules.some(([suffix]) => word.endsWith(suffix));
+}
+
+function applyFirst(word: string, rules: readonly Rule[], region: number): string {
+  const rule = rules.find(([suffix]) => word.endsWith(suffix));
+  return rule === undefined ? word : cutWithin(word, rule[0], rule[1], region);
+}
+
+function cutWithin(word: string, suffix: string, replacement: string, region: number): string {
+  const at = word.length - suffix.length;
+  return at >= region && word.endsWith(suffix) ? `${word.slice(0, at)}${replacement}` : word;
+}

@@ -1,0 +1,47 @@
+/**
+ * Words: cuts any text into the lower-case words that are indexed and searched.
+ *
+ * - Identifiers fall apart where people would pause: camelCase, snake_case, kebab-case, dots, digits. A word with
+ *   such a seam inside is also kept whole, so that both `git hub` and `github` find "GitHub".
+ * - Scripts without spaces (Chinese, Japanese) become overlapping pairs of characters.
+ * - Work is linear in the text and the text is cut at `MAX_TEXT_LENGTH`; no input throws.
+ */
+
+/** More of one text is not read: a description of a megabyte must not hold up the host. */
+const MAX_TEXT_LENGTH = 20_000;
+/** Longer words are base64, hashes and keys. */
+const MAX_WORD_LENGTH = 40;
+
+const RUN = /[\p{L}\p{M}\p{N}]+/gu;
+const PART = /\p{Lu}+(?![\p{Ll}\p{M}])|\p{Lu}?[\p{Ll}\p{Lm}\p{M}]+|\p{N}+|\p{Lo}[\p{Lo}\p{M}]*/gu;
+const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const ACCENTS = /\p{M}+/gu;
+
+export function splitWords(text: string): string[] {
+  const words: string[] = [];
+  for (const run of toPlainText(text).match(RUN) ?? []) {
+    const parts = run.match(PART) ?? [run];
+    for (const part of parts) {
+      if (UNSPACED.test(part)) pushPairs(part, words);
+      else if (part.length <= MAX_WORD_LENGTH) words.push(part.toLowerCase());
+    }
+    if (parts.length > 1 && run.length <= MAX_WORD_LENGTH) words.push(run.toLowerCase());
+  }
+  return words;
+}
+
+/** The form in which names are compared: without case, accents and separators. */
+export function toNameKey(name: string): string {
+  return (toPlainText(name).match(RUN) ?? []).join("").toLowerCase();
+}
+
+function toPlainText(text: string): string {
+  const bounded = text.length > MAX_TEXT_LENGTH ? text.slice(0, MAX_TEXT_LENGTH) : text;
+  return bounded.normalize("NFKD").replace(ACCENTS, "");
+}
+
+function pushPairs(part: string, words: string[]): void {
+  const characters = Array.from(part);
+  if (characters.length === 1) words.push(part);
+  for (let at = 0; at + 1 < characters.length; at += 1) words.push(`${characters[at]}${characters[at + 1]}`);
+}

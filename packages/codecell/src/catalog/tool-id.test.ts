@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { toToolId } from "./tool-id.ts";
+
+describe("tool id [exec-wait:16]", () => {
+  test("is its kind, owner and name", () => {
+    expect(toToolId("mcp", "github", "create_issue")).toBe("mcp:github:create_issue");
+    expect(toToolId("core", "core", "größe/änderung-2")).toBe("core:core:größe/änderung-2");
+  });
+
+  test("has three parts and no pattern in it, whatever the names are", () => {
+    expect(toToolId("mcp", "a:b", "c*%: d\n")).toBe("mcp:a%3Ab:c%2A%25%3A%20d%0A");
+  });
+
+  test.each([
+    ["", "a", "b"],
+    ["MCP", "a", "b"],
+    ["mc:p", "a", "b"],
+    ["mcp", "", "b"],
+    ["mcp", "a", ""],
+  ])("is refused for %j %j %j", (kind, owner, name) => {
+    expect(() => toToolId(kind, owner, name)).toThrow(TypeError);
+  });
+
+  test("is different for different tools", () => {
+    const text = fc.string({ unit: "grapheme", minLength: 1 }).filter((one) => one.isWellFormed());
+    fc.assert(
+      fc.property(text, text, text, text, (owner, name, otherOwner, otherName) => {
+        const isSame = owner === otherOwner && name === otherName;
+        const id = toToolId("mcp", owner, name);
+        expect(id === toToolId("mcp", otherOwner, otherName)).toBe(isSame);
+        expect(id.split(":")).toHaveLength(3);
+      }),
+    );
+  });
+});

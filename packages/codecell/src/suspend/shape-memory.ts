@@ -1,0 +1,37 @@
+/** ShapeMemory in a store: what was learnt about tools outlives the process, sealed like all that leaves it. */
+import type { ShapeMemory } from "../contract/shape-memory.ts";
+import type { Store } from "../contract/store.ts";
+import { Vault, type VaultOptions } from "./vault.ts";
+
+/** Learnt anew after this, if nobody uses the tool meanwhile. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+/** More than any shape takes. */
+const MAX_BYTES = 65_536;
+const NOTHING = new Uint8Array();
+
+export interface ShapeMemoryOptions extends VaultOptions {
+  readonly store: Store;
+}
+
+export function createShapeMemory({ store, ...keys }: ShapeMemoryOptions): ShapeMemory {
+  const { sealer } = new Vault(keys);
+  return {
+    remember: (key, text) =>
+      store.putNote(
+        key,
+        sealer.sealBytes({ header: NOTHING, content: Buffer.from(text) }, purposeOf(key)),
+        Date.now() + KEPT_MS,
+      ),
+    recall: async (key) => {
+      const note = await store.getNote(key);
+      const opened = note && sealer.openBytes(note, purposeOf(key), MAX_BYTES);
+      const content = opened?.ok === true ? opened.content() : undefined;
+      return content === undefined ? undefined : Buffer.from(content).toString("utf8");
+    },
+  };
+}
+
+/** What was learnt of one tool is not believed of another. */
+function purposeOf(key: string): string {
+  return `shape:${key}`;
+}

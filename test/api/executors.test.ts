@@ -1,0 +1,141 @@
+/** Calls that go on where their run was suspended: what those who take the run up keep of them. */
+import {
+  createHost,
+  createMemoryStore,
+  type Host,
+  type RunHandle,
+  type Store,
+  StoreError,
+  type ToolSet,
+} from "codecell";
+import { expect, test } from "vitest";
+import { instead, mortal, until } from "./store-doubles.ts";
+
+const sealKey = new Uint8Array(32).fill(19);
+
+function open(store: Store): Host {
+  return createHost({ workers: 1, store, sealKey, leaseMs: 200 });
+}
+
+/** `pay` asks first. The first time it was answered, it ends when it is told to; `ask` holds the run up. */
+function desk(): {
+  readonly tools: ToolSet;
+  readonly answers: unknown[];
+  readonly finish: (paid: string) => void;
+} {
+  const answers: unknown[] = [];
+  const slow = Promise.withResolvers<string>();
+  return {
+    answers,
+    finish: slow.resolve,
+    tools: {
+      ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") },
+      pay: {
+        idempotent: true,
+        execute: (_input, call) => {
+          answers.push(call.resolution);
+          if (call.resolution === undefined) call.suspend("pay?");
+          return answers.length === 2 ? slow.promise : "paid again";
+        },
+      },
+    },
+  };
+}
+
+const SOURCE = "return await Promise.all([tools.ask({}), tools.pay({})])";
+
+/** Suspended while `pay`, which was approved, goes on in the first host. */
+async function approved(host: Host, tools: ToolSet): Promise<string> {
+  const { runId: id } = await host.start({ source: SOURCE, tools }).result;
+  const resolutions = { [`${id}:1`]: { resolution: "yes" } };
+  expect(await host.resume({ id, resolutions, tools }).result).toMatchObject({ status: "suspended" });
+  return id;
+}
+
+function decide(host: Host, id: string, tools: ToolSet): RunHandle {
+  return host.resume({ id, resolutions: { [`${id}:0`]: { resolution: "go" } }, tools });
+}
+
+test("a call that is made again when its executor died has its decision still [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools, answers } = desk();
+  const { store: dying, die } = mortal(store);
+  const id = await approved(open(dying), tools);
+  die();
+  await using second = open(store);
+  expect(await decide(second, id, tools).result).toMatchObject({ value: ["go", "paid again"] });
+  expect(answers).toEqual([undefined, "yes", "yes"]);
+});
+
+test("also when the run was suspended again meanwhile [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools, answers } = desk();
+  const { store: dying, die } = mortal(store);
+  const id = await approved(open(dying), tools);
+  await using second = open(store);
+  expect(await second.resume({ id, tools }).result).toMatchObject({ status: "suspended" });
+  die();
+  expect(await decide(second, id, tools).result).toMatchObject({ value: ["go", "paid again"] });
+  expect(answers).toEqual([undefined, "yes", "yes"]);
+});
+
+test("an outcome that came while the run was taken up and suspended again is kept [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools, answers, finish } = desk();
+  await using first = open(store);
+  const id = await approved(first, tools);
+  // Posted when the next state is on its way: whoever writes that does not know of it.
+  const late = instead(store, {
+    release: async (claim, next) => {
+      finish("paid");
+      await until(async () => (await store.outcomes(id))?.has(1) === true);
+      await store.release(claim, next);
+    },
+  });
+  await using second = open(late);
+  expect(await second.resume({ id, tools }).result).toMatchObject({ status: "suspended" });
+  expect(await decide(first, id, tools).result).toMatchObject({ value: ["go", "paid"] });
+  expect(answers).toEqual([undefined, "yes"]);
+});
+
+/** The store, where watching is refused once, and how many watch. */
+function watching(store: Store): { readonly store: Store; readonly watchers: () => number } {
+  let refusals = 0;
+  let watchers = 0;
+  const watch: Store["watch"] = async (id, onChange) => {
+    if (refusals++ === 0) throw new StoreError("unavailable", "Locked");
+    const unwatch = await store.watch(id, onChange);
+    watchers++;
+    return () => {
+      watchers--;
+      unwatch();
+    };
+  };
+  return { store: instead(store, { watch }), watchers: () => watchers };
+}
+
+test("an executor is waited for although the store could not be watched at first [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools, finish } = desk();
+  await using first = open(store);
+  const id = await approved(first, tools);
+  const { store: faltering, watchers } = watching(store);
+  await using second = open(faltering);
+  const resumed = decide(second, id, tools);
+  await until(() => watchers() === 1);
+  finish("paid");
+  expect(await resumed.result).toMatchObject({ value: ["go", "paid"] });
+});
+
+test("nobody waits for an executor once the run has ended here [store:executor]", async () => {
+  await using store = createMemoryStore();
+  const { tools } = desk();
+  await using first = open(store);
+  const id = await approved(first, tools);
+  const { store: watched, watchers } = watching(store);
+  await using second = open(watched);
+  const wrong = second.resume({ id, tools, resolutions: { "x:0": { resolution: 1 } } });
+  await expect(wrong.result).rejects.toThrow("no call");
+  expect(await second.resume({ id, tools }).result).toMatchObject({ status: "suspended" });
+  await until(() => watchers() === 0);
+});

@@ -1,0 +1,81 @@
+/** What happens while a run is being given back to its store: too late to end it otherwise. */
+import { createHost, createMemoryStore, type Host, type Store, StoreError, type ToolSet } from "codecell";
+import { afterEach, expect, test, vi } from "vitest";
+import { instead, until } from "./store-doubles.ts";
+
+const sealKey = new Uint8Array(32).fill(23);
+
+afterEach(() => void vi.useRealTimers());
+
+/** A store that takes a run back when it is told to. */
+function slow(store: Store): {
+  readonly store: Store;
+  readonly isAsked: () => boolean;
+  readonly go: () => void;
+} {
+  let isAsked = false;
+  const gate = Promise.withResolvers<void>();
+  const release: Store["release"] = async (claim, next) => {
+    isAsked = true;
+    await gate.promise;
+    await store.release(claim, next);
+  };
+  return { store: instead(store, { release }), isAsked: () => isAsked, go: gate.resolve };
+}
+
+/** `pay` goes on until it is told to stop. */
+function desk(): { readonly tools: ToolSet; readonly made: string[] } {
+  const made: string[] = [];
+  const tools: ToolSet = {
+    ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") },
+    pay: {
+      execute: (_input, call) => {
+        made.push("pay");
+        call.signal.addEventListener("abort", () => made.push("aborted"));
+        return new Promise(() => {});
+      },
+    },
+  };
+  return { tools, made };
+}
+
+const source = "return await Promise.all([tools.ask({}), tools.pay({}).catch((error) => error.code)])";
+
+test.each([
+  ["its caller aborts it", (_host: Host, abort: AbortController) => abort.abort()],
+  ["its host closes", (host: Host) => void host[Symbol.asyncDispose]()],
+  ["its time is up", () => void vi.advanceTimersByTime(12_000)],
+])("a run is suspended, and its calls go on, when %s meanwhile [store:leave]", async (_what, end) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  await using store = createMemoryStore();
+  const { tools, made } = desk();
+  const { store: taking, isAsked, go } = slow(store);
+  const host = createHost({ workers: 1, store: taking, sealKey, limits: { wallTimeMs: 10_000 } });
+  const abort = new AbortController();
+  const run = host.start({ source, tools, signal: abort.signal });
+  await until(() => made.length === 1);
+  while (!isAsked()) await vi.advanceTimersByTimeAsync(50);
+  end(host, abort);
+  go();
+  expect(await run.result).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
+  expect(made).toEqual(["pay"]);
+  expect(await store.list({ claimable: true })).toMatchObject([{ id: run.runId }]);
+  vi.useRealTimers();
+  await host[Symbol.asyncDispose]();
+});
+
+test("a run that its store cannot take is there still, and can go on elsewhere [store:refuses]", async () => {
+  await using store = createMemoryStore();
+  const { tools, made } = desk();
+  const full = instead(store, { attend: () => Promise.reject(new StoreError("full", "No room")) });
+  await using first = createHost({ workers: 1, store: full, sealKey });
+  const run = first.start({ source, tools });
+  expect(await run.result).toMatchObject({ status: "failed", failure: { code: "store_failed" } });
+  await using second = createHost({ workers: 1, store, sealKey });
+  const asked = await second.resume({ id: run.runId, tools }).result;
+  expect(asked).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
+  const resolutions = { [`${run.runId}:0`]: { resolution: "go" } };
+  const last = await second.resume({ id: run.runId, resolutions, tools }).result;
+  expect(last).toMatchObject({ value: ["go", "outcome_unknown"] });
+  expect(made).toEqual(["pay", "aborted"]);
+});
