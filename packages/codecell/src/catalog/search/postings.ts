@@ -6,8 +6,7 @@
  * - What a term adds to a document is worked out when the index is built; a query only adds it up.
  */
 
-import { type Field, readFields, type SearchDocument } from "./document.ts";
-import { toTerms } from "./terms.ts";
+import type { Field, FieldTerms } from "./document.ts";
 
 interface FieldTuning {
   /** How much an occurrence counts. */
@@ -30,6 +29,8 @@ const FIELD_NAMES = Object.keys(FIELDS) as readonly Field[];
 const SATURATION = 1.2;
 
 export interface Posting {
+  /** How much the term tells: the fewer documents have it, the more. */
+  readonly rarity: number;
   readonly documents: Uint32Array;
   /** What the term adds to the score of each of these documents. */
   readonly impacts: Float64Array;
@@ -37,14 +38,7 @@ export interface Posting {
 
 export type Postings = ReadonlyMap<string, Posting>;
 
-type FieldTerms = Readonly<Record<Field, readonly string[]>>;
-
-export function buildPostings(documents: readonly SearchDocument[]): Postings {
-  const read = documents.map((document): FieldTerms => {
-    const fields = readFields(document);
-    return Object.fromEntries(FIELD_NAMES.map((field) => [field, toTerms(fields[field])])) as FieldTerms &
-      object;
-  });
+export function buildPostings(read: readonly FieldTerms[]): Postings {
   const meanLengths = meanLengthsOf(read);
   const growing = new Map<string, { documents: number[]; frequencies: number[] }>();
   for (const [number, fields] of read.entries()) {
@@ -58,10 +52,14 @@ export function buildPostings(documents: readonly SearchDocument[]): Postings {
     }
   }
   const postings = new Map<string, Posting>();
-  for (const [term, { documents: numbers, frequencies }] of growing) {
-    const rarity = rarityOf(numbers.length, documents.length);
+  for (const [term, { documents, frequencies }] of growing) {
+    const rarity = rarityOf(documents.length, read.length);
     const impacts = frequencies.map((each) => (rarity * each * (SATURATION + 1)) / (SATURATION + each));
-    postings.set(term, { documents: Uint32Array.from(numbers), impacts: Float64Array.from(impacts) });
+    postings.set(term, {
+      documents: Uint32Array.from(documents),
+      impacts: Float64Array.from(impacts),
+      rarity,
+    });
   }
   return postings;
 }
