@@ -42,6 +42,8 @@ const resumed = ["10000 runs, 64 at a time", "10000 runs at once"].map((caseLabe
   caseLabel,
   metric: "rate",
 }));
+const found = { workload: "tool-search-quality", caseLabel: "mean" };
+const searched = { workload: "tool-search", caseLabel: "10000 tools" };
 const quickJsPeers = createContestants().filter(
   (each) => each.kind === "peer" && each.engine === "quickjs" && each.variant === undefined,
 );
@@ -88,6 +90,10 @@ export const BARS: readonly Bar[] = [
     { ...place, kind: "none-fails" },
     { ...place, kind: "above", value: 500, unit: "per s" },
   ]),
+  { ...found, metric: "recall@8", kind: "above", value: 75, unit: "%" },
+  { ...found, metric: "ndcg@10", kind: "above", value: 65, unit: "%" },
+  { ...searched, metric: "p95", kind: "below", value: 5, unit: "ms" },
+  { ...searched, metric: "build", kind: "below", value: 500, unit: "ms" },
 ];
 
 export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;

@@ -14,6 +14,7 @@ import { suspension } from "./suspension.ts";
 import { threeRoundTrips } from "./three-round-trips.ts";
 import { throughput } from "./throughput.ts";
 import { timeOut } from "./time-out.ts";
+import { toolSearch, toolSearchQuality } from "./tool-search.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -29,6 +30,8 @@ export const WORKLOADS: readonly Workload[] = [
   suspension,
   suspendedInSqlite,
   resumeMany,
+  toolSearch,
+  toolSearchQuality,
 ];
 
 export function findWorkload(name: string): Workload {

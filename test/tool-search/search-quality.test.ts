@@ -24,7 +24,7 @@ const REFERENCE: Readonly<Record<SetName, number>> = {
 const sets = SET_NAMES.map(loadSet);
 
 describe("quality of search", () => {
-  test("with word vectors that have not seen the set", () => {
+  test("[search:quality] with word vectors that have not seen the set", () => {
     const scores = sets.map((set) =>
       scoreSet(set, createSearchIndex(set.documents, { vectors: loadVectorsWithout(set.name) })),
     );

@@ -54,7 +54,11 @@ export function buildMeanings(read: readonly FieldTerms[], vectors: WordVectors)
 }
 
 function addPart(meaning: Float32Array, { terms, weight }: Part, vectors: WordVectors): void {
-  const offsets = terms.map((term) => vectors.offsetOf(term)).filter((offset) => offset !== undefined);
+  const offsets: number[] = [];
+  for (const term of terms) {
+    const offset = vectors.offsetOf(term);
+    if (offset !== undefined) offsets.push(offset);
+  }
   const share = weight / Math.sqrt(Math.max(1, offsets.length));
   for (const offset of offsets) addTo(meaning, vectors.values, offset, share);
 }

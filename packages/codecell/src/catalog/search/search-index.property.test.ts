@@ -78,7 +78,7 @@ describe("search stays quick", () => {
   const huge = (unit: string): string => unit.repeat(Math.ceil(1_000_000 / unit.length));
   const units = ["a", "word ", "aB", "搜", "é", "a_", "\u0301", "👩‍👩‍👧 ", "1a", "ThisIsAVeryLongIdentifier"];
 
-  test.each(units)("with a megabyte of %j as query and description", (unit) => {
+  test.each(units)("[search:bounded] with a megabyte of %j as query and description", (unit) => {
     const begun = performance.now();
     const tools = [
       { id: "1", name: "issue", description: huge(unit) },
@@ -90,7 +90,7 @@ describe("search stays quick", () => {
     expect(performance.now() - begun).toBeLessThan(2000);
   });
 
-  test("with schemas that contain themselves or are endless", () => {
+  test("[search:bounded] with schemas that contain themselves or are endless", () => {
     const cyclic: Record<string, unknown> = { description: "round" };
     cyclic["properties"] = { self: cyclic, other: cyclic };
     cyclic["anyOf"] = [cyclic, cyclic];
