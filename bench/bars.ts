@@ -42,6 +42,8 @@ const resumed = ["10000 runs, 64 at a time", "10000 runs at once"].map((caseLabe
   caseLabel,
   metric: "rate",
 }));
+const found = { workload: "tool-search-quality", caseLabel: "mean" };
+const searched = { workload: "tool-search", caseLabel: "10000 tools" };
 const quickJsPeers = createContestants().filter(
   (each) => each.kind === "peer" && each.engine === "quickjs" && each.variant === undefined,
 );
@@ -92,6 +94,10 @@ export const BARS: readonly Bar[] = [
   ]),
   { ...checked, metric: "p50", kind: "none-fails" },
   { ...checked, metric: "p50", kind: "below", value: 50, unit: "ms" },
+  { ...found, metric: "recall@8", kind: "above", value: 75, unit: "%" },
+  { ...found, metric: "ndcg@10", kind: "above", value: 65, unit: "%" },
+  { ...searched, metric: "p95", kind: "below", value: 5, unit: "ms" },
+  { ...searched, metric: "build", kind: "below", value: 500, unit: "ms" },
 ];
 
 export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;

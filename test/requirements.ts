@@ -148,4 +148,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
 
   "package:runs": { promise: "The packed package runs on its own and lets its process end" },
   "docs:true": { promise: "The code in the README runs, and its tables equal the code" },
+
+  "search:exact-first": { promise: "The id or name of a tool finds it first" },
+  "search:nothing-found": { promise: "A request that fits no tool finds none" },
+  "search:quality": { promise: "Tools are found by what they do, also in other words than their own" },
+  "search:bounded": { promise: "Hostile texts and schemas do not hold up a search" },
 };

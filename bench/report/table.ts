@@ -41,7 +41,7 @@ export function renderTable(workload: Workload, rows: readonly Row[], names: Nam
 }
 
 function unitOf(metric: Metric): string {
-  return metric.unit === "ms" || metric.unit === "MB" || metric.unit === "KB" ? ` ${metric.unit}` : "";
+  return ["ms", "MB", "KB", "%"].includes(metric.unit) ? ` ${metric.unit}` : "";
 }
 
 /** How many times better Codecell is; below 1 it is worse. */

@@ -15,6 +15,7 @@ import { suspension } from "./suspension.ts";
 import { threeRoundTrips } from "./three-round-trips.ts";
 import { throughput } from "./throughput.ts";
 import { timeOut } from "./time-out.ts";
+import { toolSearch, toolSearchQuality } from "./tool-search.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -31,6 +32,8 @@ export const WORKLOADS: readonly Workload[] = [
   suspendedInSqlite,
   resumeMany,
   check,
+  toolSearch,
+  toolSearchQuality,
 ];
 
 export function findWorkload(name: string): Workload {

@@ -9,15 +9,15 @@ export interface Ranked {
   readonly score: number;
 }
 
-export function bestOf(scores: ArrayLike<number>, limit: number): Ranked[] {
+export function bestOf(scores: Float64Array, limit: number): Ranked[] {
   const best: Ranked[] = [];
+  let least = limit > 0 ? 0 : Infinity;
   for (let document = 0; document < scores.length; document += 1) {
-    const score = scores[document] ?? 0;
-    if (!(score > 0)) continue;
-    const last = best[best.length - 1];
-    if (best.length >= limit && last !== undefined && last.score >= score) continue;
+    const score = scores[document]!;
+    if (score <= least) continue;
     insert(best, { document, score });
     if (best.length > limit) best.pop();
+    if (best.length === limit) least = best[limit - 1]?.score ?? Infinity;
   }
   return best;
 }

@@ -1,9 +1,11 @@
 /**
- * Document: what is known of a tool for finding it, and the fields it is read into.
+ * Document: what is known of a tool for finding it, and the terms of its fields.
  *
  * - A schema is only looked at for the names and texts of parameters; one that is malformed, cyclic or endless gives
  *   fewer words, never an error. `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
  */
+
+import { toTerms } from "./terms.ts";
 
 export interface SearchDocument {
   readonly id: string;
@@ -19,20 +21,22 @@ export interface SearchDocument {
 
 export type Field = "name" | "description" | "parameterNames" | "parameterTexts" | "owner" | "tags";
 
+export type FieldTerms = Readonly<Record<Field, readonly string[]>>;
+
 const MAX_PARAMETERS = 200;
 const MAX_DEPTH = 5;
 const MAX_CHOICES = 20;
 
-export function readFields(document: SearchDocument): Readonly<Record<Field, string>> {
+export function readFields(document: SearchDocument): FieldTerms {
   const parameters = new Parameters();
   parameters.read(document.inputSchema, 0);
   return {
-    name: document.name,
-    description: document.description,
-    parameterNames: parameters.names.join(" "),
-    parameterTexts: parameters.texts.join(" "),
-    owner: document.owner ?? "",
-    tags: [document.kind ?? "", ...(document.tags ?? [])].join(" "),
+    name: toTerms(document.name),
+    description: toTerms(document.description),
+    parameterNames: toTerms(parameters.names.join(" ")),
+    parameterTexts: toTerms(parameters.texts.join(" ")),
+    owner: toTerms(document.owner ?? ""),
+    tags: toTerms([document.kind ?? "", ...(document.tags ?? [])].join(" ")),
   };
 }
 

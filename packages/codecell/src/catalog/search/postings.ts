@@ -6,8 +6,7 @@
  * - What a term adds to a document is worked out when the index is built; a query only adds it up.
  */
 
-import { type Field, readFields, type SearchDocument } from "./document.ts";
-import { toTerms } from "./terms.ts";
+import type { Field, FieldTerms } from "./document.ts";
 
 interface FieldTuning {
   /** How much an occurrence counts. */
@@ -30,6 +29,8 @@ const FIELD_NAMES = Object.keys(FIELDS) as readonly Field[];
 const SATURATION = 1.2;
 
 export interface Posting {
+  /** How much the term tells: the fewer documents have it, the more. */
+  readonly rarity: number;
   readonly documents: Uint32Array;
   /** What the term adds to the score of each of these documents. */
   readonly impacts: Float64Array;
@@ -37,52 +38,57 @@ export interface Posting {
 
 export type Postings = ReadonlyMap<string, Posting>;
 
-type FieldTerms = Readonly<Record<Field, readonly string[]>>;
+/** What is known of a term while documents are still being read. */
+interface Occurrences {
+  readonly documents: number[];
+  readonly frequencies: number[];
+}
 
-export function buildPostings(documents: readonly SearchDocument[]): Postings {
-  const read = documents.map((document): FieldTerms => {
-    const fields = readFields(document);
-    return Object.fromEntries(FIELD_NAMES.map((field) => [field, toTerms(fields[field])])) as FieldTerms &
-      object;
-  });
+export function buildPostings(read: readonly FieldTerms[]): Postings {
+  const all = new Map<string, Occurrences>();
   const meanLengths = meanLengthsOf(read);
-  const growing = new Map<string, { documents: number[]; frequencies: number[] }>();
-  for (const [number, fields] of read.entries()) {
-    for (const [term, frequency] of weighFrequencies(fields, meanLengths)) {
-      const found = growing.get(term);
-      if (found === undefined) growing.set(term, { documents: [number], frequencies: [frequency] });
-      else {
-        found.documents.push(number);
-        found.frequencies.push(frequency);
-      }
+  for (const [document, fields] of read.entries()) {
+    for (const field of FIELD_NAMES) {
+      const { weight, lengthShare } = FIELDS[field];
+      const terms = fields[field];
+      const share = weight / (1 - lengthShare + (lengthShare * terms.length) / meanLengths[field]);
+      for (const term of terms) count(all, term, document, share);
     }
   }
   const postings = new Map<string, Posting>();
-  for (const [term, { documents: numbers, frequencies }] of growing) {
-    const rarity = rarityOf(numbers.length, documents.length);
-    const impacts = frequencies.map((each) => (rarity * each * (SATURATION + 1)) / (SATURATION + each));
-    postings.set(term, { documents: Uint32Array.from(numbers), impacts: Float64Array.from(impacts) });
-  }
+  for (const [term, occurrences] of all) postings.set(term, toPosting(occurrences, read.length));
   return postings;
+}
+
+/** Documents come one after the other, so the last entry is the only one that can be this document's. */
+function count(all: Map<string, Occurrences>, term: string, document: number, share: number): void {
+  const found = all.get(term);
+  if (found === undefined) {
+    all.set(term, { documents: [document], frequencies: [share] });
+    return;
+  }
+  const { documents, frequencies } = found;
+  const last = documents.length - 1;
+  if (documents[last] === document) frequencies[last]! += share;
+  else {
+    documents.push(document);
+    frequencies.push(share);
+  }
+}
+
+function toPosting({ documents, frequencies }: Occurrences, size: number): Posting {
+  const rarity = rarityOf(documents.length, size);
+  const impacts = new Float64Array(frequencies);
+  for (let at = 0; at < impacts.length; at += 1) {
+    const frequency = impacts[at]!;
+    impacts[at] = (rarity * frequency * (SATURATION + 1)) / (SATURATION + frequency);
+  }
+  return { documents: new Uint32Array(documents), impacts, rarity };
 }
 
 /** Inverse document frequency in the form that is never negative. */
 function rarityOf(having: number, all: number): number {
   return Math.log(1 + (all - having + 0.5) / (having + 0.5));
-}
-
-function weighFrequencies(
-  fields: FieldTerms,
-  meanLengths: Readonly<Record<Field, number>>,
-): Map<string, number> {
-  const frequencies = new Map<string, number>();
-  for (const field of FIELD_NAMES) {
-    const { weight, lengthShare } = FIELDS[field];
-    const terms = fields[field];
-    const share = weight / (1 - lengthShare + (lengthShare * terms.length) / meanLengths[field]);
-    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + share);
-  }
-  return frequencies;
 }
 
 function meanLengthsOf(read: readonly FieldTerms[]): Readonly<Record<Field, number>> {

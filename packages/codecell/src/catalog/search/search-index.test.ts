@@ -36,22 +36,43 @@ describe("search", () => {
     ["forecasts", "core:weather"],
     ["meteorology", "core:weather"],
     ["gmail", "mcp:gmail:send_email"],
+    ["creat an isue", "mcp:github:create_issue"],
+    ["delete a bug ticket", "mcp:github:create_issue"],
+    ["will it rain tomorrow", "core:weather"],
   ])("%s", (query, expected) => {
     expect(find(query)[0]).toBe(expected);
   });
 
   test.each(["mcp:github:list_issues", "list_issues", "listIssues", "List Issues", " list-issues "])(
-    "an exact id or name is first: %s",
+    "[search:exact-first] an exact id or name is first: %s",
     (query) => {
       expect(find(query, 1)).toEqual(["mcp:github:list_issues"]);
     },
   );
 
-  test("nothing fits: an empty list", () => {
+  test("[search:nothing-found] nothing fits: an empty list", () => {
     expect(find("photosynthesis")).toEqual([]);
     expect(find("")).toEqual([]);
     expect(find("what is it that I would like to have, please?")).toEqual([]);
     expect(createSearchIndex([]).search("anything")).toEqual([]);
+  });
+
+  test.each([
+    ["give the customer their money back", "stripe_refund"],
+    ["message the team", "slack_post"],
+    ["look at picture", "img_resize"],
+  ])("finds what shares no word with it: %s", (query, expected) => {
+    const names: Readonly<Record<string, string>> = {
+      stripe_refund: "Refund a charge",
+      slack_post: "Post to a channel",
+      img_resize: "Resize an image",
+      web_search: "Search the web",
+      send_email: "Send an email",
+      read_file: "Read a file from disk",
+    };
+    const tools = Object.entries(names).map(([name, description]) => ({ id: name, name, description }));
+    const found = createSearchIndex(tools).search(query, { limit: 3 });
+    expect(found.map(({ id }) => id)).toContain(expected);
   });
 
   test("a limit that is no count is refused", () => {

@@ -7,15 +7,22 @@
  */
 
 import { bestOf, type Ranked } from "./best.ts";
-import type { SearchDocument } from "./document.ts";
-import { buildPostings, type Postings } from "./postings.ts";
+import { bundledVectors } from "./bundled-vectors.ts";
+import { readFields, type SearchDocument } from "./document.ts";
+import { buildMeanings } from "./meanings.ts";
+import { buildPostings } from "./postings.ts";
+import { buildSpelling } from "./spelling.ts";
 import { toTerms } from "./terms.ts";
+import { scoreWords } from "./word-scores.ts";
+import type { WordVectors } from "./word-vectors.ts";
 import { toNameKey } from "./words.ts";
 
 export interface SearchHit {
   readonly id: string;
   /** Comparable within one list of hits only. */
   readonly score: number;
+  /** The query is this tool's id or name. */
+  readonly exact: boolean;
 }
 
 export interface SearchOptions {
@@ -28,10 +35,26 @@ export interface SearchIndex {
   search(query: string, options?: SearchOptions): SearchHit[];
 }
 
-const DEFAULT_LIMIT = 8;
+export interface SearchIndexOptions {
+  /** What words mean; the bundled table unless given. Without one, only words and synonyms are compared. */
+  readonly vectors?: WordVectors | false;
+}
 
-export function createSearchIndex(documents: readonly SearchDocument[]): SearchIndex {
-  const postings = buildPostings(documents);
+const DEFAULT_LIMIT = 8;
+/** What full likeness is worth, in the unit of BM25: about two rare words. */
+const LIKENESS_WEIGHT = 14;
+const LEAST_LIKENESS = 0.25;
+
+export function createSearchIndex(
+  documents: readonly SearchDocument[],
+  options: SearchIndexOptions = {},
+): SearchIndex {
+  const vectors = options.vectors ?? bundledVectors();
+  const read = documents.map(readFields);
+  const postings = buildPostings(read);
+  const meanings = vectors === false ? undefined : buildMeanings(read, vectors);
+  const isWord = (term: string): boolean => vectors !== false && vectors.offsetOf(term) !== undefined;
+  const spelling = buildSpelling(postings.keys(), isWord);
   const named = numberByName(documents);
   return {
     size: documents.length,
@@ -40,24 +63,27 @@ export function createSearchIndex(documents: readonly SearchDocument[]): SearchI
         throw new RangeError(`Cannot search: limit is ${limit}, an integer of at least 0 is wanted`);
       }
       const exact = named(query);
-      const scores = addUp(query, postings, documents.length);
+      const terms = new Set(toTerms(query));
+      const scores = scoreWords(terms, postings, spelling, documents.length);
+      if (meanings !== undefined) addLikeness(scores, meanings.likenessTo([...terms]));
       const ranked = putFirst(exact, bestOf(scores, limit + exact.length)).slice(0, limit);
-      return ranked.map(({ document, score }) => ({ id: documents[document]?.id ?? "", score }));
+      return ranked.map(({ document, score }) => ({
+        id: documents[document]?.id ?? "",
+        score,
+        exact: exact.includes(document),
+      }));
     },
   };
 }
 
-function addUp(query: string, postings: Postings, size: number): Float64Array {
-  const scores = new Float64Array(size);
-  for (const term of new Set(toTerms(query))) {
-    const posting = postings.get(term);
-    if (posting === undefined) continue;
-    for (let at = 0; at < posting.documents.length; at += 1) {
-      const document = posting.documents[at] ?? 0;
-      scores[document] = (scores[document] ?? 0) + (posting.impacts[at] ?? 0);
-    }
+/** Adds likeness to what words found. What shares no word with the request has to be alike enough to be shown. */
+function addLikeness(scores: Float64Array, likeness: Float32Array): void {
+  for (let document = 0; document < scores.length; document += 1) {
+    const found = scores[document]!;
+    const alike = likeness[document]!;
+    if (alike > 0 && (found > 0 || alike >= LEAST_LIKENESS))
+      scores[document] = found + LIKENESS_WEIGHT * alike;
   }
-  return scores;
 }
 
 /** Documents whose id, or else name, a query is. */

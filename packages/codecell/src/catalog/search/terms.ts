@@ -2,7 +2,7 @@
  * Terms: the words of a text as the index compares them, stemmed and without stop words, in order.
  *
  * - The same for tools and queries, so what is written the same way always meets.
- * - Stems are remembered; the memory is bounded and dropped as a whole when full.
+ * - What a word becomes is remembered; the memory is bounded and dropped as a whole when full.
  */
 
 import { stem } from "./stem.ts";
@@ -10,19 +10,21 @@ import { isStopWord } from "./stop-words.ts";
 import { splitWords } from "./words.ts";
 
 const MAX_REMEMBERED = 50_000;
+const NO_TERM = "";
 const remembered = new Map<string, string>();
 
 export function toTerms(text: string): string[] {
   const terms: string[] = [];
-  for (const word of splitWords(text)) if (!isStopWord(word)) terms.push(toTerm(word));
+  for (const word of splitWords(text)) {
+    const term = remembered.get(word) ?? remember(word);
+    if (term !== NO_TERM) terms.push(term);
+  }
   return terms;
 }
 
-function toTerm(word: string): string {
-  const known = remembered.get(word);
-  if (known !== undefined) return known;
+function remember(word: string): string {
   if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-  const term = stem(word);
+  const term = isStopWord(word) ? NO_TERM : stem(word);
   remembered.set(word, term);
   return term;
 }

@@ -1,0 +1,15 @@
+/**
+ * Bundled vectors: the word vectors that come with the library, unpacked on first use and kept.
+ *
+ * Made by `scripts/search-vectors/`; where they come from is said in docs/decisions/0004-search.md.
+ */
+
+import { BUNDLED_VECTORS } from "./bundled-vectors.generated.ts";
+import { unpackVectors, type WordVectors } from "./word-vectors.ts";
+
+let unpacked: WordVectors | undefined;
+
+export function bundledVectors(): WordVectors {
+  unpacked ??= unpackVectors(BUNDLED_VECTORS);
+  return unpacked;
+}

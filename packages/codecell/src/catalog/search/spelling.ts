@@ -1,0 +1,72 @@
+/**
+ * Spelling: for a word nobody knows, the words of the catalog it was probably meant to be.
+ *
+ * - One slip (a letter missing, extra, wrong, or two swapped) in words from four letters, two from eight. The first
+ *   letter is taken as right, which people rarely miss, and which keeps the comparison to a few hundred words.
+ */
+
+export interface Spelling {
+  closestTo(term: string): readonly string[];
+}
+
+const SHORTEST = 4;
+const LONG = 8;
+const MOST_CORRECTIONS = 3;
+
+export function buildSpelling(terms: Iterable<string>, isKnown: (term: string) => boolean): Spelling {
+  const byStart = new Map<string, string[]>();
+  for (const term of terms) {
+    if (term.length < SHORTEST - 1) continue;
+    const key = keyOf(term, term.length);
+    const found = byStart.get(key);
+    if (found === undefined) byStart.set(key, [term]);
+    else found.push(term);
+  }
+  return {
+    closestTo(term) {
+      if (term.length < SHORTEST || /\d/u.test(term) || isKnown(term)) return [];
+      const slips = term.length < LONG ? 1 : 2;
+      const close: { other: string; distance: number }[] = [];
+      for (let length = term.length - slips; length <= term.length + slips; length += 1) {
+        for (const other of byStart.get(keyOf(term, length)) ?? []) {
+          const distance = distanceBetween(term, other, slips);
+          if (distance <= slips) close.push({ other, distance });
+        }
+      }
+      const least = Math.min(...close.map(({ distance }) => distance));
+      return close
+        .filter(({ distance }) => distance === least)
+        .slice(0, MOST_CORRECTIONS)
+        .map(({ other }) => other);
+    },
+  };
+}
+
+function keyOf(term: string, length: number): string {
+  return `${term[0]}${length}`;
+}
+
+/** Slips between two words (optimal string alignment); more than `most` when there are more. */
+function distanceBetween(a: string, b: string, most: number): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const same = a[row - 1] === b[column - 1] ? 0 : 1;
+      let least = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + same,
+      );
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
+        least = Math.min(least, (beforeLast[column - 2] ?? 0) + 1);
+      }
+      current.push(least);
+    }
+    if (Math.min(...current) > most) return most + 1;
+    beforeLast = last;
+    last = current;
+  }
+  return last[b.length] ?? 0;
+}

@@ -1,0 +1,37 @@
+/**
+ * Vector arithmetic: the loops in which a search spends its time.
+ *
+ * - Vectors lie one after the other in one array; `offset` is where one begins. Callers see to it that both are long
+ *   enough, so elements are taken for granted here: a check for each would cost several times the arithmetic.
+ */
+
+/** Four sums at a time, because each addition waits for the one before it. */
+export function dot(a: Float32Array, offset: number, b: Float32Array): number {
+  const { length } = b;
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
+  let at = 0;
+  for (; at + 3 < length; at += 4) {
+    first += a[offset + at]! * b[at]!;
+    second += a[offset + at + 1]! * b[at + 1]!;
+    third += a[offset + at + 2]! * b[at + 2]!;
+    fourth += a[offset + at + 3]! * b[at + 3]!;
+  }
+  for (; at < length; at += 1) first += a[offset + at]! * b[at]!;
+  return first + second + third + fourth;
+}
+
+/** Adds `weight` times the vector at `offset` to `sum`. */
+export function addTo(sum: Float32Array, vectors: Float32Array, offset: number, weight: number): void {
+  const { length } = sum;
+  for (let at = 0; at < length; at += 1) sum[at]! += weight * vectors[offset + at]!;
+}
+
+/** Makes a vector one long, unless it is zero; gives the length it had. */
+export function normalise(vector: Float32Array): number {
+  const length = Math.sqrt(dot(vector, 0, vector));
+  if (length > 0) for (let at = 0; at < vector.length; at += 1) vector[at]! /= length;
+  return length;
+}

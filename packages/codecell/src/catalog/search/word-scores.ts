@@ -1,0 +1,50 @@
+/**
+ * Word scores: what the words of a request, their synonyms and what they were probably meant to be, find.
+ *
+ * - Each word counts once, by the best of what stands for it in a document: itself, a synonym, a likely spelling.
+ * - A synonym counts no more than the word it stands for: a rare synonym of a common word is still a common wish.
+ */
+
+import type { Postings } from "./postings.ts";
+import type { Spelling } from "./spelling.ts";
+import { synonymsOf } from "./synonyms.ts";
+
+const SYNONYM_SHARE = 0.4;
+const SPELLING_SHARE = 0.7;
+/** Words of a request beyond these are not looked at. */
+const MAX_TERMS = 200;
+
+export function scoreWords(
+  terms: ReadonlySet<string>,
+  postings: Postings,
+  spelling: Spelling,
+  size: number,
+): Float64Array {
+  const scores = new Float64Array(size);
+  const best = new Float64Array(size);
+  for (const term of [...terms].slice(0, MAX_TERMS)) {
+    const found: number[] = [];
+    const own = postings.get(term);
+    const take = (other: string, share: number): void => {
+      const posting = postings.get(other);
+      if (posting === undefined) return;
+      const weight = own === undefined ? share : share * Math.min(1, own.rarity / posting.rarity);
+      const { documents, impacts } = posting;
+      for (let at = 0; at < documents.length; at += 1) {
+        const document = documents[at]!;
+        const value = weight * impacts[at]!;
+        const before = best[document]!;
+        if (before === 0) found.push(document);
+        if (value > before) best[document] = value;
+      }
+    };
+    take(term, 1);
+    for (const synonym of synonymsOf(term)) take(synonym, SYNONYM_SHARE);
+    if (own === undefined) for (const other of spelling.closestTo(term)) take(other, SPELLING_SHARE);
+    for (const document of found) {
+      scores[document]! += best[document]!;
+      best[document] = 0;
+    }
+  }
+  return scores;
+}
