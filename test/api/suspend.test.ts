@@ -169,7 +169,7 @@ describe("suspension", () => {
     const { token } = await suspend(tools);
     const at = token.length >> 1;
     const altered = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);
-    const bad = [altered, `${token}A`, token.slice(0, -4), "", "codecell_", "codecell_e30", "cc1.e30.e30"];
+    const bad = [altered, `${token}A`, token.slice(0, -4), "", "codecell", "codecellAQ", "cc1.e30.e30"];
     for (const one of bad) {
       const result = await host.resume({ token: one, resolutions: {}, tools }).result;
       expect(result).toMatchObject({ failure: { code: "token_invalid" } });
@@ -179,9 +179,9 @@ describe("suspension", () => {
   test("a token of another version is refused as such [suspend:sealed]", async () => {
     const { tools } = desk();
     const { token } = await suspend(tools);
-    const bytes = Buffer.from(token.slice("codecell_".length), "base64url");
-    bytes[4] = 2;
-    const later = `codecell_${bytes.toString("base64url")}`;
+    const bytes = Buffer.from(token, "base64url");
+    bytes[6] = 2;
+    const later = bytes.toString("base64url");
     const result = await host.resume({ token: later, resolutions: {}, tools }).result;
     expect(result).toMatchObject({ failure: { code: "token_version" } });
   });
@@ -261,7 +261,7 @@ describe("suspension", () => {
     await using open = createHost({ workers: 1, sealKey });
     const shown = async (one: Host): Promise<boolean> => {
       const result = await one.start({ source: "return await tools.pay({ amount: 1 })", tools }).result;
-      const bytes = Buffer.from(suspensionOf(result).token.slice("codecell_".length), "base64url");
+      const bytes = Buffer.from(suspensionOf(result).token, "base64url");
       const frame = bytes.indexOf(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
       const text = frame < 0 ? bytes : zstdDecompressSync(bytes.subarray(frame, -32));
       return text.includes("tools.pay");

@@ -113,7 +113,7 @@ async function checkResult({ invariants }: AttackCase, host: Host, result: RunRe
   }
   if (invariants.notResumable === true) {
     if (result.status !== "completed") return [...broken, "notResumable: the result is no plain value"];
-    const texts = [JSON.stringify(result.value), JSON.stringify(result), "codecell_zGNlbAE"];
+    const texts = [JSON.stringify(result.value), JSON.stringify(result), "codecellAQ"];
     for (const token of texts) {
       const resumed = await host.resume({ token, resolutions: {} }).result;
       if (resumed.status !== "failed" || resumed.failure.code !== "token_invalid") {

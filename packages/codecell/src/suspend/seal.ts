@@ -1,7 +1,7 @@
 /**
  * Seal: bytes that leave the process and come back.
  *
- *   magic 4 | version 1 | flags 1 | key id 8 | [nonce 12] | payload | [tag 16] | mac 32
+ *   magic 6 | version 1 | flags 1 | key id 8 | [nonce 12] | payload | [tag 16] | mac 32
  *   payload = header length 4 | content length 4 | header | content, compressed where that makes it smaller
  *
  * - Nothing behind the key id is interpreted before the mac over all of it fits; content is not decompressed before
@@ -34,7 +34,9 @@ export type Opened =
     }
   | { readonly ok: false; readonly problem: SealProblem };
 
-const MAGIC = Buffer.from([0xcc, 0x63, 0x65, 0x6c]);
+/** Six bytes that are a word as text: it tells people, and scanners for secrets, what they see. */
+const MAGIC_TEXT = "codecell";
+const MAGIC = Buffer.from(MAGIC_TEXT, "base64url");
 const VERSION = 1;
 const COMPRESSED = 1;
 const ENCRYPTED = 2;
@@ -53,9 +55,6 @@ const LENGTHS_BYTES = 8;
 const COMPRESS_FROM_BYTES = 1024;
 /** Higher levels made ledgers no smaller, and took longer. */
 const COMPRESSION = { [constants.ZSTD_c_compressionLevel]: 1 };
-
-/** Tells people, and scanners for secrets, what a text is. */
-const TEXT_PREFIX = "codecell_";
 
 export class Sealer {
   readonly #keys: SealKeys;
@@ -114,15 +113,14 @@ export class Sealer {
   }
 
   sealText(sealable: Sealable, purpose: string): string {
-    return TEXT_PREFIX + this.sealBytes(sealable, purpose).toString("base64url");
+    return this.sealBytes(sealable, purpose).toString("base64url");
   }
 
   openText(text: string, purpose: string, maxBytes: number): Opened {
-    if (!text.startsWith(TEXT_PREFIX)) return refuse("format");
-    const digits = text.slice(TEXT_PREFIX.length);
-    const bytes = Buffer.from(digits, "base64url");
+    if (!text.startsWith(MAGIC_TEXT)) return refuse("format");
+    const bytes = Buffer.from(text, "base64url");
     // Node skips what is no digit: of all spellings of the same bytes only ours is accepted.
-    if (bytes.toString("base64url") !== digits) return refuse("format");
+    if (bytes.toString("base64url") !== text) return refuse("format");
     return this.openBytes(bytes, purpose, maxBytes);
   }
 }
