@@ -38,6 +38,10 @@ async function main(args: Arguments): Promise<number> {
   if (setting.load > setting.cores / 2) console.log("The machine is busy: read ratios, not times.");
   const absent = await probeAll(contestants, nodeFlags, uninstalled);
 
+  if (args.declarations) {
+    const flags = [...SOURCE_FLAGS, "bench/declarations/main.ts"];
+    spawnSync(process.execPath, flags, { cwd: ROOT, stdio: "inherit" });
+  }
   const measured = new Map<string, readonly Row[]>();
   for (const workload of args.workloads) {
     const rows = await measureOne(workload, contestants, absent, nodeFlags, args, setting);

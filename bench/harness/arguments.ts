@@ -9,6 +9,8 @@ import type { Pace, Workload } from "../workloads/workload.ts";
 
 export const USAGE = `npm run bench -- [workload …] [options]
 
+  catalog        all that concerns catalogs: tokens of declarations, tool-search, tool-search-quality, check
+
   --rounds n     rounds instead of each workload's own number
   --quick        short blocks, one round, fewer cases; results go to bench/results/local
   --only a,b     these contestants only (ids)
@@ -19,7 +21,14 @@ export const USAGE = `npm run bench -- [workload …] [options]
 const FULL_PACE: Pace = { warmMs: 1500, blockMs: 1000, minRuns: 10, maxRuns: 2000 };
 const QUICK_PACE: Pace = { warmMs: 400, blockMs: 250, minRuns: 5, maxRuns: 500 };
 
+/** Names that stand for several workloads. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  catalog: ["tool-search", "tool-search-quality", "check"],
+};
+
 export interface Arguments {
+  /** Whether the tokens of declarations are counted, too. */
+  readonly declarations: boolean;
   readonly workloads: readonly Workload[];
   readonly rounds: number | undefined;
   readonly quick: boolean;
@@ -57,7 +66,11 @@ export function parseArguments(args: readonly string[]): Arguments {
     }
   }
   return {
-    workloads: positionals.length === 0 ? WORKLOADS : positionals.map((name) => findWorkload(name)),
+    declarations: positionals.includes("catalog"),
+    workloads:
+      positionals.length === 0
+        ? WORKLOADS
+        : positionals.flatMap((name) => GROUPS[name] ?? [name]).map((name) => findWorkload(name)),
     rounds: rounds ?? (values.quick ? 1 : undefined),
     quick: values.quick,
     only,

@@ -43,7 +43,7 @@ deepEqual(
 );
 
 console.log("\nWho can report a bug?");
-const [found] = catalog.search("report a bug in a repository");
+const [found] = await catalog.search("report a bug in a repository");
 console.log(`  ${found?.signature}`);
 equal(
   found?.signature,
@@ -51,7 +51,7 @@ equal(
 );
 
 console.log("\nA tool whose name is taken is called by its id:");
-const signature = catalog.search("search")[0]?.signature;
+const signature = (await catalog.search("search"))[0]?.signature;
 console.log(`  ${signature}`);
 equal(signature, 'tools.call("core:desk:search",input?:unknown):Promise<unknown>');
 

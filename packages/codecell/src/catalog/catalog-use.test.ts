@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { defineTool, type ToolSet } from "../contract/tool.ts";
 import { createCatalog } from "./catalog.ts";
+import type { Embed } from "./search/hybrid-search.ts";
 
 const tools: ToolSet = {
   "create-issue": defineTool({
@@ -29,8 +30,8 @@ const tools: ToolSet = {
 const catalog = createCatalog([{ kind: "mcp", owner: "github", tools }], { policy: { deny: ["forbidden"] } });
 
 describe("search [exec-wait:18]", () => {
-  test("finds tools by words, with a call ready to be pasted", () => {
-    expect(catalog.search("open an issue")[0]).toEqual({
+  test("finds tools by words, with a call ready to be pasted", async () => {
+    expect((await catalog.search("open an issue"))[0]).toEqual({
       id: "mcp:github:create-issue",
       name: "create-issue",
       kind: "mcp",
@@ -41,37 +42,64 @@ describe("search [exec-wait:18]", () => {
     });
   });
 
-  test("a tool without a convenience name is called by its id", () => {
-    expect(catalog.search("search")[0]?.signature).toBe(
+  test("a tool without a convenience name is called by its id", async () => {
+    expect((await catalog.search("search"))[0]?.signature).toBe(
       'tools.call("mcp:github:search",input?:unknown):Promise<unknown>',
     );
   });
 
   test.each(["create-issue", "mcp:github:create-issue", "Create Issue", "create_issue"])(
     "%j is found first",
-    (query) => {
-      expect(catalog.search(query)[0]?.name).toBe("create-issue");
+    async (query) => {
+      expect((await catalog.search(query))[0]?.name).toBe("create-issue");
     },
   );
 
-  test("what is denied is not found, and nothing is where nothing fits [exec-wait:17]", () => {
-    expect(catalog.search("forbidden secret")).toEqual([]);
-    expect(catalog.search("zzz qqq")).toEqual([]);
-    expect(catalog.search("")).toEqual([]);
+  test("what is denied is not found, and nothing is where nothing fits [exec-wait:17]", async () => {
+    expect(await catalog.search("forbidden secret")).toEqual([]);
+    expect(await catalog.search("zzz qqq")).toEqual([]);
+    expect(await catalog.search("")).toEqual([]);
   });
 
-  test("limits are kept, and wrong ones refused", () => {
-    expect(catalog.search("issue code city", { limit: 1 })).toHaveLength(1);
+  test("limits are kept, and wrong ones refused", async () => {
+    expect(await catalog.search("issue code city", { limit: 1 })).toHaveLength(1);
     for (const limit of [0, -1, 1.5, Number.NaN])
-      expect(() => catalog.search("x", { limit })).toThrow(RangeError);
-    expect(() => catalog.search(7 as unknown as string)).toThrow(TypeError);
+      await expect(catalog.search("x", { limit })).rejects.toThrow(RangeError);
+    await expect(catalog.search(7 as unknown as string)).rejects.toThrow(TypeError);
   });
+});
+
+describe("an embedding model", () => {
+  const sources = [{ kind: "mcp", owner: "github", tools }];
+
+  test("takes part in searches", async () => {
+    const embed: Embed = async (texts) =>
+      texts.map((text) => (/weather|umbrella/u.test(text) ? [1, 0] : [0, 1]));
+    const helped = createCatalog(sources, { embedding: { embed } });
+    expect((await helped.search("umbrella"))[0]?.name).toBe("weather");
+  });
+
+  test.each(["document", "query"])(
+    "that fails for a %s is told about, and words find what they find",
+    async (at) => {
+      const failures: unknown[] = [];
+      const embed: Embed = async (texts, purpose) => {
+        if (purpose === at) throw new Error("away");
+        return texts.map(() => [1, 0]);
+      };
+      const helped = createCatalog(sources, {
+        embedding: { embed, onFailure: (error) => failures.push(error) },
+      });
+      expect((await helped.search("city forecast"))[0]?.name).toBe("weather");
+      expect(String(failures)).toContain("away");
+    },
+  );
 });
 
 describe("describe [exec-wait:19]", () => {
   test("tells all there is to know", async () => {
     expect(await catalog.describe("mcp:github:create-issue")).toEqual({
-      ...catalog.search("create-issue")[0],
+      ...(await catalog.search("create-issue"))[0],
       tags: ["bug", "ticket"],
       inputSchema: tools["create-issue"]?.input,
       outputSchema: tools["create-issue"]?.output,
@@ -112,12 +140,12 @@ describe("observed outputs", () => {
   });
 });
 
-test("cyclic schemas are catalogued like others", () => {
+test("cyclic schemas are catalogued like others", async () => {
   const schema: Record<string, unknown> = { type: "object" };
   schema["properties"] = { child: schema };
   const cyclic = createCatalog([
     { kind: "mcp", owner: "o", tools: { tree: { input: schema, execute: () => null } } },
   ]);
   expect(cyclic.hash).toHaveLength(64);
-  expect(cyclic.search("tree")[0]?.signature).toContain("tools.tree(");
+  expect((await cyclic.search("tree"))[0]?.signature).toContain("tools.tree(");
 });

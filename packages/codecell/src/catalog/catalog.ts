@@ -24,7 +24,9 @@ import {
 } from "./describe.ts";
 import { ObservedOutputs } from "./observed-outputs.ts";
 import { type CatalogPolicy, createPolicy } from "./policy.ts";
-import { createSearchIndex, type SearchIndex } from "./search/search-index.ts";
+import type { SearchDocument } from "./search/document.ts";
+import { createHybridSearch, type HybridSearch, type HybridSearchOptions } from "./search/hybrid-search.ts";
+import { createSearchIndex, type SearchOptions } from "./search/search-index.ts";
 import { toToolId } from "./tool-id.ts";
 
 /** Tools that come from one place. */
@@ -43,11 +45,8 @@ export interface CatalogOptions {
   readonly policy?: CatalogPolicy;
   /** Where what is learnt about outputs outlives the process. */
   readonly memory?: ShapeMemory;
-}
-
-export interface SearchOptions {
-  /** At most so many; 8 unless said otherwise. */
-  readonly limit?: number;
+  /** An embedding model that takes part in searches. One that fails is told about, and not waited for. */
+  readonly embedding?: HybridSearchOptions;
 }
 
 export interface Catalog {
@@ -59,7 +58,7 @@ export interface Catalog {
   readonly hash: string;
   get(id: string): CatalogEntry | undefined;
   /** The tools that fit a request in words, best first; a name or an id finds its tool before all others. */
-  search(query: string, options?: SearchOptions): FoundTool[];
+  search(query: string, options?: SearchOptions): Promise<FoundTool[]>;
   /** Undefined for an id that is not catalogued. */
   describe(id: string): Promise<ToolDescription | undefined>;
   /** Learns from an outcome what a tool gives that does not say it. Never fails. */
@@ -70,32 +69,37 @@ export interface Catalog {
 }
 
 export function createCatalog(sources: readonly ToolSource[], options: CatalogOptions = {}): Catalog {
-  const { policy = {}, memory } = options;
-  return new SourceCatalog(sources, createPolicy(policy), new ObservedOutputs(memory));
+  const { policy = {}, memory, embedding } = options;
+  return new SourceCatalog(sources, {
+    isAllowed: createPolicy(policy),
+    observed: new ObservedOutputs(memory),
+    embedding,
+  });
 }
 
 const DEFAULT_LIMIT = 8;
 
+/** What a catalog shares with those that are made of it. */
+interface Setup {
+  readonly isAllowed: ReturnType<typeof createPolicy>;
+  readonly observed: ObservedOutputs;
+  readonly embedding: HybridSearchOptions | undefined;
+}
+
 class SourceCatalog implements Catalog {
   readonly entries: readonly CatalogEntry[];
   readonly #sources: readonly ToolSource[];
-  readonly #isAllowed: ReturnType<typeof createPolicy>;
-  readonly #observed: ObservedOutputs;
+  readonly #setup: Setup;
   readonly #byId = new Map<string, CatalogEntry>();
   readonly #identities = new Map<CatalogEntry, string>();
   #names: ReadonlyMap<string, string> | undefined;
   #convenience: ReadonlyMap<string, string> | undefined;
   #hash: string | undefined;
-  #index: SearchIndex | undefined;
+  #search: Promise<HybridSearch> | undefined;
 
-  constructor(
-    sources: readonly ToolSource[],
-    isAllowed: ReturnType<typeof createPolicy>,
-    observed: ObservedOutputs,
-  ) {
+  constructor(sources: readonly ToolSource[], setup: Setup) {
     this.#sources = sources;
-    this.#isAllowed = isAllowed;
-    this.#observed = observed;
+    this.#setup = setup;
     for (const source of sources) this.#add(source);
     this.entries = Object.freeze([...this.#byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
   }
@@ -114,13 +118,14 @@ class SourceCatalog implements Catalog {
     return this.#byId.get(id);
   }
 
-  search(query: string, { limit = DEFAULT_LIMIT }: SearchOptions = {}): FoundTool[] {
+  async search(query: string, { limit = DEFAULT_LIMIT }: SearchOptions = {}): Promise<FoundTool[]> {
     if (typeof query !== "string") throw new TypeError("Cannot search: the query must be a string");
     if (!Number.isInteger(limit) || limit < 1) {
       throw new RangeError(`Cannot search: limit is ${String(limit)}, it must be a positive integer`);
     }
-    this.#index ??= createSearchIndex(this.entries.map(toDocument));
-    return this.#index.search(query, { limit }).flatMap(({ id }) => {
+    this.#search ??= openSearch(this.entries.map(toDocument), this.#setup.embedding);
+    const hits = await (await this.#search).search(query, { limit });
+    return hits.flatMap(({ id }) => {
       const entry = this.#byId.get(id);
       return entry === undefined ? [] : [{ ...toSummary(entry), signature: this.#signatureOf(entry) }];
     });
@@ -129,13 +134,13 @@ class SourceCatalog implements Catalog {
   async describe(id: string): Promise<ToolDescription | undefined> {
     const entry = this.#byId.get(id);
     if (entry === undefined) return undefined;
-    return toDescription(entry, this.#nameOf(id), await this.#observed.of(this.#keyOf(entry)));
+    return toDescription(entry, this.#nameOf(id), await this.#setup.observed.of(this.#keyOf(entry)));
   }
 
   async observe(id: string, output: Json): Promise<void> {
     const entry = this.#byId.get(id);
     if (entry === undefined || usefulOutputSchemaOf(entry) !== undefined) return;
-    await this.#observed.observe(this.#keyOf(entry), output);
+    await this.#setup.observed.observe(this.#keyOf(entry), output);
   }
 
   withSource(source: ToolSource): Catalog {
@@ -148,13 +153,13 @@ class SourceCatalog implements Catalog {
 
   #replace(kind: string, owner: string, by: readonly ToolSource[]): Catalog {
     const others = this.#sources.filter((one) => one.kind !== kind || one.owner !== owner);
-    return new SourceCatalog([...others, ...by], this.#isAllowed, this.#observed);
+    return new SourceCatalog([...others, ...by], this.#setup);
   }
 
   #add({ kind, owner, tools, identity = "" }: ToolSource): void {
     for (const [name, tool] of Object.entries(tools)) {
       const id = toToolId(kind, owner, name);
-      if (!this.#isAllowed({ id, name })) continue;
+      if (!this.#setup.isAllowed({ id, name })) continue;
       if (this.#byId.has(id)) {
         throw new TypeError(`Cannot catalog "${id}": two sources have it, give them different owners`);
       }
@@ -178,7 +183,22 @@ class SourceCatalog implements Catalog {
   }
 }
 
-function toDocument({ id, kind, owner, name, tool }: CatalogEntry) {
+async function openSearch(
+  documents: readonly SearchDocument[],
+  embedding: HybridSearchOptions | undefined,
+): Promise<HybridSearch> {
+  const index = createSearchIndex(documents);
+  const alone: HybridSearch = { search: async (query, options) => index.search(query, options) };
+  if (embedding === undefined) return alone;
+  try {
+    return await createHybridSearch(documents, index, embedding);
+  } catch (error) {
+    embedding.onFailure?.(error);
+    return alone;
+  }
+}
+
+function toDocument({ id, kind, owner, name, tool }: CatalogEntry): SearchDocument {
   const { description = "", tags = [] } = tool;
   return { id, kind, owner, name, description, tags, inputSchema: inputSchemaOf(tool) };
 }
