@@ -26,7 +26,7 @@ import { ObservedOutputs } from "./observed-outputs.ts";
 import { type CatalogPolicy, createPolicy } from "./policy.ts";
 import type { SearchDocument } from "./search/document.ts";
 import { createHybridSearch, type HybridSearch, type HybridSearchOptions } from "./search/hybrid-search.ts";
-import { createSearchIndex, type SearchOptions } from "./search/search-index.ts";
+import { createSearchIndex, DEFAULT_LIMIT, type SearchOptions } from "./search/search-index.ts";
 import { toToolId } from "./tool-id.ts";
 
 /** Tools that come from one place. */
@@ -76,8 +76,6 @@ export function createCatalog(sources: readonly ToolSource[], options: CatalogOp
     embedding,
   });
 }
-
-const DEFAULT_LIMIT = 8;
 
 /** What a catalog shares with those that are made of it. */
 interface Setup {

@@ -7,6 +7,7 @@
  * - Bounded whatever was seen: deep, wide and mixed values end as `unknown` or are marked as cut.
  */
 import type { Json } from "../contract/value.ts";
+import { toFieldName } from "../declare/literal.ts";
 import { isArrayOf, isRecord } from "../value/shape.ts";
 
 export type JsonShape =
@@ -153,7 +154,7 @@ function renderOne(shape: JsonShape): string {
     }
     case "object": {
       const fields = Object.entries(shape.fields).map(
-        ([name, field]) => `${renderKey(name)}${field.optional ? "?" : ""}: ${renderOne(field.shape)};`,
+        ([name, field]) => `${toFieldName(name)}${field.optional ? "?" : ""}: ${renderOne(field.shape)};`,
       );
       if (shape.truncated === true) fields.push("[more: string]: unknown;");
       return fields.length === 0 ? "{}" : `{ ${fields.join(" ")} }`;
@@ -163,10 +164,6 @@ function renderOne(shape: JsonShape): string {
     default:
       return shape satisfies never;
   }
-}
-
-function renderKey(name: string): string {
-  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
 }
 
 const LEAVES: ReadonlySet<unknown> = new Set(["null", "boolean", "number", "string", "unknown"]);

@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { type Store, StoreError } from "../contract/store.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import { answered, Unanswered } from "./answered.ts";
+import { toCallId } from "./call-runner.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import { pause } from "./timers.ts";
 
@@ -35,7 +36,7 @@ export class Executor {
   /** Settles when other processes can know that these calls are executed here. */
   async begin(runId: string, calls: readonly number[]): Promise<void> {
     if (calls.length === 0) return;
-    for (const call of calls) this.#calls.add(toKey(runId, call));
+    for (const call of calls) this.#calls.add(toCallId(runId, call));
     this.#renewal ??= setInterval(() => this.#renew(), this.#leaseMs / RENEWALS).unref();
     try {
       await this.#attend(this.#leaseMs);
@@ -71,7 +72,7 @@ export class Executor {
 
   /** These calls are nobody's concern here any more. */
   end(runId: string, calls: readonly number[]): void {
-    for (const call of calls) this.#calls.delete(toKey(runId, call));
+    for (const call of calls) this.#calls.delete(toCallId(runId, call));
     if (this.#calls.size > 0 || this.#renewal === undefined) return;
     clearInterval(this.#renewal);
     this.#renewal = undefined;
@@ -94,8 +95,4 @@ export class Executor {
     this.#said = said.catch(() => {});
     return said;
   }
-}
-
-function toKey(runId: string, call: number): string {
-  return `${runId}:${call}`;
 }

@@ -5,6 +5,7 @@
  * - Forgotten when the run that took them has their outcome, or when the run can no longer be resumed.
  */
 import type { LateOutcome } from "../suspend/journal-entry.ts";
+import { toCallId } from "./call-runner.ts";
 import { LONGEST_MS } from "./timers.ts";
 
 interface Expected extends PromiseWithResolvers<LateOutcome> {
@@ -18,7 +19,7 @@ export class LateOutcomes {
 
   expect(runId: string, calls: readonly number[], expiresAt: number): void {
     for (const call of calls) {
-      const key = toKey(runId, call);
+      const key = toCallId(runId, call);
       // One that is known was executing when the run was suspended before, and still is.
       const expected = this.#calls.get(key) ?? {
         ...Promise.withResolvers<LateOutcome>(),
@@ -35,7 +36,7 @@ export class LateOutcomes {
   }
 
   settle(runId: string, outcome: LateOutcome): void {
-    const key = toKey(runId, outcome.call);
+    const key = toCallId(runId, outcome.call);
     const expected = this.#calls.get(key);
     if (expected === undefined) return;
     expected.resolve(outcome);
@@ -45,15 +46,11 @@ export class LateOutcomes {
 
   /** What a call comes to, for a run that was resumed; undefined when nobody here executes it. */
   take(runId: string, call: number): Promise<LateOutcome> | undefined {
-    const key = toKey(runId, call);
+    const key = toCallId(runId, call);
     const expected = this.#calls.get(key);
     if (expected === undefined) return undefined;
     expected.isTaken = true;
     if (expected.isSettled) this.#calls.delete(key);
     return expected.promise;
   }
-}
-
-function toKey(runId: string, call: number): string {
-  return `${runId}:${call}`;
 }

@@ -5,6 +5,7 @@
  *   fewer words, never an error. `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
  */
 
+import { isSchemaObject } from "../../declare/schema-object.ts";
 import { toTerms } from "./terms.ts";
 
 export interface SearchDocument {
@@ -45,8 +46,8 @@ class Parameters {
   readonly texts: string[] = [];
 
   read(schema: unknown, depth: number): void {
-    if (!isRecord(schema) || depth > MAX_DEPTH) return;
-    if (isRecord(schema["properties"])) {
+    if (!isSchemaObject(schema) || depth > MAX_DEPTH) return;
+    if (isSchemaObject(schema["properties"])) {
       for (const [name, value] of Object.entries(schema["properties"])) {
         if (this.names.length >= MAX_PARAMETERS) return;
         this.names.push(name);
@@ -63,14 +64,10 @@ class Parameters {
   }
 
   #describe(schema: unknown): void {
-    if (!isRecord(schema)) return;
+    if (!isSchemaObject(schema)) return;
     if (typeof schema["description"] === "string") this.texts.push(schema["description"]);
     const choices = schema["enum"];
     if (!Array.isArray(choices)) return;
     this.texts.push(...choices.slice(0, MAX_CHOICES).filter((each) => typeof each === "string"));
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

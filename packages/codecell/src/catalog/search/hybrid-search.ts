@@ -9,7 +9,7 @@
 
 import { bestOf } from "./best.ts";
 import type { SearchDocument } from "./document.ts";
-import type { SearchHit, SearchIndex, SearchOptions } from "./search-index.ts";
+import { DEFAULT_LIMIT, type SearchHit, type SearchIndex, type SearchOptions } from "./search-index.ts";
 import { dot, normalise } from "./vector-arithmetic.ts";
 
 /** Gives each text a vector, all of the same length. */
@@ -28,7 +28,6 @@ export interface HybridSearch {
   search(query: string, options?: SearchOptions): Promise<SearchHit[]>;
 }
 
-const DEFAULT_LIMIT = 8;
 const BATCH = 64;
 /** How deep each ranking is looked into, at least. */
 const DEPTH = 50;

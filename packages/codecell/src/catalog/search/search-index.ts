@@ -26,7 +26,7 @@ export interface SearchHit {
 }
 
 export interface SearchOptions {
-  /** At most so many hits. */
+  /** At most so many hits; 8 unless said otherwise. */
   readonly limit?: number;
 }
 
@@ -40,7 +40,7 @@ export interface SearchIndexOptions {
   readonly vectors?: WordVectors | false;
 }
 
-const DEFAULT_LIMIT = 8;
+export const DEFAULT_LIMIT = 8;
 /** What full likeness is worth, in the unit of BM25: about two rare words. */
 const LIKENESS_WEIGHT = 14;
 const LEAST_LIKENESS = 0.25;
