@@ -36,6 +36,8 @@ const trips = { workload: "three-round-trips", caseLabel: "", metric: "p50" };
 const rate = { workload: "throughput", caseLabel: "", metric: "rate" };
 const crowd = { workload: "concurrent-runs", caseLabel: "2000 runs" };
 const asked = { workload: "suspension", metric: "total" };
+/** As much as after 10: flat. */
+const written = { workload: "suspension-writes", caseLabel: "400 outcomes of 4 KB", metric: "written" };
 const oneOfMany = { workload: "suspended-in-sqlite", caseLabel: "100000 runs" };
 const resumed = ["10000 runs, 64 at a time", "10000 runs at once"].map((caseLabel) => ({
   workload: "resume-many",
@@ -85,6 +87,8 @@ export const BARS: readonly Bar[] = [
   { ...asked, caseLabel: "1 outcome of 1 KB", kind: "ahead", of: EXPERIMENTAL, times: 100 },
   { ...asked, caseLabel: "200 outcomes of 4 KB", kind: "ahead", of: "run", times: 30 },
   { ...asked, caseLabel: "10 small calls", metric: "token", kind: "below", value: 16, unit: "KB" },
+  { ...written, kind: "none-fails" },
+  { ...written, kind: "below", value: 16, unit: "KB" },
   { ...oneOfMany, metric: "total", kind: "none-fails" },
   { ...oneOfMany, metric: "total", kind: "below", value: 20, unit: "ms" },
   { ...oneOfMany, metric: "file", kind: "below", value: 4096, unit: "MB" },

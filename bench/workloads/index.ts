@@ -12,6 +12,7 @@ import { payload } from "./payload.ts";
 import { resumeMany } from "./resume-many.ts";
 import { suspendedInSqlite } from "./suspended-in-sqlite.ts";
 import { suspension } from "./suspension.ts";
+import { suspensionWrites } from "./suspension-writes.ts";
 import { threeRoundTrips } from "./three-round-trips.ts";
 import { throughput } from "./throughput.ts";
 import { timeOut } from "./time-out.ts";
@@ -29,6 +30,7 @@ export const WORKLOADS: readonly Workload[] = [
   memory,
   timeOut,
   suspension,
+  suspensionWrites,
   suspendedInSqlite,
   resumeMany,
   check,

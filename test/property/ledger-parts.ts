@@ -76,6 +76,7 @@ function partsOf(spoil: Spoil): LedgerParts {
     asked,
     fc.record({ kind: kind("delivery"), delivery: spoil(delivery) }),
     fc.record({ kind: kind("taken"), at: count }),
+    fc.record({ kind: kind("suspended"), standstill: spoil(json) }),
   );
   const progress = fc.record({ deliveries: count, calls: count, timers: count, logs: count });
   const outcome = fc.oneof(output, failed, asked);

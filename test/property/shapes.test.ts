@@ -7,12 +7,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { parseAnswers, parseCommands, type Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import type { Ledger } from "../../packages/codecell/src/contract/ledger.ts";
 import { resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
 import {
-  parseJournalEntry,
+  parseJournalEntries,
   parseLateOutcome,
   parseProgress,
 } from "../../packages/codecell/src/suspend/journal-entry.ts";
+import { foldJournal } from "../../packages/codecell/src/suspend/fold-journal.ts";
 import { toJsonBytes } from "../../packages/codecell/src/suspend/json-bytes.ts";
 import {
   parseHeader,
@@ -57,6 +59,7 @@ const entry = z.union([
   asked,
   z.object({ kind: z.literal("delivery"), delivery }),
   z.object({ kind: z.literal("taken"), at: count }),
+  z.object({ kind: z.literal("suspended"), standstill: z.json() }),
 ]);
 const progress = z.object({ deliveries: count, calls: count, timers: count, logs: count });
 const lateOutcome = z.union([...outcomes, asked]);
@@ -85,8 +88,8 @@ function expectReads(
 describe("a journal", () => {
   test("gives back the entries and outcomes that were written", () => {
     fc.assert(
-      fc.property(written.entry, written.outcome, written.progress, (one, other, third) => {
-        expect(parseJournalEntry(toJsonBytes(one))).toEqual(one);
+      fc.property(fc.array(written.entry), written.outcome, written.progress, (ones, other, third) => {
+        expect(parseJournalEntries(toJsonBytes(ones))).toEqual(ones);
         expect(parseLateOutcome(toJsonBytes(other))).toEqual(other);
         expect(parseProgress(toJsonBytes(third))).toEqual(third);
       }),
@@ -95,7 +98,7 @@ describe("a journal", () => {
   });
 
   test("gives entries that are well shaped, or nothing, for any JSON", () => {
-    expectReads(spoilt.entry, parseJournalEntry, entry);
+    expectReads(fc.array(spoilt.entry, { maxLength: 2 }), parseJournalEntries, z.array(entry));
   });
 
   test("gives outcomes that are well shaped, or nothing, for any JSON", () => {
@@ -109,7 +112,7 @@ describe("a journal", () => {
   test("gives nothing for bytes that are no JSON", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
-        expect(parseJournalEntry(bytes)).toBeUndefined();
+        expect(parseJournalEntries(bytes)).toBeUndefined();
         expect(parseLateOutcome(bytes)).toBeUndefined();
         expect(parseProgress(bytes)).toBeUndefined();
       }),
@@ -172,10 +175,52 @@ describe("a suspended run", () => {
     );
     expect(whole).toBeGreaterThan(50);
   });
+
+  test("is the same one where a journal ends on it, and refused as well", () => {
+    let [read, refused] = [0, 0];
+    fc.assert(
+      fc.property(fc.oneof(runWith(written), runWith(spoilt)), (given) => {
+        const { ledger, scope, ...standstill } = JSON.parse(JSON.stringify(given)) as SuspendedRun;
+        // A journal's own entries were checked when they were parsed.
+        const { calls: made, deliveries } = runLedger(ledger) ?? { calls: [], deliveries: [] };
+        const whole = reread({ ...standstill, scope, ledger: { ...ledger, calls: made, deliveries } });
+        const { seen } = NOT_STARTED;
+        const first = { ...NOT_STARTED, scope, ledger: { ...ledger, calls: [], deliveries: [] } };
+        const folded = foldJournal(first, [
+          { kind: "turn", at: 0, calls: made, timers: [], seen },
+          ...deliveries.map((one) => ({ kind: "delivery", delivery: one }) as const),
+          { kind: "suspended", standstill },
+        ]);
+        expect(folded?.state).toEqual(whole);
+        expect(folded?.entries ?? []).toEqual([]);
+        if (whole === undefined) refused++;
+        else read++;
+      }),
+      effort(1000),
+    );
+    expect(Math.min(read, refused)).toBeGreaterThan(50);
+  });
 });
 
+/** Undefined when an entry of a journal could not carry its parts. */
+function runLedger({ calls: made, deliveries }: Ledger): Pick<Ledger, "calls" | "deliveries"> | undefined {
+  return calls.safeParse(made).success && z.array(delivery).safeParse(deliveries).success
+    ? { calls: made, deliveries }
+    : undefined;
+}
+
+const NOT_STARTED = {
+  id: "first",
+  expiresAt: 1,
+  seen: { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 },
+  timers: [],
+  pending: [],
+  executing: [],
+  resolutions: [],
+};
+
 describe("messages, journals and suspended runs", () => {
-  const isRead = (value: object): boolean => parseJournalEntry(toJsonBytes(value)) !== undefined;
+  const isRead = (value: object): boolean => parseJournalEntries(toJsonBytes([value])) !== undefined;
 
   test("take the same for a delivery", () => {
     fc.assert(

@@ -67,7 +67,7 @@ function withBody(altered: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** Takes a snapshot up and goes on to some end; its loss is one. */
-async function goOn(bytes: Uint8Array, from: Progress = progress): Promise<DrivenCell> {
+async function goOn(bytes: Uint8Array<ArrayBuffer>, from: Progress = progress): Promise<DrivenCell> {
   const cell = new DrivenCell(pool, { ...start, snapshot: { bytes, progress: from } });
   await cell.reports(1);
   // What was pending is not in the reports of this placement.

@@ -31,7 +31,7 @@ test("live, restored and replayed cells say the same from any point on", async (
         const start = toStart(source);
         const live = new DrivenCell(here, start);
         await live.reports(1);
-        const points: { bytes: Uint8Array; progress: typeof live.progress; said: number }[] = [];
+        const points: { bytes: Uint8Array<ArrayBuffer>; progress: typeof live.progress; said: number }[] = [];
         for (let step = 0; !live.isOver && step < MOST_STEPS; step++) {
           const bytes = await live.placement.snapshot();
           if (bytes === undefined) throw new Error("A waiting cell gave no snapshot");

@@ -7,7 +7,9 @@ import { afterAll, expect, test, vi } from "vitest";
 import {
   type CallContext,
   createHost,
+  createMemoryStore,
   type Host,
+  type HostOptions,
   type LogLine,
   type RunResult,
   type ToolSet,
@@ -22,9 +24,14 @@ vi.setConfig({ testTimeout: 60_000 * TIMES });
 
 const sealKey = new Uint8Array(32).fill(7);
 const limits = { wallTimeMs: 60_000 };
-const hosts: readonly Host[] = [1, 2].map(() => createHost({ workers: 1, sealKey, limits }));
+const store = createMemoryStore();
+type Hosts = readonly [Host, Host];
+const hostsOf = (options: HostOptions): Hosts => [createHost(options), createHost(options)];
+const byToken = hostsOf({ workers: 1, sealKey, limits });
+const byStore = hostsOf({ workers: 1, sealKey, limits, store });
 afterAll(async () => {
-  await Promise.all(hosts.map((host) => host[Symbol.asyncDispose]()));
+  await Promise.all([...byToken, ...byStore].map((host) => host[Symbol.asyncDispose]()));
+  await store[Symbol.asyncDispose]();
 });
 
 const SUSPENDING: ReadonlySet<string> = new Set(["micro", "turn"]);
@@ -51,8 +58,8 @@ interface Journey {
 }
 
 /** Resumes until the run ends, answering all that is pending or only the first of it. */
-async function travel(source: string, tools: ToolSet, plan: readonly Leg[]): Promise<Journey> {
-  let result = await hostOf(0).start({ source, tools, mayYield: true }).result;
+async function travel(hosts: Hosts, source: string, tools: ToolSet, plan: readonly Leg[]): Promise<Journey> {
+  let result = await hosts[0].start({ source, tools, mayYield: true }).result;
   const logs = [...result.logs];
   let suspensions = 0;
   let mixed = 0;
@@ -67,7 +74,7 @@ async function travel(source: string, tools: ToolSet, plan: readonly Leg[]): Pro
     if (pending.length > 0 && yielded.length > 0) mixed++;
     const answered = partly ? pending.slice(0, 1) : pending;
     const resolutions = Object.fromEntries(answered.map(({ callId }) => [callId, { resolution: true }]));
-    const handle = hostOf(away ? 1 : 0).resume({ token, tools, resolutions });
+    const handle = hosts[away ? 1 : 0].resume({ token, tools, resolutions });
     // The two forgiven crashes are counted per resumption.
     if (kill) setImmediate(killWorkers);
     result = await handle.result;
@@ -82,51 +89,51 @@ interface Leg {
   readonly kill: boolean;
 }
 
-function hostOf(index: number): Host {
-  const host = hosts[index];
-  if (host === undefined) throw new Error("No such host");
-  return host;
-}
-
 const leg = fc.record({
   away: fc.boolean(),
   partly: fc.boolean(),
   kill: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 
-test("a run suspended at every chance gives the same result and executes every call once", async () => {
-  let suspended = 0;
-  let both = 0;
-  await fc.assert(
-    fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (source, plan) => {
-      const calm = new ProgramTools();
-      const expected = await runToEnd(hostOf(0), source, calm.set);
-      const asked = new ProgramTools();
-      const { result, logs, suspensions, mixed } = await travel(source, asking(asked.set), plan);
-      if (result.status !== "completed" || expected.result.status !== "completed")
-        throw new Error(JSON.stringify([result, expected.result]));
-      expect(result.value).toEqual(expected.result.value);
-      expect(logs).toEqual(expected.logs);
-      expect(asked.repeated).toEqual([]);
-      expect(asked.executions.size).toBe(calm.executions.size);
-      suspended += Math.min(1, suspensions);
-      both += mixed;
-    }),
-    effort(40),
-  );
-  expect(suspended).toBeGreaterThan(15);
-  expect(both).toBeGreaterThan(0);
-});
+test.each([
+  ["into tokens", byToken],
+  ["into a store", byStore],
+])(
+  "a run suspended at every chance %s gives the same result and executes every call once",
+  async (_, hosts) => {
+    let suspended = 0;
+    let both = 0;
+    await fc.assert(
+      fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (source, plan) => {
+        const calm = new ProgramTools();
+        const expected = await runToEnd(byToken[0], source, calm.set);
+        const asked = new ProgramTools();
+        const { result, logs, suspensions, mixed } = await travel(hosts, source, asking(asked.set), plan);
+        if (result.status !== "completed" || expected.result.status !== "completed")
+          throw new Error(JSON.stringify([result, expected.result]));
+        expect(result.value).toEqual(expected.result.value);
+        expect(logs).toEqual(expected.logs);
+        expect(asked.repeated).toEqual([]);
+        expect(asked.executions.size).toBe(calm.executions.size);
+        suspended += Math.min(1, suspensions);
+        both += mixed;
+      }),
+      effort(40),
+    );
+    expect(suspended).toBeGreaterThan(15);
+    expect(both).toBeGreaterThan(0);
+  },
+);
 
 test("of two resumptions of one token exactly one goes on", async () => {
   const tools = asking(new ProgramTools().set);
-  const first = await hostOf(0).start({ source: "return (await tools.turn({ v: 5 })).v", tools }).result;
+  const first = await byToken[0].start({ source: "return (await tools.turn({ v: 5 })).v", tools }).result;
   expect(first.status).toBe("suspended");
   if (first.status !== "suspended") return;
   const { token, pending } = first.suspension;
   const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: true }]));
   const results = await Promise.all(
-    [1, 2, 3].map(() => hostOf(0).resume({ token, tools, resolutions }).result),
+    [1, 2, 3].map(() => byToken[0].resume({ token, tools, resolutions }).result),
   );
   expect(results.filter(({ status }) => status === "completed")).toHaveLength(1);
   for (const result of results) {

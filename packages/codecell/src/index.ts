@@ -30,6 +30,7 @@ export { STORE_ERROR_CODES, StoreError } from "./contract/store.ts";
 export type {
   Claim,
   Claimed,
+  LastEntry,
   Lease,
   ListQuery,
   NewRun,

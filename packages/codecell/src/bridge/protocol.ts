@@ -45,16 +45,16 @@ export type Command =
        */
       readonly history: readonly Delivery[];
       /** Where to go on instead of evaluating the source. */
-      readonly snapshot?: SnapshotStart | undefined;
+      readonly snapshot?: CellSnapshot | undefined;
     }
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
   /** Answered by a `SnapshotAnswer`, after the reports on all that was commanded before. */
   | { readonly type: "snapshot"; readonly cell: number }
   | { readonly type: "drop"; readonly cell: number };
 
-/** A snapshot, and where in its ledger the run stood when it was taken: one that stands elsewhere is refused. */
-export interface SnapshotStart {
-  readonly bytes: Uint8Array;
+/** The memory of a cell, and where in its ledger the run stood when it was taken: one that stands elsewhere is refused. */
+export interface CellSnapshot {
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly progress: Progress;
 }
 
@@ -164,14 +164,14 @@ function isCommand(value: unknown): boolean {
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
         isArrayOf(value["history"], isDelivery) &&
-        (value["snapshot"] === undefined || isSnapshotStart(value["snapshot"]))
+        (value["snapshot"] === undefined || isCellSnapshot(value["snapshot"]))
       );
     default:
       return false;
   }
 }
 
-function isSnapshotStart(value: unknown): boolean {
+function isCellSnapshot(value: unknown): boolean {
   return isRecord(value) && isSnapshot(value["bytes"]) && isProgress(value["progress"]);
 }
 

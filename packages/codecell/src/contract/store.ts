@@ -89,12 +89,22 @@ export interface ListQuery {
   readonly limit?: number;
 }
 
-/** What a run becomes when it is given back. */
-export interface NextState {
-  readonly state: Uint8Array;
+interface GivenBack {
   readonly expiresAt: number;
-  /** Outcomes that the state already holds; they are deleted with the journal. */
+  /** Calls whose outcomes are no longer needed; they are deleted. */
   readonly absorbed: readonly number[];
+}
+
+/** What a run becomes when it is given back: its journal is empty then, and it has no snapshot. */
+export interface NextState extends GivenBack {
+  readonly state: Uint8Array;
+}
+
+/** What a run ends on when it is given back with its state and journal as they are. */
+export interface LastEntry extends GivenBack {
+  readonly entry: Uint8Array;
+  /** In place of an earlier one. */
+  readonly snapshot: Uint8Array;
 }
 
 export interface Store extends AsyncDisposable {
@@ -114,8 +124,8 @@ export interface Store extends AsyncDisposable {
   post(id: string, call: number, outcome: Uint8Array): Promise<boolean>;
   /** The outcomes posted so far; undefined when there is no such run. */
   outcomes(id: string): Promise<ReadonlyMap<number, Uint8Array> | undefined>;
-  /** Gives a run back: in a new state with an empty journal and no snapshot, or as it is. */
-  release(claim: Claim, next?: NextState): Promise<void>;
+  /** Gives a run back: in a new state, with one more entry, or as it is. */
+  release(claim: Claim, next?: NextState | LastEntry): Promise<void>;
   /** Removes a run with everything that belongs to it. */
   delete(claim: Claim): Promise<void>;
   list(query?: ListQuery): Promise<readonly RunSummary[]>;

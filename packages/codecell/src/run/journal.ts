@@ -5,12 +5,13 @@
  * - What is written while a write is under way joins the next one: a busy run makes few large writes.
  * - Breaks once, when the store refuses or does not answer: then nothing more is written, and the run must not go on here.
  */
-import { type Claim, type NextState, type Store, StoreError } from "../contract/store.ts";
+import type { CellSnapshot } from "../bridge/protocol.ts";
+import { type Claim, type LastEntry, type NextState, type Store, StoreError } from "../contract/store.ts";
 import type { JournalEntry } from "../suspend/journal-entry.ts";
+import type { SealedEntries } from "../suspend/stored-bytes.ts";
 import type { Failure } from "../contract/failure.ts";
 import { answered, Unanswered } from "./answered.ts";
 import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
-import type { CellSnapshot } from "./residence.ts";
 import { within } from "./timers.ts";
 
 export interface JournalSetup {
@@ -18,10 +19,12 @@ export interface JournalSetup {
   /** The claim, as soon as the store has given it. */
   readonly claim: Promise<Claim>;
   readonly leaseMs: number;
-  /** Number of entries the store holds already. */
+  /** Number of places that are taken already. */
   readonly length: number;
-  /** Makes the bytes of the entry that will stand at a place. */
-  readonly encode: (entry: JournalEntry, place: number) => Uint8Array;
+  /** Bytes of its state and entries, unpacked. */
+  readonly size: number;
+  /** Makes the bytes of what will stand at a place. */
+  readonly encode: (entries: readonly JournalEntry[], place: number) => SealedEntries;
   readonly encodeSnapshot: (snapshot: CellSnapshot) => Uint8Array;
   /** Undefined for what cannot be trusted or understood. */
   readonly decodeSnapshot: (bytes: Uint8Array) => CellSnapshot | undefined;
@@ -36,37 +39,40 @@ export class Journal {
   readonly #setup: JournalSetup;
   readonly #renewal: NodeJS.Timeout;
   #length: number;
-  #waiting: Uint8Array[] = [];
+  #size: number;
+  /** Entries that go into the next write. */
+  #waiting: JournalEntry[] = [];
   /** The write that entries added now will be part of. */
   #next: Promise<void> | undefined;
-  /** Everything that was begun so far. */
+  /** Everything that was begun so far; never rejects. */
   #last: Promise<unknown>;
   #broken: StoreError | undefined;
 
   constructor(setup: JournalSetup) {
     this.#setup = setup;
     this.#length = setup.length;
-    const claimed = answered(setup.claim);
-    this.#last = claimed;
-    claimed.catch((error: unknown) => this.#break(error));
+    this.#size = setup.size;
+    this.#last = answered(setup.claim).catch((error: unknown) => this.#break(error));
     this.#renewal = setInterval(() => this.#renew(), setup.leaseMs / RENEWALS);
     this.#renewal.unref();
   }
 
   /** Settles when the entry is durable; rejects when the journal is broken. */
   write(entry: JournalEntry): Promise<void> {
-    this.#waiting.push(this.#setup.encode(entry, this.#length));
-    this.#length++;
+    this.#waiting.push(entry);
     if (this.#next === undefined) {
       // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
-      let entries: readonly Uint8Array[] | undefined;
+      let written: Uint8Array | undefined;
       const next = this.#after(async (claim) => {
-        if (entries === undefined) {
-          entries = this.#waiting;
+        if (written === undefined) {
+          const { bytes, size } = this.#setup.encode(this.#waiting, this.#length);
+          written = bytes;
           this.#waiting = [];
+          this.#length++;
+          this.#size += size;
           this.#next = undefined;
         }
-        await this.#setup.store.append(claim, entries);
+        await this.#setup.store.append(claim, [written]);
       });
       this.#next = next;
       // Whoever waits for it is told; nobody has to.
@@ -104,8 +110,23 @@ export class Journal {
     this.#renew(expiresAt);
   }
 
-  /** Gives the run back to the store: in a new state, or as it is. */
-  async release(next?: NextState): Promise<void> {
+  /** What the run can end on when it is given back; `size` is what the store holds of it then, unpacked. */
+  async lastEntry(
+    entry: JournalEntry,
+    snapshot: CellSnapshot,
+  ): Promise<Pick<LastEntry, "entry" | "snapshot"> & { readonly size: number }> {
+    // Behind all others.
+    await this.#last;
+    const { bytes, size } = this.#setup.encode([entry], this.#length);
+    return {
+      entry: bytes,
+      snapshot: this.#setup.encodeSnapshot(snapshot),
+      size: this.#size + size + snapshot.bytes.length,
+    };
+  }
+
+  /** Gives the run back to the store: in a new state, with one more entry, or as it is. */
+  async release(next?: NextState | LastEntry): Promise<void> {
     clearInterval(this.#renewal);
     await this.#after((claim) => this.#setup.store.release(claim, next));
   }

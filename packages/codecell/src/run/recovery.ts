@@ -7,7 +7,7 @@
  * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
  *   the run again, since nobody was.
  */
-import type { TimerChange } from "../bridge/protocol.ts";
+import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
@@ -15,7 +15,6 @@ import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
 import { isYield, settledCalls } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
-import type { CellSnapshot } from "./residence.ts";
 import { endOfYield } from "./yields.ts";
 
 export interface Recovered {
@@ -72,6 +71,8 @@ export function recover(
         timers.fire(entry.delivery.items);
         break;
       case "taken":
+      // Those behind the state were folded into it.
+      case "suspended":
         break;
       default:
         entry satisfies never;

@@ -1,11 +1,11 @@
 /** Where a cell lives: asleep when it waits for long, back from snapshots, from the ledger where those do not fit. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Report } from "../bridge/protocol.ts";
+import type { CellSnapshot, Report } from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type Past } from "../suspend/ledger-book.ts";
-import { type CellSnapshot, Residence, type Shelf } from "./residence.ts";
+import { Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
 beforeEach(() => {

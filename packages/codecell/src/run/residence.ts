@@ -6,8 +6,8 @@
  * - A cell that waits for long sleeps: it is dropped until something is delivered. Its snapshot is kept meanwhile where
  *   that is cheaper to come back from than the ledger: on the shelf if there is one, else in memory.
  */
-import type { Report } from "../bridge/protocol.ts";
-import type { Delivery, Progress } from "../contract/ledger.ts";
+import type { CellSnapshot, Report } from "../bridge/protocol.ts";
+import type { Delivery } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { exceedsLimits, toCellLimits, withFreshTime } from "./cell-limits.ts";
@@ -19,12 +19,6 @@ export interface ResidenceListener {
   readonly onReport: (report: Report) => void;
   /** It cannot be placed again. */
   readonly onLost: (loss: Loss) => void;
-}
-
-/** The memory of a cell, and where in its ledger the run stood. */
-export interface CellSnapshot {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly progress: Progress;
 }
 
 /** Keeps the snapshot of a cell outside this process. */
@@ -155,8 +149,8 @@ export class Residence {
   }
 
   /** Undefined when the ledger is the cheaper way back: it is kept in any case, and small ones replay at once. */
-  async snapshotThatPays(): Promise<Uint8Array | undefined> {
-    return this.#isReplayCheap ? undefined : (await this.snapshot())?.bytes;
+  async snapshotThatPays(): Promise<CellSnapshot | undefined> {
+    return this.#isReplayCheap ? undefined : this.snapshot();
   }
 
   get #isReplayCheap(): boolean {

@@ -1,6 +1,6 @@
 /** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
 import type { Authorize, CallOutcome } from "../bridge/invoke.ts";
-import type { TimerChange } from "../bridge/protocol.ts";
+import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
@@ -14,7 +14,6 @@ import type { EventStream } from "./event-stream.ts";
 import type { Journal } from "./journal.ts";
 import type { ProgramCheck } from "./program-check.ts";
 import type { Elsewhere } from "./recovery.ts";
-import type { CellSnapshot } from "./residence.ts";
 
 export interface RunSetup {
   readonly book: LedgerBook;

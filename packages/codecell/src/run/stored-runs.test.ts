@@ -1,5 +1,6 @@
 /** What a run keeps over the deaths of those who took it up. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { CellSnapshot } from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { type Store, StoreError } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
@@ -39,9 +40,9 @@ function newBook(): LedgerBook {
   });
 }
 
-async function suspended(): Promise<void> {
+async function suspended(rest = REST): Promise<void> {
   const book = newBook();
-  const given = await runs.suspend(runs.keep(book, ""), book, "", REST);
+  const given = await runs.suspend(runs.keep(book, ""), book, "", rest);
   expect(given).toHaveProperty("id");
 }
 
@@ -56,9 +57,14 @@ function die(ms: number): void {
   vi.setSystemTime(Date.now() + ms);
 }
 
-describe("timers", () => {
-  test("stand still while the run is suspended, and run on over the death of who took it up", async () => {
-    await suspended();
+const SNAPSHOT: CellSnapshot = { bytes: new Uint8Array(9), progress: newBook().progress };
+
+describe.each([
+  ["as a new state", REST],
+  ["by a last entry", { ...REST, snapshot: SNAPSHOT }],
+])("timers of a run that is suspended %s", (_, rest) => {
+  test("stand still meanwhile, and run on over the death of who took it up", async () => {
+    await suspended(rest);
     die(8000);
     const first = await take();
     expect(first.run.timers).toEqual([{ timer: 1, delayMs: 5000 }]);

@@ -7,33 +7,30 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
-import { LIMIT_BOUNDS, type Limits } from "../contract/limits.ts";
+import type { Limits } from "../contract/limits.ts";
 import {
   type Claim,
   type Claimed,
   isStoreText,
+  type LastEntry,
+  type NextState,
   type Store,
   STORE_TEXT_BYTES,
+  type StoredRun,
   StoreError,
 } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import {
-  type JournalEntry,
-  type LateOutcome,
-  parseJournalEntry,
-  parseLateOutcome,
-  parseProgress,
-} from "../suspend/journal-entry.ts";
-import { toJsonBytes } from "../suspend/json-bytes.ts";
+import { foldJournal } from "../suspend/fold-journal.ts";
+import type { LateOutcome } from "../suspend/journal-entry.ts";
 import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
-import type { Sealable } from "../suspend/seal.ts";
+import { sizeOf } from "../suspend/seal.ts";
+import { StoredBytes } from "../suspend/stored-bytes.ts";
 import {
   giveAway,
-  parseHeader,
-  parseSuspendedRun,
   type RunAtRest,
   type SuspendedRun,
   toSealable,
+  toStandstill,
 } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
@@ -42,7 +39,6 @@ import { Journal, toStoreFailure } from "./journal.ts";
 import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
-import type { CellSnapshot } from "./residence.ts";
 import { within } from "./timers.ts";
 
 export interface TakenRun extends Recovered {
@@ -50,21 +46,35 @@ export interface TakenRun extends Recovered {
 }
 
 const OWNER = `process ${process.pid}`;
-const NOTHING = new Uint8Array();
-/** What is unpacked of one thing in the store. */
-const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
-type Found = Extract<Claimed, { status: "claimed" }>;
+/** A run as it was opened. */
+interface OpenRun {
+  readonly recovered: Recovered;
+  /** The id of the state that its journal follows. */
+  readonly epoch: string;
+  readonly size: number;
+  /** Whether anything was written since it was suspended. */
+  readonly hasMoved: boolean;
+}
+
+/** What a suspension is told by: its own id, and when it expires. */
+type Suspended = Pick<SuspendedRun, "id" | "expiresAt">;
+
+/** A suspension, and the bytes of it. */
+interface Next<Key extends keyof Given, Given> {
+  readonly suspended: Suspended;
+  readonly given: Pick<Given, Key>;
+}
 
 export class StoredRuns {
   readonly #store: Store;
-  readonly #vault: Vault;
+  readonly #bytes: StoredBytes;
   readonly #leaseMs: number;
   readonly #executor: Executor;
 
   constructor(store: Store, vault: Vault, leaseMs: number) {
     this.#store = store;
-    this.#vault = vault;
+    this.#bytes = new StoredBytes(vault);
     this.#leaseMs = leaseMs;
     this.#executor = new Executor(store, leaseMs);
   }
@@ -90,9 +100,10 @@ export class StoredRuns {
       executing: [],
       resolutions: [],
     };
-    const state = this.#seal(runId, toSealable(first));
+    const sealable = toSealable(first);
+    const state = this.#bytes.sealState(runId, sealable);
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
-    return this.#journal(runId, first.id, claim, 0);
+    return this.#journal(runId, first.id, claim, 0, sizeOf(sealable));
   }
 
   /** Takes a run up; `check` may refuse it by throwing, and then nothing has changed. */
@@ -123,28 +134,29 @@ export class StoredRuns {
         message: `Cannot resume run "${id}": ${claimed.owner} holds it, it goes on there`,
       };
     }
-    let taken: Recovered & { readonly epoch: string };
+    let taken: OpenRun;
     try {
-      const opened = this.#open(claimed, suspensionId, scope, tools);
+      const opened = this.#open(claimed.run, suspensionId, scope, tools);
       if ("code" in opened) {
         await this.#giveBack(claimed.claim);
         return opened;
       }
-      check(opened.run);
+      check(opened.recovered.run);
       taken = opened;
     } catch (error) {
       await this.#giveBack(claimed.claim);
       throw error;
     }
+    const { recovered, epoch, size, hasMoved } = taken;
     const { length } = claimed.run.journal;
-    const journal = this.#journal(id, taken.epoch, Promise.resolve(claimed.claim), length);
+    const journal = this.#journal(id, epoch, Promise.resolve(claimed.claim), length, size);
     // Neither is waited for: they matter only if this process dies.
-    if (length === 0 && taken.run.timers.length > 0) void journal.write({ kind: "taken", at: Date.now() });
-    const { limits } = taken.run.ledger;
+    if (!hasMoved && recovered.run.timers.length > 0) void journal.write({ kind: "taken", at: Date.now() });
+    const { limits } = recovered.run.ledger;
     if (claimed.run.expiresAt < Date.now() + limits.wallTimeMs + this.#leaseMs) {
       journal.expireAt(expiryOf(limits));
     }
-    return { ...taken, journal };
+    return { ...recovered, journal };
   }
 
   /** As it is; one that cannot be given back is free when its lease has run out. */
@@ -152,96 +164,99 @@ export class StoredRuns {
     await answered(this.#store.release(claim)).catch(() => {});
   }
 
-  /** Gives a run back to the store, to be resumed by its id. Returns the suspension's own id, and when it expires. */
+  /** Gives a run back to the store, to be resumed by its id. */
   async suspend(
     journal: Journal,
     book: LedgerBook,
     scope: string,
     rest: RunAtRest,
-  ): Promise<{ readonly id: string; readonly expiresAt: number } | Failure> {
+  ): Promise<Suspended | Failure> {
     const { runId } = book.header;
-    const given = giveAway(book, scope, this.#executor.id, rest);
-    if ("code" in given) return given;
-    const { run, sealable } = given;
-    const { expiresAt } = run;
-    const state = this.#seal(runId, sealable);
     // Those left to an executor before are that one's concern, even if it is this process.
     const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
+    const absorbed = [
+      ...settledCalls(book.deliveries),
+      ...rest.pending.keys(),
+      // What it asked before the decision.
+      ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
+    ];
+    const next = (await this.#lastEntry(journal, book, rest)) ?? this.#nextState(book, scope, rest);
+    if ("code" in next) return next;
+    const { suspended, given } = next;
+    const { expiresAt } = suspended;
     const here = [...rest.executing.keys()].filter((call) => !isLeft(call));
     try {
       await this.#executor.begin(runId, here);
-      await journal.release({
-        state,
-        expiresAt,
-        absorbed: [
-          ...settledCalls(run.ledger.deliveries),
-          ...rest.pending.keys(),
-          // What it asked before the decision.
-          ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
-        ],
-      });
-      return { id: run.id, expiresAt };
+      await journal.release({ ...given, expiresAt, absorbed });
+      return suspended;
     } catch (error) {
       this.#executor.end(runId, here);
       return toStoreFailure(error);
     }
   }
 
+  /** With a snapshot the journal may stay, and what is written does not grow with the run; undefined where it may not. */
+  async #lastEntry(
+    journal: Journal,
+    book: LedgerBook,
+    rest: RunAtRest,
+  ): Promise<Next<"entry" | "snapshot", LastEntry> | undefined> {
+    if (rest.snapshot === undefined) return undefined;
+    const standstill = toStandstill(book, this.#executor.id, rest);
+    const { size, ...given } = await journal.lastEntry({ kind: "suspended", standstill }, rest.snapshot);
+    if (size > book.header.limits.suspensionBytes) return undefined;
+    return { suspended: standstill, given };
+  }
+
+  #nextState(book: LedgerBook, scope: string, rest: RunAtRest): Next<"state", NextState> | Failure {
+    const given = giveAway(book, scope, this.#executor.id, rest);
+    if ("code" in given) return given;
+    const state = this.#bytes.sealState(book.header.runId, given.sealable);
+    return { suspended: given.run, given: { state } };
+  }
+
   get #lease(): { readonly owner: string; readonly ms: number } {
     return { owner: OWNER, ms: this.#leaseMs };
   }
 
-  #journal(runId: string, epoch: string, claim: Promise<Claim>, length: number): Journal {
+  #journal(runId: string, epoch: string, claim: Promise<Claim>, length: number, size: number): Journal {
     return new Journal({
       store: this.#store,
       claim,
       leaseMs: this.#leaseMs,
       length,
-      encode: (entry, place) => this.#encode(entry, placeOf(runId, epoch, place)),
-      encodeSnapshot: ({ bytes, progress }) => {
-        const header = toJsonBytes(progress);
-        return this.#vault.sealer.sealBytes({ header, content: bytes }, snapshotOf(runId, epoch));
-      },
+      size,
+      encode: (entries, place) => this.#bytes.sealEntries(runId, epoch, place, entries),
+      encodeSnapshot: (snapshot) => this.#bytes.sealSnapshot(runId, epoch, snapshot),
       decodeSnapshot: (bytes) => {
-        const snapshot = this.#openSnapshot(bytes, snapshotOf(runId, epoch));
+        const snapshot = this.#bytes.openSnapshot(runId, epoch, bytes);
         return snapshot === undefined || "code" in snapshot ? undefined : snapshot;
       },
     });
   }
 
-  #open(
-    { run }: Found,
-    suspensionId: string | undefined,
-    scope: string,
-    tools: ToolSet,
-  ): (Recovered & { readonly epoch: string }) | Failure {
-    const state = this.#openState(run.id, run.state);
-    if ("code" in state) return state;
+  #open(run: StoredRun, suspensionId: string | undefined, scope: string, tools: ToolSet): OpenRun | Failure {
+    const opened = this.#bytes.open(run);
+    if ("code" in opened) return opened;
+    const { outcomes, saved, size } = opened;
     // What the store says of it is not sealed.
-    if (run.scope !== scope || state.scope !== scope) return unknownRun(run.id);
+    if (run.scope !== scope || opened.state.scope !== scope) return unknownRun(run.id);
+    const folded = foldJournal(opened.state, opened.entries);
+    if (folded === undefined) return versionFailure("stored run");
+    const { state, entries } = folded;
     if (suspensionId !== undefined && suspensionId !== state.id) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
-    const entries: JournalEntry[] = [];
-    for (const [place, bytes] of run.journal.entries()) {
-      const entry = this.#decode(bytes, placeOf(run.id, state.id, place), parseJournalEntry);
-      if ("code" in entry) return entry;
-      entries.push(entry);
-    }
-    const outcomes = new Map<number, LateOutcome>();
-    for (const [call, bytes] of run.outcomes) {
-      const outcome = this.#decodeOutcome(run.id, call, bytes);
-      if ("code" in outcome) return outcome;
-      outcomes.set(call, outcome);
-    }
-    const saved =
-      run.snapshot === undefined ? undefined : this.#openSnapshot(run.snapshot, snapshotOf(run.id, state.id));
-    if (saved !== undefined && "code" in saved) return saved;
     const awaitOutcome =
       (call: number, executor: string): Elsewhere["outcome"] =>
       (isOver) =>
         this.#awaitOutcome(run.id, call, executor, isOver);
-    return { ...recover(state, entries, outcomes, tools, awaitOutcome, saved), epoch: state.id };
+    return {
+      recovered: recover(state, entries, outcomes, tools, awaitOutcome, saved),
+      epoch: opened.state.id,
+      size,
+      hasMoved: entries.length > 0,
+    };
   }
 
   /**
@@ -268,7 +283,7 @@ export class StoredRuns {
         const outcomes = await persistently(() => answered(this.#store.outcomes(runId)), "endless");
         if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const bytes = outcomes.get(call);
-        const outcome = bytes === undefined ? undefined : this.#decodeOutcome(runId, call, bytes);
+        const outcome = bytes === undefined ? undefined : this.#bytes.openOutcome(runId, call, bytes);
         if (outcome !== undefined && !("code" in outcome)) return outcome;
         if (!isThere) return undefined;
         await within(this.#leaseMs / RENEWALS, change, false);
@@ -293,52 +308,11 @@ export class StoredRuns {
     }
   }
 
-  #decodeOutcome(runId: string, call: number, bytes: Uint8Array): LateOutcome | Failure {
-    return this.#decode(bytes, outcomeOf(runId, call), parseLateOutcome);
-  }
-
   /** Records what a call came to that was executing when its run was suspended. */
   async post(runId: string, outcome: LateOutcome, until: number): Promise<void> {
     const { call } = outcome;
-    const bytes = this.#encode(outcome, outcomeOf(runId, call));
+    const bytes = this.#bytes.sealOutcome(runId, outcome);
     await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));
-  }
-
-  #seal(runId: string, sealable: Sealable): Uint8Array {
-    return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
-  }
-
-  #openState(runId: string, bytes: Uint8Array): SuspendedRun | Failure {
-    const opened = this.#vault.sealer.openBytes(bytes, stateOf(runId), MAX_BYTES);
-    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
-    const header = parseHeader(opened.header);
-    const content = header === undefined ? undefined : opened.content();
-    const run =
-      header === undefined || content === undefined ? undefined : parseSuspendedRun(header, content);
-    return run ?? versionFailure("stored run");
-  }
-
-  /** Undefined for what this version does not understand. */
-  #openSnapshot(sealed: Uint8Array, purpose: string): CellSnapshot | Failure | undefined {
-    const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
-    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
-    const progress = parseProgress(opened.header);
-    const content = progress === undefined ? undefined : opened.content();
-    if (progress === undefined || content === undefined) return undefined;
-    // Of its own: it is handed to a worker.
-    return { bytes: new Uint8Array(content), progress };
-  }
-
-  #encode(value: JournalEntry | LateOutcome, purpose: string): Uint8Array {
-    return this.#vault.sealer.sealBytes({ header: NOTHING, content: toJsonBytes(value) }, purpose);
-  }
-
-  #decode<T>(sealed: Uint8Array, purpose: string, parse: (bytes: Uint8Array) => T | undefined): T | Failure {
-    const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
-    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
-    const content = opened.content();
-    const parsed = content === undefined ? undefined : parse(content);
-    return parsed ?? versionFailure("stored run");
   }
 }
 
@@ -353,21 +327,4 @@ function unknownRun(id: string): Failure {
 /** Long enough for the run to use up its time and to wait for somebody afterwards. */
 function expiryOf({ wallTimeMs, suspensionTimeMs }: Limits): number {
   return Date.now() + wallTimeMs + suspensionTimeMs;
-}
-
-function stateOf(runId: string): string {
-  return `${runId}:state`;
-}
-
-/** Bound to the state it follows: entries of an earlier one fit nowhere. */
-function placeOf(runId: string, epoch: string, place: number): string {
-  return `${runId}:${epoch}:${place}`;
-}
-
-function snapshotOf(runId: string, epoch: string): string {
-  return `${runId}:${epoch}:snapshot`;
-}
-
-function outcomeOf(runId: string, call: number): string {
-  return `${runId}:outcome:${call}`;
 }

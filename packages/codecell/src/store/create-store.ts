@@ -7,8 +7,10 @@
  */
 import {
   type Claim,
+  type LastEntry,
   type Lease,
   type ListQuery,
+  type NextState,
   type RunSummary,
   type Store,
   STORE_TEXT_BYTES,
@@ -124,7 +126,8 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
         if (next === undefined) return inOrder(own, () => driver.release(own));
         checkInteger("expiresAt", next.expiresAt);
         for (const call of next.absorbed) checkIndex(call);
-        const copy = { ...next, state: copyOf(next.state), absorbed: [...next.absorbed] };
+        const { expiresAt, absorbed } = next;
+        const copy = { expiresAt, absorbed: [...absorbed], ...copiesOf(next) };
         return inOrder(own, () => driver.release(own, copy));
       }),
     delete: (claim) =>
@@ -250,6 +253,13 @@ function checkText(name: string, text: string): void {
   if (text.length > STORE_TEXT_BYTES || Buffer.byteLength(text) > STORE_TEXT_BYTES) {
     throw new RangeError(`Cannot use this ${name}: more than ${STORE_TEXT_BYTES} bytes in UTF-8`);
   }
+}
+
+function copiesOf(
+  next: NextState | LastEntry,
+): Pick<NextState, "state"> | Pick<LastEntry, "entry" | "snapshot"> {
+  if ("state" in next) return { state: copyOf(next.state) };
+  return { entry: copyOf(next.entry), snapshot: copyOf(next.snapshot) };
 }
 
 function copyOf(bytes: Uint8Array): Uint8Array {

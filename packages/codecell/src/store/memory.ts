@@ -101,10 +101,11 @@ export function createMemoryStore(): Store {
       release: async (claim, next) => {
         const entry = claimed(claim);
         if (next !== undefined) {
-          const { state, expiresAt } = next;
-          entry.run = { ...entry.run, state, expiresAt };
-          entry.journal = [];
-          entry.snapshot = undefined;
+          const { expiresAt } = next;
+          const isNew = "state" in next;
+          entry.run = { ...entry.run, expiresAt, ...(isNew ? { state: next.state } : {}) };
+          entry.journal = isNew ? [] : entry.journal.concat([next.entry]);
+          entry.snapshot = isNew ? undefined : next.snapshot;
           for (const call of next.absorbed) entry.outcomes.delete(call);
         }
         Object.assign(entry, { owner: undefined, leaseUntil: 0, changedAt: Date.now() });

@@ -19,7 +19,9 @@ import {
   toStoreError,
   transact,
 } from "./postgres-pool.ts";
+import { release } from "./postgres-release.ts";
 import { hashOf, migrate, toPlace } from "./postgres-schema.ts";
+import { BEGAN, notifyOf, NOW, OWN } from "./postgres-terms.ts";
 import { Watchers } from "./watchers.ts";
 
 export type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-pool.ts";
@@ -35,14 +37,6 @@ export interface PostgresStoreOptions {
 const EXPIRY_BATCH = 500;
 
 const FOREIGN_KEY_VIOLATION = "23503";
-
-const toMs = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
-/** While the statement runs, also after it waited for a lock. */
-const NOW = toMs("clock_timestamp()");
-/** When the statement began: an index can be searched for it. Too early at worst, so nobody's lease is cut short. */
-const BEGAN = toMs("statement_timestamp()");
-
-const OWN = "id = $1 AND fence = $2 AND owner IS NOT NULL";
 
 /** The pool replaces idle connections that break; nobody else needs to know, and nobody listening ends the process. */
 function ignore(): void {}
@@ -66,7 +60,7 @@ export async function openPostgresStore({
   const fences = `'${schema.replaceAll("'", "''")}.fences'`;
   const watchers = new Watchers(hashOf);
   const listener = new Listener(pool, channel, watchers);
-  const notify = (id: string): string => `pg_notify('${channel}', '${hashOf(id)}')`;
+  const notify = (id: string): string => notifyOf(place, id);
 
   /** Repeats one statement; right for those that may happen twice. */
   const query = async (text: string, values: unknown[]): Promise<Record<string, unknown>[]> =>
@@ -259,27 +253,7 @@ export async function openPostgresStore({
       release: (claim, next) =>
         fenced(
           claim,
-          () =>
-            transact(pool, async (client) => {
-              const { id, fence } = claim;
-              const change = `UPDATE ${schema}.runs SET owner = NULL, lease_until = 0, changed_at = ${NOW}`;
-              if (next === undefined) {
-                return client.query(`${change} WHERE ${OWN} RETURNING ${notify(id)}`, [id, fence]);
-              }
-              const released = await client.query(
-                `${change}, expires_at = $3, journal_length = 0 WHERE ${OWN} RETURNING ${notify(id)}`,
-                [id, fence, next.expiresAt],
-              );
-              if (released.rows.length === 0) return released;
-              await client.query(
-                `WITH gone AS (DELETE FROM ${schema}.journal WHERE run_id = $1),
-                   past AS (DELETE FROM ${schema}.snapshots WHERE run_id = $1),
-                   absorbed AS (DELETE FROM ${schema}.outcomes WHERE run_id = $1 AND call = ANY ($3::bigint[]))
-                 UPDATE ${schema}.states SET state = $2 WHERE run_id = $1`,
-                [id, next.state, next.absorbed],
-              );
-              return released;
-            }),
+          () => transact(pool, (client) => release(client, place, claim, next)),
           (row) => isOf(row, claim) && row?.["owner"] === null,
         ),
       delete: (claim) =>

@@ -77,6 +77,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return new Map(rows.map((row) => [row["call"] as number, row["outcome"] as Uint8Array]));
   }
 
+  function addEntry({ id }: Claim, entry: Uint8Array): void {
+    statement(
+      `INSERT INTO journal (run_id, position, entry)
+       SELECT ?1, coalesce(max(position), 0) + 1, ?2 FROM journal WHERE run_id = ?1`,
+    ).run(id, entry);
+  }
+
+  function keepSnapshot({ id }: Claim, snapshot: Uint8Array): void {
+    statement("INSERT OR REPLACE INTO snapshots (run_id, snapshot) VALUES (?, ?)").run(id, snapshot);
+  }
+
   function expireSome(): string[] {
     const now = Date.now();
     // With the index, and in its order: a run that is held keeps nobody waiting behind it.
@@ -146,19 +157,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       append: (claim, entries) =>
         queue.transact(() => {
           assertClaimed(claim);
-          const insert = statement(
-            `INSERT INTO journal (run_id, position, entry)
-             SELECT ?1, coalesce(max(position), 0) + 1, ?2 FROM journal WHERE run_id = ?1`,
-          );
-          for (const entry of entries) insert.run(claim.id, entry);
+          for (const entry of entries) addEntry(claim, entry);
         }),
       saveSnapshot: (claim, snapshot) =>
         queue.transact(() => {
           assertClaimed(claim);
-          statement("INSERT OR REPLACE INTO snapshots (run_id, snapshot) VALUES (?, ?)").run(
-            claim.id,
-            snapshot,
-          );
+          keepSnapshot(claim, snapshot);
         }),
       loadSnapshot: (claim) =>
         queue.attempt(() => {
@@ -201,9 +205,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
             return;
           }
           fenced(claim, `${change}, expires_at = ?`, [Date.now(), next.expiresAt]);
-          statement("UPDATE states SET state = ? WHERE run_id = ?").run(next.state, claim.id);
-          statement("DELETE FROM journal WHERE run_id = ?").run(claim.id);
-          statement("DELETE FROM snapshots WHERE run_id = ?").run(claim.id);
+          if ("state" in next) {
+            statement("UPDATE states SET state = ? WHERE run_id = ?").run(next.state, claim.id);
+            statement("DELETE FROM journal WHERE run_id = ?").run(claim.id);
+            statement("DELETE FROM snapshots WHERE run_id = ?").run(claim.id);
+          } else {
+            addEntry(claim, next.entry);
+            keepSnapshot(claim, next.snapshot);
+          }
           const absorb = statement("DELETE FROM outcomes WHERE run_id = ? AND call = ?");
           for (const call of next.absorbed) absorb.run(claim.id, call);
         });

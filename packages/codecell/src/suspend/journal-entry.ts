@@ -34,7 +34,9 @@ export type JournalEntry =
   | AskedEntry
   /** What the guest is about to see. */
   | { readonly kind: "delivery"; readonly delivery: Delivery }
-  /** The suspended run was taken up: the timers of its state run from here, milliseconds since the epoch. */
+  /** The run was suspended here: a `Standstill`, once it is checked against the ledger it ends. */
+  | { readonly kind: "suspended"; readonly standstill: unknown }
+  /** The suspended run was taken up: the timers of its standstill run from here, milliseconds since the epoch. */
   | { readonly kind: "taken"; readonly at: number };
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
@@ -49,10 +51,10 @@ interface AskedEntry {
 /** What became of a call that was still executing when its run was suspended. */
 export type LateOutcome = Exclude<DeliveryItem, { kind: "timer" }> | AskedEntry;
 
-/** Undefined for what this version does not understand. */
-export function parseJournalEntry(bytes: Uint8Array): JournalEntry | undefined {
+/** Those that were written together. Undefined for what this version does not understand. */
+export function parseJournalEntries(bytes: Uint8Array): readonly JournalEntry[] | undefined {
   const value = fromJsonBytes(bytes);
-  return isJournalEntry(value) ? value : undefined;
+  return isArrayOf(value, isJournalEntry) ? (value as JournalEntry[]) : undefined;
 }
 
 /** Undefined for what this version does not understand. */
@@ -85,6 +87,8 @@ function isJournalEntry(value: unknown): value is JournalEntry {
       return isAsked(value);
     case "delivery":
       return isDelivery(value["delivery"]);
+    case "suspended":
+      return value["standstill"] !== undefined;
     case "taken":
       return isCount(value["at"]);
     default:

@@ -22,6 +22,10 @@ export interface Sealable {
   readonly content: Uint8Array;
 }
 
+export function sizeOf({ header, content }: Sealable): number {
+  return header.length + content.length;
+}
+
 /** format: not sealed by us; version: sealed by another version; key: with a key we do not have; altered: the rest. */
 export type SealProblem = "format" | "version" | "key" | "altered";
 
@@ -65,9 +69,14 @@ export class Sealer {
     this.#isEncrypting = isEncrypting;
   }
 
-  sealBytes({ header, content }: Sealable, purpose: string): Buffer {
+  /** Content of less than `compressFrom` bytes stays as it is. */
+  sealBytes(
+    { header, content }: Sealable,
+    purpose: string,
+    compressFrom: number = COMPRESS_FROM_BYTES,
+  ): Buffer {
     const [key] = this.#keys;
-    const packed = compress(content);
+    const packed = content.length < compressFrom ? content : compress(content);
     const flags = (packed === content ? 0 : COMPRESSED) | (this.#isEncrypting ? ENCRYPTED : 0);
     const lengths = Buffer.alloc(LENGTHS_BYTES);
     lengths.writeUInt32BE(header.length, 0);
@@ -141,7 +150,6 @@ function macOf(parts: readonly Uint8Array[], purpose: string, key: SealKey): Buf
 
 /** The content itself when it does not get smaller. */
 function compress(content: Uint8Array): Uint8Array {
-  if (content.length < COMPRESS_FROM_BYTES) return content;
   // In one chunk: putting many together takes longer.
   const packed = zstdCompressSync(content, { params: COMPRESSION, chunkSize: content.length });
   return packed.length < content.length ? packed : content;

@@ -9,7 +9,7 @@
  * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
  */
 import { randomUUID } from "node:crypto";
-import type { TimerChange } from "../bridge/protocol.ts";
+import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
@@ -19,15 +19,13 @@ import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
 import { isSeen, type LedgerBook, type Seen } from "./ledger-book.ts";
-import type { Sealable } from "./seal.ts";
+import { type Sealable, sizeOf } from "./seal.ts";
 
-export interface SuspendedRun {
+/** What a suspended run waits for, beside its ledger. Its size does not depend on what is behind it. */
+export interface Standstill {
   /** Of this suspension; a run that is suspended again gets another. */
   readonly id: string;
-  /** Whose run it is; empty for nobody's in particular. */
-  readonly scope: string;
   readonly expiresAt: number;
-  readonly ledger: Ledger;
   readonly seen: Seen;
   /** Timers that were set, with the time they had left. */
   readonly timers: readonly TimerChange[];
@@ -37,6 +35,12 @@ export interface SuspendedRun {
   readonly executing: readonly (readonly [number, string])[];
   /** Decisions about calls that had no outcome yet. */
   readonly resolutions: readonly (readonly [number, CallResolution])[];
+}
+
+export interface SuspendedRun extends Standstill {
+  /** Whose run it is; empty for nobody's in particular. */
+  readonly scope: string;
+  readonly ledger: Ledger;
   /** The memory of the cell; without it the run is rebuilt from its ledger. */
   readonly snapshot?: Uint8Array;
 }
@@ -51,7 +55,7 @@ export interface RunAtRest {
   /** Decisions about calls that have no outcome yet. */
   readonly resolutions: readonly (readonly [number, CallResolution])[];
   /** The memory of its cell, where that is cheaper to go on from than the ledger. */
-  readonly snapshot: Uint8Array | undefined;
+  readonly snapshot: CellSnapshot | undefined;
 }
 
 /** A run that is given away now by an executor, and its bytes. */
@@ -80,11 +84,17 @@ export function giveAway(
 
 function giveWhole(book: LedgerBook, scope: string, executor: string, rest: RunAtRest): GivenRun | Failure {
   const { suspensionBytes } = book.header.limits;
-  const run = toSuspendedRun(book, scope, executor, rest);
+  const { snapshot } = rest;
+  const run: SuspendedRun = {
+    ...toStandstill(book, executor, rest),
+    scope,
+    ledger: book.toLedger(),
+    ...(snapshot === undefined ? {} : { snapshot: snapshot.bytes }),
+  };
   // Far too large ones are not even printed.
   const least = Math.ceil(book.size * PRINTED_PART);
   const sealable = least > suspensionBytes ? undefined : tryPrint(run);
-  const bytes = sealable === undefined ? least : sealable.header.length + sealable.content.length;
+  const bytes = sealable === undefined ? least : sizeOf(sealable);
   if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
   return {
     code: "suspension_limit",
@@ -102,23 +112,19 @@ function tryPrint(run: SuspendedRun): Sealable | undefined {
 }
 
 /** To be resumed as long as its limits say. */
-function toSuspendedRun(
+export function toStandstill(
   book: LedgerBook,
-  scope: string,
   executor: string,
-  { pending, timers, executing, resolutions, snapshot }: RunAtRest,
-): SuspendedRun {
+  { pending, timers, executing, resolutions }: RunAtRest,
+): Standstill {
   return {
     id: randomUUID(),
-    scope,
     expiresAt: Date.now() + book.header.limits.suspensionTimeMs,
-    ledger: book.toLedger(),
     seen: book.seen,
     timers,
     pending: [...pending],
     executing: [...executing].map(([call, left]) => [call, left ?? executor]),
     resolutions,
-    ...(snapshot === undefined ? {} : { snapshot }),
   };
 }
 
@@ -252,15 +258,28 @@ function isSection(value: unknown): boolean {
   return Array.isArray(value) && value.length === 2 && isText(value[0]) && isCount(value[1]);
 }
 
-type State = Pick<SuspendedRun, "ledger" | "seen" | "timers" | "pending" | "executing" | "resolutions">;
+type Waiting = Omit<Standstill, "id" | "expiresAt">;
+
+interface State extends Waiting {
+  readonly ledger: Ledger;
+}
 
 function isState(value: unknown): value is State {
   if (!isRecord(value)) return false;
-  const { ledger, seen, timers, pending, executing, resolutions } = value;
+  const { ledger } = value;
+  return isLedger(ledger) && isWhole(ledger) && ledger.stopped === undefined && isWaiting(value, ledger);
+}
+
+/** Whether a run can stand still like this where that ledger ends. */
+export function isStandstill(value: unknown, ledger: Ledger): value is Standstill {
+  return isRecord(value) && isText(value["id"]) && isCount(value["expiresAt"]) && isWaiting(value, ledger);
+}
+
+function isWaiting(
+  { seen, timers, pending, executing, resolutions }: Readonly<Record<string, unknown>>,
+  ledger: Ledger,
+): boolean {
   return (
-    isLedger(ledger) &&
-    isWhole(ledger) &&
-    ledger.stopped === undefined &&
     isSeen(seen) &&
     isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&
     isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&

@@ -44,6 +44,8 @@ export async function allRefused(store: Store, claim: Claim): Promise<void> {
   await refuses(store.saveSnapshot(claim, bytes(9)), "stale_claim");
   await refuses(store.loadSnapshot(claim), "stale_claim");
   await refuses(store.release(claim), "stale_claim");
-  await refuses(store.release(claim, { state: bytes(9), expiresAt: 1, absorbed: [0] }), "stale_claim");
+  const given = { expiresAt: 1, absorbed: [0] };
+  await refuses(store.release(claim, { state: bytes(9), ...given }), "stale_claim");
+  await refuses(store.release(claim, { entry: bytes(9), snapshot: bytes(9), ...given }), "stale_claim");
   await refuses(store.delete(claim), "stale_claim");
 }

@@ -90,6 +90,39 @@ export function testContents(open: OpenStore): void {
       expect((await claimed(store, "a")).run.journal).toEqual([bytes(4)]);
     });
 
+    test("release() with a last entry adds it and its snapshot, and deletes what was absorbed", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a"), LONG);
+      await store.append(claim, [bytes(1), bytes(2)]);
+      await store.saveSnapshot(claim, bytes(8));
+      for (const call of [0, 1, 2]) await store.post("a", call, bytes(call));
+      const entry = bytes(3);
+      const snapshot = bytes(9);
+      const released = store.release(claim, { entry, snapshot, expiresAt: FUTURE - 1, absorbed: [0, 2, 77] });
+      entry.fill(0);
+      snapshot.fill(0);
+      await released;
+      const { run, claim: next } = await claimed(store, "a");
+      expect(run).toEqual({
+        ...newRun("a", { expiresAt: FUTURE - 1 }),
+        journal: [bytes(1), bytes(2), bytes(3)],
+        snapshot: bytes(9),
+        outcomes: new Map([[1, bytes(1)]]),
+      });
+      await store.append(next, [bytes(4)]);
+      await store.release(next, { entry: bytes(5), snapshot: bytes(10), expiresAt: FUTURE, absorbed: [] });
+      const again = await claimed(store, "a");
+      expect(again.run.journal).toEqual([1, 2, 3, 4, 5].map((one) => bytes(one)));
+      expect(again.run.snapshot).toEqual(bytes(10));
+      await store.release(again.claim, { state: bytes(6), expiresAt: FUTURE, absorbed: [] });
+      const last = await claimed(store, "a");
+      expect(last.run).toEqual({
+        ...newRun("a", { state: bytes(6) }),
+        journal: [],
+        outcomes: new Map([[1, bytes(1)]]),
+      });
+    });
+
     test("a snapshot is kept beside the state, the latest one, until there is another state", async () => {
       const place = newPlace();
       await using store = await open(place);

@@ -128,15 +128,23 @@ const renewing = fenced(
 );
 
 const releasing = fenced(
-  oneof(constantFrom(undefined), record({ expired: flags.expired, absorbed: array(call, { maxLength: 3 }) })),
+  oneof(
+    constantFrom(undefined),
+    record({ expired: flags.expired, absorbed: array(call, { maxLength: 3 }), isNew: boolean() }),
+  ),
   async (store, world, claim, run, next) => {
-    const state = ++world.written;
+    const written = ++world.written;
     const expiresAt = next?.expired === true ? 1 : FUTURE;
-    await store.release(claim, next && { state: bytes(state), expiresAt, absorbed: next.absorbed });
+    const given = { expiresAt, absorbed: next?.absorbed ?? [] };
+    if (next === undefined) await store.release(claim);
+    else if (next.isNew) await store.release(claim, { state: bytes(written), ...given });
+    else await store.release(claim, { entry: bytes(written), snapshot: bytes(written), ...given });
     if (run === undefined) return;
     Object.assign(run, { held: false, claim: undefined });
     if (next === undefined) return;
-    Object.assign(run, { state, expired: next.expired, journal: [], snapshot: undefined });
+    run.expired = next.expired;
+    if (next.isNew) Object.assign(run, { state: written, journal: [], snapshot: undefined });
+    else Object.assign(run, { journal: [...run.journal, written], snapshot: written });
     for (const one of next.absorbed) run.outcomes.delete(one);
   },
 );

@@ -6,7 +6,7 @@
  * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
  * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
  */
-import type { CellEnd, CellFailure, Command, Report, SnapshotStart } from "../bridge/protocol.ts";
+import type { CellEnd, CellFailure, CellSnapshot, Command, Report } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
 import { type Delivery, type Progress, YIELD_CONTROL } from "../contract/ledger.ts";
 import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
@@ -82,7 +82,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   /** Takes up a snapshot, in place of the source. False when it does not fit; then the cell is of no use. */
-  restore({ bytes, progress }: SnapshotStart): boolean {
+  restore({ bytes, progress }: CellSnapshot): boolean {
     const { vms, snapshots } = this.#environment;
     const { memoryBytes, resultBytes } = this.#command.limits;
     const snapshot = snapshots.decode(bytes, this.#origin, vms.mostBytes(memoryBytes));

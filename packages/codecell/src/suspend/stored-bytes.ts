@@ -1,0 +1,149 @@
+/**
+ * StoredBytes: what a store holds of a run, sealed: its state, journal, snapshot and the outcomes of its calls.
+ *
+ * - Everything is bound to its run and its place, and opened before a byte of it is interpreted.
+ * - Entries and snapshots are bound to the state they follow as well: those of an earlier one fit nowhere.
+ */
+import type { CellSnapshot } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
+import { LIMIT_BOUNDS } from "../contract/limits.ts";
+import type { StoredRun } from "../contract/store.ts";
+import {
+  type JournalEntry,
+  type LateOutcome,
+  parseJournalEntries,
+  parseLateOutcome,
+  parseProgress,
+} from "./journal-entry.ts";
+import { toJsonBytes } from "./json-bytes.ts";
+import { type Sealable, sizeOf } from "./seal.ts";
+import { parseHeader, parseSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
+import { type Vault, versionFailure } from "./vault.ts";
+
+/** What is unpacked of one thing in the store. */
+const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
+/** Smaller ones take as long to unpack as to read otherwise, and a long journal has hundreds of them. */
+const COMPRESS_ENTRIES_FROM_BYTES = 16_384;
+const NOTHING = new Uint8Array();
+
+export interface OpenedRun {
+  readonly state: SuspendedRun;
+  readonly entries: readonly JournalEntry[];
+  readonly outcomes: ReadonlyMap<number, LateOutcome>;
+  readonly saved: CellSnapshot | undefined;
+  /** Bytes of state and entries, unpacked. */
+  readonly size: number;
+}
+
+/** Sealed bytes, and how many there were before. */
+export interface SealedEntries {
+  readonly bytes: Uint8Array;
+  readonly size: number;
+}
+
+export class StoredBytes {
+  readonly #vault: Vault;
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+  }
+
+  sealState(runId: string, sealable: Sealable): Uint8Array {
+    return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
+  }
+
+  /** What is written together stands at one place; `epoch` is the id of the state that it follows. */
+  sealEntries(runId: string, epoch: string, place: number, entries: readonly JournalEntry[]): SealedEntries {
+    const sealable = { header: NOTHING, content: toJsonBytes(entries) };
+    const purpose = placeOf(runId, epoch, place);
+    const bytes = this.#vault.sealer.sealBytes(sealable, purpose, COMPRESS_ENTRIES_FROM_BYTES);
+    return { bytes, size: sizeOf(sealable) };
+  }
+
+  sealSnapshot(runId: string, epoch: string, { bytes, progress }: CellSnapshot): Uint8Array {
+    const sealable = { header: toJsonBytes(progress), content: bytes };
+    return this.#vault.sealer.sealBytes(sealable, snapshotOf(runId, epoch));
+  }
+
+  sealOutcome(runId: string, outcome: LateOutcome): Uint8Array {
+    const sealable = { header: NOTHING, content: toJsonBytes(outcome) };
+    return this.#vault.sealer.sealBytes(sealable, outcomeOf(runId, outcome.call));
+  }
+
+  open({ id, state: sealed, journal, snapshot, outcomes: posted }: StoredRun): OpenedRun | Failure {
+    const state = this.#openState(id, sealed);
+    if ("code" in state) return state;
+    let { size } = state;
+    const epoch = state.run.id;
+    const entries: JournalEntry[] = [];
+    for (const [place, bytes] of journal.entries()) {
+      const unpacked = this.#unpack(bytes, placeOf(id, epoch, place));
+      if ("code" in unpacked) return unpacked;
+      const together = parseJournalEntries(unpacked.content);
+      if (together === undefined) return versionFailure("stored run");
+      for (const entry of together) entries.push(entry);
+      size += unpacked.content.length;
+    }
+    const outcomes = new Map<number, LateOutcome>();
+    for (const [call, bytes] of posted) {
+      const outcome = this.openOutcome(id, call, bytes);
+      if ("code" in outcome) return outcome;
+      outcomes.set(call, outcome);
+    }
+    const saved = snapshot === undefined ? undefined : this.openSnapshot(id, epoch, snapshot);
+    if (saved !== undefined && "code" in saved) return saved;
+    return { state: state.run, entries, outcomes, saved, size };
+  }
+
+  /** Undefined for what this version does not understand. */
+  openSnapshot(runId: string, epoch: string, sealed: Uint8Array): CellSnapshot | Failure | undefined {
+    const opened = this.#vault.sealer.openBytes(sealed, snapshotOf(runId, epoch), MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const progress = parseProgress(opened.header);
+    const content = progress === undefined ? undefined : opened.content();
+    if (progress === undefined || content === undefined) return undefined;
+    // Of its own: it is handed to a worker.
+    return { bytes: new Uint8Array(content), progress };
+  }
+
+  openOutcome(runId: string, call: number, sealed: Uint8Array): LateOutcome | Failure {
+    const unpacked = this.#unpack(sealed, outcomeOf(runId, call));
+    if ("code" in unpacked) return unpacked;
+    return parseLateOutcome(unpacked.content) ?? versionFailure("stored run");
+  }
+
+  #openState(
+    runId: string,
+    sealed: Uint8Array,
+  ): { readonly run: SuspendedRun; readonly size: number } | Failure {
+    const unpacked = this.#unpack(sealed, stateOf(runId));
+    if ("code" in unpacked) return unpacked;
+    const header = parseHeader(unpacked.header);
+    const run = header && parseSuspendedRun(header, unpacked.content);
+    if (run === undefined) return versionFailure("stored run");
+    return { run, size: sizeOf(unpacked) };
+  }
+
+  #unpack(sealed: Uint8Array, purpose: string): Sealable | Failure {
+    const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const content = opened.content();
+    return content === undefined ? versionFailure("stored run") : { header: opened.header, content };
+  }
+}
+
+function stateOf(runId: string): string {
+  return `${runId}:state`;
+}
+
+function placeOf(runId: string, epoch: string, place: number): string {
+  return `${runId}:${epoch}:${place}`;
+}
+
+function snapshotOf(runId: string, epoch: string): string {
+  return `${runId}:${epoch}:snapshot`;
+}
+
+function outcomeOf(runId: string, call: number): string {
+  return `${runId}:outcome:${call}`;
+}

@@ -1,0 +1,60 @@
+/** What suspending a stored run writes: with a snapshot as much after many calls as after few. */
+import { createHost, createMemoryStore, type Store } from "codecell";
+import { expect, test } from "vitest";
+import { instead } from "./store-doubles.ts";
+
+const sealKey = new Uint8Array(32).fill(5);
+const OUTPUT = Array.from({ length: 100 }, (_, id) => ({ id, name: `row ${id * 7919}`, paid: id % 3 === 0 }));
+
+/** Makes calls, asks, and does so again. */
+const sourceOf = (calls: number): string => `
+  let sum = 0;
+  for (const round of [1, 2, 3]) {
+    for (let n = 0; n < ${calls}; n++) sum += (await tools.rows({ n })).length;
+    sum += await tools.ask({ round });
+  }
+  return sum;`;
+
+const tools = {
+  rows: { execute: () => OUTPUT },
+  ask: {
+    execute: (_input: unknown, call: { readonly resolution?: unknown; suspend(payload: null): never }) =>
+      call.resolution ?? call.suspend(null),
+  },
+};
+
+/** Bytes that each suspension of a run wrote, and what it came to. */
+async function writtenBy(calls: number): Promise<{ readonly written: number[]; readonly value: unknown }> {
+  await using memory = createMemoryStore();
+  const written: number[] = [];
+  const store: Store = instead(memory, {
+    release: (claim, next) => {
+      if (next !== undefined) {
+        written.push("state" in next ? next.state.length : next.entry.length + next.snapshot.length);
+      }
+      return memory.release(claim, next);
+    },
+  });
+  await using host = createHost({ workers: 1, store, sealKey });
+  let result = await host.start({ source: sourceOf(calls), tools }).result;
+  while (result.status === "suspended") {
+    const resolutions = Object.fromEntries(
+      result.suspension.pending.map(({ callId }) => [callId, { resolution: 1 }]),
+    );
+    // Each time in a process of its own.
+    await using other = createHost({ workers: 1, store, sealKey });
+    result = await other.resume({ token: result.suspension.token, tools, resolutions }).result;
+  }
+  if (result.status !== "completed") throw new Error(result.failure.message);
+  return { written, value: result.value };
+}
+
+test("a suspension writes as much after 400 calls as after 10, and however often there was one [store:flat]", async () => {
+  const few = await writtenBy(10);
+  const many = await writtenBy(400);
+  expect([few.value, many.value]).toEqual([3 * 10 * 100 + 3, 3 * 400 * 100 + 3]);
+  expect([few.written.length, many.written.length]).toEqual([3, 3]);
+  const most = Math.max(...many.written);
+  expect(most).toBeLessThan(16 * 1024);
+  expect(most).toBeLessThan(1.5 * Math.min(...few.written));
+});
