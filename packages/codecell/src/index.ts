@@ -65,5 +65,6 @@ export type {
   RunOptions,
   StartOptions,
 } from "./run/host.ts";
+export type { GuestCatalog } from "./run/guest-catalog.ts";
 export type { HostCheck } from "./run/host-check.ts";
 export { createMemoryStore } from "./store/memory.ts";

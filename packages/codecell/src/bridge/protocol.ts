@@ -38,6 +38,8 @@ export type Command =
       readonly toolNames: string;
       /** Whether the program has `yield_control`. */
       readonly mayYield?: true;
+      /** As in the ledger. */
+      readonly allTools?: string | undefined;
       readonly limits: CellLimits;
       /**
        * Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
@@ -140,7 +142,15 @@ export const STATUS = {
 
 export const STATUS_BYTES = 24;
 
-const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["debug", "log", "info", "warn", "error"]);
+const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>([
+  "debug",
+  "log",
+  "info",
+  "warn",
+  "error",
+  "text",
+  "json",
+]);
 
 /** Reads a host's message. Undefined when it is not one. */
 export function parseCommands(message: unknown): Command[] | undefined {
@@ -161,6 +171,7 @@ function isCommand(value: unknown): boolean {
         isLanguage(value["language"]) &&
         isDuration(value["clock"]) &&
         (value["mayYield"] === undefined || value["mayYield"] === true) &&
+        (value["allTools"] === undefined || typeof value["allTools"] === "string") &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
         isArrayOf(value["history"], isDelivery) &&

@@ -14,6 +14,21 @@ export type Language = "javascript" | "typescript";
 /** What a yield is recorded as a call of; no tool of a run that may yield has this name. */
 export const YIELD_CONTROL = "yield_control";
 
+/** What the helpers of the catalog profile are recorded as calls of; they are tools of the run. */
+export const CATALOG_TOOLS = {
+  search: "catalog.search",
+  describe: "catalog.describe",
+  load: "catalog.load",
+} as const;
+
+/** Behind the tools of a run, as their calls are numbered inside the guest. */
+export const BEHIND_TOOL_NAMES: readonly string[] = [
+  YIELD_CONTROL,
+  CATALOG_TOOLS.search,
+  CATALOG_TOOLS.describe,
+  CATALOG_TOOLS.load,
+];
+
 export interface LedgerCall {
   readonly tool: string;
   /** Input as JSON text, as the guest wrote it. */
@@ -55,6 +70,11 @@ export interface Ledger {
   readonly toolNames: readonly string[];
   /** The program has `yield_control`; absent when it has not. */
   readonly mayYield?: true;
+  /**
+   * The program has the globals of the catalog profile; absent when it has those of the direct one. What `ALL_TOOLS` holds,
+   * as JSON text; empty for a program that cannot ask for it. `toolNames` are the convenience names it may ask for.
+   */
+  readonly allTools?: string;
   readonly calls: readonly LedgerCall[];
   readonly deliveries: readonly Delivery[];
   /** Why the host ended the run before the program did. */

@@ -2,7 +2,8 @@
 import { type CallFailure, CodecellError, type Failure } from "./failure.ts";
 import type { Json } from "./value.ts";
 
-export type LogLevel = "debug" | "log" | "info" | "warn" | "error";
+/** `text` and `json` are what a program of the catalog profile gave out by these names; the text of `json` is JSON. */
+export type LogLevel = "debug" | "log" | "info" | "warn" | "error" | "text" | "json";
 
 export interface LogLine {
   readonly level: LogLevel;

@@ -6,8 +6,8 @@
 /** First argument of the host function the prelude is given. */
 export const HOST = {
   /**
-   * (index of the tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. A yield
-   * has the index behind the last tool's.
+   * (index of the tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. See
+   * `BEHIND_TOOLS`.
    */
   call: 1,
   /** (level, text) */
@@ -28,7 +28,7 @@ export const HOST = {
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (seed, toolNamesJson, mayYield as 0 or 1): before the program is called. */
+  /** (seed, toolNamesJson, mayYield as 0 or 1, allToolsJson or undefined): before the program is called. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,
@@ -45,6 +45,9 @@ export const GUEST = {
   /** (promise of the program): reports how it ends. */
   conclude: 7,
 } as const;
+
+/** What has no name of its own among a program's tools is called by an index so far behind the last tool's. */
+export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3 } as const;
 
 /** Names of the two files a guest stack can mention. */
 export const SOURCE_FILE = "source";

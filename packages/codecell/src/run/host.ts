@@ -30,6 +30,8 @@ import {
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure, sourceRefusal } from "./failures.ts";
 import { type Forked, forkPast } from "./fork.ts";
+import type { GuestCatalog } from "./guest-catalog.ts";
+import { emptyHeader, toHeader } from "./header.ts";
 import type { HostCheck } from "./host-check.ts";
 import type { Journal } from "./journal.ts";
 import { ProgramCheck } from "./program-check.ts";
@@ -85,6 +87,8 @@ export interface StartOptions extends RunOptions {
   readonly limits?: Partial<Limits>;
   /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed; false unless said otherwise. */
   readonly mayYield?: boolean;
+  /** Gives the program the globals of the catalog profile; those of the direct profile unless said otherwise. */
+  readonly catalog?: GuestCatalog;
 }
 
 export interface ResumeOptions extends RunOptions {
@@ -180,20 +184,9 @@ class SandboxHost implements Host {
 
   start(options: StartOptions): RunHandle {
     assertStart(options);
-    const { source, language = "typescript", tools = {}, mayYield = false } = options;
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
-    const header: LedgerHeader = {
-      runId: randomUUID(),
-      source,
-      language,
-      seed: newSeed(),
-      clock: Date.now(),
-      limits,
-      toolNames: Object.keys(tools),
-      ...(mayYield ? { mayYield } : {}),
-    };
-    return this.#new(header, options);
+    return this.#new(toHeader(options, limits), options);
   }
 
   /** Begins a run that did not exist before, and keeps it if there is where. */
@@ -203,7 +196,10 @@ class SandboxHost implements Host {
     // What is too large is not kept either.
     const book =
       tooLarge === undefined ? new LedgerBook(header, forked) : new LedgerBook({ ...header, source: "" });
-    const check = forked === undefined ? ProgramCheck.of(this.#options.check, header, tools) : undefined;
+    // Declarations are those of the direct profile.
+    const isDirect = header.allTools === undefined;
+    const check =
+      forked === undefined && isDirect ? ProgramCheck.of(this.#options.check, header, tools) : undefined;
     const how = { tools, past: forked?.past ?? NO_PAST, check };
     const refusal = tooLarge ?? this.#admissionRefusal() ?? abortRefusal(signal);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
@@ -372,22 +368,6 @@ class SandboxHost implements Host {
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
   return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
-}
-
-function emptyHeader(): Omit<LedgerHeader, "runId"> {
-  return {
-    source: "",
-    language: "javascript",
-    seed: "",
-    clock: Date.now(),
-    limits: resolveLimits(),
-    toolNames: [],
-  };
-}
-
-/** 64 hexadecimal digits; random ids are drawn in batches, so this is much cheaper than asking for bytes. */
-function newSeed(): string {
-  return `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
 }
 
 let defaultHost: Host | undefined;

@@ -8,7 +8,7 @@
  */
 import type { CellEnd, CellFailure, CellSnapshot, Command, Report } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import { type Delivery, type Progress, YIELD_CONTROL } from "../contract/ledger.ts";
+import { BEHIND_TOOL_NAMES, type Delivery, type Progress, YIELD_CONTROL } from "../contract/ledger.ts";
 import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
@@ -70,7 +70,7 @@ export class Cell implements VmOwner, VmHolder {
     this.#command = command;
     this.#environment = environment;
     const names = JSON.parse(command.toolNames) as string[];
-    this.#toolNames = command.mayYield === true ? [...names, YIELD_CONTROL] : names;
+    this.#toolNames = [...names, ...BEHIND_TOOL_NAMES];
     this.#outbox = new Outbox(command.limits);
     this.clock = command.clock;
   }
@@ -138,9 +138,9 @@ export class Cell implements VmOwner, VmHolder {
     this.#source = prepared;
     this.#enter((vm) => {
       vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
-      const { seed, toolNames, mayYield = false } = this.#command;
+      const { seed, toolNames, mayYield = false, allTools } = this.#command;
       this.#compiling = true;
-      return vm.start(prepared.script, seed, toolNames, mayYield, () => {
+      return vm.start(prepared.script, { seed, toolNames, mayYield, allTools }, () => {
         this.#compiling = false;
       });
     });
@@ -204,8 +204,8 @@ export class Cell implements VmOwner, VmHolder {
 
   /** What makes this cell the one it is. */
   get #origin(): string {
-    const { source, language, seed, clock, toolNames, mayYield = false } = this.#command;
-    return JSON.stringify([source, language, seed, clock, toolNames, mayYield]);
+    const { source, language, seed, clock, toolNames, mayYield = false, allTools } = this.#command;
+    return JSON.stringify([source, language, seed, clock, toolNames, mayYield, allTools]);
   }
 
   get #prepared(): PreparedSource {
@@ -324,7 +324,9 @@ export class Cell implements VmOwner, VmHolder {
     const { resultBytes } = this.#command.limits;
     const result = args.string(1, resultBytes);
     if (typeof result === "string") {
-      this.#returned = result;
+      // In the catalog profile a program says so when it returns something.
+      const isNothing = this.#command.allTools !== undefined && this.#prepared.isResultImplied;
+      this.#returned = isNothing ? "null" : result;
       return;
     }
     this.#fail({ failure: resultTooLarge(result, resultBytes), call: null });

@@ -4,7 +4,14 @@ import { HOST } from "../guest/abi.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import { loadEngine } from "../sandbox/engine.ts";
 import { equalRanges, Image } from "./image.ts";
-import type { HostArguments, Vm, VmOwner } from "./vm.ts";
+import type { GuestStart, HostArguments, Vm, VmOwner } from "./vm.ts";
+
+const START: GuestStart = {
+  seed: "ab".repeat(32),
+  toolNames: '["step"]',
+  mayYield: false,
+  allTools: undefined,
+};
 
 const image = new Image(await loadEngine(), Buffer.from(PRELUDE_BYTECODE, "base64"), equalRanges);
 const MAX_PAGES = 1024;
@@ -27,7 +34,7 @@ function begin(vm: Vm, body: string): Owner {
   const owner = new Owner();
   vm.owner = owner;
   vm.limit(MEMORY_BYTES, 256 * 1024);
-  expect(vm.start(`(async()=>{\n${body}\n})`, "ab".repeat(32), '["step"]', false, () => {})).toBe("ok");
+  expect(vm.start(`(async()=>{\n${body}\n})`, START, () => {})).toBe("ok");
   expect(vm.runJobs()).toBe("ok");
   return owner;
 }

@@ -6,7 +6,14 @@ import { loadEngine } from "../sandbox/engine.ts";
 import { GRANULE_WORDS, Image } from "./image.ts";
 import { nodePlatform } from "./node-platform.ts";
 import { type CellState, type Snapshot, SnapshotCodec } from "./snapshot.ts";
-import type { Vm } from "./vm.ts";
+import type { GuestStart, Vm } from "./vm.ts";
+
+const START: GuestStart = {
+  seed: "ab".repeat(32),
+  toolNames: '["step"]',
+  mayYield: false,
+  allTools: undefined,
+};
 
 const prelude = Buffer.from(PRELUDE_BYTECODE, "base64");
 const engine = await loadEngine();
@@ -87,7 +94,7 @@ describe("a snapshot", () => {
       vm.limit(MEMORY_BYTES, 256 * 1024);
       const script =
         "(async()=>{ globalThis.big = new Uint8Array(3e6).fill(5); await tools.step('x'.repeat(50000)) })";
-      expect(vm.start(script, "ab".repeat(32), '["step"]', false, () => {})).toBe("ok");
+      expect(vm.start(script, START, () => {})).toBe("ok");
       expect(vm.runJobs()).toBe("ok");
     };
     const vm = image.createVm(2048);
@@ -110,7 +117,7 @@ describe("a snapshot", () => {
     vm.limit(MEMORY_BYTES, 256 * 1024);
     const script =
       "(async()=>{ for (let i = 0; i < 9; i++) { const r = await tools.step(i); globalThis.n = r.length } })";
-    vm.start(script, "ab".repeat(32), '["step"]', false, () => {});
+    vm.start(script, START, () => {});
     vm.runJobs();
     for (let call = 0; call < 5; call++) {
       const rows = Array.from({ length: 50 }, (_, n) =>

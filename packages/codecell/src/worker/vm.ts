@@ -66,6 +66,14 @@ const GC_THRESHOLD_BYTES = 2 * 1024 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** What a program is started with, beside itself. */
+export interface GuestStart {
+  readonly seed: string;
+  readonly toolNames: string;
+  readonly mayYield: boolean;
+  readonly allTools: string | undefined;
+}
+
 export class Vm implements HostArguments {
   readonly memory: WebAssembly.Memory;
   readonly maxPages: number;
@@ -174,9 +182,7 @@ export class Vm implements HostArguments {
    */
   start(
     script: string,
-    seed: string,
-    toolNames: string,
-    mayYield: boolean,
+    { seed, toolNames, mayYield, allTools }: GuestStart,
     onCompiled: () => void,
   ): VmOutcome {
     const engine = this.#engine;
@@ -195,6 +201,7 @@ export class Vm implements HostArguments {
       this.#newString(seed),
       this.#newString(toolNames),
       engine.qjs_new_number(mayYield ? 1 : 0),
+      allTools === undefined ? engine.qjs_get_undefined() : this.#newString(allTools),
     );
     if (outcome !== "ok") return outcome;
     const result = this.#invoke(program);

@@ -6,7 +6,7 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
+import { BEHIND_TOOLS, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -32,6 +32,8 @@ import {
   withResolvers,
 } from "./primordials.ts";
 import { seedRandom } from "./random.ts";
+import { createHelpers, installCatalog } from "./catalog.ts";
+import { encodeAll } from "./encode-all.ts";
 import { installTools } from "./tools.ts";
 import { installYield } from "./yield.ts";
 
@@ -114,14 +116,24 @@ export function createCore(host: HostFunction): CoreFunctions {
     return call;
   }
 
-  const setToolNames = installTools(makeCall);
+  const tools = installTools(makeCall);
+  /** How the program's result is written. */
+  let encodeResult = encode;
 
-  function start(seed: string, toolNames: string, mayYield: number): void {
+  function start(seed: string, toolNames: string, mayYield: number, allTools: string | undefined): void {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
-    setToolNames(names);
-    if (mayYield === 1) installYield((reason, error) => makeCall(names.length, reason, error));
+    if (allTools === undefined) tools.setNames(names);
+    else {
+      const ask = (behind: number, input: unknown, error: Error): Promise<unknown> =>
+        makeCall(names.length + behind, input, error);
+      tools.setNames(names, createHelpers(makeCall, ask));
+      installCatalog(allTools, ask, (level, text) => void host(HOST.log, level, text));
+      encodeResult = encodeAll;
+    }
+    if (mayYield === 1)
+      installYield((reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error));
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {
@@ -133,7 +145,7 @@ export function createCore(host: HostFunction): CoreFunctions {
       return;
     }
     try {
-      host(HOST.done, encode(value, "the result"));
+      host(HOST.done, encodeResult(value, "the result"));
     } catch (error) {
       report(HOST.thrown, error, THROWN.badResult);
     }

@@ -1,0 +1,57 @@
+/** What of a catalog crosses to a program: all it can ask for, and little else. */
+import { describe, expect, test } from "vitest";
+import { globalsFor } from "./guest-catalog.ts";
+
+const names = new Set(["echo", "create_issue", "café", "$x"]);
+const crossing = (source: string): readonly string[] =>
+  globalsFor(source, { names, allTools: () => "[1]" }).toolNames;
+const ALL = [...names];
+
+describe("convenience names", () => {
+  test.each([
+    ["return 1", []],
+    ["return await tools.echo({})", ["echo"]],
+    ["tools.echo(1); tools?.create_issue(2); tools . $x(3)", ["echo", "create_issue", "$x"]],
+    ["await tools.search('x'); await tools.call('core:core:echo', {})", []],
+    ["const mytools = {}; mytools[0]; toolset.echo", []],
+    ["tools.nothing(1)", []],
+    ["x.tools.echo", ["echo"]],
+  ])("of %j are those that it names", (source, expected) => {
+    expect(crossing(source)).toEqual(expected);
+  });
+
+  test.each([
+    "tools[name](1)",
+    "const { echo } = tools;",
+    "Object.keys(tools)",
+    "f(tools)",
+    "tools/* */.echo",
+    "tools./* */echo",
+    "tools?.['echo']",
+    "(tools as any).echo",
+    "tools.caf\u00e9",
+    "tools.echo\u00a0(1)",
+    "\u00a0tools[x]",
+    "t\\u006fols[x]",
+    "globalThis['too' + 'ls'][x]",
+    "(function () { return this })()['to' + 'ols'][x]",
+    "tools",
+  ])("of %j are all, since it may ask for any", (source) => {
+    expect(crossing(source)).toEqual(ALL);
+  });
+});
+
+describe("ALL_TOOLS", () => {
+  const allTools = (source: string): string | undefined =>
+    globalsFor(source, { names, allTools: () => "[1]" }).allTools;
+
+  test("crosses to whoever can ask for it", () => {
+    for (const source of ["ALL_TOOLS.length", "globalThis['ALL' + '_TOOLS']", "\\u0041LL_TOOLS"]) {
+      expect(allTools(source)).toBe("[1]");
+    }
+  });
+
+  test("does not cross to others", () => {
+    expect(allTools("return await tools.echo({})")).toBe("");
+  });
+});
