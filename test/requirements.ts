@@ -124,6 +124,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "suspend:rotation": { promise: "Keys can be replaced without losing suspended runs" },
   "suspend:scope": { promise: "A token resumes under the scope it was suspended under, and no other" },
   "store:suspend": { promise: "A suspended run is resumed by any host that shares the store" },
+  "suspend:discard": {
+    promise: "A suspended run that is given up can be resumed by nobody, and leaves nothing",
+  },
   "store:flat": { promise: "With a snapshot, what a suspension writes does not grow with the run" },
   "store:fencing": { promise: "A process that lost its run to another stops, and changes nothing" },
   "store:leave": { promise: "A host that closes leaves its runs to others" },

@@ -57,6 +57,7 @@ export { createShapeMemory } from "./suspend/shape-memory.ts";
 export type { ShapeMemoryOptions } from "./suspend/shape-memory.ts";
 export { createHost, run } from "./run/host.ts";
 export type {
+  DiscardOptions,
   ForkOptions,
   Host,
   HostOptions,

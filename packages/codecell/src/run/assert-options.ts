@@ -5,10 +5,10 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { isLanguage, isLedger, isWhole } from "../value/ledger-shape.ts";
 import { isRecord } from "../value/shape.ts";
-import type { ForkOptions, StartOptions } from "./host.ts";
+import type { DiscardOptions, ForkOptions, StartOptions } from "./host.ts";
 import { assertPending } from "./resolutions.ts";
 
-type Purpose = "start" | "resume" | "fork";
+type Purpose = "start" | "resume" | "fork" | "discard";
 
 export function assertStart({ source, language, tools, scope, mayYield }: StartOptions): void {
   if (language !== undefined && !isLanguage(language)) {
@@ -56,20 +56,33 @@ export function assertFits(held: SuspendedRun, tools: ToolSet, resolutions: Reso
   assertPending(held, resolutions);
 }
 
+/** Sets that cannot change any more, so that one of thousands is not looked through for every run. */
+const whole = new WeakSet<ToolSet>();
+
 export function assertTools(tools: ToolSet, purpose: Purpose, mayYield = false): void {
+  if (mayYield && Object.hasOwn(tools, YIELD_CONTROL)) {
+    throw new TypeError(
+      `Cannot ${purpose} a run: its program may yield, so no tool can be named "${YIELD_CONTROL}", rename the tool`,
+    );
+  }
+  if (whole.has(tools)) return;
   for (const name of Object.keys(tools)) {
     if (typeof tools[name]?.execute !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
     }
-    if (mayYield && name === YIELD_CONTROL) {
-      throw new TypeError(
-        `Cannot ${purpose} a run: its program may yield, so no tool can be named "${name}", rename the tool`,
-      );
-    }
   }
+  if (Object.isFrozen(tools)) whole.add(tools);
 }
 
-export function assertScope(scope: unknown, purpose: Purpose): void {
+/** A suspended run has one name, and belongs to somebody. */
+export function assertSuspended({ token, id, scope }: DiscardOptions, purpose: "resume" | "discard"): void {
+  if ((typeof token === "string") === (typeof id === "string")) {
+    throw new TypeError(`Cannot ${purpose} a run: give either its token or its id`);
+  }
+  assertScope(scope, purpose);
+}
+
+function assertScope(scope: unknown, purpose: Purpose): void {
   if (scope !== undefined && typeof scope !== "string") {
     throw new TypeError(`Cannot ${purpose} a run: scope must be a string`);
   }

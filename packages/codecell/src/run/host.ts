@@ -23,8 +23,8 @@ import {
   assertFits,
   assertFork,
   assertLedger,
-  assertScope,
   assertStart,
+  assertSuspended,
   assertTools,
 } from "./assert-options.ts";
 import { EventStream } from "./event-stream.ts";
@@ -100,6 +100,9 @@ export interface ResumeOptions extends RunOptions {
   readonly resolutions?: Resolutions;
 }
 
+/** A suspended run, by one of both. */
+export interface DiscardOptions extends Pick<ResumeOptions, "token" | "id" | "scope"> {}
+
 export interface ForkOptions extends RunOptions {
   /** Index of the call. */
   readonly atCall: number;
@@ -118,9 +121,13 @@ export interface RunHandle {
 }
 
 export interface Host extends AsyncDisposable {
+  /** Whether its runs outlive it, in a store. */
+  readonly isDurable: boolean;
   start(options: StartOptions): RunHandle;
   /** Continues a suspended run. */
   resume(options: ResumeOptions): RunHandle;
+  /** Gives a suspended run up: nobody can resume it any more. False when there is none that could be. */
+  discard(options: DiscardOptions): Promise<boolean>;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;
   /** Starts a new run that shares the past of another up to the outcome of one of its calls. */
@@ -182,6 +189,10 @@ class SandboxHost implements Host {
     this.#suspender = new Suspender(vault, store, leaseMs);
   }
 
+  get isDurable(): boolean {
+    return this.#options.store !== undefined;
+  }
+
   start(options: StartOptions): RunHandle {
     assertStart(options);
     const limits =
@@ -208,18 +219,14 @@ class SandboxHost implements Host {
   }
 
   resume(options: ResumeOptions): RunHandle {
-    const { token, id, resolutions = {} } = options;
-    if ((typeof token === "string") === (typeof id === "string")) {
-      throw new TypeError("Cannot resume a run: give either its token or its id");
-    }
+    const { token, resolutions = {} } = options;
+    assertSuspended(options, "resume");
     assertTools(options.tools ?? {}, "resume");
-    assertScope(options.scope, "resume");
     assertResolutions(resolutions);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
     const { scope = "" } = options;
-    const referred =
-      id === undefined ? this.#suspender.referred(token ?? "", scope) : { id, suspensionId: undefined };
+    const referred = this.#suspender.referred(options, scope);
     if (referred !== undefined && "id" in referred) {
       return this.#resumeStored(referred, options, resolutions, refusal);
     }
@@ -301,6 +308,11 @@ class SandboxHost implements Host {
   ): RunHandle {
     const book = new LedgerBook({ ...emptyHeader(), runId });
     return this.#begin(book, options, { refusal, ...(events === undefined ? {} : { events }) });
+  }
+
+  async discard(options: DiscardOptions): Promise<boolean> {
+    assertSuspended(options, "discard");
+    return this.#suspender.discard(options, options.scope ?? "");
   }
 
   replay(ledger: Ledger): RunHandle {

@@ -159,6 +159,14 @@ export class StoredRuns {
     return { ...recovered, journal };
   }
 
+  /** Removes a suspended run; false when it is not there, or goes on somewhere. */
+  async discard(reference: Reference, scope: string): Promise<boolean> {
+    const taken = await this.take(reference, scope, {}, () => {});
+    if ("code" in taken) return false;
+    await taken.journal.delete();
+    return true;
+  }
+
   /** As it is; one that cannot be given back is free when its lease has run out. */
   async #giveBack(claim: Claim): Promise<void> {
     await answered(this.#store.release(claim)).catch(() => {});

@@ -21,6 +21,12 @@ import { type Recovered, recover } from "./recovery.ts";
 import { StoredRuns } from "./stored-runs.ts";
 import { reasonsOf } from "./yields.ts";
 
+/** What a suspended run is known by: its token, or its id in a store. */
+export interface SuspendedName {
+  readonly token?: string | undefined;
+  readonly id?: string | undefined;
+}
+
 export class Suspender {
   readonly stored: StoredRuns | undefined;
   readonly #tokens: Tokens;
@@ -69,9 +75,17 @@ export class Suspender {
     else void this.stored.post(runId, outcome, Date.now() + limits.suspensionTimeMs);
   }
 
-  /** Where a token's run is in the store; undefined when the token is no reference. */
-  referred(token: string, scope: string): Reference | Failure | undefined {
-    return this.#tokens.referred(token, scope);
+  /** Where a run is in the store; undefined when it is in its token. */
+  referred({ token = "", id }: SuspendedName, scope: string): Reference | Failure | undefined {
+    return id === undefined ? this.#tokens.referred(token, scope) : { id, suspensionId: undefined };
+  }
+
+  /** Gives a run up; false when it is not there. */
+  async discard(name: SuspendedName, scope: string): Promise<boolean> {
+    const referred = this.referred(name, scope);
+    if (referred === undefined) return !("code" in this.takeToken(name.token ?? "", scope, {}, () => {}));
+    if ("code" in referred || this.stored === undefined) return false;
+    return this.stored.discard(referred, scope);
   }
 
   /** Takes the run that a token holds; `check` may refuse it by throwing, and then nothing has changed. */
