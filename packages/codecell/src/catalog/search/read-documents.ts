@@ -61,23 +61,28 @@ function createList(): { readonly numbers: number[]; readonly offsets: number[] 
 class TermReader {
   /** Numbers by term. */
   readonly known = new Map<string, number>();
-  readonly #byRun = new Map<string, readonly number[]>();
+  /** Most runs are one term: a list for each would be one more thing to fetch from memory, half a million times. */
+  readonly #byRun = new Map<string, number | readonly number[]>();
 
   /** Appends the terms of a text. */
   read(text: string, to: number[]): void {
     for (const run of splitRuns(text)) {
-      for (const number of this.#byRun.get(run) ?? this.#meet(run)) to.push(number);
+      const found = this.#byRun.get(run) ?? this.#meet(run);
+      if (typeof found === "number") to.push(found);
+      else for (const number of found) to.push(number);
     }
   }
 
-  #meet(run: string): readonly number[] {
+  #meet(run: string): number | readonly number[] {
     const numbers: number[] = [];
     for (const word of splitRun(run)) {
       const term = toTerm(word);
       if (term !== NO_TERM) numbers.push(this.known.get(term) ?? this.#add(term));
     }
-    this.#byRun.set(run, numbers);
-    return numbers;
+    const [first] = numbers;
+    const found = first !== undefined && numbers.length === 1 ? first : numbers;
+    this.#byRun.set(run, found);
+    return found;
   }
 
   #add(term: string): number {
