@@ -5,7 +5,9 @@
  *   search, for which the index is built.
  */
 
-import type { JsonSchema } from "codecell";
+import type { AnyTool, JsonSchema } from "codecell";
+import type { ToolSource } from "codecell/catalog";
+import type { SearchDocument } from "../../packages/codecell/src/catalog/search/document.ts";
 import { loadSet, SET_NAMES } from "../../test/tool-search/sets.ts";
 import { Attempts } from "../harness/attempts.ts";
 import { CATALOG_CASES, takeTools } from "./catalog-tools.ts";
@@ -31,18 +33,7 @@ export const catalogBuild: Workload = {
   measure: async (_contestant, { size }) => {
     const { createCatalog } = await import("codecell/catalog");
     const attempts = new Attempts();
-    const documents = takeTools(SET_NAMES.map(loadSet), size);
-    const sources = Array.from({ length: OWNERS }, (_, owner) => ({
-      kind: "mcp",
-      owner: `server${owner}`,
-      tools: Object.fromEntries(
-        documents.flatMap(({ name, description, inputSchema }, at) =>
-          at % OWNERS === owner
-            ? [[`${name}_${at}`, { description, input: inputSchema as JsonSchema, execute: () => null }]]
-            : [],
-        ),
-      ),
-    }));
+    const sources = toSources(takeTools(SET_NAMES.map(loadSet), size));
     const metrics: Record<string, number> = {};
     const begun = performance.now();
     let last = begun;
@@ -65,3 +56,14 @@ export const catalogBuild: Workload = {
     return attempts.sample({ ...metrics, total: last - begun });
   },
 };
+
+/** As if each of forty servers had some of the tools; a name that one of them has already is changed. */
+function toSources(documents: readonly SearchDocument[]): readonly ToolSource[] {
+  const tools = Array.from({ length: OWNERS }, (): Record<string, AnyTool> => ({}));
+  for (const [at, { name, description, inputSchema }] of documents.entries()) {
+    const ofOwner = tools[at % OWNERS] ?? {};
+    const free = Object.hasOwn(ofOwner, name) ? `${name}_${at}` : name;
+    ofOwner[free] = { description, input: inputSchema as JsonSchema, execute: () => null };
+  }
+  return tools.map((each, owner) => ({ kind: "mcp", owner: `server${owner}`, tools: each }));
+}
