@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { BARS, judge, type Bar } from "./bars.ts";
 import { createContestants } from "./contestants/index.ts";
+import { COMPARISONS, DECLARATIONS } from "./declarations/comparisons.ts";
 import { toEmptyRow, toRow, type Row } from "./harness/rows.ts";
 import { findWorkload } from "./workloads/index.ts";
 import type { Sample } from "./workloads/workload.ts";
@@ -55,11 +56,21 @@ test("ratios are taken round by round", () => {
 
 test("every bar is about something that a full run measures", () => {
   const ids = new Set(createContestants().map(({ id }) => id));
-  for (const bar of BARS) {
+  for (const bar of BARS.filter(({ workload }) => workload !== DECLARATIONS.name)) {
     const { cases, metrics, only } = findWorkload(bar.workload);
     expect(cases.map(({ label }) => label)).toContain(bar.caseLabel);
     expect(metrics.map(({ key }) => key)).toContain(bar.metric);
     for (const id of only ?? []) expect(ids).toContain(id);
     if ("of" in bar) expect(only ?? [...ids]).toContain(bar.of);
+  }
+});
+
+test("every peer that prints declarations is compared with Codecell printing as much", () => {
+  const bars = BARS.filter(({ workload }) => workload === DECLARATIONS.name);
+  for (const { label, printers } of COMPARISONS) {
+    const peers = printers.map(({ id }) => id).filter((id) => !id.startsWith("codecell"));
+    const compared = bars.filter(({ caseLabel }) => caseLabel === label);
+    expect(compared.map((bar) => "of" in bar && bar.of)).toEqual(peers);
+    if (peers.length > 0) expect(printers.map(({ id }) => id)).toContain("codecell");
   }
 });

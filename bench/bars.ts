@@ -5,6 +5,7 @@
  */
 
 import { createContestants, SELF } from "./contestants/index.ts";
+import { COMPARISONS, DECLARATIONS } from "./declarations/comparisons.ts";
 import { ratioOf, type Row } from "./harness/rows.ts";
 import { renderNumber } from "./report/table.ts";
 
@@ -49,7 +50,18 @@ const searched = { workload: "tool-search", caseLabel: "10000 tools" };
 const quickJsPeers = createContestants().filter(
   (each) => each.kind === "peer" && each.engine === "quickjs" && each.variant === undefined,
 );
-
+const printed = COMPARISONS.flatMap(({ label, printers }) =>
+  printers
+    .filter(({ id }) => !id.startsWith(SELF))
+    .map(({ id }): Bar => ({
+      workload: DECLARATIONS.name,
+      caseLabel: label,
+      metric: "tokens",
+      kind: "ahead",
+      of: id,
+      times: 1,
+    })),
+);
 const checked = { workload: "check", caseLabel: "500 tools" };
 
 export const BARS: readonly Bar[] = [
@@ -98,6 +110,16 @@ export const BARS: readonly Bar[] = [
   ]),
   { ...checked, metric: "p50", kind: "none-fails" },
   { ...checked, metric: "p50", kind: "below", value: 50, unit: "ms" },
+  ...printed,
+  { workload: "catalog-build", caseLabel: "10000 tools", metric: "total", kind: "none-fails" },
+  {
+    workload: "catalog-build",
+    caseLabel: "10000 tools",
+    metric: "total",
+    kind: "below",
+    value: 1000,
+    unit: "ms",
+  },
   { ...found, metric: "recall@8", kind: "above", value: 75, unit: "%" },
   { ...found, metric: "ndcg@10", kind: "above", value: 65, unit: "%" },
   { ...searched, metric: "p95", kind: "below", value: 5, unit: "ms" },

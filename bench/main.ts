@@ -5,21 +5,27 @@
  */
 
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { BARS, judge, renderVerdicts } from "./bars.ts";
 import type { Contestant } from "./contestants/contestant.ts";
 import { createContestants, SELF } from "./contestants/index.ts";
+import { DECLARATIONS } from "./declarations/comparisons.ts";
 import { parseArguments, USAGE, type Arguments } from "./harness/arguments.ts";
 import { measureWorkload } from "./harness/measure-workload.ts";
 import { installPeers, probe, readPeerVersions } from "./harness/peers.ts";
 import { toEmptyRow, type Row } from "./harness/rows.ts";
 import { renderChart } from "./report/chart.ts";
-import { describeSetting, toResults, writeFile, type Setting } from "./report/results.ts";
+import { describeSetting, toResults, writeFile, type Results, type Setting } from "./report/results.ts";
+import { renderRankers } from "./report/rankers.ts";
 import { renderTable } from "./report/table.ts";
 import { WORKLOADS } from "./workloads/index.ts";
+import { toolSearchQuality } from "./workloads/tool-search.ts";
 import type { Workload } from "./workloads/workload.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const RESULTS = new URL("./results/", import.meta.url);
+const LOCAL_RESULTS = new URL("./results/local/", import.meta.url);
 const SOURCE_FLAGS = ["-C", "@codecell/source"];
 
 async function main(args: Arguments): Promise<number> {
@@ -38,11 +44,8 @@ async function main(args: Arguments): Promise<number> {
   if (setting.load > setting.cores / 2) console.log("The machine is busy: read ratios, not times.");
   const absent = await probeAll(contestants, nodeFlags, uninstalled);
 
-  if (args.declarations) {
-    const flags = [...SOURCE_FLAGS, "bench/declarations/main.ts"];
-    spawnSync(process.execPath, flags, { cwd: ROOT, stdio: "inherit" });
-  }
   const measured = new Map<string, readonly Row[]>();
+  if (args.declarations) measured.set(DECLARATIONS.name, countDeclarations(folderOf(args)));
   for (const workload of args.workloads) {
     const rows = await measureOne(workload, contestants, absent, nodeFlags, args, setting);
     measured.set(workload.name, rows);
@@ -84,13 +87,25 @@ async function measureOne(
   );
   console.log(renderTable(workload, rows, new Map(entered.map(({ id, name }) => [id, name])), SELF));
   const results = toResults(workload, cases, setting, entered, rows);
-  const folder = new URL(
-    args.quick || args.only !== undefined ? "./results/local/" : "./results/",
-    import.meta.url,
-  );
+  if (workload.name === toolSearchQuality.name) console.log(renderRankers(rows));
+  const folder = folderOf(args);
   writeFile(folder, `${workload.name}.json`, `${JSON.stringify(results, null, 2)}\n`);
   writeFile(folder, `${workload.name}.svg`, renderChart(results));
   return rows;
+}
+
+/** In a process of its own, as everything that is measured. */
+function countDeclarations(folder: URL): readonly Row[] {
+  const flags = [...SOURCE_FLAGS, "bench/declarations/main.ts", ...(folder === RESULTS ? [] : ["--local"])];
+  const { status } = spawnSync(process.execPath, flags, { cwd: ROOT, stdio: "inherit" });
+  if (status !== 0) return [];
+  const { rows }: Results = JSON.parse(readFileSync(new URL(`${DECLARATIONS.name}.json`, folder), "utf8"));
+  return rows;
+}
+
+/** A quick look, or one at some contestants only, does not replace the results that are kept. */
+function folderOf(args: Arguments): URL {
+  return args.quick || args.only !== undefined ? LOCAL_RESULTS : RESULTS;
 }
 
 /** Why each contestant that cannot run here cannot. */

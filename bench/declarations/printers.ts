@@ -1,11 +1,12 @@
 /**
  * Printers: how each peer, and Codecell, prints the same tools for a model.
  *
- * - A peer whose printer is not exported is asked through the description of its tool; `prose` is what that says without
- *   any tools, and does not count.
+ * - A peer whose printer is not exported is asked through the description of its tool; what that says without any tools
+ *   does not count.
+ * - Compared are only printers that show the same kinds of things.
  */
-import { renderDeclarations } from "codecell";
 import { importPeer } from "../contestants/import-peer.ts";
+import { SELF } from "../contestants/index.ts";
 
 export interface ListedTool {
   readonly name: string;
@@ -16,8 +17,8 @@ export interface ListedTool {
 
 export interface Printer {
   readonly id: string;
-  /** What a reader of the table should know. */
-  readonly note: string;
+  /** With what a reader of the table should know. */
+  readonly name: string;
   readonly open: () => Promise<(tools: readonly ListedTool[]) => string | Promise<string>>;
 }
 
@@ -51,15 +52,18 @@ function byName<T>(tools: readonly ListedTool[], make: (tool: ListedTool) => T):
   return Object.fromEntries(tools.map((tool) => [tool.name, make(tool)]));
 }
 
-function codecell(docs: "full" | "none" | number): Printer {
+function codecell(id: string, docs: "full" | "none" | number): Printer {
   return {
-    id: `codecell, docs ${docs}`,
-    note: "",
-    open: async () => (tools) =>
-      renderDeclarations(
-        byName(tools, ({ description, input, output }) => ({ description, input, output, execute })),
-        { docs, maxCharacters: 10_000_000 },
-      ),
+    id,
+    name: `Codecell, docs: ${JSON.stringify(docs)}`,
+    open: async () => {
+      const { renderDeclarations } = await import("codecell");
+      return (tools) =>
+        renderDeclarations(
+          byName(tools, ({ description, input, output }) => ({ description, input, output, execute })),
+          { docs, maxCharacters: 10_000_000 },
+        );
+    },
   };
 }
 
@@ -72,29 +76,12 @@ function bare(schema: ListedTool["input"]): ListedTool["input"] {
   ) as ListedTool["input"];
 }
 
-export const PRINTERS: readonly Printer[] = [
-  codecell("full"),
-  codecell(120),
-  codecell("none"),
-  {
-    id: "codecell, tools described",
-    note: "fields not, as TanStack does",
-    open: async () => {
-      const print = await codecell("full").open();
-      return (tools) =>
-        print(
-          tools.map(({ name, description, input, output }) => ({
-            name,
-            description,
-            input: bare(input),
-            ...(output === undefined ? {} : { output: bare(output) }),
-          })),
-        );
-    },
-  },
+/** Each shows types, descriptions of tools and descriptions of fields. */
+export const DESCRIBE_FIELDS: readonly Printer[] = [
+  codecell(SELF, "full"),
   {
     id: "json-schema-to-typescript",
-    note: "its types, with a line for each call added",
+    name: "json-schema-to-typescript, with a line for each call",
     open: async () => {
       interface Peer {
         readonly compile: (schema: object, name: string, options: object) => Promise<string>;
@@ -117,17 +104,17 @@ export const PRINTERS: readonly Printer[] = [
   },
   {
     id: "experimental-ai-sdk-code-mode",
-    note: "with an example of a call",
+    name: "experimental-ai-sdk-code-mode, with examples of calls",
     open: () => openAiSdk("experimental-ai-sdk-code-mode", "createCodeModeTool"),
   },
   {
     id: "ai-sdk-code-mode",
-    note: "with an example of a call",
+    name: "@ai-sdk/code-mode, with examples of calls",
     open: () => openAiSdk("@ai-sdk/code-mode", "experimental_createCodeModeTool"),
   },
   {
     id: "cloudflare-codemode",
-    note: "its browser entry, the only one that loads in Node.js",
+    name: "@cloudflare/codemode, its browser entry, which loads in Node.js",
     open: async () => {
       interface Peer {
         readonly createBrowserCodeTool: (options: object) => Described;
@@ -144,9 +131,29 @@ export const PRINTERS: readonly Printer[] = [
       };
     },
   },
+];
+
+/** Each shows types and descriptions of tools; TanStack's printer never shows those of fields. */
+export const DESCRIBE_TOOLS: readonly Printer[] = [
+  {
+    id: SELF,
+    name: "Codecell, schemas without descriptions",
+    open: async () => {
+      const print = await codecell(SELF, "full").open();
+      return (tools) =>
+        print(
+          tools.map(({ name, description, input, output }) => ({
+            name,
+            description,
+            input: bare(input),
+            ...(output === undefined ? {} : { output: bare(output) }),
+          })),
+        );
+    },
+  },
   {
     id: "tanstack-code-mode",
-    note: "says nothing of fields, and unknown where it does not understand",
+    name: "TanStack, unknown where it does not understand",
     open: async () => {
       interface Peer {
         readonly generateTypeStubs: (bindings: object) => string;
@@ -164,4 +171,10 @@ export const PRINTERS: readonly Printer[] = [
         );
     },
   },
+];
+
+/** What Codecell can leave out; nobody to compare with. */
+export const DESCRIBE_LESS: readonly Printer[] = [
+  codecell("codecell:120", 120),
+  codecell("codecell:none", "none"),
 ];

@@ -9,7 +9,8 @@ import type { Pace, Workload } from "../workloads/workload.ts";
 
 export const USAGE = `npm run bench -- [workload …] [options]
 
-  catalog        all that concerns catalogs: tokens of declarations, tool-search, tool-search-quality, check
+  catalog        all that concerns catalogs: declarations, catalog-build, tool-search, tool-search-quality, check
+  declarations   the tokens of tools as a model is shown them
 
   --rounds n     rounds instead of each workload's own number
   --quick        short blocks, one round, fewer cases; results go to bench/results/local
@@ -23,7 +24,9 @@ const QUICK_PACE: Pace = { warmMs: 400, blockMs: 250, minRuns: 5, maxRuns: 500 }
 
 /** Names that stand for several workloads. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  catalog: ["tool-search", "tool-search-quality", "check"],
+  catalog: ["catalog-build", "tool-search", "tool-search-quality", "check"],
+  // no workload: nothing runs, and printers are no contestants
+  declarations: [],
 };
 
 export interface Arguments {
@@ -66,7 +69,8 @@ export function parseArguments(args: readonly string[]): Arguments {
     }
   }
   return {
-    declarations: positionals.includes("catalog"),
+    declarations:
+      positionals.length === 0 || positionals.includes("catalog") || positionals.includes("declarations"),
     workloads:
       positionals.length === 0
         ? WORKLOADS

@@ -56,7 +56,7 @@ function readCommit(): string {
 }
 
 export function toResults(
-  workload: Workload,
+  workload: Pick<Workload, "name" | "title" | "metrics">,
   cases: readonly Case[],
   setting: Setting,
   contestants: Results["contestants"],

@@ -8,9 +8,10 @@ import type { Metric, Workload } from "../workloads/workload.ts";
 /** Characters of a failure's message; the JSON has all of it. */
 const REMARK = 90;
 
+type Measured = Pick<Workload, "name" | "title" | "metrics">;
 export type Names = ReadonlyMap<string, string>;
 
-export function renderTable(workload: Workload, rows: readonly Row[], names: Names, self: string): string {
+export function renderTable(workload: Measured, rows: readonly Row[], names: Names, self: string): string {
   const [first] = workload.metrics;
   const lines = [`\n${workload.title} [${workload.name}]`];
   for (const label of new Set(rows.map((row) => row.caseLabel))) {
@@ -66,7 +67,7 @@ export function renderNumber(value: number | undefined): string {
   return value.toFixed(size >= 1 ? 2 : 3);
 }
 
-function align(cells: readonly (readonly string[])[]): string[] {
+export function align(cells: readonly (readonly string[])[]): string[] {
   const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((line) => (line[column] ?? "").length)),
   );

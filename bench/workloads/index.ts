@@ -2,6 +2,7 @@
  * The written list of workloads, in the order they are run and reported.
  */
 
+import { catalogBuild } from "./catalog-build.ts";
 import { check } from "./check.ts";
 import { coldStart } from "./cold-start.ts";
 import { concurrentRuns } from "./concurrent-runs.ts";
@@ -34,6 +35,7 @@ export const WORKLOADS: readonly Workload[] = [
   suspendedInSqlite,
   resumeMany,
   check,
+  catalogBuild,
   toolSearch,
   toolSearchQuality,
 ];

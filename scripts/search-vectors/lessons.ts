@@ -5,10 +5,9 @@
  *   the tools it needs. Texts are weighed as the index weighs them.
  */
 
-import { type FieldTerms, readFields } from "../../packages/codecell/src/catalog/search/document.ts";
-import { type Part, partsOf } from "../../packages/codecell/src/catalog/search/meanings.ts";
 import { toTerms } from "../../packages/codecell/src/catalog/search/terms.ts";
 import type { ToolSet } from "../../test/tool-search/sets.ts";
+import { type FieldTerms, type Part, partsOf, readFields } from "./field-terms.ts";
 import type { Operation } from "./operations.ts";
 import type { Random } from "./random.ts";
 import type { Bag, Batch } from "./trainer.ts";

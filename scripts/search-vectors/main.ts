@@ -12,10 +12,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { readFields } from "../../packages/codecell/src/catalog/search/document.ts";
 import { toTerms } from "../../packages/codecell/src/catalog/search/terms.ts";
 import type { PackedVectors } from "../../packages/codecell/src/catalog/search/word-vectors.ts";
 import { loadSet, SET_NAMES, type SetName, type ToolSet } from "../../test/tool-search/sets.ts";
+import { readFields } from "./field-terms.ts";
 import { Lessons } from "./lessons.ts";
 import { type Operation, readOperations } from "./operations.ts";
 import { packVectors } from "./pack.ts";

@@ -1,12 +1,11 @@
 /**
- * Document: what is known of a tool for finding it, and the terms of its fields.
+ * Document: what is known of a tool for finding it, and what its fields say.
  *
  * - A schema is only looked at for the names and texts of parameters; one that is malformed, cyclic or endless gives
  *   fewer words, never an error. `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
  */
 
 import { isSchemaObject } from "../../declare/schema-object.ts";
-import { toTerms } from "./terms.ts";
 
 export interface SearchDocument {
   readonly id: string;
@@ -20,24 +19,23 @@ export interface SearchDocument {
   readonly inputSchema?: unknown;
 }
 
-export type Field = "name" | "description" | "parameterNames" | "parameterTexts" | "owner" | "tags";
-
-export type FieldTerms = Readonly<Record<Field, readonly string[]>>;
+export const FIELDS = ["name", "description", "parameterNames", "parameterTexts", "owner", "tags"] as const;
+export type Field = (typeof FIELDS)[number];
 
 const MAX_PARAMETERS = 200;
 const MAX_DEPTH = 5;
 const MAX_CHOICES = 20;
 
-export function readFields(document: SearchDocument): FieldTerms {
+export function readTexts(document: SearchDocument): Readonly<Record<Field, string>> {
   const parameters = new Parameters();
   parameters.read(document.inputSchema, 0);
   return {
-    name: toTerms(document.name),
-    description: toTerms(document.description),
-    parameterNames: toTerms(parameters.names.join(" ")),
-    parameterTexts: toTerms(parameters.texts.join(" ")),
-    owner: toTerms(document.owner ?? ""),
-    tags: toTerms([document.kind ?? "", ...(document.tags ?? [])].join(" ")),
+    name: document.name,
+    description: document.description,
+    parameterNames: parameters.names.join(" "),
+    parameterTexts: parameters.texts.join(" "),
+    owner: document.owner ?? "",
+    tags: [document.kind ?? "", ...(document.tags ?? [])].join(" "),
   };
 }
 
@@ -47,27 +45,32 @@ class Parameters {
 
   read(schema: unknown, depth: number): void {
     if (!isSchemaObject(schema) || depth > MAX_DEPTH) return;
-    if (isSchemaObject(schema["properties"])) {
-      for (const [name, value] of Object.entries(schema["properties"])) {
+    const { properties, items, anyOf, oneOf, allOf } = schema;
+    if (isSchemaObject(properties)) {
+      for (const name of Object.keys(properties)) {
         if (this.names.length >= MAX_PARAMETERS) return;
+        const value = properties[name];
         this.names.push(name);
         this.#describe(value);
         this.read(value, depth + 1);
       }
     }
-    this.read(schema["items"], depth + 1);
-    for (const key of ["anyOf", "oneOf", "allOf"]) {
-      const choices = schema[key];
-      if (Array.isArray(choices))
-        for (const each of choices.slice(0, MAX_CHOICES)) this.read(each, depth + 1);
-    }
+    if (items !== undefined) this.read(items, depth + 1);
+    if (anyOf !== undefined) this.#readChoices(anyOf, depth);
+    if (oneOf !== undefined) this.#readChoices(oneOf, depth);
+    if (allOf !== undefined) this.#readChoices(allOf, depth);
+  }
+
+  #readChoices(choices: unknown, depth: number): void {
+    if (!Array.isArray(choices)) return;
+    for (const each of choices.slice(0, MAX_CHOICES)) this.read(each, depth + 1);
   }
 
   #describe(schema: unknown): void {
     if (!isSchemaObject(schema)) return;
-    if (typeof schema["description"] === "string") this.texts.push(schema["description"]);
-    const choices = schema["enum"];
+    const { description, enum: choices } = schema;
+    if (typeof description === "string") this.texts.push(description);
     if (!Array.isArray(choices)) return;
-    this.texts.push(...choices.slice(0, MAX_CHOICES).filter((each) => typeof each === "string"));
+    for (const each of choices.slice(0, MAX_CHOICES)) if (typeof each === "string") this.texts.push(each);
   }
 }

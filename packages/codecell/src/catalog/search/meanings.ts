@@ -6,7 +6,9 @@
  * - Likeness is a cosine; 0 for texts without a known word.
  */
 
-import type { FieldTerms } from "./document.ts";
+import type { Field } from "./document.ts";
+import type { FieldTerms, ReadDocuments } from "./read-documents.ts";
+import { Tally } from "./tally.ts";
 import { addTo, dot, normalise } from "./vector-arithmetic.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
@@ -15,50 +17,76 @@ export interface Meanings {
   likenessTo(terms: readonly string[]): Float32Array;
 }
 
-export interface Part {
-  readonly terms: readonly string[];
+interface Part {
+  readonly fields: readonly Field[];
   readonly weight: number;
 }
 
 /** How much the parts of a tool say about what it is for, each as a whole, however long. */
-export function partsOf(fields: FieldTerms): readonly Part[] {
-  return [
-    { terms: fields.name, weight: 0.8 },
-    { terms: fields.description, weight: 1 },
-    { terms: [...fields.parameterNames, ...fields.parameterTexts], weight: 0.3 },
-    { terms: fields.owner, weight: 0.2 },
-    { terms: fields.tags, weight: 0.2 },
-  ];
+export const PARTS: readonly Part[] = [
+  { fields: ["name"], weight: 0.8 },
+  { fields: ["description"], weight: 1 },
+  { fields: ["parameterNames", "parameterTexts"], weight: 0.3 },
+  { fields: ["owner"], weight: 0.2 },
+  { fields: ["tags"], weight: 0.2 },
+];
+
+interface PartTerms {
+  readonly fields: readonly FieldTerms[];
+  readonly weight: number;
 }
 
-export function buildMeanings(read: readonly FieldTerms[], vectors: WordVectors): Meanings {
-  const { dimensions } = vectors;
-  const all = new Float32Array(read.length * dimensions);
-  for (const [number, fields] of read.entries()) {
-    const meaning = all.subarray(number * dimensions, (number + 1) * dimensions);
-    for (const part of partsOf(fields)) addPart(meaning, part, vectors);
-    normalise(meaning);
+const UNKNOWN = -1;
+
+export function buildMeanings(
+  { size, fields, terms }: ReadDocuments,
+  { dimensions, offsetOf, values }: WordVectors,
+): Meanings {
+  const vectorOf = Int32Array.from(terms, (term) => offsetOf(term) ?? UNKNOWN);
+  const parts = PARTS.map(({ fields: names, weight }) => ({
+    fields: names.map((name) => fields[name]),
+    weight,
+  }));
+  const all = new Float32Array(size * dimensions);
+  const tally = new Tally(terms.length);
+  const sum = new Float64Array(dimensions);
+  for (let document = 0; document < size; document += 1) {
+    for (const part of parts) weigh(part, document, vectorOf, tally);
+    sum.fill(0);
+    tally.take((term, weight) => addTo(sum, values, vectorOf[term]!, weight));
+    all.set(sum, document * dimensions);
+    normalise(all.subarray(document * dimensions, (document + 1) * dimensions));
   }
   return {
-    likenessTo(terms) {
-      const wanted = new Float32Array(dimensions);
-      addPart(wanted, { terms, weight: 1 }, vectors);
+    likenessTo(request) {
+      const requested = new Float64Array(dimensions);
+      for (const term of request) {
+        const offset = offsetOf(term);
+        if (offset !== undefined) addTo(requested, values, offset, 1);
+      }
+      const wanted = new Float32Array(requested);
       normalise(wanted);
-      const likeness = new Float32Array(read.length);
-      for (let number = 0; number < likeness.length; number += 1) {
-        likeness[number] = dot(all, number * dimensions, wanted);
+      const likeness = new Float32Array(size);
+      for (let document = 0; document < size; document += 1) {
+        likeness[document] = dot(all, document * dimensions, wanted);
       }
       return likeness;
     },
   };
 }
 
-function addPart(meaning: Float32Array, { terms, weight }: Part, vectors: WordVectors): void {
-  const offsets: number[] = [];
-  for (const term of terms) {
-    const offset = vectors.offsetOf(term);
-    if (offset !== undefined) offsets.push(offset);
+/** Shares the weight of a part among those of its terms that mean something. */
+function weigh({ fields, weight }: PartTerms, document: number, vectorOf: Int32Array, tally: Tally): void {
+  let known = 0;
+  for (const { numbers, offsets } of fields) {
+    for (let at = offsets[document]!; at < offsets[document + 1]!; at += 1) {
+      if (vectorOf[numbers[at]!] !== UNKNOWN) known += 1;
+    }
   }
-  const share = weight / Math.sqrt(Math.max(1, offsets.length));
-  for (const offset of offsets) addTo(meaning, vectors.values, offset, share);
+  const share = weight / Math.sqrt(known);
+  for (const { numbers, offsets } of fields) {
+    for (let at = offsets[document]!; at < offsets[document + 1]!; at += 1) {
+      if (vectorOf[numbers[at]!] !== UNKNOWN) tally.add(numbers[at]!, share);
+    }
+  }
 }

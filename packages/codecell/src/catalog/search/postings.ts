@@ -6,7 +6,8 @@
  * - What a term adds to a document is worked out when the index is built; a query only adds it up.
  */
 
-import type { Field, FieldTerms } from "./document.ts";
+import { type Field, FIELDS } from "./document.ts";
+import type { FieldTerms, ReadDocuments } from "./read-documents.ts";
 
 interface FieldTuning {
   /** How much an occurrence counts. */
@@ -15,7 +16,7 @@ interface FieldTuning {
   readonly lengthShare: number;
 }
 
-const FIELDS: Readonly<Record<Field, FieldTuning>> = {
+const TUNINGS: Readonly<Record<Field, FieldTuning>> = {
   name: { weight: 3, lengthShare: 0.5 },
   description: { weight: 1, lengthShare: 0.6 },
   parameterNames: { weight: 0.5, lengthShare: 0.75 },
@@ -23,7 +24,6 @@ const FIELDS: Readonly<Record<Field, FieldTuning>> = {
   owner: { weight: 0.7, lengthShare: 0.3 },
   tags: { weight: 1, lengthShare: 0.3 },
 };
-const FIELD_NAMES = Object.keys(FIELDS) as readonly Field[];
 
 /** How soon further occurrences stop to count. */
 const SATURATION = 1.2;
@@ -31,70 +31,86 @@ const SATURATION = 1.2;
 export interface Posting {
   /** How much the term tells: the fewer documents have it, the more. */
   readonly rarity: number;
+  /** Where its documents stand among all. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+export interface Postings {
+  of(term: string): Posting | undefined;
+  /** The documents of all terms, one term after the other. */
   readonly documents: Uint32Array;
   /** What the term adds to the score of each of these documents. */
   readonly impacts: Float64Array;
 }
 
-export type Postings = ReadonlyMap<string, Posting>;
-
-/** What is known of a term while documents are still being read. */
-interface Occurrences {
-  readonly documents: number[];
-  readonly frequencies: number[];
-}
-
-export function buildPostings(read: readonly FieldTerms[]): Postings {
-  const all = new Map<string, Occurrences>();
-  const meanLengths = meanLengthsOf(read);
-  for (const [document, fields] of read.entries()) {
-    for (const field of FIELD_NAMES) {
-      const { weight, lengthShare } = FIELDS[field];
-      const terms = fields[field];
-      const share = weight / (1 - lengthShare + (lengthShare * terms.length) / meanLengths[field]);
-      for (const term of terms) count(all, term, document, share);
+export function buildPostings({ size, fields, terms, numberOf }: ReadDocuments): Postings {
+  const begins = findBegins(Object.values(fields), size, terms.length);
+  const ends = begins.slice();
+  const documents = new Uint32Array(begins[terms.length]!);
+  const impacts = new Float64Array(documents.length);
+  for (let document = 0; document < size; document += 1) {
+    for (const field of FIELDS) {
+      const { weight, lengthShare } = TUNINGS[field];
+      const { numbers, offsets } = fields[field];
+      const [from, to] = [offsets[document]!, offsets[document + 1]!];
+      const meanLength = numbers.length / size;
+      const share = weight / (1 - lengthShare + (lengthShare * (to - from)) / meanLength);
+      for (let at = from; at < to; at += 1) {
+        const term = numbers[at]!;
+        const end = ends[term]!;
+        // Documents come one after the other, so the last entry is the only one that can be this document's.
+        if (end > begins[term]! && documents[end - 1] === document) impacts[end - 1]! += share;
+        else {
+          documents[end] = document;
+          impacts[end] = share;
+          ends[term] = end + 1;
+        }
+      }
     }
   }
-  const postings = new Map<string, Posting>();
-  for (const [term, occurrences] of all) postings.set(term, toPosting(occurrences, read.length));
-  return postings;
+  const rarityAt = (term: number): number => rarityOf(begins[term + 1]! - begins[term]!, size);
+  for (let term = 0; term < terms.length; term += 1) {
+    saturate(impacts.subarray(begins[term], begins[term + 1]), rarityAt(term));
+  }
+  return {
+    documents,
+    impacts,
+    of(term) {
+      const number = numberOf(term);
+      if (number === undefined) return undefined;
+      return { rarity: rarityAt(number), begin: begins[number]!, end: begins[number + 1]! };
+    },
+  };
 }
 
-/** Documents come one after the other, so the last entry is the only one that can be this document's. */
-function count(all: Map<string, Occurrences>, term: string, document: number, share: number): void {
-  const found = all.get(term);
-  if (found === undefined) {
-    all.set(term, { documents: [document], frequencies: [share] });
-    return;
+/** Where the documents of each term begin when they are put one term after the other; at last, where all end. */
+function findBegins(fields: readonly FieldTerms[], size: number, terms: number): Uint32Array {
+  const begins = new Uint32Array(terms + 1);
+  const lastDocument = new Int32Array(terms).fill(-1);
+  for (let document = 0; document < size; document += 1) {
+    for (const { numbers, offsets } of fields) {
+      for (let at = offsets[document]!; at < offsets[document + 1]!; at += 1) {
+        const term = numbers[at]!;
+        if (lastDocument[term] === document) continue;
+        lastDocument[term] = document;
+        begins[term + 1]! += 1;
+      }
+    }
   }
-  const { documents, frequencies } = found;
-  const last = documents.length - 1;
-  if (documents[last] === document) frequencies[last]! += share;
-  else {
-    documents.push(document);
-    frequencies.push(share);
-  }
+  for (let term = 0; term < terms; term += 1) begins[term + 1]! += begins[term]!;
+  return begins;
 }
 
-function toPosting({ documents, frequencies }: Occurrences, size: number): Posting {
-  const rarity = rarityOf(documents.length, size);
-  const impacts = new Float64Array(frequencies);
-  for (let at = 0; at < impacts.length; at += 1) {
-    const frequency = impacts[at]!;
-    impacts[at] = (rarity * frequency * (SATURATION + 1)) / (SATURATION + frequency);
+/** Turns weighted frequencies into what they add to a score. */
+function saturate(frequencies: Float64Array, rarity: number): void {
+  for (let at = 0; at < frequencies.length; at += 1) {
+    const frequency = frequencies[at]!;
+    frequencies[at] = (rarity * frequency * (SATURATION + 1)) / (SATURATION + frequency);
   }
-  return { documents: new Uint32Array(documents), impacts, rarity };
 }
 
 /** Inverse document frequency in the form that is never negative. */
 function rarityOf(having: number, all: number): number {
   return Math.log(1 + (all - having + 0.5) / (having + 0.5));
-}
-
-function meanLengthsOf(read: readonly FieldTerms[]): Readonly<Record<Field, number>> {
-  const mean = (field: Field): number => {
-    const total = read.reduce((sum, fields) => sum + fields[field].length, 0);
-    return total === 0 ? 1 : total / read.length;
-  };
-  return Object.fromEntries(FIELD_NAMES.map((field) => [field, mean(field)])) as Record<Field, number>;
 }

@@ -8,9 +8,10 @@
 
 import { bestOf, type Ranked } from "./best.ts";
 import { bundledVectors } from "./bundled-vectors.ts";
-import { readFields, type SearchDocument } from "./document.ts";
+import type { SearchDocument } from "./document.ts";
 import { buildMeanings } from "./meanings.ts";
 import { buildPostings } from "./postings.ts";
+import { readDocuments } from "./read-documents.ts";
 import { buildSpelling } from "./spelling.ts";
 import { toTerms } from "./terms.ts";
 import { scoreWords } from "./word-scores.ts";
@@ -44,17 +45,18 @@ export const DEFAULT_LIMIT = 8;
 /** What full likeness is worth, in the unit of BM25: about two rare words. */
 const LIKENESS_WEIGHT = 14;
 const LEAST_LIKENESS = 0.25;
+const NONE = -1;
 
 export function createSearchIndex(
   documents: readonly SearchDocument[],
   options: SearchIndexOptions = {},
 ): SearchIndex {
   const vectors = options.vectors ?? bundledVectors();
-  const read = documents.map(readFields);
+  const read = readDocuments(documents);
   const postings = buildPostings(read);
   const meanings = vectors === false ? undefined : buildMeanings(read, vectors);
   const isWord = (term: string): boolean => vectors !== false && vectors.offsetOf(term) !== undefined;
-  const spelling = buildSpelling(postings.keys(), isWord);
+  const spelling = buildSpelling(read.terms, isWord);
   const named = numberByName(documents);
   return {
     size: documents.length,
@@ -88,26 +90,32 @@ function addLikeness(scores: Float64Array, likeness: Float32Array): void {
 
 /** Documents whose id, or else name, a query is. */
 function numberByName(documents: readonly SearchDocument[]): (query: string) => readonly number[] {
-  const ids = new Map<string, number[]>();
-  const names = new Map<string, number[]>();
-  for (const [number, { id, name }] of documents.entries()) {
-    push(ids, id, number);
-    push(names, toNameKey(name), number);
-    push(names, toNameKey(id), number);
+  const ids = new Map<string, number>();
+  // Hardly a name is there twice: one number by name, and for each the one before it, instead of a list by name.
+  const lastByName = new Map<string, number>();
+  const before = new Int32Array(2 * documents.length);
+  const add = (name: string, entry: number): void => {
+    const key = toNameKey(name);
+    before[entry] = lastByName.get(key) ?? NONE;
+    lastByName.set(key, entry);
+  };
+  for (let number = 0; number < documents.length; number += 1) {
+    const { id, name } = documents[number]!;
+    ids.set(id, number);
+    add(name, 2 * number);
+    add(id, 2 * number + 1);
   }
   return (query) => {
     const text = query.trim();
     const byId = ids.get(text);
-    if (byId !== undefined) return byId;
+    if (byId !== undefined) return [byId];
     const key = toNameKey(text);
-    return key === "" ? [] : [...new Set(names.get(key))];
+    if (key === "") return [];
+    const found = new Set<number>();
+    for (let entry = lastByName.get(key) ?? NONE; entry !== NONE; entry = before[entry]!)
+      found.add(entry >> 1);
+    return [...found].toReversed();
   };
-}
-
-function push(numbers: Map<string, number[]>, key: string, number: number): void {
-  const found = numbers.get(key);
-  if (found === undefined) numbers.set(key, [number]);
-  else found.push(number);
 }
 
 function putFirst(exact: readonly number[], ranked: readonly Ranked[]): Ranked[] {

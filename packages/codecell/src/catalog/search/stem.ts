@@ -26,9 +26,11 @@ const IRREGULAR: ReadonlyMap<string, string> = new Map(
 );
 
 type Rule = readonly [suffix: string, replacement: string];
+/** By the last letter of their suffixes: most words need not be compared with most rules. */
+type Rules = ReadonlyMap<string, readonly Rule[]>;
 
 // The first suffix that fits decides, so longer ones stand before those they end in.
-const DERIVED: readonly Rule[] = [
+const DERIVED: Rules = byLastLetter([
   ["ational", "ate"],
   ["fulness", "ful"],
   ["iveness", "ive"],
@@ -52,9 +54,9 @@ const DERIVED: readonly Rule[] = [
   ["izer", "ize"],
   ["ogi", "og"],
   ["bli", "ble"],
-];
+]);
 const ADVERB = /[cdeghkmnrt]li$/u;
-const ADJECTIVE: readonly Rule[] = [
+const ADJECTIVE: Rules = byLastLetter([
   ["ational", "ate"],
   ["tional", "tion"],
   ["alize", "al"],
@@ -63,40 +65,40 @@ const ADJECTIVE: readonly Rule[] = [
   ["ical", "ic"],
   ["ness", ""],
   ["ful", ""],
-];
-const ENDINGS: readonly string[] = [
-  "ement",
-  "able",
-  "ance",
-  "ence",
-  "ible",
-  "ment",
-  "ant",
-  "ate",
-  "ent",
-  "ism",
-  "iti",
-  "ive",
-  "ize",
-  "ous",
-  "tion",
-  "sion",
-  "al",
-  "er",
-  "ic",
-];
+]);
+const ENDINGS: Rules = byLastLetter([
+  ["ement", ""],
+  ["able", ""],
+  ["ance", ""],
+  ["ence", ""],
+  ["ible", ""],
+  ["ment", ""],
+  ["ant", ""],
+  ["ate", ""],
+  ["ent", ""],
+  ["ism", ""],
+  ["iti", ""],
+  ["ive", ""],
+  ["ize", ""],
+  ["ous", ""],
+  ["tion", ""],
+  ["sion", ""],
+  ["al", ""],
+  ["er", ""],
+  ["ic", ""],
+]);
 
 export function stem(word: string): string {
   if (!WORD.test(word)) return word;
   const irregular = IRREGULAR.get(word);
   if (irregular !== undefined) return irregular;
-  const marked = word.replace(/^y/u, "Y").replaceAll(/([aeiouy])y/gu, "$1Y");
+  const marked = word.includes("y") ? word.replace(/^y/u, "Y").replaceAll(/([aeiouy])y/gu, "$1Y") : word;
   const [first, second] = regionsOf(marked);
   let stemmed = withoutPlural(marked);
   stemmed = withoutTense(stemmed, first);
   if (/.[^aeiouy][yY]$/u.test(stemmed)) stemmed = `${stemmed.slice(0, -1)}i`;
   stemmed =
-    ADVERB.test(stemmed) && !endsInRule(stemmed, DERIVED)
+    ADVERB.test(stemmed) && ruleFor(stemmed, DERIVED) === undefined
       ? cutWithin(stemmed, "li", "", first)
       : applyFirst(stemmed, DERIVED, first);
   stemmed = stemmed.endsWith("ative")
@@ -126,6 +128,7 @@ function withoutPlural(word: string): string {
 }
 
 function withoutTense(word: string, first: number): string {
+  if (!/[dgy]$/u.test(word)) return word;
   const agreed = /eed(?:ly)?$/u.exec(word);
   if (agreed !== null) return agreed.index >= first ? `${word.slice(0, agreed.index)}ee` : word;
   const tense = /(?:ing|ed)(?:ly)?$/u.exec(word);
@@ -138,11 +141,11 @@ function withoutTense(word: string, first: number): string {
 }
 
 function withoutEnding(word: string, second: number): string {
-  const ending = ENDINGS.find((each) => word.endsWith(each));
-  if (ending === undefined) return word;
+  const rule = ruleFor(word, ENDINGS);
+  if (rule === undefined) return word;
+  const [ending, replacement] = rule;
   // Of "tion" and "sion" the consonant stays.
-  const cut = ending.endsWith("ion") ? "ion" : ending;
-  return cutWithin(word, cut, "", second);
+  return cutWithin(word, ending.endsWith("ion") ? "ion" : ending, replacement, second);
 }
 
 function withoutFinalE(word: string, first: number, second: number): string {
@@ -154,12 +157,16 @@ function withoutFinalE(word: string, first: number, second: number): string {
     : word;
 }
 
-function endsInRule(word: string, rules: readonly Rule[]): boolean {
-  return rules.some(([suffix]) => word.endsWith(suffix));
+function byLastLetter(rules: readonly Rule[]): Rules {
+  return Map.groupBy(rules, ([suffix]) => suffix.slice(-1));
 }
 
-function applyFirst(word: string, rules: readonly Rule[], region: number): string {
-  const rule = rules.find(([suffix]) => word.endsWith(suffix));
+function ruleFor(word: string, rules: Rules): Rule | undefined {
+  return rules.get(word.slice(-1))?.find(([suffix]) => word.endsWith(suffix));
+}
+
+function applyFirst(word: string, rules: Rules, region: number): string {
+  const rule = ruleFor(word, rules);
   return rule === undefined ? word : cutWithin(word, rule[0], rule[1], region);
 }
 

@@ -10,16 +10,21 @@ import { isStopWord } from "./stop-words.ts";
 import { splitWords } from "./words.ts";
 
 const MAX_REMEMBERED = 50_000;
-const NO_TERM = "";
+/** What a stop word becomes. */
+export const NO_TERM = "";
 const remembered = new Map<string, string>();
 
 export function toTerms(text: string): string[] {
   const terms: string[] = [];
   for (const word of splitWords(text)) {
-    const term = remembered.get(word) ?? remember(word);
+    const term = toTerm(word);
     if (term !== NO_TERM) terms.push(term);
   }
   return terms;
+}
+
+export function toTerm(word: string): string {
+  return remembered.get(word) ?? remember(word);
 }
 
 function remember(word: string): string {

@@ -23,8 +23,13 @@ export function dot(a: Float32Array, offset: number, b: Float32Array): number {
   return first + second + third + fourth;
 }
 
-/** Adds `weight` times the vector at `offset` to `sum`. */
-export function addTo(sum: Float32Array, vectors: Float32Array, offset: number, weight: number): void {
+/** Adds `weight` times the vector at `offset` to `sum`; quickest to doubles, in which processors add. */
+export function addTo(
+  sum: Float64Array | Float32Array,
+  vectors: Float32Array,
+  offset: number,
+  weight: number,
+): void {
   const { length } = sum;
   for (let at = 0; at < length; at += 1) sum[at]! += weight * vectors[offset + at]!;
 }

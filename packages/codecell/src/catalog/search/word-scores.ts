@@ -22,15 +22,15 @@ export function scoreWords(
 ): Float64Array {
   const scores = new Float64Array(size);
   const best = new Float64Array(size);
+  const { documents, impacts } = postings;
   for (const term of [...terms].slice(0, MAX_TERMS)) {
     const found: number[] = [];
-    const own = postings.get(term);
+    const own = postings.of(term);
     const take = (other: string, share: number): void => {
-      const posting = postings.get(other);
+      const posting = postings.of(other);
       if (posting === undefined) return;
       const weight = own === undefined ? share : share * Math.min(1, own.rarity / posting.rarity);
-      const { documents, impacts } = posting;
-      for (let at = 0; at < documents.length; at += 1) {
+      for (let at = posting.begin; at < posting.end; at += 1) {
         const document = documents[at]!;
         const value = weight * impacts[at]!;
         const before = best[document]!;

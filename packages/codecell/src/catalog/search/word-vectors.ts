@@ -18,7 +18,7 @@ export interface PackedVectors {
 export interface WordVectors {
   readonly dimensions: number;
   /** Where the vector of a term begins in `values`. */
-  offsetOf(term: string): number | undefined;
+  readonly offsetOf: (term: string) => number | undefined;
   readonly values: Float32Array;
 }
 

@@ -13,82 +13,39 @@ const MAX_TEXT_LENGTH = 20_000;
 const MAX_WORD_LENGTH = 40;
 
 const ASCII = /^[\0-\x7f]*$/u;
+const ASCII_RUN = /[A-Za-z0-9]+/gu;
 const RUN = /[\p{L}\p{M}\p{N}]+/gu;
 const PART = /\p{Lu}+(?![\p{Ll}\p{M}])|\p{Lu}?[\p{Ll}\p{Lm}\p{M}]+|\p{N}+|\p{Lo}[\p{Lo}\p{M}]*/gu;
 const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const ACCENTS = /\p{M}+/gu;
 
 export function splitWords(text: string): string[] {
-  const bounded = toBounded(text);
-  return ASCII.test(bounded) ? splitAscii(bounded) : splitUnicode(toPlain(bounded));
+  return splitRuns(text).flatMap(splitRun);
 }
 
-function splitUnicode(text: string): string[] {
+/** What stands between separators, as it is written but for accents. */
+export function splitRuns(text: string): readonly string[] {
+  const bounded = text.length > MAX_TEXT_LENGTH ? text.slice(0, MAX_TEXT_LENGTH) : text;
+  // Nearly all of a catalog is plain text, which needs no tables of letters.
+  if (ASCII.test(bounded)) return bounded.match(ASCII_RUN) ?? [];
+  return bounded.normalize("NFKD").replace(ACCENTS, "").match(RUN) ?? [];
+}
+
+/** The words of one run. */
+export function splitRun(run: string): string[] {
   const words: string[] = [];
-  for (const run of text.match(RUN) ?? []) {
-    const parts = run.match(PART) ?? [run];
-    for (const part of parts) {
-      if (UNSPACED.test(part)) pushPairs(part, words);
-      else if (part.length <= MAX_WORD_LENGTH) words.push(part.toLowerCase());
-    }
-    if (parts.length > 1 && run.length <= MAX_WORD_LENGTH) words.push(run.toLowerCase());
+  const parts = run.match(PART) ?? [run];
+  for (const part of parts) {
+    if (UNSPACED.test(part)) pushPairs(part, words);
+    else if (part.length <= MAX_WORD_LENGTH) words.push(part.toLowerCase());
   }
+  if (parts.length > 1 && run.length <= MAX_WORD_LENGTH) words.push(run.toLowerCase());
   return words;
 }
 
 /** The form in which names are compared: without case, accents and separators. */
 export function toNameKey(name: string): string {
-  return (toPlain(toBounded(name)).match(RUN) ?? []).join("").toLowerCase();
-}
-
-function toBounded(text: string): string {
-  return text.length > MAX_TEXT_LENGTH ? text.slice(0, MAX_TEXT_LENGTH) : text;
-}
-
-function toPlain(text: string): string {
-  return text.normalize("NFKD").replace(ACCENTS, "");
-}
-
-/** The same for the plain text that nearly all of a catalog is, several times faster. */
-function splitAscii(text: string): string[] {
-  const lower = text.toLowerCase();
-  const words: string[] = [];
-  const push = (from: number, to: number): void => {
-    if (to - from <= MAX_WORD_LENGTH) words.push(lower.slice(from, to));
-  };
-  let at = 0;
-  while (at < text.length) {
-    let before = kindOf(text.charCodeAt(at));
-    const begin = at;
-    let part = at;
-    at += 1;
-    if (before === OTHER) continue;
-    for (; at < text.length; at += 1) {
-      const kind = kindOf(text.charCodeAt(at));
-      if (kind === OTHER) break;
-      if (kind === before) continue;
-      // The last capital before small letters begins their word.
-      const seam = before === UPPER && kind === LOWER ? at - 1 : at;
-      before = kind;
-      if (seam === part) continue;
-      push(part, seam);
-      part = seam;
-    }
-    push(part, at);
-    if (part > begin) push(begin, at);
-  }
-  return words;
-}
-
-const OTHER = 0;
-const LOWER = 1;
-const UPPER = 2;
-const DIGIT = 3;
-
-function kindOf(code: number): number {
-  if (code >= 97) return code <= 122 ? LOWER : OTHER;
-  if (code >= 65) return code <= 90 ? UPPER : OTHER;
-  return code >= 48 && code <= 57 ? DIGIT : OTHER;
+  return splitRuns(name).join("").toLowerCase();
 }
 
 function pushPairs(part: string, words: string[]): void {

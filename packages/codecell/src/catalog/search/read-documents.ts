@@ -1,0 +1,93 @@
+/**
+ * Reading documents: the terms of all their fields, as numbers.
+ *
+ * - A run of letters is looked up once, when it is read; all that is counted about terms afterwards is in arrays by their
+ *   number. Terms are numbered in the order they are met.
+ * - Nothing is kept for a document but its terms, in lists that all documents share: ten thousand tools have sixty
+ *   thousand fields, and as many small lists would keep the garbage collector busy.
+ */
+
+import { type Field, FIELDS, readTexts, type SearchDocument } from "./document.ts";
+import { NO_TERM, toTerm } from "./terms.ts";
+import { splitRun, splitRuns } from "./words.ts";
+
+/** What one field of all documents says. */
+export interface FieldTerms {
+  /** Terms by their number, one document after the other. */
+  readonly numbers: readonly number[];
+  /** Where each document begins in them; at last, where all end. */
+  readonly offsets: readonly number[];
+}
+
+export interface ReadDocuments {
+  readonly size: number;
+  readonly fields: Readonly<Record<Field, FieldTerms>>;
+  /** By their number. */
+  readonly terms: readonly string[];
+  readonly numberOf: (term: string) => number | undefined;
+}
+
+export function readDocuments(documents: readonly SearchDocument[]): ReadDocuments {
+  const fields = {
+    name: createList(),
+    description: createList(),
+    parameterNames: createList(),
+    parameterTexts: createList(),
+    owner: createList(),
+    tags: createList(),
+  } satisfies Record<Field, FieldTerms>;
+  const reader = new TermReader();
+  for (const document of documents) {
+    const texts = readTexts(document);
+    for (const field of FIELDS) {
+      const { numbers, offsets } = fields[field];
+      reader.read(texts[field], numbers);
+      offsets.push(numbers.length);
+    }
+  }
+  const { known } = reader;
+  return {
+    size: documents.length,
+    fields,
+    terms: [...known.keys()],
+    numberOf: (term) => known.get(term),
+  };
+}
+
+function createList(): { readonly numbers: number[]; readonly offsets: number[] } {
+  return { numbers: [], offsets: [0] };
+}
+
+class TermReader {
+  /** Numbers by term. */
+  readonly known = new Map<string, number>();
+  /** Most runs are one term: a list for each would be one more thing to fetch from memory, half a million times. */
+  readonly #byRun = new Map<string, number | readonly number[]>();
+
+  /** Appends the terms of a text. */
+  read(text: string, to: number[]): void {
+    for (const run of splitRuns(text)) {
+      const found = this.#byRun.get(run) ?? this.#meet(run);
+      if (typeof found === "number") to.push(found);
+      else for (const number of found) to.push(number);
+    }
+  }
+
+  #meet(run: string): number | readonly number[] {
+    const numbers: number[] = [];
+    for (const word of splitRun(run)) {
+      const term = toTerm(word);
+      if (term !== NO_TERM) numbers.push(this.known.get(term) ?? this.#add(term));
+    }
+    const [first] = numbers;
+    const found = first !== undefined && numbers.length === 1 ? first : numbers;
+    this.#byRun.set(run, found);
+    return found;
+  }
+
+  #add(term: string): number {
+    const number = this.known.size;
+    this.known.set(term, number);
+    return number;
+  }
+}

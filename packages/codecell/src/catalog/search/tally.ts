@@ -1,0 +1,36 @@
+/**
+ * Tally: adds up what each term weighs in one document, then in the next.
+ *
+ * - Terms are numbers of a vocabulary; a weight is above zero. Nothing is allocated for a document.
+ */
+
+export class Tally {
+  readonly #weights: Float64Array;
+  /** Terms with a weight; only the first `#count` are of this document. */
+  readonly #terms: Uint32Array;
+  #count = 0;
+
+  constructor(terms: number) {
+    this.#weights = new Float64Array(terms);
+    this.#terms = new Uint32Array(terms);
+  }
+
+  add(term: number, weight: number): void {
+    const before = this.#weights[term]!;
+    if (before === 0) {
+      this.#terms[this.#count] = term;
+      this.#count += 1;
+    }
+    this.#weights[term] = before + weight;
+  }
+
+  /** Gives every term once, in the order they were added first, and begins anew. */
+  take(visit: (term: number, weight: number) => void): void {
+    for (let at = 0; at < this.#count; at += 1) {
+      const term = this.#terms[at]!;
+      visit(term, this.#weights[term]!);
+      this.#weights[term] = 0;
+    }
+    this.#count = 0;
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Field terms: the words of a tool by where they stand, and weighed as the index weighs them.
+ */
+
+import {
+  type Field,
+  FIELDS,
+  readTexts,
+  type SearchDocument,
+} from "../../packages/codecell/src/catalog/search/document.ts";
+import { PARTS } from "../../packages/codecell/src/catalog/search/meanings.ts";
+import { toTerms } from "../../packages/codecell/src/catalog/search/terms.ts";
+
+export type FieldTerms = Readonly<Record<Field, readonly string[]>>;
+
+export interface Part {
+  readonly terms: readonly string[];
+  readonly weight: number;
+}
+
+export function readFields(document: SearchDocument): FieldTerms {
+  const texts = readTexts(document);
+  return Object.fromEntries(FIELDS.map((field) => [field, toTerms(texts[field])])) as Record<Field, string[]>;
+}
+
+export function partsOf(fields: FieldTerms): readonly Part[] {
+  return PARTS.map((part) => ({
+    terms: part.fields.flatMap((field) => fields[field]),
+    weight: part.weight,
+  }));
+}
