@@ -4,6 +4,8 @@
  * A test proves a promise by naming its id in square brackets in its title; `requirements.test.ts` fails when a promise
  * has no proof, or a proof names a promise that is not here.
  */
+import { EXEC_WAIT } from "./requirements-exec-wait.ts";
+
 export interface Requirement {
   readonly promise: string;
 }
@@ -154,4 +156,8 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "search:nothing-found": { promise: "A request that fits no tool finds none" },
   "search:quality": { promise: "Tools are found by what they do, also in other words than their own" },
   "search:bounded": { promise: "Hostile texts and schemas do not hold up a search" },
+
+  ...Object.fromEntries(
+    EXEC_WAIT.map((promise, index): [string, Requirement] => [`exec-wait:${index + 1}`, { promise }]),
+  ),
 };
