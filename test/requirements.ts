@@ -157,6 +157,14 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "search:quality": { promise: "Tools are found by what they do, also in other words than their own" },
   "search:bounded": { promise: "Hostile texts and schemas do not hold up a search" },
 
+  "surface:stable": { promise: "Equal catalogs and settings are shown to a model with equal bytes" },
+  "surface:bounded": { promise: "The index of tools keeps to its budget, whatever tools are called" },
+  "surface:counted": {
+    promise: "What the index leaves out is counted: every owner is named, or owners are counted",
+  },
+  "surface:honest": { promise: "A model is told of what its run has, and of nothing else" },
+  "surface:tokens": { promise: "What a model reads of 215 tools costs less than 1,500 tokens" },
+
   ...Object.fromEntries(
     EXEC_WAIT.map((promise, index): [string, Requirement] => [`exec-wait:${index + 1}`, { promise }]),
   ),
