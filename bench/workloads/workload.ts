@@ -13,7 +13,7 @@ export interface Metric {
   readonly key: string;
   readonly label: string;
   readonly better: "lower" | "higher";
-  readonly unit: "ms" | "MB" | "KB" | "per s" | "runs" | "%";
+  readonly unit: "ms" | "MB" | "KB" | "per s" | "runs" | "%" | "tokens";
 }
 
 export interface Case {
