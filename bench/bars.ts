@@ -62,6 +62,8 @@ const printed = COMPARISONS.flatMap(({ label, printers }) =>
       times: 1,
     })),
 );
+const read = { workload: "surface", kind: "below", unit: "tokens" } as const;
+
 const checked = { workload: "check", caseLabel: "500 tools" };
 
 export const BARS: readonly Bar[] = [
@@ -124,6 +126,8 @@ export const BARS: readonly Bar[] = [
   { ...found, metric: "ndcg@10", kind: "above", value: 65, unit: "%" },
   { ...searched, metric: "p95", kind: "below", value: 5, unit: "ms" },
   { ...searched, metric: "build", kind: "below", value: 500, unit: "ms" },
+  { ...read, caseLabel: "215 tools", metric: "cl100k", value: 1500 },
+  { ...read, caseLabel: "2000 tools", metric: "o200k", value: 2000 },
 ];
 
 export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;

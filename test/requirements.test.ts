@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { PENDING } from "./requirements-exec-wait.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { filesBelow, titlesOf } from "./sources.ts";
 
-const CITATION = /\[([a-z]+:[a-z-]+)\]/gu;
+/** Numbers are those of a specification; areas whose numbers are not listed yet are left aside. */
+const CITATION = /\[([a-z]+:[a-z-]+|exec-wait:\d+)\]/gu;
+
+const pending = new Set(PENDING.map((number) => `exec-wait:${number}`));
 
 const proofs = new Map<string, string[]>();
 for (const path of [...filesBelow("packages"), ...filesBelow("test"), ...filesBelow("scripts")]) {
@@ -14,7 +18,11 @@ for (const path of [...filesBelow("packages"), ...filesBelow("test"), ...filesBe
 
 describe("requirements", () => {
   test("every promise has a proof", () => {
-    expect(Object.keys(REQUIREMENTS).filter((id) => !proofs.has(id))).toEqual([]);
+    expect(Object.keys(REQUIREMENTS).filter((id) => !proofs.has(id) && !pending.has(id))).toEqual([]);
+  });
+
+  test("what is proven, or no promise, is not pending", () => {
+    expect([...pending].filter((id) => proofs.has(id) || !Object.hasOwn(REQUIREMENTS, id))).toEqual([]);
   });
 
   test("every proof names a promise", () => {

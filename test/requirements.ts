@@ -4,6 +4,8 @@
  * A test proves a promise by naming its id in square brackets in its title; `requirements.test.ts` fails when a promise
  * has no proof, or a proof names a promise that is not here.
  */
+import { EXEC_WAIT } from "./requirements-exec-wait.ts";
+
 export interface Requirement {
   readonly promise: string;
 }
@@ -157,4 +159,16 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "search:nothing-found": { promise: "A request that fits no tool finds none" },
   "search:quality": { promise: "Tools are found by what they do, also in other words than their own" },
   "search:bounded": { promise: "Hostile texts and schemas do not hold up a search" },
+
+  "surface:stable": { promise: "Equal catalogs and settings are shown to a model with equal bytes" },
+  "surface:bounded": { promise: "The index of tools keeps to its budget, whatever tools are called" },
+  "surface:counted": {
+    promise: "What the index leaves out is counted: every owner is named, or owners are counted",
+  },
+  "surface:honest": { promise: "A model is told of what its run has, and of nothing else" },
+  "surface:tokens": { promise: "What a model reads of 215 tools costs less than 1,500 tokens" },
+
+  ...Object.fromEntries(
+    EXEC_WAIT.map((promise, index): [string, Requirement] => [`exec-wait:${index + 1}`, { promise }]),
+  ),
 };

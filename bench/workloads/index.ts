@@ -11,6 +11,7 @@ import { memory } from "./memory.ts";
 import { parallelCalls } from "./parallel-calls.ts";
 import { payload } from "./payload.ts";
 import { resumeMany } from "./resume-many.ts";
+import { surface } from "./surface.ts";
 import { suspendedInSqlite } from "./suspended-in-sqlite.ts";
 import { suspension } from "./suspension.ts";
 import { suspensionWrites } from "./suspension-writes.ts";
@@ -38,6 +39,7 @@ export const WORKLOADS: readonly Workload[] = [
   catalogBuild,
   toolSearch,
   toolSearchQuality,
+  surface,
 ];
 
 export function findWorkload(name: string): Workload {
