@@ -70,6 +70,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
     types: ["check"],
     node: "all",
   },
+  // What a model is given of all this: results, cut to fit, and what a host may keep of them.
+  surface: { runs: "host", imports: ["contract", "value", "declare", "catalog"], node: "all" },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",

@@ -55,7 +55,8 @@ export interface PendingToolCall {
 export const CODE_MODE_ERROR_CODES = {
   runtime_unavailable: "The sandbox could not be started, or died",
   invalid_config: "The configuration names a runtime, mode or language that does not exist",
-  invalid_input: "The arguments, the program's syntax or the run id are wrong, or too many runs are suspended",
+  invalid_input:
+    "The arguments, the program's syntax or the run id are wrong, or too many runs are suspended",
   unsupported_language: "The language is unknown or not enabled",
   typescript_transform_failed: "The TypeScript is not a program",
   module_access_denied: "The program uses import, export, import.meta or require",
