@@ -34,10 +34,12 @@ export interface CutOptions {
   /** Less than that. */
   readonly maxBytes: number;
   readonly ref?: string | undefined;
+  /** Whether there is room to say what the value is made of. */
+  readonly hasShape?: boolean;
 }
 
-export function cutValue(value: Json, { bytes, maxBytes, ref }: CutOptions): CutValue {
-  const shape = shapeWithin(value, Math.floor(maxBytes / 4));
+export function cutValue(value: Json, { bytes, maxBytes, ref, hasShape = true }: CutOptions): CutValue {
+  const shape = hasShape ? shapeWithin(value, Math.floor(maxBytes / 4)) : {};
   const parked = ref === undefined ? {} : { ref, load: toLoad(ref) };
   const extras = [{ ...shape, ...parked }, parked, ref === undefined ? {} : { ref }].find(
     (one) => markerBytes(bytes, one) + USEFUL_PREFIX_BYTES <= maxBytes,
