@@ -90,8 +90,10 @@ export interface CodeModeTelemetry {
     readonly describe: number;
     readonly call: number;
   };
-  /** Ids of the tools that were called, each once, in the order of their first call. */
+  /** Ids of the tools that were called, each once, in the order of their first call; the first hundred. */
   readonly calledTools: readonly string[];
+  /** How many more tools were called than are named. */
+  readonly moreCalledTools?: number;
   /** Failures by code; only those that happened. */
   readonly failures: Readonly<Partial<Record<CodeModeErrorCode, number>>>;
   readonly snapshots: {
