@@ -70,10 +70,10 @@ const TABLE: Readonly<Record<string, Folder>> = {
     types: ["check"],
     node: "all",
   },
-  // What a model is shown, and what answers it.
+  // What a model is shown, and what becomes of what it answers.
   surface: {
     runs: "host",
-    imports: ["contract", "value", "declare", "catalog", "run"],
+    imports: ["contract", "value", "declare", "catalog", "bridge", "run"],
     node: "all",
   },
   // The written list of public names; nothing imports it.

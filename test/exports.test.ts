@@ -32,6 +32,13 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
     ],
     "./store/postgres": ["openPostgresStore"],
     "./store/sqlite": ["openSqliteStore"],
+    "./surface": [
+      "CODE_MODE_ERROR_CODES",
+      "PayloadError",
+      "createAgentRuntime",
+      "prepareAgentRun",
+      "resolveCodeMode",
+    ],
     "./testing": ["testStore"],
   },
 };
@@ -45,6 +52,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],
     "./store/sqlite": [],
+    "./surface": ["@babel/parser", "@cfworker/json-schema"],
     "./testing": ["fast-check", "vitest"],
   },
 };

@@ -5,11 +5,11 @@
  */
 
 /** Those without a proof yet; the list only shrinks. */
-export const PENDING: readonly number[] = [1, 4, 5, ...range(7, 15), 20, 21, 25, 26, ...range(28, 104)];
-
-function range(from: number, to: number): number[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
-}
+export const PENDING: readonly number[] = [
+  1, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 25, 26, 28, 29, 30, 31, 35, 36, 37, 39, 40, 41, 43, 49,
+  50, 51, 52, 53, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77,
+  78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 94, 97, 98, 99, 100, 101, 102, 103, 104,
+];
 
 /** The first one is number 1. */
 export const EXEC_WAIT: readonly string[] = [

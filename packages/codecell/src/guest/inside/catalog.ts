@@ -56,8 +56,8 @@ export function installCatalog(
     json(value: unknown): void {
       emit("json", encodeAll(value));
     },
-    load_result(ref: unknown): Promise<unknown> {
-      return ask(BEHIND_TOOLS.load, { ref }, new Error());
+    load_result(ref: unknown, options: unknown): Promise<unknown> {
+      return ask(BEHIND_TOOLS.load, { ref, options }, new Error());
     },
   };
   exposeGlobal("text", globals.text);

@@ -1,0 +1,364 @@
+/**
+ * AgentRun: what becomes of the programs that the model of one agent run writes.
+ *
+ * - Whatever happens to a program is a result; nothing is thrown through the agent's loop.
+ * - A program that waits when its time is up is suspended, and goes on with `wait`. It belongs to this run: nobody
+ *   without the same scope can continue it.
+ * - When the run ends, nothing of it stays: calls are aborted, suspended programs are dropped.
+ */
+import type { Failure } from "../contract/failure.ts";
+import type { Resolutions, RunResult } from "../contract/result.ts";
+import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
+import { isRecord } from "../value/shape.ts";
+import { Cell, type CellEnd, type LegOptions, type Program } from "./cell.ts";
+import type { Cells } from "./cells.ts";
+import type { CodeModeErrorCode, CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
+import type { CodeModeSettings } from "./config.ts";
+import { type FailedCell, toCodeModeError } from "./failure-codes.ts";
+import type { NestedTools } from "./nested-tools.ts";
+import { OutputBudget } from "./output-budget.ts";
+import { toOutput } from "./output-items.ts";
+import type { ParkedValues } from "./parked-values.ts";
+import { toLimits } from "./settings-limits.ts";
+import type { Telemetry } from "./telemetry.ts";
+import type { Trajectory } from "./trajectory.ts";
+
+export interface AgentRunSetup {
+  /** Made when it is first asked for. */
+  readonly host: () => Host;
+  readonly cells: Cells;
+  /** Undefined when the context lacks a part of it: then nothing can be continued. */
+  readonly scope: string | undefined;
+  readonly settings: CodeModeSettings;
+  /** Of the configuration: with one nothing is executed. */
+  readonly problem: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly nested: NestedTools;
+  readonly telemetry: Telemetry;
+  readonly trajectory: Trajectory;
+  readonly parked: ParkedValues;
+}
+
+type Problem = readonly [code: CodeModeErrorCode, error: string];
+
+export class AgentRun {
+  readonly #setup: AgentRunSetup;
+  readonly #ending = new AbortController();
+  readonly #live = new Set<Promise<unknown>>();
+  readonly #onAbort = (): void => void this.#drop("aborted");
+  #toolCalls = 0;
+
+  constructor(setup: AgentRunSetup) {
+    this.#setup = setup;
+    setup.signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  exec(input: unknown, options: LegOptions = {}): Promise<CodeModeResult> {
+    this.#setup.telemetry.exec();
+    return this.#leg("exec", input, options, (toolCallId) => this.#exec(input, toolCallId, options));
+  }
+
+  wait(input: unknown, options: LegOptions = {}): Promise<CodeModeResult> {
+    this.#setup.telemetry.wait();
+    return this.#leg("wait", input, options, (toolCallId) => this.#wait(input, toolCallId, options));
+  }
+
+  /** Decides about calls that asked for it; it takes effect with the next `wait`. */
+  resolve(resolutions: Resolutions): void {
+    const { cells, scope } = this.#setup;
+    const suspended = scope === undefined ? [] : cells.of(scope);
+    for (const [callId, resolution] of Object.entries(resolutions)) {
+      const cell = suspended.find((one) =>
+        one.pending.some(({ id, asks }) => id === callId && asks !== undefined),
+      );
+      if (cell === undefined)
+        throw new RangeError(`Cannot resolve call "${callId}": it waits for no decision`);
+      cell.resolutions = { ...cell.resolutions, [callId]: resolution };
+    }
+  }
+
+  /** Ends the run: programs that execute are aborted, suspended ones dropped unless a store is to keep them. */
+  async end({ isKept = false }: { readonly isKept?: boolean } = {}): Promise<void> {
+    this.#setup.signal?.removeEventListener("abort", this.#onAbort);
+    this.#ending.abort(new DOMException("The agent run ended", "AbortError"));
+    await Promise.allSettled(this.#live);
+    await this.#drop("aborted", isKept);
+    this.#setup.parked.clear();
+  }
+
+  async #leg(
+    name: "exec" | "wait",
+    input: unknown,
+    { toolCallId = `${name}_${++this.#toolCalls}` }: LegOptions,
+    work: (toolCallId: string) => Promise<CodeModeResult>,
+  ): Promise<CodeModeResult> {
+    const { trajectory } = this.#setup;
+    const entry = trajectory.begin(name, toolCallId, toText(input));
+    // Ours alone could fail here: it must neither end the agent's loop nor tell of the host.
+    const leg = work(toolCallId).catch(() =>
+      this.#failed(["internal_error", `${name} failed inside Codecell`]),
+    );
+    this.#live.add(leg);
+    const result = await leg;
+    this.#live.delete(leg);
+    trajectory.end(entry, result.status, JSON.stringify(result));
+    return result;
+  }
+
+  async #exec(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
+    const { problem } = this.#setup;
+    if (problem !== undefined) return this.#failed(["invalid_config", problem]);
+    const program = readProgram(input, this.#setup.settings);
+    if ("problem" in program) return this.#failed(program.problem);
+    const { settings, nested } = this.#setup;
+    const host = this.#setup.host();
+    const cell = new Cell(toolCallId, program);
+    const { source, language } = program;
+    return this.#run(cell, options, (common) =>
+      host.start({
+        ...common,
+        source,
+        language,
+        catalog: nested.guest,
+        mayYield: true,
+        limits: toLimits(settings),
+      }),
+    );
+  }
+
+  async #wait(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
+    const { cells, scope, telemetry } = this.#setup;
+    const host = this.#setup.host();
+    const runId = isRecord(input) ? input["runId"] : undefined;
+    if (typeof runId !== "string" || runId === "") {
+      return this.#failed([
+        "invalid_input",
+        "wait needs { runId }: the one that a waiting result of exec gave",
+      ]);
+    }
+    if (scope === undefined) return this.#failed(INCOMPLETE);
+    const taken = cells.take(runId, scope);
+    switch (taken.status) {
+      case "taken": {
+        const { cell } = taken;
+        telemetry.snapshot("restored");
+        return this.#resume(cell, options, { token: cell.token });
+      }
+      case "busy":
+        return this.#failed(["invalid_input", `Another wait for "${runId}" is under way: use its result`]);
+      case "over":
+        return this.#failed(overOf(taken.how, runId));
+      case "unknown": {
+        if (!host.isDurable) return this.#failed(unknownRun(runId));
+        // Perhaps of a process that is gone. Its store knows the scope.
+        telemetry.snapshot("restored");
+        return this.#resume(new Cell(toolCallId), options, { id: runId });
+      }
+      default:
+        return taken satisfies never;
+    }
+  }
+
+  #resume(
+    cell: Cell,
+    options: LegOptions,
+    name: Pick<ResumeOptions, "token" | "id">,
+  ): Promise<CodeModeResult> {
+    const resolutions = cell.goOn();
+    return this.#run(cell, options, (common) =>
+      this.#setup.host().resume({ ...common, ...name, resolutions }),
+    );
+  }
+
+  async #run(
+    cell: Cell,
+    { abortSignal, onUpdate }: LegOptions,
+    begin: (common: RunOptions) => RunHandle,
+  ): Promise<CodeModeResult> {
+    const { nested, signal, scope = "" } = this.#setup;
+    const signals = [this.#ending.signal, signal, abortSignal].filter((one) => one !== undefined);
+    cell.onUpdate = onUpdate;
+    const handle = begin({
+      tools: nested.set,
+      authorize: nested.authorize,
+      context: cell,
+      scope,
+      atDeadline: "suspend",
+      signal: AbortSignal.any(signals),
+    });
+    cell.runId = handle.runId;
+    void nested.follow(handle, cell);
+    const result = await handle.result;
+    cell.onUpdate = undefined;
+    return this.#settle(cell, result);
+  }
+
+  async #settle(cell: Cell, result: RunResult): Promise<CodeModeResult> {
+    const { settings, parked, telemetry } = this.#setup;
+    const items = result.logs.map(toOutput);
+    cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
+    switch (result.status) {
+      case "completed": {
+        this.#over(cell, "ended");
+        const { output, value } = cell.budget.finish(items, result.logsDropped, result.value);
+        return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
+      }
+      case "failed": {
+        const { code, error } = toCodeModeError(result.failure, this.#toFailed(cell, result.failure));
+        this.#over(cell, code === "aborted" ? "aborted" : "ended");
+        const { output } = cell.budget.finish(items, result.logsDropped);
+        return this.#failed([code, error], output);
+      }
+      case "suspended": {
+        const { suspension } = result;
+        const { token, pending } = suspension;
+        cell.token = token;
+        for (const { callId, tool, input, payload } of pending) {
+          cell.ask(callId, this.#setup.nested.idOf(tool), input, payload);
+        }
+        const problem = this.#hold(cell);
+        if (problem !== undefined) {
+          const { output } = cell.budget.finish(items, result.logsDropped);
+          return this.#failed(problem, output);
+        }
+        telemetry.snapshot("created");
+        const calls = cell.pending;
+        return {
+          status: "waiting",
+          runId: cell.runId,
+          // One that waits for its own timers does so by itself.
+          reason: calls.length > 0 ? "pending_tools" : "yield",
+          ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
+          ...listed(cell.budget.take(items, result.logsDropped)),
+          telemetry: telemetry.read(),
+        };
+      }
+      default:
+        return result satisfies never;
+    }
+  }
+
+  /** Keeps a suspended cell until it is waited for; says why it cannot be kept, and then it is gone. */
+  #hold(cell: Cell): Problem | undefined {
+    const { cells, scope, settings, telemetry } = this.#setup;
+    const isAborted = this.#ending.signal.aborted || this.#setup.signal?.aborted === true;
+    const ms = settings.snapshotTtlSeconds * 1000;
+    const onExpired = (): void => {
+      telemetry.snapshot("expired");
+      void this.#giveUp(cell, "The program was not waited for in time");
+    };
+    const problem: Problem | undefined = isAborted
+      ? ["aborted", "The agent run was aborted while the program was being suspended"]
+      : scope === undefined
+        ? INCOMPLETE
+        : cells.hold(cell, scope, ms, onExpired)
+          ? undefined
+          : [
+              "invalid_input",
+              "Too many programs are suspended at once: wait for some of them before you start others that take long",
+            ];
+    if (problem !== undefined) void this.#giveUp(cell, problem[1]);
+    return problem;
+  }
+
+  async #drop(how: CellEnd, isKept = false): Promise<void> {
+    const { cells, scope, telemetry } = this.#setup;
+    const dropped = scope === undefined ? [] : cells.of(scope);
+    for (const cell of dropped) {
+      cells.remove(cell, how);
+      telemetry.snapshot("dropped");
+    }
+    if (isKept) for (const cell of dropped) cell.abort("The process ends");
+    else await Promise.all(dropped.map((cell) => this.#giveUp(cell, "The agent run ended")));
+  }
+
+  async #giveUp(cell: Cell, reason: string): Promise<void> {
+    const { scope = "", trajectory } = this.#setup;
+    const host = this.#setup.host();
+    const { token } = cell;
+    cell.abort(reason);
+    trajectory.abortCalls(cell.toolCallId);
+    // A store that cannot be reached forgets it when it expires.
+    if (token !== undefined) await host.discard({ token, scope }).catch(() => false);
+  }
+
+  #over(cell: Cell, how: CellEnd): void {
+    const { cells, trajectory } = this.#setup;
+    cells.remove(cell, how);
+    cell.abort("The program ended");
+    trajectory.abortCalls(cell.toolCallId);
+  }
+
+  #toFailed({ program, calls }: Cell, { details }: Failure): FailedCell {
+    const { source = "", language = "javascript" } = program ?? {};
+    const tool = details?.["tool"];
+    return {
+      source,
+      language,
+      calls,
+      toolId: typeof tool === "string" ? this.#setup.nested.idOf(tool) : undefined,
+    };
+  }
+
+  #failed([code, error]: Problem, output: readonly CodeModeOutput[] = []): CodeModeResult {
+    const { telemetry } = this.#setup;
+    telemetry.failure(code);
+    return { status: "failed", error, code, ...listed(output), telemetry: telemetry.read() };
+  }
+}
+
+const INCOMPLETE: Problem = [
+  "invalid_input",
+  "The program cannot be continued: the agent's context lacks agentId, runId, sessionId or sessionKey",
+];
+
+function unknownRun(runId: string): Problem {
+  const shown = JSON.stringify(runId.slice(0, 64));
+  return [
+    "invalid_input",
+    `There is no suspended program ${shown}: give wait the runId of a waiting result of this run, or start anew with exec`,
+  ];
+}
+
+function overOf(how: CellEnd, runId: string): Problem {
+  const shown = JSON.stringify(runId.slice(0, 64));
+  switch (how) {
+    case "ended":
+      return ["invalid_input", `Program ${shown} has ended and gave its result: start another one with exec`];
+    case "snapshot_expired":
+      return [how, `Program ${shown} was not waited for in time and is gone: start it anew with exec`];
+    case "aborted":
+      return [how, `Program ${shown} was aborted: start it anew with exec if it is still wanted`];
+    default:
+      return how satisfies never;
+  }
+}
+
+function readProgram(
+  input: unknown,
+  { languages }: CodeModeSettings,
+): Program | { readonly problem: Problem } {
+  const { code, language = "javascript" } = isRecord(input) ? input : {};
+  if (typeof code !== "string" || code.trim() === "") {
+    return { problem: ["invalid_input", "exec needs { code }: the text of a program"] };
+  }
+  const known = languages.find((one) => one === language);
+  if (known !== undefined) return { source: code, language: known };
+  const asked = typeof language === "string" ? `"${language.slice(0, 40)}"` : `a ${typeof language}`;
+  const message = `Cannot execute ${asked}: programs are written in ${languages.join(" or ")}; set language to that`;
+  return { problem: ["unsupported_language", message] };
+}
+
+/** The arguments as the model wrote them, as near as they are known. */
+function toText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? "null";
+  } catch {
+    return "null";
+  }
+}
+
+/** A result without output says nothing of it. */
+function listed(output: readonly CodeModeOutput[]): { readonly output?: readonly CodeModeOutput[] } {
+  return output.length === 0 ? {} : { output };
+}

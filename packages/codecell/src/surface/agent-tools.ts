@@ -1,0 +1,106 @@
+/**
+ * AgentTools: the tools of one agent run, sorted: what the catalog gets, and what stays in the model's sight.
+ *
+ * - Policy comes first: what it denies is neither catalogued nor shown.
+ * - Tools that control code mode or tool search are never catalogued: no program can reach them.
+ */
+import { type Catalog, createCatalog } from "../catalog/catalog.ts";
+import { type CatalogPolicy, createPolicy } from "../catalog/policy.ts";
+import { toToolId } from "../catalog/tool-id.ts";
+import type { ShapeMemory } from "../contract/shape-memory.ts";
+import type { AnyTool, ToolSet } from "../contract/tool.ts";
+
+export type AgentTool = AnyTool & {
+  /** Stays in the model's sight, and is not catalogued. */
+  readonly directOnly?: boolean;
+  /** Is never called while another such tool of this run executes. */
+  readonly sequential?: boolean;
+};
+
+export type AgentToolSet = Readonly<Record<string, AgentTool>>;
+
+/** By where they come from; `core` has one owner, the others have names of their own. */
+export interface AgentTools {
+  readonly core?: AgentToolSet;
+  readonly plugin?: Readonly<Record<string, AgentToolSet>>;
+  readonly mcp?: Readonly<Record<string, AgentToolSet>>;
+  readonly client?: Readonly<Record<string, AgentToolSet>>;
+}
+
+export interface SortedTools {
+  readonly catalog: Catalog;
+  /** What the policy allows, in the order it was given. */
+  readonly all: readonly NamedTool[];
+  /** Tools that the model calls by itself. */
+  readonly direct: readonly NamedTool[];
+}
+
+export interface NamedTool {
+  readonly name: string;
+  readonly tool: AgentTool;
+}
+
+/** Of tool search, which the catalog supersedes. */
+const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
+  "tool_search_code",
+  "tool_search",
+  "tool_describe",
+  "tool_call",
+]);
+
+const controls = new WeakSet<AgentTool>();
+
+/** Marks a tool that code mode itself shows to the model: whatever it is called, no catalog takes it. */
+export function markControl<T extends AgentTool>(tool: T): T {
+  controls.add(tool);
+  return tool;
+}
+
+export function sortTools(
+  tools: AgentTools,
+  policy: CatalogPolicy,
+  memory: ShapeMemory | undefined,
+): SortedTools {
+  const { core = {}, plugin = {}, mcp = {}, client = {} } = tools;
+  const sources: readonly Source[] = [
+    { kind: "core", owner: "core", tools: core },
+    ...sourcesOf("plugin", plugin),
+    ...sourcesOf("mcp", mcp),
+    ...sourcesOf("client", client),
+  ];
+  const isAllowed = createPolicy(policy);
+  const all = sources.flatMap(({ kind, owner, tools: given }) =>
+    Object.entries(given)
+      .filter(([name]) => isAllowed({ id: toToolId(kind, owner, name), name }))
+      .map(([name, tool]) => ({ name, tool })),
+  );
+  const hidden = sources.map(({ kind, owner, tools: given }) => ({
+    kind,
+    owner,
+    tools: hiddenOf(kind, given),
+  }));
+  return {
+    catalog: createCatalog(hidden, { policy, ...(memory === undefined ? {} : { memory }) }),
+    all,
+    direct: all.filter(({ tool }) => tool.directOnly === true),
+  };
+}
+
+interface Source {
+  readonly kind: string;
+  readonly owner: string;
+  readonly tools: AgentToolSet;
+}
+
+function sourcesOf(kind: string, owners: Readonly<Record<string, AgentToolSet>>): Source[] {
+  return Object.entries(owners).map(([owner, tools]) => ({ kind, owner, tools }));
+}
+
+/** All but what the model sees itself, and what controls code mode or tool search. */
+function hiddenOf(kind: string, tools: AgentToolSet): ToolSet {
+  const kept = Object.entries(tools).filter(
+    ([name, tool]) =>
+      tool.directOnly !== true && !controls.has(tool) && !(kind === "core" && SEARCH_CONTROLS.has(name)),
+  );
+  return Object.fromEntries(kept);
+}

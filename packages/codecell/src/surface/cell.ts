@@ -1,0 +1,120 @@
+/**
+ * Cell: one program of an agent run, from its `exec` over all of its `wait`s.
+ *
+ * - Knows its calls that are under way, whichever leg they were made in, and can abort them all.
+ * - Over once it has ended, expired or was dropped; then its calls are aborted and nothing of it is left to resume.
+ */
+import type { Language } from "../contract/ledger.ts";
+import type { Resolutions } from "../contract/result.ts";
+import type { Json } from "../contract/value.ts";
+import type { CodeModeErrorCode, PendingToolCall } from "./code-mode-result.ts";
+import type { OutputBudget } from "./output-budget.ts";
+
+/** What a leg of a cell, an `exec` or a `wait`, is told by its caller. */
+export interface LegOptions {
+  /** The id of the model's tool call. */
+  readonly toolCallId?: string | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+  /** Gets what nested tools report on their way. */
+  readonly onUpdate?: ((update: ToolUpdate) => void) | undefined;
+}
+
+export interface ToolUpdate {
+  readonly callId: string;
+  /** The tool's id in the catalog. */
+  readonly tool: string;
+  readonly update: unknown;
+}
+
+export interface Program {
+  readonly source: string;
+  readonly language: Language;
+}
+
+/** How a cell that is over came to its end, for whoever asks for it again. */
+export type CellEnd = "ended" | Extract<CodeModeErrorCode, "snapshot_expired" | "aborted">;
+
+const SHORT_INPUT = 200;
+
+export class Cell {
+  /** The model's tool call that it began with: the parent of all its calls. */
+  readonly toolCallId: string;
+  /** Undefined for one that another process began. */
+  readonly program: Program | undefined;
+  /** The run's id, once it has one. */
+  runId = "";
+  /** Set while it is suspended. */
+  token: string | undefined;
+  /** What is left of its output, once there was any. */
+  budget: OutputBudget | undefined;
+  /** Of the present leg. */
+  onUpdate: LegOptions["onUpdate"];
+  /** Decisions of the host about calls that asked for one, for the next leg. */
+  resolutions: Resolutions = {};
+  /** Inputs of calls that a hook has seen, as it left them. */
+  readonly inputs: Map<string, unknown> = new Map();
+  readonly #abort = new AbortController();
+  readonly #pending = new Map<string, PendingToolCall>();
+  /** When calls began first. */
+  readonly #began = new Map<string, string>();
+
+  constructor(toolCallId: string, program?: Program) {
+    this.toolCallId = toolCallId;
+    this.program = program;
+  }
+
+  /** Aborted when it is over. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Calls that came to their tools so far. */
+  get calls(): number {
+    return this.#began.size;
+  }
+
+  get pending(): readonly PendingToolCall[] {
+    return [...this.#pending.values()];
+  }
+
+  /** Whether a call began before; one that asked for a decision begins again. */
+  isKnown(callId: string): boolean {
+    return this.#began.has(callId);
+  }
+
+  begin(callId: string, tool: string, input: unknown): void {
+    this.#pending.set(callId, this.#toPending(callId, tool, input));
+  }
+
+  /** The call waits for a decision. */
+  ask(callId: string, tool: string, input: unknown, asks: Json): void {
+    this.#pending.set(callId, { ...this.#toPending(callId, tool, input), asks });
+  }
+
+  /** The program goes on: what still waits for a decision then will ask again. */
+  goOn(): Resolutions {
+    for (const { id, asks } of this.pending) if (asks !== undefined) this.#pending.delete(id);
+    const { resolutions } = this;
+    this.resolutions = {};
+    return resolutions;
+  }
+
+  end(callId: string): void {
+    this.#pending.delete(callId);
+  }
+
+  #toPending(id: string, tool: string, input: unknown): PendingToolCall {
+    const startedAt = this.#began.get(id) ?? new Date().toISOString();
+    this.#began.set(id, startedAt);
+    return { id, tool, startedAt, input: shortened(input) };
+  }
+
+  abort(reason: string): void {
+    this.#abort.abort(new DOMException(reason, "AbortError"));
+  }
+}
+
+function shortened(input: unknown): string {
+  const text = JSON.stringify(input) ?? "";
+  return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
+}

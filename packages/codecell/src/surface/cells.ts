@@ -1,0 +1,90 @@
+/**
+ * Cells: the suspended cells of a process, by the id a model knows them by.
+ *
+ * - One can be taken by its own scope only, and by one caller at a time. Whoever else asks learns nothing of it.
+ * - At most so many at once. One that nobody took in time is dropped by a timer, without anybody asking.
+ * - How cells ended is remembered for the latest of them, so that who comes late is told what happened.
+ */
+import type { Cell, CellEnd } from "./cell.ts";
+
+export type Taken =
+  | { readonly status: "taken"; readonly cell: Cell }
+  /** Another wait has it. */
+  | { readonly status: "busy" }
+  | { readonly status: "over"; readonly how: CellEnd }
+  /** There is none of this id in this scope. */
+  | { readonly status: "unknown" };
+
+interface Held {
+  readonly cell: Cell;
+  readonly scope: string;
+  readonly timer: NodeJS.Timeout;
+  isTaken: boolean;
+}
+
+interface Past {
+  readonly scope: string;
+  readonly how: CellEnd;
+}
+
+/** Of cells that are over. */
+const MOST_PAST = 1000;
+
+export class Cells {
+  readonly #most: number;
+  readonly #held = new Map<string, Held>();
+  readonly #past = new Map<string, Past>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** False when there is no room; then the cell is not held. */
+  hold(cell: Cell, scope: string, ms: number, onExpired: () => void): boolean {
+    const known = this.#held.get(cell.runId);
+    if (known === undefined && this.#held.size >= this.#most) return false;
+    clearTimeout(known?.timer);
+    const timer = setTimeout(() => {
+      this.remove(cell, "snapshot_expired");
+      onExpired();
+    }, ms);
+    timer.unref();
+    this.#held.set(cell.runId, { cell, scope, timer, isTaken: false });
+    return true;
+  }
+
+  take(runId: string, scope: string): Taken {
+    const held = this.#held.get(runId);
+    if (held !== undefined && held.scope === scope) {
+      if (held.isTaken) return { status: "busy" };
+      held.isTaken = true;
+      // While it executes it does not expire.
+      clearTimeout(held.timer);
+      return { status: "taken", cell: held.cell };
+    }
+    const past = this.#past.get(runId);
+    return past !== undefined && past.scope === scope
+      ? { status: "over", how: past.how }
+      : { status: "unknown" };
+  }
+
+  /** The cells of a scope that are suspended or waited for. */
+  of(scope: string): readonly Cell[] {
+    return [...this.#held.values()].filter((held) => held.scope === scope).map(({ cell }) => cell);
+  }
+
+  /** A cell is over. */
+  remove({ runId }: Cell, how: CellEnd): void {
+    const held = this.#held.get(runId);
+    if (held === undefined) return;
+    clearTimeout(held.timer);
+    this.#held.delete(runId);
+    this.#past.set(runId, { scope: held.scope, how });
+    const [oldest] = this.#past.keys();
+    if (this.#past.size > MOST_PAST && oldest !== undefined) this.#past.delete(oldest);
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * NestedTools: the tools of a catalog as the programs of one agent run call them.
+ *
+ * - Every call goes through the host's hook and its approval, with the agent's own context, and is told to telemetry and
+ *   trajectory, in whichever leg of its cell it ends.
+ * - A hook is asked once per call. What was approved is what is executed: an input that a hook rewrote is validated first.
+ * - One set for all programs: a call knows its cell by the context it was made with.
+ */
+import type { Authorize, CallDetails, Decision } from "../bridge/invoke.ts";
+import { validatorOf } from "../bridge/schema.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { CatalogEntry } from "../catalog/catalog-entry.ts";
+import { CATALOG_TOOLS, YIELD_CONTROL } from "../contract/ledger.ts";
+import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import type { GuestCatalog } from "../run/guest-catalog.ts";
+import type { RunHandle } from "../run/host.ts";
+import { runBounded } from "../run/run-bounded.ts";
+import type { AgentTool } from "./agent-tools.ts";
+import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
+import type { Cell } from "./cell.ts";
+import type { CodeModeSettings } from "./config.ts";
+import type { AgentContext, Approve, BeforeToolCall, NestedCall } from "./nested-call.ts";
+import type { ParkedValues } from "./parked-values.ts";
+import type { Telemetry } from "./telemetry.ts";
+import type { Trajectory } from "./trajectory.ts";
+import type { CallStart } from "./trajectory-record.ts";
+
+export interface NestedSetup {
+  readonly catalog: Catalog;
+  readonly settings: CodeModeSettings;
+  readonly context: AgentContext;
+  readonly beforeToolCall: BeforeToolCall | undefined;
+  readonly approve: Approve | undefined;
+  readonly telemetry: Telemetry;
+  readonly trajectory: Trajectory;
+  readonly parked: ParkedValues;
+}
+
+export class NestedTools {
+  /** By id, and by convenience name. */
+  readonly set: ToolSet;
+  readonly guest: GuestCatalog;
+  readonly #setup: NestedSetup;
+  readonly #byName = new Map<string, CatalogEntry>();
+  #allTools: string | undefined;
+  /** Sequential tools wait for it. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(setup: NestedSetup) {
+    this.#setup = setup;
+    const { catalog } = setup;
+    const set = Object.create(null) as Record<string, AnyTool>;
+    for (const entry of catalog.entries) {
+      set[entry.id] = this.#toNested(entry);
+      this.#byName.set(entry.id, entry);
+    }
+    const names = new Set<string>();
+    for (const [name, id] of catalog.names) {
+      const [tool, entry] = [set[id], this.#byName.get(id)];
+      // A program that may yield has this one already.
+      if (tool === undefined || entry === undefined || name === YIELD_CONTROL) continue;
+      set[name] = tool;
+      this.#byName.set(name, entry);
+      names.add(name);
+    }
+    const helpers = catalogTools(setup, (name) => this.#byName.get(name));
+    for (const [name, tool] of Object.entries(helpers)) {
+      // Not among the names that a program is told of.
+      Object.defineProperty(set, name, { value: tool });
+    }
+    this.set = Object.freeze(set);
+    this.guest = {
+      names,
+      allTools: () => (this.#allTools ??= JSON.stringify(catalog.entries.map(toCatalogEntry))),
+    };
+  }
+
+  /** The id behind a name that a program used; the name itself where it is none. */
+  idOf(name: string): string {
+    return this.#byName.get(name)?.id ?? name;
+  }
+
+  /** Records the calls that never came to a tool: unknown ones, and those whose input does not fit. */
+  async follow({ events }: RunHandle, cell: Cell): Promise<void> {
+    const { trajectory } = this.#setup;
+    const inputs = new Map<string, unknown>();
+    for await (const event of events) {
+      if (event.type === "call-start") inputs.set(event.callId, event.input);
+      if (event.type !== "call-end") continue;
+      const { callId, tool, outcome } = event;
+      const input = inputs.get(callId);
+      inputs.delete(callId);
+      if (outcome.status !== "failed" || HELPERS.has(tool)) continue;
+      trajectory.startCall(toStart(cell, callId, this.idOf(tool), input));
+      trajectory.endCall(callId, { status: "failed", error: { ...outcome.failure } });
+    }
+  }
+
+  readonly authorize: Authorize = async (details) => {
+    const entry = this.#byName.get(details.tool);
+    // A helper of the catalog.
+    if (entry === undefined) return "allow";
+    return this.#ask(entry, details.context as Cell, details);
+  };
+
+  async #ask(entry: CatalogEntry, cell: Cell, details: CallDetails): Promise<Decision> {
+    const { beforeToolCall, approve } = this.#setup;
+    if (beforeToolCall !== undefined && !cell.inputs.has(details.callId)) {
+      const decision = await beforeToolCall(this.#toCall(entry, cell, details, details.input));
+      if (decision !== undefined && "block" in decision) return { deny: decision.block };
+      if (decision === undefined) cell.inputs.set(details.callId, details.input);
+      else {
+        const checked = await validatorOf(entry.tool.input)(decision.input, "input", runBounded);
+        if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
+        cell.inputs.set(details.callId, checked.value);
+      }
+    }
+    if (approve === undefined) return "allow";
+    const call = this.#toCall(entry, cell, details, inputOf(cell, details.callId, details.input));
+    return approve({ ...call, resolution: details.resolution });
+  }
+
+  #toCall({ id, name }: CatalogEntry, cell: Cell, details: CallDetails, input: unknown): NestedCall {
+    const { callId, signal } = details;
+    const { context } = this.#setup;
+    return { callId, parentToolCallId: cell.toolCallId, tool: id, name, input, context, signal };
+  }
+
+  #toNested(entry: CatalogEntry): AnyTool {
+    const { input, output, readOnly, idempotent } = entry.tool;
+    return {
+      input,
+      output,
+      readOnly,
+      idempotent,
+      execute: (given: unknown, call) => this.#execute(entry, given, call),
+    };
+  }
+
+  async #execute(entry: CatalogEntry, given: unknown, call: CallContext): Promise<unknown> {
+    const cell = call.context as Cell;
+    const { callId } = call;
+    const input = inputOf(cell, callId, given);
+    const { telemetry, trajectory, catalog } = this.#setup;
+    if (!cell.isKnown(callId)) telemetry.call(entry.id);
+    cell.begin(callId, entry.id, input);
+    trajectory.startCall(toStart(cell, callId, entry.id, input));
+    let hasAsked = false;
+    try {
+      const output = await this.#inTurn(entry.tool, () =>
+        this.#outputOf(entry, input, cell, {
+          ...call,
+          signal: AbortSignal.any([call.signal, cell.signal]),
+          context: this.#setup.context,
+          suspend: (payload) => {
+            hasAsked = true;
+            return call.suspend(payload);
+          },
+        }),
+      );
+      const result = toJson(output);
+      trajectory.endCall(callId, { status: "completed", result });
+      void catalog.observe(entry.id, result);
+      return output;
+    } catch (error) {
+      if (hasAsked) trajectory.holdCall(callId);
+      else trajectory.endCall(callId, { status: "failed", error: toCallError(error) });
+      throw error;
+    } finally {
+      cell.end(callId);
+    }
+  }
+
+  async #outputOf(entry: CatalogEntry, input: unknown, cell: Cell, call: CallContext): Promise<unknown> {
+    const output: unknown = await entry.tool.execute(input, call);
+    if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) return output;
+    let last: unknown;
+    for await (const update of output as AsyncIterable<unknown>) {
+      last = update;
+      cell.onUpdate?.({ callId: call.callId, tool: entry.id, update });
+      // Leaving the loop tells the iterable to stop.
+      if (call.signal.aborted) break;
+    }
+    return last;
+  }
+
+  #inTurn<T>(tool: AgentTool, work: () => Promise<T>): Promise<T> {
+    if (tool.sequential !== true) return work();
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+}
+
+const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
+
+function toStart({ toolCallId }: Cell, callId: string, tool: string, input: unknown): CallStart {
+  return { parentToolCallId: toolCallId, callId, tool, input: toJson(input) };
+}
+
+/** As it will cross; what cannot is told of by who passes it on. */
+function toJson(value: unknown): Json {
+  try {
+    return JSON.parse(JSON.stringify(value ?? null)) as Json;
+  } catch {
+    return null;
+  }
+}
+
+/** Of an error only what a program would see of it. */
+function toCallError(error: unknown): Json {
+  const isError = error instanceof Error;
+  return { name: isError ? error.name : "Error", message: isError ? error.message : String(error) };
+}
+
+/** As a hook left it. */
+function inputOf(cell: Cell, callId: string, given: unknown): unknown {
+  return cell.inputs.has(callId) ? cell.inputs.get(callId) : given;
+}

@@ -1,0 +1,265 @@
+/**
+ * Preparing an agent run: from its configuration, tools and policy to what its model sees.
+ *
+ * - In this order: policy, then the configuration, then the catalog, then `exec` and `wait` in place of all tools.
+ * - Off means unchanged. On means exactly `exec`, `wait` and the tools marked direct-only; never more, whatever fails. A
+ *   run without tools gets nothing.
+ */
+import { createHash } from "node:crypto";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { CatalogPolicy } from "../catalog/policy.ts";
+import type { Resolutions } from "../contract/result.ts";
+import type { ShapeMemory } from "../contract/shape-memory.ts";
+import { createHost, type Host } from "../run/host.ts";
+import { AgentRun } from "./agent-run.ts";
+import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent-tools.ts";
+import type { LegOptions } from "./cell.ts";
+import { Cells } from "./cells.ts";
+import type { CodeModeResult, CodeModeTelemetry } from "./code-mode-result.ts";
+import { type CodeModeSettings, resolveCodeMode } from "./config.ts";
+import { describeSurface, type ModelTool } from "./describe-surface.ts";
+import type { AgentContext, Approve, BeforeToolCall } from "./nested-call.ts";
+import { NestedTools } from "./nested-tools.ts";
+import { ParkedValues } from "./parked-values.ts";
+import { checkPayload, type PayloadTool } from "./payload.ts";
+import { Telemetry } from "./telemetry.ts";
+import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./trajectory.ts";
+
+export interface AgentRuntimeOptions {
+  /** Runs the programs; one of its own unless said otherwise. With a store, suspended programs outlive the process. */
+  readonly host?: Host;
+  /** Programs that may be suspended at the same time, over all agent runs; 1,000 unless said otherwise. */
+  readonly suspendedPrograms?: number;
+}
+
+export interface AgentRunOptions {
+  /** `true`, `false` or an object, as an operator wrote it. */
+  readonly config: unknown;
+  readonly tools: AgentTools;
+  readonly policy?: CatalogPolicy;
+  readonly context: AgentContext;
+  /** The model gets no tools at all, whatever there are. */
+  readonly disableTools?: boolean;
+  /** Asked before every nested call; may block it or rewrite its input. */
+  readonly beforeToolCall?: BeforeToolCall;
+  /** Asked before every nested call, with the final input. Time spent here is not the program's. */
+  readonly approve?: Approve;
+  /** Where what is learnt about the outputs of tools outlives the process. */
+  readonly memory?: ShapeMemory;
+  readonly trajectory?: TrajectoryOptions;
+  /** Told what the model sees; with CODECELL_DEBUG_CODE_MODE=1 the console is, unless said otherwise. */
+  readonly onDebug?: (line: string) => void;
+}
+
+/** A tool as the model sees it. */
+export interface VisibleTool {
+  readonly name: string;
+  readonly tool: AgentTool;
+}
+
+export interface PreparedAgentRun extends AsyncDisposable {
+  /** Whether the model sees `exec` and `wait` in place of its tools. */
+  readonly isActive: boolean;
+  readonly visibleTools: readonly VisibleTool[];
+  /** What programs can reach; undefined when code mode is off. */
+  readonly catalog: Catalog | undefined;
+  /**
+   * Takes the tools of a request before it is sent. Whatever came in beside those that the model may see is left out;
+   * throws when one of them is missing.
+   */
+  assertPayload<T extends PayloadTool>(tools: readonly T[]): readonly T[];
+  exec(input: unknown, options?: LegOptions): Promise<CodeModeResult>;
+  wait(input: unknown, options?: LegOptions): Promise<CodeModeResult>;
+  /** Decides about nested calls that asked for it; it takes effect with the next `wait`. */
+  resolve(resolutions: Resolutions): void;
+  telemetry(): CodeModeTelemetry;
+  trajectory(): TrajectoryExport;
+  /** Ends the run and drops all that is left of its programs. */
+  end(): Promise<void>;
+}
+
+export interface AgentRuntime extends AsyncDisposable {
+  prepareAgentRun(options: AgentRunOptions): PreparedAgentRun;
+  /** Programs that are suspended now. */
+  readonly suspendedPrograms: number;
+}
+
+const SUSPENDED_PROGRAMS = 1000;
+/** Of all values too large to be shown, per agent run. */
+const PARKED = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
+
+export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRuntime {
+  const { suspendedPrograms = SUSPENDED_PROGRAMS } = options;
+  if (!Number.isInteger(suspendedPrograms) || suspendedPrograms < 1) {
+    throw new RangeError(
+      `Cannot keep ${String(suspendedPrograms)} suspended programs: expected a positive integer`,
+    );
+  }
+  const cells = new Cells(suspendedPrograms);
+  let own: Host | undefined;
+  const runs = new Set<AgentRun>();
+  return {
+    prepareAgentRun: (given) =>
+      // The host is made for the first run that needs one: where code mode is off there is no worker.
+      prepare(given, cells, () => options.host ?? (own ??= createHost()), runs),
+    get suspendedPrograms() {
+      return cells.size;
+    },
+    [Symbol.asyncDispose]: async () => {
+      // Suspended programs that a store keeps are left to other processes.
+      const isKept = options.host?.isDurable === true;
+      await Promise.all([...runs].map((run) => run.end({ isKept })));
+      await own?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+let shared: AgentRuntime | undefined;
+
+/** Prepares a run on a runtime shared by the whole process. */
+export function prepareAgentRun(options: AgentRunOptions): PreparedAgentRun {
+  shared ??= createAgentRuntime();
+  return shared.prepareAgentRun(options);
+}
+
+function prepare(
+  options: AgentRunOptions,
+  cells: Cells,
+  host: () => Host,
+  runs: Set<AgentRun>,
+): PreparedAgentRun {
+  const { tools, policy = {}, context, disableTools = false } = options;
+  const resolved = resolveCodeMode(options.config);
+  const sorted = sortTools(tools, policy, options.memory);
+  const { catalog, direct } = sorted;
+  if (disableTools) return unchanged([]);
+  if (resolved.status === "off") return unchanged(sorted.all);
+  if (catalog.entries.length === 0 && direct.length === 0) return unchanged([]);
+  const settings = resolved.status === "on" ? resolved.settings : FALLBACK;
+  const visible = ["exec", "wait", ...direct.map(({ name }) => name)];
+  if (new Set(visible).size < visible.length) {
+    throw new TypeError(
+      `Cannot show the model two tools of one name, it would see ${visible.join(", ")}: rename a direct-only tool`,
+    );
+  }
+  const telemetry = new Telemetry(visible, sizesOf(catalog));
+  const trajectory = new Trajectory(options.trajectory);
+  const parked = new ParkedValues(PARKED);
+  const nested = new NestedTools({
+    catalog,
+    settings,
+    context,
+    beforeToolCall: options.beforeToolCall,
+    approve: options.approve,
+    telemetry,
+    trajectory,
+    parked,
+  });
+  const run = new AgentRun({
+    host,
+    cells,
+    scope: scopeOf(context),
+    settings,
+    problem: resolved.status === "invalid" ? resolved.problem : undefined,
+    signal: context.abortSignal,
+    nested,
+    telemetry,
+    trajectory,
+    parked,
+  });
+  runs.add(run);
+  const end = async (): Promise<void> => {
+    await run.end();
+    runs.delete(run);
+  };
+  const surface = describeSurface(catalog, settings, { yields: true });
+  const visibleTools: readonly VisibleTool[] = [
+    { name: "exec", tool: toTool(surface.exec, (input, leg) => run.exec(input, leg)) },
+    { name: "wait", tool: toTool(surface.wait, (input, leg) => run.wait(input, leg)) },
+    ...direct,
+  ];
+  const debug = debugOf(options.onDebug);
+  debug?.(
+    `code mode: the model sees ${visible.join(", ")}; ${catalog.entries.length} tools are in the catalog`,
+  );
+  return {
+    isActive: true,
+    visibleTools,
+    catalog,
+    assertPayload: (payload) => checkPayload(payload, visible, debug),
+    exec: (input, leg) => run.exec(input, leg),
+    wait: (input, leg) => run.wait(input, leg),
+    resolve: (resolutions) => run.resolve(resolutions),
+    telemetry: () => telemetry.read(),
+    trajectory: () => trajectory.export(),
+    end,
+    [Symbol.asyncDispose]: end,
+  };
+}
+
+function toTool(
+  { description, inputSchema }: ModelTool,
+  leg: (input: unknown, options: LegOptions) => Promise<CodeModeResult>,
+): AgentTool {
+  return markControl({
+    description,
+    input: { ...inputSchema },
+    execute: (input: unknown, { callId, signal }) => leg(input, { toolCallId: callId, abortSignal: signal }),
+  });
+}
+
+/** What a run whose configuration is wrong is described with; no program of it runs. */
+const FALLBACK: CodeModeSettings = onlySettings(resolveCodeMode(true));
+
+function onlySettings(resolved: ReturnType<typeof resolveCodeMode>): CodeModeSettings {
+  if (resolved.status !== "on") throw new Error("The defaults of code mode do not resolve");
+  return resolved.settings;
+}
+
+/** Code mode is off, or there is nothing to hide. */
+function unchanged(visibleTools: readonly VisibleTool[]): PreparedAgentRun {
+  const names = visibleTools.map(({ name }) => name);
+  const telemetry = new Telemetry(names, { size: 0, sources: {} });
+  const refuse = async (): Promise<CodeModeResult> => ({
+    status: "failed",
+    error: "Code mode is off for this run: call the tools directly",
+    code: "invalid_input",
+    telemetry: telemetry.read(),
+  });
+  return {
+    isActive: false,
+    visibleTools,
+    catalog: undefined,
+    assertPayload: (payload) => payload,
+    exec: refuse,
+    wait: refuse,
+    resolve: () => {
+      throw new RangeError("Cannot resolve calls: code mode is off for this run");
+    },
+    telemetry: () => telemetry.read(),
+    trajectory: () => new Trajectory().export(),
+    end: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function sizesOf({ entries }: Catalog): CodeModeTelemetry["catalog"] {
+  const sources: Record<string, number> = {};
+  for (const { kind } of entries) sources[kind] = (sources[kind] ?? 0) + 1;
+  return { size: entries.length, sources };
+}
+
+/** Undefined when a part is missing: a run that does not say whose it is shares nothing with anybody. */
+function scopeOf({ agentId, runId, sessionId, sessionKey }: AgentContext): string | undefined {
+  const parts: readonly unknown[] = [agentId, runId, sessionId, sessionKey];
+  if (!parts.every((part) => typeof part === "string" && part !== "")) return undefined;
+  // A hash, since a session key may be a secret and a store shows its scopes.
+  return `agent:${createHash("sha256").update(JSON.stringify(parts)).digest("base64url")}`;
+}
+
+function debugOf(onDebug: AgentRunOptions["onDebug"]): ((line: string) => void) | undefined {
+  if (onDebug !== undefined) return onDebug;
+  return process.env["CODECELL_DEBUG_CODE_MODE"] === "1"
+    ? (line) => void process.stderr.write(`${line}\n`)
+    : undefined;
+}

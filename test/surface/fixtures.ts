@@ -1,0 +1,210 @@
+/**
+ * The tools, contexts and spies that every test of the agent surface may assume.
+ */
+import { createHost, type Host } from "codecell";
+import {
+  type AgentContext,
+  type AgentRunOptions,
+  type AgentTools,
+  type CodeModeResult,
+  createAgentRuntime,
+  type NestedCall,
+  type PreparedAgentRun,
+} from "codecell/surface";
+
+export const CONTEXT = {
+  agentId: "a1",
+  runId: "r1",
+  sessionId: "s1",
+  sessionKey: "k1",
+  sender: "someone",
+  channel: "here",
+} as const satisfies AgentContext;
+
+/** A tool that answers when the test lets it. */
+export class Gate {
+  readonly signals: AbortSignal[] = [];
+  readonly #waiting: PromiseWithResolvers<unknown>[] = [];
+  made = 0;
+  most = 0;
+
+  readonly execute = (_input: unknown, call: { readonly signal: AbortSignal }): Promise<unknown> => {
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.push(waiting);
+    this.signals.push(call.signal);
+    this.made++;
+    this.most = Math.max(this.most, this.#waiting.length);
+    call.signal.addEventListener("abort", () => waiting.reject(new Error("aborted")), { once: true });
+    return waiting.promise;
+  };
+
+  get open(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets the oldest call answer. */
+  release(value: unknown = "released"): void {
+    this.#waiting.shift()?.resolve(value);
+  }
+
+  releaseAll(value: unknown = "released"): void {
+    while (this.#waiting.length > 0) this.release(value);
+  }
+}
+
+export interface Fixtures {
+  readonly tools: AgentTools;
+  readonly gate: Gate;
+  /** Commands that the shell was given. */
+  readonly commands: unknown[];
+  /** What each call of `echo` was told. */
+  readonly told: { readonly input: unknown; readonly context: unknown }[];
+  readonly forbidden: { calls: number };
+  readonly approved: { calls: number };
+  readonly hooked: NestedCall[];
+}
+
+/** What `forbidden` is denied by. */
+export const POLICY = { deny: ["core:core:forbidden"] };
+
+export function createFixtures(): Fixtures {
+  const gate = new Gate();
+  const commands: unknown[] = [];
+  const told: { input: unknown; context: unknown }[] = [];
+  const forbidden = { calls: 0 };
+  const approved = { calls: 0 };
+  const control = { description: "A control tool", execute: () => "never" };
+  const tools: AgentTools = {
+    core: {
+      echo: {
+        description: "Gives back what it is given",
+        execute: (input, call) => {
+          told.push({ input, context: call.context });
+          return { got: input as unknown };
+        },
+      },
+      read: {
+        description: "Reads a file from the local disk",
+        input: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+        execute: ({ path }: { path: string }) => `contents of ${path}`,
+      },
+      exec: {
+        description: "Runs a command in the shell",
+        input: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+        execute: (input) => {
+          commands.push(input);
+          return "ran";
+        },
+      },
+      gate: { description: "Answers when somebody lets it", execute: gate.execute },
+      boom: {
+        description: "Fails",
+        execute: () => {
+          throw Object.assign(new Error("nope"), { secret: "S3CRET" });
+        },
+      },
+      slow: {
+        description: "Takes a while",
+        execute: async ({ ms }: { ms: number }, call) => {
+          await new Promise((resolve, reject) => {
+            const timer = setTimeout(resolve, ms);
+            call.signal.addEventListener("abort", () => {
+              clearTimeout(timer);
+              reject(new Error("aborted"));
+            });
+          });
+          return ms;
+        },
+      },
+      big: { description: "Gives much", execute: ({ n }: { n: number }) => "x".repeat(n) },
+      forbidden: { description: "Must not be called", execute: () => forbidden.calls++ },
+      needs_ok: { description: "Needs an approval", execute: () => approved.calls++ },
+      tool_search_code: control,
+      tool_search: control,
+      tool_describe: control,
+      tool_call: control,
+    },
+    plugin: { browser: { browser_request: { description: "Opens a page", execute: () => "page" } } },
+    mcp: {
+      github: {
+        create_issue: {
+          description: "Creates an issue in a repository",
+          input: { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
+          execute: ({ title }: { title: string }) => ({ number: 1, title }),
+        },
+      },
+    },
+    client: { app: { select_file: { description: "Lets a person select a file", execute: () => "a.txt" } } },
+  };
+  return { tools, gate, commands, told, forbidden, approved, hooked: [] };
+}
+
+/** Ids of all that a program may reach. */
+export const IDS: readonly string[] = [
+  "client:app:select_file",
+  "core:core:big",
+  "core:core:boom",
+  "core:core:echo",
+  "core:core:exec",
+  "core:core:gate",
+  "core:core:needs_ok",
+  "core:core:read",
+  "core:core:slow",
+  "mcp:github:create_issue",
+  "plugin:browser:browser_request",
+];
+
+export interface Desk extends Fixtures, AsyncDisposable {
+  readonly run: PreparedAgentRun;
+  readonly host: Host;
+  prepare(options?: Partial<AgentRunOptions>): PreparedAgentRun;
+  exec(code: string, language?: string): Promise<CodeModeResult>;
+  wait(runId: string): Promise<CodeModeResult>;
+}
+
+export interface DeskOptions extends Partial<AgentRunOptions> {
+  readonly suspendedPrograms?: number;
+}
+
+/** An agent run on a host of its own, with code mode on. */
+export function openDesk({ suspendedPrograms, ...options }: DeskOptions = {}): Desk {
+  const fixtures = createFixtures();
+  const host = createHost({ workers: 1, sealKey: new Uint8Array(32).fill(3) });
+  const runtime = createAgentRuntime({
+    host,
+    ...(suspendedPrograms === undefined ? {} : { suspendedPrograms }),
+  });
+  const prepare = (given: Partial<AgentRunOptions> = {}): PreparedAgentRun =>
+    runtime.prepareAgentRun({
+      config: true,
+      tools: fixtures.tools,
+      policy: POLICY,
+      context: CONTEXT,
+      ...given,
+    });
+  const run = prepare({
+    beforeToolCall: (call) => {
+      fixtures.hooked.push(call);
+      return undefined;
+    },
+    ...options,
+  });
+  return {
+    ...fixtures,
+    host,
+    run,
+    prepare,
+    exec: (code, language) => run.exec(language === undefined ? { code } : { code, language }),
+    wait: (runId) => run.wait({ runId }),
+    [Symbol.asyncDispose]: async () => {
+      fixtures.gate.releaseAll();
+      await runtime[Symbol.asyncDispose]();
+      await host[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Until something is the case. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
