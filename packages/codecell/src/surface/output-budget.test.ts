@@ -152,11 +152,15 @@ describe("the output budget", () => {
   });
 
   test("the value of a program that printed too much before still shows something [exec-wait:47]", () => {
-    const budget = new OutputBudget(1024, parked());
-    for (let leg = 0; leg < 50; leg++) budget.take([text("z".repeat(500))], 0);
-    const { output, value } = budget.finish([text("late")], 0, { a: 1, long: "y".repeat(5000) });
-    expect(texts(output)).toEqual([expect.stringMatching(/^… \d+ more items omitted \(\d+ bytes\), await/u)]);
-    expect(value).toMatchObject({ truncated: true, prefix: { a: 1 }, ref: expect.any(String) });
+    for (const length of [10, 500, 735, 2000]) {
+      const budget = new OutputBudget(1024, parked());
+      for (let leg = 0; leg < 50; leg++) budget.take([text("z".repeat(length))], 0);
+      const { output, value } = budget.finish([text("late")], 0, { a: 1, long: "y".repeat(5000) });
+      expect(texts(output)).toEqual([
+        expect.stringMatching(/^… \d+ more items omitted \(\d+ bytes\), await/u),
+      ]);
+      expect(value).toMatchObject({ truncated: true, prefix: { a: 1 }, ref: expect.any(String) });
+    }
   });
 
   test("dropped log lines are told once, also where no item is", () => {
