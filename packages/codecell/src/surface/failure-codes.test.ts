@@ -98,6 +98,9 @@ describe("failure codes", () => {
     };
     for (const failure of [syntax, reference]) {
       expect(errorOf(failure, { source: "ls -la" })).toContain("await tools.search(");
+      expect(toCodeModeError(failure, { ...cell, language: "typescript", source: "ls -la" }).code).toBe(
+        "invalid_input",
+      );
       expect(errorOf(failure, { source: "ls -la", calls: 1 })).not.toContain("tools.search");
       expect(errorOf(failure, { source: "read; return 1" })).not.toContain("tools.search");
     }

@@ -63,7 +63,9 @@ export interface CodeModeError {
 }
 
 export function toCodeModeError(failure: Failure, cell: FailedCell): CodeModeError {
-  return { code: toErrorCode(failure.code, cell.language), error: toErrorText(failure, cell) };
+  const isShell = mayBeShell(failure, cell);
+  const code = isShell ? "invalid_input" : toErrorCode(failure.code, cell.language);
+  return { code, error: toErrorText(failure, cell.toolId, isShell) };
 }
 
 export function toErrorCode(code: FailureCode, language: Language): CodeModeErrorCode {
@@ -71,17 +73,17 @@ export function toErrorCode(code: FailureCode, language: Language): CodeModeErro
   return language === "typescript" ? "typescript_transform_failed" : "invalid_input";
 }
 
-function toErrorText(failure: Failure, cell: FailedCell): string {
+function toErrorText(failure: Failure, toolId: string | undefined, isShell: boolean): string {
   const message = toLine(failure.message) || "The cell failed";
   const parts = [message];
   const { position } = failure;
   if (position !== undefined && !message.includes(`line ${position.line}`)) {
     parts.push(` (line ${position.line}, column ${position.column})`);
   }
-  if (failure.code === "tool_failed" && cell.toolId !== undefined && !message.includes(cell.toolId)) {
-    parts.push(` [tool ${toLine(cell.toolId)}]`);
+  if (failure.code === "tool_failed" && toolId !== undefined && !message.includes(toolId)) {
+    parts.push(` [tool ${toLine(toolId)}]`);
   }
-  if (mayBeShell(failure, cell)) parts.push(`; ${SHELL_HINT}`);
+  if (isShell) parts.push(`; ${SHELL_HINT}`);
   for (const advice of (failure.advice ?? []).slice(0, MOST_ADVICE))
     parts.push(`; ${toLine(advice.message)}`);
   return bound(parts);
