@@ -37,6 +37,8 @@ export interface AgentRunSetup {
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
   readonly parked: ParkedValues;
+  /** Told when the run begins to have something to end, and when it has no more. */
+  readonly onBusy: (run: AgentRun, isBusy: boolean) => void;
 }
 
 type Problem = readonly [code: CodeModeErrorCode, error: string];
@@ -99,8 +101,10 @@ export class AgentRun {
       this.#failed(["internal_error", `${name} failed inside Codecell`]),
     );
     this.#live.add(leg);
+    this.#tellBusy();
     const result = await leg;
     this.#live.delete(leg);
+    this.#tellBusy();
     trajectory.end(entry, result.status, JSON.stringify(result));
     return result;
   }
@@ -178,14 +182,22 @@ export class AgentRun {
     const { nested, signal, scope = "" } = this.#setup;
     const signals = [this.#ending.signal, signal, abortSignal].filter((one) => one !== undefined);
     cell.onUpdate = onUpdate;
-    const handle = begin({
+    const common: RunOptions = {
       tools: nested.set,
       authorize: nested.authorize,
       context: cell,
       scope,
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
-    });
+    };
+    let handle: RunHandle;
+    try {
+      handle = begin(common);
+    } catch (error) {
+      // Nobody could continue it: whoever tried took it.
+      this.#over(cell, "ended");
+      throw error;
+    }
     cell.runId = handle.runId;
     void nested.follow(handle, cell);
     const result = await handle.result;
@@ -245,6 +257,7 @@ export class AgentRun {
     const ms = settings.snapshotTtlSeconds * 1000;
     const onExpired = (): void => {
       telemetry.snapshot("expired");
+      this.#tellBusy();
       void this.#giveUp(cell, "The program was not waited for in time");
     };
     const problem: Problem | undefined = isAborted
@@ -280,6 +293,11 @@ export class AgentRun {
     trajectory.abortCalls(cell.toolCallId);
     // A store that cannot be reached forgets it when it expires.
     if (token !== undefined) await host.discard({ token, scope }).catch(() => false);
+  }
+
+  #tellBusy(): void {
+    const { cells, scope, onBusy } = this.#setup;
+    onBusy(this, this.#live.size > 0 || (scope !== undefined && cells.of(scope).length > 0));
   }
 
   #over(cell: Cell, how: CellEnd): void {

@@ -97,6 +97,7 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
   }
   const cells = new Cells(suspendedPrograms);
   let own: Host | undefined;
+  /** Only those that have something to end: what nobody uses any more is not kept. */
   const runs = new Set<AgentRun>();
   return {
     prepareAgentRun: (given) =>
@@ -166,8 +167,8 @@ function prepare(
     telemetry,
     trajectory,
     parked,
+    onBusy: (one, isBusy) => void (isBusy ? runs.add(one) : runs.delete(one)),
   });
-  runs.add(run);
   const end = async (): Promise<void> => {
     await run.end();
     runs.delete(run);
