@@ -45,9 +45,11 @@ export function toSummary({ id, name, kind, owner, tool }: CatalogEntry): ToolSu
 }
 
 export function toSignature({ id, tool }: CatalogEntry, convenienceName: string | undefined): string {
-  if (convenienceName !== undefined) return `tools.${renderSignature(convenienceName, tool)}`;
-  // The same call, with the id before its input.
-  return `tools.call(${quote(id)},${renderSignature("call", tool).slice("call(".length)}`;
+  const call = renderSignature("call", tool).slice("call(".length);
+  // The name as it is: an identifier need not be ASCII, and half of one is none.
+  return convenienceName === undefined
+    ? `tools.call(${quote(id)},${call}`
+    : `tools.${convenienceName}(${call}`;
 }
 
 export function toDescription(
