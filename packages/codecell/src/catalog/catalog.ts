@@ -96,7 +96,7 @@ class SourceCatalog implements Catalog {
   #search: Promise<HybridSearch> | undefined;
 
   constructor(sources: readonly ToolSource[], setup: Setup) {
-    this.#sources = sources;
+    this.#sources = [...sources];
     this.#setup = setup;
     for (const source of sources) this.#add(source);
     this.entries = Object.freeze([...this.#byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
