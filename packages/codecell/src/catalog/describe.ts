@@ -52,6 +52,7 @@ export function toSignature({ id, tool }: CatalogEntry, convenienceName: string 
     : `tools.${convenienceName}(${call}`;
 }
 
+/** `observedOutput` is what is known of a tool that does not say what it gives. */
 export function toDescription(
   entry: CatalogEntry,
   convenienceName: string | undefined,
@@ -71,7 +72,7 @@ export function toDescription(
     ...(outputSchema === undefined ? {} : { outputSchema }),
     typeScript: types.join("\n"),
     examples: tool.examples ?? [],
-    ...(outputSchema !== undefined || observedOutput === undefined ? {} : { observedOutput }),
+    ...(observedOutput === undefined ? {} : { observedOutput }),
   };
 }
 
