@@ -113,10 +113,49 @@ test("declarations are made from schemas unless they are given", async () => {
   expect(await plain.start({ source: more, tools: strict }).result).toMatchObject({
     failure: { code: "check_failed", message: expect.stringContaining('no argument "more"') },
   });
-  // Converts what it is given, so that nothing can be said about it.
-  const lenient = z.object({ city: z.string() }).catch({ city: "b" });
-  const source = "return await tools.weather({})";
-  expect(await ended(source, { weather: { input: lenient, execute: ({ city }) => city } })).toBe("completed");
+});
+
+test.each<[name: string, input: z.ZodType, source: string]>([
+  ["it has another in its place", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
+  ["it is made of nothing", z.preprocess(() => ({ city: "b" }), z.object({ city: z.string() })), ""],
+  ["a part is made of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
+  ["a part has another in its place", z.object({ city: z.string().catch("b") }), "{}"],
+  ["so has a part of a part", z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }), "{ at: {} }"],
+  ["a part has a default", z.object({ city: z.string().default("b") }), "{}"],
+])("an input is not refused when its schema takes it: %s [check:provable]", async (_name, input, given) => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const lenient: ToolSet = { weather: { input, execute: (value) => value } };
+  const { result } = plain.start({ source: `return await tools.weather(${given})`, tools: lenient });
+  expect(await result).toMatchObject({ status: "completed" });
+});
+
+test("an input is refused when its schema refuses it, whoever made it", async () => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const input = z.strictObject({
+    city: z.string(),
+    at: z.object({ x: z.number(), y: z.number().default(2) }),
+  });
+  const strict: ToolSet = { weather: { input, execute: (value) => value } };
+  const told = async (given: string): Promise<unknown> => {
+    const { result } = plain.start({ source: `return await tools.weather(${given})`, tools: strict });
+    const ended = await result;
+    return ended.status === "failed" ? ended.failure.message : ended.status;
+  };
+  expect(await told("{ city: 'a' }")).toContain('required argument "at" is missing');
+  expect(await told("{ city: 'a', at: {} }")).toContain('required argument "at.x" is missing');
+  expect(await told("{ city: 'a', at: { x: 1 }, more: 1 }")).toContain('no argument "more"');
+  expect(await told("{ city: 'a', at: { x: 1 } }")).toBe("completed");
+});
+
+test("what is read-only is not declared, and passed all the same [check:provable]", async () => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const properties = { id: { type: "string", readOnly: true }, city: { type: "string" } };
+  const input = { type: "object", properties, required: ["id", "city"], additionalProperties: false };
+  const { result } = plain.start({
+    source: "return await tools.weather({ id: 'a', city: 'b' })",
+    tools: { weather: { input, execute: (value) => value } },
+  });
+  expect(await result).toMatchObject({ status: "completed" });
 });
 
 test("a checker that cannot check stops nothing [check:fails-open]", async () => {

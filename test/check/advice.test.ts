@@ -163,6 +163,26 @@ describe("what cannot be proven is advice", () => {
       "unknown_argument",
     ],
     [
+      "an unknown argument of a closed tool that is undefined",
+      "return await tools.refund({ order: { id: 'a', line: 1 }, amount: 1, note: undefined })",
+      "unknown_argument",
+    ],
+    [
+      "an unknown argument of a closed tool that may be undefined",
+      "const note = Math.random() > 2 ? 'a' : undefined;\nreturn await tools.refund({ order: { id: 'a', line: 1 }, amount: 1, note: note })",
+      "unknown_argument",
+    ],
+    [
+      "an unknown argument of a closed tool whose value nobody knows",
+      "const note = (await tools.anything()).note;\nreturn await tools.refund({ order: { id: 'a', line: 1 }, amount: 1, note: note })",
+      "unknown_argument",
+    ],
+    [
+      "an unknown argument of a closed tool that is a function",
+      "return await tools.refund({ order: { id: 'a', line: 1 }, amount: 1, note: () => 1 })",
+      "unknown_argument",
+    ],
+    [
       "an unknown method of a handle that was looked for",
       "if ('nope' in connectors.github) await connectors.github.nope();\nreturn 1",
       "type",

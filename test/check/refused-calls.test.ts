@@ -71,6 +71,22 @@ describe("calls that are wrong are refused", () => {
         /no argument "amont", did you mean "amount"/u,
       ],
       [
+        "an unknown argument of a closed tool, after one that may be left out",
+        "const note = Math.random() > 2 ? 'a' : undefined;\nreturn await tools.refund({ order: { id: 'a', line: 1 }, amount: 1, note, reason: `late` })",
+        "unknown_argument",
+        2,
+        75,
+        /no argument "reason"/u,
+      ],
+      [
+        "an unknown argument that is a list",
+        "const notes = ['a'];\nreturn await tools.refund({ order: { id: 'a', line: 1 }, amount: 1, notes })",
+        "unknown_argument",
+        2,
+        69,
+        /no argument "notes"/u,
+      ],
+      [
         "a property of a promise",
         "const w = tools.weather({ city: 'a' });\nreturn w.degrees",
         "missing_await",

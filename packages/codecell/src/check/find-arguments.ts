@@ -3,7 +3,8 @@
  *
  * - Only an object written down in the call says which properties it has; a spread or a computed name ends that.
  * - Only a plain object type says what is required; unions, `any` and generics do not.
- * - An unknown property is an error only where the tool says that it refuses those: others may ignore it.
+ * - An unknown property is an error only where the tool says that it refuses those, since others may ignore it, and
+ *   only with a value that gets there: what may be undefined may be left out of the input.
  */
 import type ts from "@typescript/typescript6";
 import { closestNames } from "../bridge/closest-names.ts";
@@ -55,7 +56,8 @@ function wrongArguments(linked: LinkedProgram, site: CallSite, tool: DeclaredToo
       unknown.map(({ name }) => name),
     );
   }
-  const [first] = unknown;
+  const sent = unknown.filter(({ node }) => isSent(linked, node));
+  const [first] = [...sent, ...unknown];
   if (first === undefined) return undefined;
   const closest = closestNames(
     first.name,
@@ -66,7 +68,7 @@ function wrongArguments(linked: LinkedProgram, site: CallSite, tool: DeclaredToo
     code: "unknown_argument",
     node: first.node,
     what: `Cannot call tool "${site.name}": it has no argument "${first.name}"${hint}, expected ${toSignature(tool.member)}`,
-    isProvable: tool.isClosed,
+    isProvable: tool.isClosed && sent.length > 0,
   };
 }
 
@@ -131,6 +133,19 @@ function unknownIn(linked: LinkedProgram, literal: ts.ObjectLiteralExpression, t
   return [...given]
     .filter(([name]) => checker.getPropertyOfType(type, name) === undefined)
     .map(([name, node]) => ({ name, node }));
+}
+
+/** Whether a property is certain to have a value that JSON can carry. */
+function isSent({ ts: compiler, checker }: LinkedProgram, property: ts.Node): boolean {
+  const { Any, Unknown, Undefined, Void, Never, ESSymbolLike, TypeParameter } = compiler.TypeFlags;
+  const unsure = Any | Unknown | Undefined | Void | Never | ESSymbolLike | TypeParameter;
+  const symbol = checker.getSymbolAtLocation((property as ts.ObjectLiteralElementLike).name ?? property);
+  const type = symbol && checker.getTypeOfSymbolAtLocation(symbol, property);
+  const parts = type?.isUnion() === true ? type.types : type === undefined ? [] : [type];
+  return (
+    parts.length > 0 &&
+    parts.every((part) => (part.flags & unsure) === 0 && part.getCallSignatures().length === 0)
+  );
 }
 
 /** By name; undefined when the text does not tell all of them. */
