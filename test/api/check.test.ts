@@ -78,6 +78,43 @@ test("a program that may yield knows how", async () => {
   expect(result).toMatchObject({ status: "suspended" });
 });
 
+test("a program is checked with the globals it is said to have [check:before]", async () => {
+  const globals = "declare const connectors: { github: { callTool(name: string): Promise<unknown> } };";
+  await using connected = createHost({ workers: 1, check: { checker, globals } });
+  const ended = async (source: string): Promise<unknown> =>
+    await connected.start({ source, tools, mayYield: true }).result;
+  expect(await ended("await yield_control();\nreturn await connectors.github.callTol('a')")).toMatchObject({
+    failure: {
+      code: "check_failed",
+      message: expect.stringContaining('has no "callTol", closest is "callTool" (line 2, column 32)'),
+    },
+  });
+  // Declaring it does not make it.
+  expect(await ended("return await connectors.github.callTool('a')")).toMatchObject({
+    failure: { code: "guest_error" },
+  });
+});
+
+test("a fork is checked when it has a program of its own [check:before]", async () => {
+  await using plain = createHost({ workers: 1 });
+  const source =
+    "const a = await tools.weather({ town: 'b' }).catch(() => 1);\nreturn [a, await tools.wether({})]";
+  const run = plain.start({ source, tools });
+  expect(await run.result).toMatchObject({ status: "failed", failure: { code: "tool_failed" } });
+  const ledger = run.ledger();
+  await using checked = createHost({ workers: 1, check: { checker } });
+  const forked = (again: string): Promise<unknown> =>
+    checked.fork(ledger, { atCall: 0, outcome: { output: 2 }, source: again, tools }).result;
+  const wrong = source.replace("wether({})", "wheather({})");
+  expect(await forked(wrong)).toMatchObject({
+    failure: { code: "check_failed", message: expect.stringContaining('"wheather": no such tool') },
+  });
+  expect(await forked(source)).toMatchObject({ failure: { code: "tool_failed" } });
+  // Its outcome is given: what the tool would say to the call does not matter.
+  const right = "const a = await tools.weather({ town: 'b' });\nreturn [a]";
+  expect(await forked(right)).toMatchObject({ status: "completed", value: [2] });
+});
+
 test("a run that is aborted while it is checked ends at once", async () => {
   const stop = new AbortController();
   const { result } = host.start({ source: "return 1", tools, signal: stop.signal });

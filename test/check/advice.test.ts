@@ -188,6 +188,27 @@ describe("what cannot be proven is advice", () => {
       "type",
     ],
     [
+      "an unknown method of a handle by another name, looked for",
+      "const github: any = connectors.github;\nif ('nope' in github) await github.nope();\nreturn 1",
+      "unknown_method",
+    ],
+    [
+      "an unknown handle by another name, tested",
+      "const slack = connectors.slack;\nif (slack) await slack.tools();\nreturn 1",
+      "unknown_method",
+    ],
+    [
+      "an unknown handle by another name, tested under a third",
+      "const slack = connectors.slack;\nconst chat = slack;\nif (chat) await slack.tools();\nreturn 1",
+      "unknown_method",
+    ],
+    [
+      "an unknown handle, taken apart and tested",
+      "const { slack } = connectors;\nif (slack !== undefined) await slack.nope();\nreturn 1",
+      "type",
+    ],
+    ["a method that may be there", "const { nope } = connectors.github;\nreturn await nope?.()", "type"],
+    [
       "a property of a promise that has a substitute",
       "const w = tools.weather({ city: 'a' });\nreturn w.degrees ?? (await w).degrees",
       "type",

@@ -82,6 +82,10 @@ describe("programs that are right pass without a word", () => {
       "handles",
       "const { items } = await connectors.github.tools({ limit: 2 });\nconst called = await connectors['a-b'].callTool(items[0]?.name ?? '', { a: 1 });\nreturn [called.ok, connectors.github.id]",
     ],
+    [
+      "handles by other names",
+      "const { github, debug } = connectors;\nconst hub = connectors['a-b'];\nconst again = hub;\nawait debug.readLogs({});\nreturn [(await github.tools()).items.length, (await again.callTool('a')).ok, hub.id]",
+    ],
     ["a handle of a name nobody knows", "return await open_handles.nope.tools()"],
     [
       "a caught error's message",

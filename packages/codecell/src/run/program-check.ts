@@ -3,6 +3,8 @@
  *
  * - A program that was refused never runs. One that could not be checked does: the check fails open.
  * - What the check advised is told only when the run fails.
+ * - A program that goes on from a past is checked when it is another one than had that past. What was called there takes
+ *   and gives anything: the outcome is given, whatever the tool would say today.
  */
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
@@ -10,6 +12,7 @@ import { type Language, YIELD_CONTROL } from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Deadline } from "./deadline.ts";
 import { declareBySchema } from "./declare-by-schema.ts";
+import type { Forked } from "./fork.ts";
 import type { HostCheck } from "./host-check.ts";
 import type { Ending } from "./run-setup.ts";
 
@@ -25,16 +28,25 @@ export class ProgramCheck {
   readonly #check: HostCheck;
   readonly #start: CheckedStart;
   readonly #tools: ToolSet;
+  /** Names of tools that were called before the program goes on. */
+  readonly #called: ReadonlySet<string>;
   #advice: readonly Diagnostic[] = [];
 
-  static of(check: HostCheck | undefined, start: CheckedStart, tools: ToolSet): ProgramCheck | undefined {
-    return check === undefined ? undefined : new ProgramCheck(check, start, tools);
+  static of(
+    check: HostCheck | undefined,
+    start: CheckedStart,
+    tools: ToolSet,
+    past?: Pick<Forked, "source" | "calls">,
+  ): ProgramCheck | undefined {
+    if (check === undefined || past?.source === start.source) return undefined;
+    return new ProgramCheck(check, start, tools, new Set(past?.calls.map(({ tool }) => tool)));
   }
 
-  private constructor(check: HostCheck, start: CheckedStart, tools: ToolSet) {
+  private constructor(check: HostCheck, start: CheckedStart, tools: ToolSet, called: ReadonlySet<string>) {
     this.#check = check;
     this.#start = start;
     this.#tools = tools;
+    this.#called = called;
   }
 
   /** Why the program is not to run, if there is a reason. The time it takes is not the program's. */
@@ -49,16 +61,17 @@ export class ProgramCheck {
 
   async #refusal(signal: AbortSignal | undefined): Promise<Failure | undefined> {
     const { source, language, mayYield = false } = this.#start;
-    const { checker, declare = declareBySchema } = this.#check;
+    const { checker, globals = "", declare = declareBySchema } = this.#check;
     const tools = this.#tools;
     const checking = checker.check({
       source,
       language,
       signal,
-      globals: mayYield ? YIELD_DECLARATION : "",
+      globals: mayYield ? `${globals}\n${YIELD_DECLARATION}` : globals,
       declarations: {
         names: () => Object.keys(tools),
         of: (name) => {
+          if (this.#called.has(name)) return `${JSON.stringify(name)}(input?: any): Promise<any>`;
           const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
           return tool === undefined ? undefined : declare(name, tool);
         },
