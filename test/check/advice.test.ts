@@ -21,6 +21,11 @@ describe("what cannot be proven is advice", () => {
       "unknown_tool",
     ],
     [
+      "an unknown tool whose failure is handled by a list of handlers",
+      "return await tools.wether({}).then(...[null, () => 2])",
+      "unknown_tool",
+    ],
+    [
       "an unknown tool among settled ones",
       "return (await Promise.allSettled([tools.wether({})])).length",
       "unknown_tool",
@@ -295,6 +300,17 @@ describe("what cannot be proven is advice", () => {
     expect(problems).toEqual([]);
     if (code !== undefined) expect(advice.map((each) => each.code)).toContain(code);
     if (code === undefined) expect(advice.filter((each) => each.code !== "type")).toEqual([]);
+  });
+
+  test("it is for who wrote the program, not for who set up a compiler", async () => {
+    const { advice } = await check("console.log(process.env, Buffer, document);\nreturn [].nope2");
+    const told = advice.map(({ message }) => message);
+    expect(told).toEqual([
+      "Cannot find name 'process' (TS2591) (line 1, column 13)",
+      "Cannot find name 'Buffer' (TS2591) (line 1, column 26)",
+      "Cannot find name 'document' (TS2584) (line 1, column 34)",
+      "Property 'nope2' does not exist on type 'never[]' (TS2339) (line 2, column 11)",
+    ]);
   });
 
   test("JavaScript gets none about types", async () => {
