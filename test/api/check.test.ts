@@ -158,6 +158,11 @@ test.each<[name: string, input: z.ZodType, source: string]>([
   ["a part is made of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
   ["a part has another in its place", z.object({ city: z.string().catch("b") }), "{}"],
   ["so has a part of a part", z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }), "{ at: {} }"],
+  [
+    "so has a part in a list",
+    z.object({ at: z.array(z.object({ x: z.number().catch(1) })) }),
+    "{ at: [{}] }",
+  ],
   ["a part has a default", z.object({ city: z.string().default("b") }), "{}"],
 ])("an input is not refused when its schema takes it: %s [check:provable]", async (_name, input, given) => {
   await using plain = createHost({ workers: 1, check: { checker } });

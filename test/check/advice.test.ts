@@ -249,6 +249,31 @@ describe("what cannot be proven is advice", () => {
       undefined,
     ],
     [
+      "a variable that becomes what was promised in a pattern",
+      "let w = tools.list_orders() as any;\n[w] = [await w];\nreturn w.length",
+      undefined,
+    ],
+    [
+      "a variable that becomes something else in a loop",
+      "var w: any = tools.weather({ city: 'a' });\nfor (w of [1]) console.log(w.degrees);\nreturn w.degrees",
+      undefined,
+    ],
+    [
+      "a variable that is declared again",
+      "var w = tools.weather({ city: 'a' });\nvar w = await w as any;\nreturn w.degrees",
+      undefined,
+    ],
+    [
+      "a variable that becomes part of what was promised",
+      "let w = tools.weather({ city: 'a' });\n({ w } = { w: await w } as any);\nreturn (w as any).degrees",
+      undefined,
+    ],
+    [
+      "a list of what has all it needs",
+      "const more = [{ id: 'b' }];\nreturn await tools.rows({ items: [{ id: 'a' }, ...more, JSON.parse('{}')] })",
+      undefined,
+    ],
+    [
       "an undefined that may be left out",
       "return await tools.nullable({ id: undefined, any: 1 })",
       undefined,

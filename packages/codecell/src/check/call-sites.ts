@@ -61,14 +61,17 @@ export function findCallSites(linked: LinkedProgram): CallSites {
   const handles: Handles = new Map();
   const aliasUses: ts.Identifier[] = [];
   let isInquisitive = false;
+  const add = (isPlain: boolean): void => {
+    isInquisitive ||= !isPlain;
+  };
 
   walk(compiler, main.body ?? main, (node) => {
     if (mentionsTools(compiler, node)) isInquisitive = true;
     if (!compiler.isIdentifier(node) || !isReference(compiler, node)) return;
     const origin = originOf(linked, node);
     if (origin === undefined) aliasUses.push(node);
-    else if (origin === GLOBALS_FILE) isInquisitive ||= !addHandleUse(linked, node, sites, handles);
-    else isInquisitive ||= !addToolUse(linked, node, sites, aliases);
+    else if (origin === GLOBALS_FILE) add(addHandleUse(linked, node, sites, handles));
+    else add(addToolUse(linked, node, sites, aliases));
   });
   let left = aliases.size === 0 && handles.size === 0 ? [] : aliasUses;
   // Again while there is something new: a `const` may be made from another one.
@@ -79,8 +82,8 @@ export function findCallSites(linked: LinkedProgram): CallSites {
       if (symbol === undefined || isDeclared(compiler, node)) return false;
       const name = aliases.get(symbol);
       if (name === undefined && !handles.has(symbol)) return true;
-      if (name === undefined) isInquisitive ||= !addHandleUse(linked, node, sites, handles);
-      else isInquisitive ||= !addAliasUse(linked, node, name, sites);
+      if (name === undefined) add(addHandleUse(linked, node, sites, handles));
+      else add(addAliasUse(linked, node, name, sites));
       return false;
     });
   }

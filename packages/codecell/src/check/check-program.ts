@@ -4,7 +4,6 @@
  * - What `source/` refuses is refused with its words; the compiler's own syntax errors say nothing.
  * - A program in JavaScript gets no advice about types.
  */
-import type ts from "@typescript/typescript6";
 import type { Diagnostic, DiagnosticCode } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { toPosition } from "../source/position.ts";
@@ -61,12 +60,14 @@ export async function checkProgram(
   };
   const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
   const others = language === "typescript" ? toAdvice(compiler.ts, diagnostics) : [];
+  // The compiler objects to the same thing somewhere in the same words.
+  const said = findings.map(({ node }) => ({ start: node.getStart(), end: node.end }));
   return {
     problems: inOrder(findings.filter(isProblem).map(toPlaced)),
     advice: inOrder([
       ...findings.filter((finding) => !isProblem(finding)).map(toPlaced),
       ...others
-        .filter(({ start }) => !findings.some(({ node }) => covers(node, start)))
+        .filter((one) => !said.some(({ start, end }) => start <= one.start && one.start < end))
         .map(({ start, what }) => place("type", start, what)),
     ]),
     failure: undefined,
@@ -86,11 +87,6 @@ function toDiagnostic({ code, message, position }: Failure): Diagnostic {
     message,
     ...(position === undefined ? {} : { position }),
   };
-}
-
-/** The compiler objects to the same thing somewhere in the same statement's words. */
-function covers(node: ts.Node, start: number): boolean {
-  return node.getStart() <= start && start < node.end;
 }
 
 function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {

@@ -97,7 +97,7 @@ function inputOf({ checker }: LinkedProgram, call: ts.CallExpression): ts.Symbol
   return (signature.typeParameters?.length ?? 0) > 0 ? undefined : signature.parameters[0];
 }
 
-/** Paths of required properties that an object does not have, also inside objects written down in it. */
+/** Paths of required properties that an object does not have, also inside objects and lists written down in it. */
 function missingIn(
   linked: LinkedProgram,
   literal: ts.ObjectLiteralExpression,
@@ -113,11 +113,35 @@ function missingIn(
   for (const [name, node] of given) {
     const value = compiler.isPropertyAssignment(node) ? bare(compiler, node.initializer) : undefined;
     const symbol = checker.getPropertyOfType(type, name);
-    if (value === undefined || symbol === undefined || !compiler.isObjectLiteralExpression(value)) continue;
+    if (value === undefined || symbol === undefined) continue;
     const inner = checker.getNonNullableType(checker.getTypeOfSymbolAtLocation(symbol, literal));
-    missing.push(...missingIn(linked, value, inner, `${path}${name}.`));
+    if (compiler.isObjectLiteralExpression(value)) {
+      missing.push(...missingIn(linked, value, inner, `${path}${name}.`));
+    } else if (compiler.isArrayLiteralExpression(value)) {
+      missing.push(...missingInList(linked, value, inner, `${path}${name}`));
+    }
   }
   return missing;
+}
+
+function missingInList(
+  linked: LinkedProgram,
+  { elements }: ts.ArrayLiteralExpression,
+  type: ts.Type,
+  path: string,
+): string[] {
+  const { ts: compiler, checker } = linked;
+  // A tuple's places differ, and one of them alone says nothing about the next.
+  const item = checker.isArrayType(type)
+    ? checker.getIndexTypeOfType(type, compiler.IndexKind.Number)
+    : undefined;
+  if (item === undefined) return [];
+  return elements.flatMap((element, index) => {
+    const value = bare(compiler, element);
+    return compiler.isObjectLiteralExpression(value)
+      ? missingIn(linked, value, item, `${path}[${index}].`)
+      : [];
+  });
 }
 
 interface Named {

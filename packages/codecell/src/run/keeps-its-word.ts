@@ -52,10 +52,15 @@ async function refusesAll(schema: StandardSchema, json: JsonSchema, input: objec
 
 /** As much of an input as there is without any value in it. */
 function emptyObjects(json: unknown, levels: number): Record<string, unknown> {
-  const objects = Object.entries(propertiesOf(json)).filter(
-    ([, property]) => levels > 0 && isRecord(property) && property["type"] === "object",
-  );
-  return Object.fromEntries(objects.map(([name, property]) => [name, emptyObjects(property, levels - 1)]));
+  const parts = Object.entries(propertiesOf(json)).flatMap(([name, property]): [string, unknown][] => {
+    if (levels === 0 || !isRecord(property)) return [];
+    if (property["type"] === "object") return [[name, emptyObjects(property, levels - 1)]];
+    const { items } = property;
+    return property["type"] === "array" && isRecord(items) && items["type"] === "object"
+      ? [[name, [emptyObjects(items, levels - 1)]]]
+      : [];
+  });
+  return Object.fromEntries(parts);
 }
 
 /** Paths of what is required and not there. */
@@ -64,9 +69,13 @@ function missingIn(json: unknown, input: object, path: string): string[] {
   const properties = propertiesOf(json);
   return [
     ...required.filter((name) => !Object.hasOwn(input, name)).map((name) => `${path}/${name}`),
-    ...Object.entries(input).flatMap(([name, value]) =>
-      isRecord(value) ? missingIn(properties[name], value, `${path}/${name}`) : [],
-    ),
+    ...Object.entries(input).flatMap(([name, value]) => {
+      const property = properties[name];
+      const [first] = Array.isArray(value) ? (value as readonly unknown[]) : [];
+      if (isRecord(first) && isRecord(property))
+        return missingIn(property["items"], first, `${path}/${name}/0`);
+      return isRecord(value) ? missingIn(property, value, `${path}/${name}`) : [];
+    }),
   ];
 }
 
