@@ -214,6 +214,21 @@ describe("what cannot be proven is advice", () => {
     ],
     ["a method that may be there", "const { nope } = connectors.github;\nreturn await nope?.()", "type"],
     [
+      "an unknown handle that was looked for through the global object",
+      "if ('slack' in globalThis.connectors) await connectors.slack.tools();\nreturn 1",
+      "unknown_method",
+    ],
+    [
+      "an unknown handle that was tested through the global object",
+      "if (globalThis['connectors']?.slack) await connectors.slack.tools();\nreturn 1",
+      "unknown_method",
+    ],
+    [
+      "an unknown tool that was looked for in a copy of the global object",
+      "const all = Reflect.get(globalThis, 'too' + 'ls');\nif ('wether' in all) await tools.wether({});\nreturn 1",
+      "unknown_tool",
+    ],
+    [
       "a property of a promise that has a substitute",
       "const w = tools.weather({ city: 'a' });\nreturn w.degrees ?? (await w).degrees",
       "type",

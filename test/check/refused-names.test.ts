@@ -226,6 +226,14 @@ describe("names that are wrong are refused", () => {
         20,
         /weather/u,
       ],
+      [
+        "an unknown tool in a program that speaks of tools",
+        "globalThis.count = 1;\nconst found = await tools.echo({ query: 'tools' });\nreturn await tools.wether({})",
+        "unknown_tool",
+        3,
+        20,
+        /weather/u,
+      ],
     ],
   )("%s", async (_name, source, code, line, column, says) => {
     const { problems } = await check(source);

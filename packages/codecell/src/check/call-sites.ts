@@ -60,14 +60,15 @@ export function findCallSites(linked: LinkedProgram): CallSites {
   const aliases = new Map<ts.Symbol, string>();
   const handles: Handles = new Map();
   const aliasUses: ts.Identifier[] = [];
+  const callable = callableGlobals(linked);
   let isInquisitive = false;
   const add = (isPlain: boolean): void => {
     isInquisitive ||= !isPlain;
   };
 
   walk(compiler, main.body ?? main, (node) => {
-    if (mentionsTools(compiler, node)) isInquisitive = true;
     if (!compiler.isIdentifier(node) || !isReference(compiler, node)) return;
+    add(!isDetour(compiler, node, callable));
     const origin = originOf(linked, node);
     if (origin === undefined) aliasUses.push(node);
     else if (origin === GLOBALS_FILE) add(addHandleUse(linked, node, sites, handles));
@@ -101,16 +102,29 @@ function addAliasUse(
   return call !== undefined;
 }
 
-/** Other ways to the tools than the variable. */
-function mentionsTools(compiler: TypeScript, node: ts.Node): boolean {
-  if (compiler.isStringLiteralLike(node)) return node.text === "tools" || node.text === "connectors";
-  if (!compiler.isIdentifier(node)) return false;
+/** Other ways to what can be called than its variable. */
+function isDetour(compiler: TypeScript, node: ts.Identifier, callable: ReadonlySet<string>): boolean {
   if (node.text === "ALL_TOOLS") return true;
-  return node.text === "tools" &&
-    compiler.isPropertyAccessExpression(node.parent) &&
-    node.parent.name === node
-    ? compiler.isIdentifier(node.parent.expression) && node.parent.expression.text === "globalThis"
-    : false;
+  if (node.text !== "globalThis") return false;
+  const { parent } = whole(compiler, node);
+  if (compiler.isPropertyAccessExpression(parent)) return callable.has(parent.name.text);
+  // Whatever else is done with it, what it has may be looked at.
+  if (!compiler.isElementAccessExpression(parent)) return true;
+  const { argumentExpression: key } = parent;
+  return !compiler.isStringLiteralLike(key) || callable.has(key.text);
+}
+
+/** Names of globals that can be called, or whose members can. */
+function callableGlobals({ ts: compiler, program }: LinkedProgram): ReadonlySet<string> {
+  const statements = program.getSourceFile(GLOBALS_FILE)?.statements ?? [];
+  const names = statements.flatMap((statement) =>
+    compiler.isVariableStatement(statement)
+      ? statement.declarationList.declarations.map(({ name }) => name.getText())
+      : compiler.isFunctionDeclaration(statement) || compiler.isClassDeclaration(statement)
+        ? [statement.name?.text ?? ""]
+        : [],
+  );
+  return new Set(["tools", ...names]);
 }
 
 /** Whether an identifier stands for a variable, and is not just a property's name. */
