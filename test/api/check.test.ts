@@ -34,7 +34,7 @@ test("a program that can only fail is not run [check:before]", async () => {
     failure: {
       code: "check_failed",
       message:
-        'The program has an error and was not run, correct it and send it again: Cannot call tool "wether": no such tool, closest is "weather" (line 2, column 20)',
+        'The program has an error and was not run, correct it and send it again: Cannot call tool "wether": no such tool, closest is "weather", expected weather(input: { city: string }): Promise<{ degrees: number }> (line 2, column 20)',
       position: { line: 2, column: 20 },
     },
     stats: { calls: 0 },
@@ -86,7 +86,9 @@ test("a program is checked with the globals it is said to have [check:before]", 
   expect(await ended("await yield_control();\nreturn await connectors.github.callTol('a')")).toMatchObject({
     failure: {
       code: "check_failed",
-      message: expect.stringContaining('has no "callTol", closest is "callTool" (line 2, column 32)'),
+      message: expect.stringContaining(
+        'has no "callTol", closest is "callTool", expected callTool(name: string): Promise<unknown> (line 2, column 32)',
+      ),
     },
   });
   // Declaring it does not make it.

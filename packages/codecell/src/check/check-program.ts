@@ -15,7 +15,7 @@ import { toAnything } from "./declare-tools.ts";
 import { Fates } from "./fate.ts";
 import { findWrongArguments } from "./find-arguments.ts";
 import { findMissingAwaits } from "./find-awaits.ts";
-import { findUnknownNames } from "./find-names.ts";
+import { closestTools, findUnknownNames } from "./find-names.ts";
 import type { Finding } from "./finding.ts";
 import { linkProgram, parseProgram, toBodyOffset } from "./linked-program.ts";
 import type { CheckCommand, Declared, DeclaredTool, Findings } from "./messages.ts";
@@ -38,6 +38,9 @@ export async function checkProgram(
   if (parsed === undefined) return NOTHING;
   const { names, isOpen } = namedTools(compiler.ts, parsed.main);
   const declared = withRest(await declare(names.slice(0, MOST_TOOLS)), names);
+  const closest = closestTools(declared);
+  const firsts = [...closest.values()].flatMap(([first]) => first ?? []);
+  const alike = await declare([...new Set(firsts)]);
   const linked = linkProgram(compiler, parsed, declared, {
     globals,
     isOpen,
@@ -47,7 +50,7 @@ export async function checkProgram(
   const fates = new Fates(linked, diagnostics);
   const { sites, isInquisitive } = findCallSites(linked);
   const findings = [
-    ...findUnknownNames(linked, sites, fates),
+    ...findUnknownNames(linked, sites, fates, { closest, alike }),
     ...findWrongArguments(linked, sites, fates),
     ...findMissingAwaits(linked, sites, fates),
   ];

@@ -41,13 +41,19 @@ describe("a check", () => {
     expect(declarations.asked.toSorted()).toEqual(["tool7", "tool9999"]);
   });
 
-  test("names the closest of many tools", async () => {
-    const checked = await checker.check({
-      source: "await tools.toll42({ id: 'a' })",
-      declarations: declarationsOf(10_000),
+  test("names the closest of many tools, and how it is called", async () => {
+    const declarations = declarationsOf(10_000);
+    const checked = await checker.check({ source: "await tools.toll4242({ id: 'a' })", declarations });
+    expect(checked).toMatchObject({
+      status: "refused",
+      failure: {
+        code: "check_failed",
+        message: expect.stringMatching(
+          /closest are "tool4242", .*, expected tool4242\(input: \{ id: string \}\): Promise<\{ name: string \}> \(line 1/u,
+        ),
+      },
     });
-    expect(checked).toMatchObject({ status: "refused", failure: { code: "check_failed" } });
-    expect(JSON.stringify(checked)).toContain('\\"tool42\\"');
+    expect(declarations.asked).toEqual(["toll4242", "tool4242"]);
   });
 
   test("gives what source/ refuses in its own words", async () => {
