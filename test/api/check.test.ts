@@ -209,6 +209,20 @@ test("a checker that cannot check stops nothing [check:fails-open]", async () =>
   expect(result).toMatchObject({ status: "completed" });
 });
 
+test.each<[how: string, check: Checker["check"]]>([
+  ["rejects", () => Promise.reject(new Error("broken"))],
+  [
+    "throws",
+    () => {
+      throw new Error("broken");
+    },
+  ],
+])("a checker of somebody else that %s stops nothing [check:fails-open]", async (_how, broken) => {
+  const others: Checker = { check: broken, warm: async () => {}, [Symbol.asyncDispose]: async () => {} };
+  await using open = createHost({ workers: 1, check: { checker: others } });
+  expect(await open.start({ source: "return 1", tools }).result).toMatchObject({ value: 1 });
+});
+
 test("the check knows the globals that a program has, and no others", async () => {
   await using plain = createHost({ workers: 1 });
   const seen = await plain.start({ source: "return Object.getOwnPropertyNames(globalThis)" }).result;

@@ -6,6 +6,7 @@
  * - A program that goes on from a past is checked when it is another one than had that past. What was called there takes
  *   and gives anything: the outcome is given, whatever the tool would say today.
  */
+import type { CheckRequest, CheckResult } from "../check/checker.ts";
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type Language, YIELD_CONTROL } from "../contract/ledger.ts";
@@ -60,10 +61,26 @@ export class ProgramCheck {
   }
 
   async #refusal(signal: AbortSignal | undefined): Promise<Failure | undefined> {
+    const checked = await this.#checked(signal);
+    if (checked === undefined || checked.status === "unavailable") return undefined;
+    this.#advice = checked.advice;
+    return checked.status === "refused" ? checked.failure : undefined;
+  }
+
+  /** Our own checker never fails; somebody else's may, and then nothing was checked. */
+  async #checked(signal: AbortSignal | undefined): Promise<CheckResult | undefined> {
+    try {
+      return await this.#check.checker.check(this.#request(signal));
+    } catch {
+      return undefined;
+    }
+  }
+
+  #request(signal: AbortSignal | undefined): CheckRequest {
     const { source, language, mayYield = false } = this.#start;
-    const { checker, globals = "", declare = declareBySchema } = this.#check;
+    const { globals = "", declare = declareBySchema } = this.#check;
     const tools = this.#tools;
-    const checking = checker.check({
+    return {
       source,
       language,
       signal,
@@ -76,12 +93,7 @@ export class ProgramCheck {
           return tool === undefined ? undefined : declare(name, tool);
         },
       },
-    });
-    // Ours never rejects; somebody else's may.
-    const checked = await checking.catch(() => undefined);
-    if (checked === undefined || checked.status === "unavailable") return undefined;
-    this.#advice = checked.advice;
-    return checked.status === "refused" ? checked.failure : undefined;
+    };
   }
 
   /** An ending with the advice that belongs to it. */
