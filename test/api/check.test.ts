@@ -34,7 +34,7 @@ test("a program that can only fail is not run [check:before]", async () => {
     failure: {
       code: "check_failed",
       message:
-        'The program has an error and was not run, correct it and send it again: Cannot call tool "wether": no such tool, closest is "weather" (line 2, column 20)',
+        'The program has an error and was not run, correct it and send it again: Cannot call tool "wether": no such tool, closest is "weather", expected weather(input: { city: string }): Promise<{ degrees: number }> (line 2, column 20)',
       position: { line: 2, column: 20 },
     },
     stats: { calls: 0 },
@@ -78,6 +78,45 @@ test("a program that may yield knows how", async () => {
   expect(result).toMatchObject({ status: "suspended" });
 });
 
+test("a program is checked with the globals it is said to have [check:before]", async () => {
+  const globals = "declare const connectors: { github: { callTool(name: string): Promise<unknown> } };";
+  await using connected = createHost({ workers: 1, check: { checker, globals } });
+  const ended = async (source: string): Promise<unknown> =>
+    await connected.start({ source, tools, mayYield: true }).result;
+  expect(await ended("await yield_control();\nreturn await connectors.github.callTol('a')")).toMatchObject({
+    failure: {
+      code: "check_failed",
+      message: expect.stringContaining(
+        'has no "callTol", closest is "callTool", expected callTool(name: string): Promise<unknown> (line 2, column 32)',
+      ),
+    },
+  });
+  // Declaring it does not make it.
+  expect(await ended("return await connectors.github.callTool('a')")).toMatchObject({
+    failure: { code: "guest_error" },
+  });
+});
+
+test("a fork is checked when it has a program of its own [check:before]", async () => {
+  await using plain = createHost({ workers: 1 });
+  const source =
+    "const a = await tools.weather({ town: 'b' }).catch(() => 1);\nreturn [a, await tools.wether({})]";
+  const run = plain.start({ source, tools });
+  expect(await run.result).toMatchObject({ status: "failed", failure: { code: "tool_failed" } });
+  const ledger = run.ledger();
+  await using checked = createHost({ workers: 1, check: { checker } });
+  const forked = (again: string): Promise<unknown> =>
+    checked.fork(ledger, { atCall: 0, outcome: { output: 2 }, source: again, tools }).result;
+  const wrong = source.replace("wether({})", "wheather({})");
+  expect(await forked(wrong)).toMatchObject({
+    failure: { code: "check_failed", message: expect.stringContaining('"wheather": no such tool') },
+  });
+  expect(await forked(source)).toMatchObject({ failure: { code: "tool_failed" } });
+  // Its outcome is given: what the tool would say to the call does not matter.
+  const right = "const a = await tools.weather({ town: 'b' });\nreturn [a]";
+  expect(await forked(right)).toMatchObject({ status: "completed", value: [2] });
+});
+
 test("a run that is aborted while it is checked ends at once", async () => {
   const stop = new AbortController();
   const { result } = host.start({ source: "return 1", tools, signal: stop.signal });
@@ -113,10 +152,54 @@ test("declarations are made from schemas unless they are given", async () => {
   expect(await plain.start({ source: more, tools: strict }).result).toMatchObject({
     failure: { code: "check_failed", message: expect.stringContaining('no argument "more"') },
   });
-  // Converts what it is given, so that nothing can be said about it.
-  const lenient = z.object({ city: z.string() }).catch({ city: "b" });
-  const source = "return await tools.weather({})";
-  expect(await ended(source, { weather: { input: lenient, execute: ({ city }) => city } })).toBe("completed");
+});
+
+test.each<[name: string, input: z.ZodType, source: string]>([
+  ["it has another in its place", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
+  ["it is made of nothing", z.preprocess(() => ({ city: "b" }), z.object({ city: z.string() })), ""],
+  ["a part is made of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
+  ["a part has another in its place", z.object({ city: z.string().catch("b") }), "{}"],
+  ["so has a part of a part", z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }), "{ at: {} }"],
+  [
+    "so has a part in a list",
+    z.object({ at: z.array(z.object({ x: z.number().catch(1) })) }),
+    "{ at: [{}] }",
+  ],
+  ["a part has a default", z.object({ city: z.string().default("b") }), "{}"],
+])("an input is not refused when its schema takes it: %s [check:provable]", async (_name, input, given) => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const lenient: ToolSet = { weather: { input, execute: (value) => value } };
+  const { result } = plain.start({ source: `return await tools.weather(${given})`, tools: lenient });
+  expect(await result).toMatchObject({ status: "completed" });
+});
+
+test("an input is refused when its schema refuses it, whoever made it", async () => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const input = z.strictObject({
+    city: z.string(),
+    at: z.object({ x: z.number(), y: z.number().default(2) }),
+  });
+  const strict: ToolSet = { weather: { input, execute: (value) => value } };
+  const told = async (given: string): Promise<unknown> => {
+    const { result } = plain.start({ source: `return await tools.weather(${given})`, tools: strict });
+    const ended = await result;
+    return ended.status === "failed" ? ended.failure.message : ended.status;
+  };
+  expect(await told("{ city: 'a' }")).toContain('required argument "at" is missing');
+  expect(await told("{ city: 'a', at: {} }")).toContain('required argument "at.x" is missing');
+  expect(await told("{ city: 'a', at: { x: 1 }, more: 1 }")).toContain('no argument "more"');
+  expect(await told("{ city: 'a', at: { x: 1 } }")).toBe("completed");
+});
+
+test("what is read-only is not declared, and passed all the same [check:provable]", async () => {
+  await using plain = createHost({ workers: 1, check: { checker } });
+  const properties = { id: { type: "string", readOnly: true }, city: { type: "string" } };
+  const input = { type: "object", properties, required: ["id", "city"], additionalProperties: false };
+  const { result } = plain.start({
+    source: "return await tools.weather({ id: 'a', city: 'b' })",
+    tools: { weather: { input, execute: (value) => value } },
+  });
+  expect(await result).toMatchObject({ status: "completed" });
 });
 
 test("a checker that cannot check stops nothing [check:fails-open]", async () => {
@@ -124,6 +207,20 @@ test("a checker that cannot check stops nothing [check:fails-open]", async () =>
   await using open = createHost({ workers: 1, check: { checker: none } });
   const result = await open.start({ source: "return await tools.weather({ city: 'open' })", tools }).result;
   expect(result).toMatchObject({ status: "completed" });
+});
+
+test.each<[how: string, check: Checker["check"]]>([
+  ["rejects", () => Promise.reject(new Error("broken"))],
+  [
+    "throws",
+    () => {
+      throw new Error("broken");
+    },
+  ],
+])("a checker of somebody else that %s stops nothing [check:fails-open]", async (_how, broken) => {
+  const others: Checker = { check: broken, warm: async () => {}, [Symbol.asyncDispose]: async () => {} };
+  await using open = createHost({ workers: 1, check: { checker: others } });
+  expect(await open.start({ source: "return 1", tools }).result).toMatchObject({ value: 1 });
 });
 
 test("the check knows the globals that a program has, and no others", async () => {

@@ -11,6 +11,7 @@ const right = fc.constantFrom(
   "tools.weather({ city: 'b', days: 2 });",
   "{ const held = tools.list(); out.push((await held).map(({ id }) => id)); }",
   "out.push(await Promise.all(['a', 'b'].map((city) => tools.weather({ city }))));",
+  "{ let held: any = tools.list(); held = await held; out.push(held.length); }",
   "{ const { weather } = tools; out.push(await weather({ city: 'c' })); }",
   "out.push('tools.wether', `tools.${'nope'}()`);",
 );
@@ -29,6 +30,9 @@ const wrong = fc.constantFrom(
   "for (const each of tools.list()) out.push(each);",
   "out.push(...tools.list());",
   "await tools.echo({ list: tools.list() });",
+  "await tools.echo(tools.list());",
+  "for await (const each of tools.list()) out.push(each);",
+  "{ let held = tools.list(); for (const each of held) out.push(each); }",
   "await Promise.all([tools.list(), tools.wether({})]);",
   "await tools.wether({}).then((each) => out.push(each));",
 );

@@ -18,6 +18,8 @@ describe("closestNames", () => {
 
   test("a name like none of them gets no advice", () => {
     expect(closestNames("zzzzzz", names)).toEqual([]);
+    expect(closestNames("c", ["a", "b"])).toEqual([]);
+    expect(closestNames("nope", ["zopt", "note"])).toEqual(["note"]);
   });
 
   test("at most three are named, the same for the same question", () => {

@@ -5,10 +5,11 @@ const LONGEST_NAME = 64;
 
 export function closestNames(wanted: string, names: readonly string[]): string[] {
   const target = normalise(wanted);
-  const tolerance = Math.max(2, Math.floor(target.length / 3));
+  // Of a name of a few letters two wrong ones leave nothing that is like it.
+  const tolerance = target.length < 5 ? 1 : Math.max(2, Math.floor(target.length / 3));
   return names
     .map((name) => ({ name, distance: distanceOf(target, normalise(name), tolerance) }))
-    .filter(({ distance }) => distance <= tolerance)
+    .filter(({ distance }) => distance <= tolerance && distance < target.length)
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
     .slice(0, MOST_NAMES)
     .map(({ name }) => name);

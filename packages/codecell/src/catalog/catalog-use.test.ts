@@ -48,6 +48,16 @@ describe("search [exec-wait:18]", () => {
     );
   });
 
+  test("a signature can be pasted whatever the name is", async () => {
+    const long = "long_".repeat(100);
+    const named = { größe: { execute: () => 1 }, [long]: { execute: () => 1 } };
+    const others = createCatalog([{ kind: "mcp", owner: "o", tools: named }]);
+    expect((await others.search("größe"))[0]?.signature).toBe("tools.größe(input?:unknown):Promise<unknown>");
+    expect((await others.describe(`mcp:o:${long}`))?.signature).toBe(
+      `tools.${long}(input?:unknown):Promise<unknown>`,
+    );
+  });
+
   test.each(["create-issue", "mcp:github:create-issue", "Create Issue", "create_issue"])(
     "%j is found first",
     async (query) => {

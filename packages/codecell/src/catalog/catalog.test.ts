@@ -93,8 +93,30 @@ describe("catalog", () => {
     expect(catalog.entries).toHaveLength(3);
     expect(more.entries).toHaveLength(5);
     expect(more.withoutSource("core", "core").hash).toBe(hash);
+    const list = [github];
+    const listed = createCatalog(list);
+    list.push(desk);
+    expect(listed.withoutSource("core", "other").hash).toBe(hash);
     expect(() => (catalog.entries as unknown[]).push(1)).toThrow(TypeError);
     expect(() => Object.assign(catalog.entries[0] ?? {}, { id: "x" })).toThrow(TypeError);
+  });
+
+  test("ten thousand tools are catalogued within a second", () => {
+    const sources = Array.from({ length: 20 }, (_, owner): ToolSource => {
+      const tools = Array.from({ length: 500 }, (_each, index): [string, ToolSet[string]] => [
+        `tool-${owner}-${index}`,
+        {
+          description: `Does the thing number ${index} of ${owner}`,
+          input: { type: "object", properties: { id: { type: "string" }, count: { type: "integer" } } },
+          execute: () => null,
+        },
+      ]);
+      return { kind: "mcp", owner: `server-${owner}`, tools: Object.fromEntries(tools) };
+    });
+    const startedAt = performance.now();
+    const catalog = createCatalog(sources, { policy: { deny: ["mcp:*:tool-7-*", "secret_*"] } });
+    expect([catalog.entries.length, catalog.names.size, catalog.hash.length]).toEqual([9500, 9500, 64]);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 
   test("two sources cannot have the same tool", () => {

@@ -96,7 +96,7 @@ class SourceCatalog implements Catalog {
   #search: Promise<HybridSearch> | undefined;
 
   constructor(sources: readonly ToolSource[], setup: Setup) {
-    this.#sources = sources;
+    this.#sources = [...sources];
     this.#setup = setup;
     for (const source of sources) this.#add(source);
     this.entries = Object.freeze([...this.#byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
@@ -132,7 +132,11 @@ class SourceCatalog implements Catalog {
   async describe(id: string): Promise<ToolDescription | undefined> {
     const entry = this.#byId.get(id);
     if (entry === undefined) return undefined;
-    return toDescription(entry, this.#nameOf(id), await this.#setup.observed.of(this.#keyOf(entry)));
+    const observed =
+      usefulOutputSchemaOf(entry) === undefined
+        ? await this.#setup.observed.of(this.#keyOf(entry))
+        : undefined;
+    return toDescription(entry, this.#nameOf(id), observed);
   }
 
   async observe(id: string, output: Json): Promise<void> {

@@ -45,11 +45,14 @@ export function toSummary({ id, name, kind, owner, tool }: CatalogEntry): ToolSu
 }
 
 export function toSignature({ id, tool }: CatalogEntry, convenienceName: string | undefined): string {
-  if (convenienceName !== undefined) return `tools.${renderSignature(convenienceName, tool)}`;
-  // The same call, with the id before its input.
-  return `tools.call(${quote(id)},${renderSignature("call", tool).slice("call(".length)}`;
+  const call = renderSignature("call", tool).slice("call(".length);
+  // The name as it is: an identifier need not be ASCII, and half of one is none.
+  return convenienceName === undefined
+    ? `tools.call(${quote(id)},${call}`
+    : `tools.${convenienceName}(${call}`;
 }
 
+/** `observedOutput` is what is known of a tool that does not say what it gives. */
 export function toDescription(
   entry: CatalogEntry,
   convenienceName: string | undefined,
@@ -69,7 +72,7 @@ export function toDescription(
     ...(outputSchema === undefined ? {} : { outputSchema }),
     typeScript: types.join("\n"),
     examples: tool.examples ?? [],
-    ...(outputSchema !== undefined || observedOutput === undefined ? {} : { observedOutput }),
+    ...(observedOutput === undefined ? {} : { observedOutput }),
   };
 }
 

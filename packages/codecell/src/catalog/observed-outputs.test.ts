@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import { ObservedOutputs } from "./observed-outputs.ts";
+import { isShape } from "./observed-shape.ts";
 
 function createMemory(): ShapeMemory & { readonly texts: Map<string, string>; saves: number } {
   const texts = new Map<string, string>();
@@ -15,6 +16,10 @@ function createMemory(): ShapeMemory & { readonly texts: Map<string, string>; sa
   };
   return memory;
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("observed outputs", () => {
   test("absent before any outcome, present after one; samples are counted [handles:93,94]", async () => {
@@ -62,6 +67,57 @@ describe("observed outputs", () => {
     expect(memory.saves).toBe(8 + 6);
     await observed.observe("k", { a: 1, b: 1 });
     expect(memory.saves).toBe(15);
+  });
+
+  test("are saved once a day while the tool is used, however often that is [handles:95]", async () => {
+    vi.useFakeTimers();
+    const memory = createMemory();
+    const observed = new ObservedOutputs(memory);
+    for (let sample = 0; sample < 129; sample++) await observed.observe("k", { a: 1 });
+    const { saves } = memory;
+    for (let day = 0; day < 60; day++) {
+      vi.advanceTimersByTime(12 * 60 * 60 * 1000);
+      await observed.observe("k", { a: 1 });
+    }
+    expect(memory.saves - saves).toBe(30);
+    // Another process knows when that was.
+    const again = new ObservedOutputs(memory);
+    await again.observe("k", { a: 1 });
+    expect(memory.saves - saves).toBe(30);
+  });
+
+  test("are kept whatever their size, as far as they fit [handles:95]", async () => {
+    const memory = createMemory();
+    const observed = new ObservedOutputs(memory);
+    const wide = (name: string): object =>
+      Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`${name}_${n}`, { é: n, of: { this: [n] } }]));
+    await observed.observe("k", { first: wide("a"), ["second"]: wide("b"), third: [wide("c")] } as never);
+    const text = memory.texts.get("k") ?? "";
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16_384);
+    const { shape } = JSON.parse(text) as { shape: unknown };
+    expect(isShape(shape)).toBe(true);
+    const known = await new ObservedOutputs(memory).of("k");
+    expect(known).toMatchObject({ sampleCount: 1, truncated: true });
+    expect(known?.typeScript).toMatch(/^\{ first: \{ a_0: \{ of: unknown; /u);
+    expect(known).toEqual(await observed.of("k"));
+  });
+
+  test("a type that is too long is shorter, and said to be cut [handles:95]", async () => {
+    const observed = new ObservedOutputs();
+    const names = Array.from({ length: 40 }, (_, n) => `a_rather_long_name_of_a_field_${n}`);
+    const inner = Object.fromEntries(names.map((name) => [name, 1]));
+    await observed.observe("k", Object.fromEntries(names.slice(0, 3).map((name) => [name, inner])));
+    const known = await observed.of("k");
+    expect(known?.typeScript).toMatch(/^\{ a_rather_long_name_of_a_field_0: unknown; /u);
+    expect(known?.truncated).toBe(true);
+  });
+
+  test("a memory that never answers is not waited for [handles:95]", async () => {
+    vi.useFakeTimers();
+    const observed = new ObservedOutputs({ recall: () => new Promise(() => {}), remember: async () => {} });
+    const known = observed.of("k");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await known).toBeUndefined();
   });
 
   test.each([

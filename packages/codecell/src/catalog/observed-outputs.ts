@@ -8,7 +8,16 @@
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import type { Json } from "../contract/value.ts";
 import { isCount, isRecord } from "../value/shape.ts";
-import { isShape, type JsonShape, mergeShapes, renderShape, shapeOf } from "./observed-shape.ts";
+import { utf8Bytes } from "../value/json-text.ts";
+import {
+  fitShape,
+  isCut,
+  isShape,
+  type JsonShape,
+  mergeShapes,
+  renderShape,
+  shapeOf,
+} from "./observed-shape.ts";
 
 /** What a describer shows of it. */
 export interface ObservedOutput {
@@ -29,17 +38,32 @@ interface Learnt {
   readonly shape: JsonShape;
 }
 
+/** What is held of a tool here. */
+interface Held extends Learnt {
+  /** When the memory was last to be given it. */
+  readonly savedAt: number;
+  /** Whether that is now. */
+  readonly isDue: boolean;
+}
+
 /** Tools whose shapes are held at a time; those that were not used for longest are left to the memory. */
 const MOST_TOOLS = 10_000;
-/** UTF-16 units of a shape as JSON; a larger one is not kept. */
-const LONGEST_TEXT = 16_384;
-/** After so many samples a shape that stays the same is saved more and more rarely. */
+/** Bytes of what is kept of a tool, as JSON; what is deep goes first. */
+const MOST_BYTES = 16_384;
+/** Of them, for what is not the shape. */
+const AROUND_BYTES = 100;
+const LONGEST_TYPE = 4000;
+/** After so many samples a shape that stays the same is saved more and more rarely, */
 const EAGER_SAMPLES = 8;
+/** but so often at least, while the tool is used: a memory may forget what it has had for weeks. */
+const REFRESH_MS = 24 * 60 * 60 * 1000;
+/** A memory that takes longer is as good as none: nobody is to wait for it. */
+const RECALL_MS = 2000;
 
 export class ObservedOutputs {
   readonly #memory: ShapeMemory | undefined;
   /** Least recently used first. */
-  readonly #learnt = new Map<string, Promise<Learnt | undefined>>();
+  readonly #learnt = new Map<string, Promise<Held | undefined>>();
 
   constructor(memory?: ShapeMemory) {
     this.#memory = memory;
@@ -50,50 +74,55 @@ export class ObservedOutputs {
     const learnt = await this.#known(key);
     if (learnt === undefined) return undefined;
     const { observedAt, sampleCount, shape } = learnt;
-    const typeScript = renderShape(shape);
+    const shown = fitShape(shape, (one) => renderShape(one).length <= LONGEST_TYPE);
     return {
       version: 1,
       source: "observed",
       observedAt,
       sampleCount,
-      typeScript,
+      typeScript: renderShape(shown),
       jsonShape: shape,
-      truncated: isCut(shape),
+      truncated: isCut(shown),
     };
   }
 
   /** Learns from one outcome. */
   async observe(key: string, output: Json): Promise<void> {
-    const sample = shapeOf(output);
+    const sample = bounded(shapeOf(output));
     const before = this.#known(key);
-    const after = before.then((known): Learnt => {
-      const shape = known === undefined ? sample : mergeShapes(known.shape, sample);
-      return { observedAt: Date.now(), sampleCount: (known?.sampleCount ?? 0) + 1, shape };
-    });
+    const after = before.then((known) => learn(known, sample, Date.now()));
     this.#hold(key, after);
-    const [known, learnt] = await Promise.all([before, after]);
-    const text = JSON.stringify(learnt);
-    if (text.length > LONGEST_TEXT) return;
-    const isNews = known === undefined || JSON.stringify(known.shape) !== JSON.stringify(learnt.shape);
-    if (isNews || isRound(learnt.sampleCount)) await this.#memory?.remember(key, text).catch(() => {});
+    const { observedAt, sampleCount, shape, isDue } = await after;
+    if (!isDue) return;
+    const learnt: Learnt = { observedAt, sampleCount, shape };
+    try {
+      await this.#memory?.remember(key, JSON.stringify(learnt));
+    } catch {
+      // What is not saved now is saved another time.
+    }
   }
 
-  #known(key: string): Promise<Learnt | undefined> {
+  #known(key: string): Promise<Held | undefined> {
     const known = this.#learnt.get(key) ?? this.#recall(key);
     this.#hold(key, known);
     return known;
   }
 
-  async #recall(key: string): Promise<Learnt | undefined> {
+  async #recall(key: string): Promise<Held | undefined> {
+    if (this.#memory === undefined) return undefined;
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, RECALL_MS, undefined);
     try {
-      const text = await this.#memory?.recall(key);
-      return text === undefined || text.length > LONGEST_TEXT ? undefined : parseLearnt(JSON.parse(text));
+      const text = await Promise.race([this.#memory.recall(key), late]);
+      return text === undefined || text.length > MOST_BYTES ? undefined : parseLearnt(JSON.parse(text));
     } catch {
       return undefined;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
-  #hold(key: string, learnt: Promise<Learnt | undefined>): void {
+  #hold(key: string, learnt: Promise<Held | undefined>): void {
     this.#learnt.delete(key);
     this.#learnt.set(key, learnt);
     if (this.#learnt.size <= MOST_TOOLS) return;
@@ -102,34 +131,28 @@ export class ObservedOutputs {
   }
 }
 
+function learn(known: Held | undefined, sample: JsonShape, now: number): Held {
+  if (known === undefined)
+    return { observedAt: now, sampleCount: 1, shape: sample, savedAt: now, isDue: true };
+  const shape = bounded(mergeShapes(known.shape, sample));
+  const sampleCount = known.sampleCount + 1;
+  const isNews = JSON.stringify(known.shape) !== JSON.stringify(shape);
+  const isDue = isNews || isRound(sampleCount) || now - known.savedAt >= REFRESH_MS;
+  return { observedAt: now, sampleCount, shape, savedAt: isDue ? now : known.savedAt, isDue };
+}
+
+function bounded(shape: JsonShape): JsonShape {
+  return fitShape(shape, (one) => utf8Bytes(JSON.stringify(one)) <= MOST_BYTES - AROUND_BYTES);
+}
+
 function isRound(count: number): boolean {
   return count <= EAGER_SAMPLES || (count & (count - 1)) === 0;
 }
 
-function parseLearnt(value: unknown): Learnt | undefined {
+function parseLearnt(value: unknown): Held | undefined {
   if (!isRecord(value)) return undefined;
   const { observedAt, sampleCount, shape } = value;
   return isCount(observedAt) && isCount(sampleCount) && isShape(shape)
-    ? { observedAt, sampleCount, shape }
+    ? { observedAt, sampleCount, shape, savedAt: observedAt, isDue: false }
     : undefined;
-}
-
-function isCut(shape: JsonShape): boolean {
-  switch (shape.kind) {
-    case "array":
-      return shape.truncated === true || (shape.element !== undefined && isCut(shape.element));
-    case "object":
-      return shape.truncated === true || Object.values(shape.fields).some((field) => isCut(field.shape));
-    case "union":
-      return shape.variants.some(isCut);
-    case "unknown":
-      return true;
-    case "null":
-    case "boolean":
-    case "number":
-    case "string":
-      return false;
-    default:
-      return shape satisfies never;
-  }
 }

@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../contract/value.ts";
-import { isShape, type JsonShape, mergeShapes, renderShape, shapeOf } from "./observed-shape.ts";
+import {
+  fitShape,
+  isCut,
+  isShape,
+  type JsonShape,
+  mergeShapes,
+  renderShape,
+  shapeOf,
+} from "./observed-shape.ts";
 
 const json = fc.jsonValue() as fc.Arbitrary<Json>;
 const merged = (...values: readonly Json[]): string =>
@@ -34,10 +42,31 @@ describe("observed shapes", () => {
     });
     expect(merged(1, "a", null, true)).toBe("boolean | null | number | string");
     expect(merged(1, "a", null, true, [])).toBe("unknown");
-    const large = Object.fromEntries(
-      Array.from({ length: 40 }, (_, n) => [`field${n}`.repeat(18).slice(0, 128), n]),
+  });
+
+  test("are made to fit from the inside, and say so [handles:95]", () => {
+    const row = { id: 1, tags: [{ name: "a" }], owner: { name: "b", at: { x: 1 } } };
+    const shape = shapeOf([row, null]);
+    const fitted = (most: number): string =>
+      renderShape(fitShape(shape, (one) => renderShape(one).length <= most));
+    expect(fitted(200)).toBe(renderShape(shape));
+    expect(fitted(90)).toBe(
+      "(null | { id: number; owner: { at: unknown; name: string; }; tags: unknown[]; })[]",
     );
-    expect(renderShape(shapeOf(large))).toBe("unknown");
+    expect(fitted(70)).toBe("(null | { id: number; owner: unknown; tags: unknown; })[]");
+    expect(fitted(20)).toBe("unknown[]");
+    expect(fitted(1)).toBe("unknown");
+    expect(isCut(shape)).toBe(false);
+    fc.assert(
+      fc.property(json, fc.nat({ max: 200 }), (value, most) => {
+        const whole = shapeOf(value);
+        const fits = (one: JsonShape): boolean => JSON.stringify(one).length <= most;
+        const less = fitShape(whole, fits);
+        expect(isShape(less)).toBe(true);
+        // What was cut stays cut, whatever else is seen.
+        if (!fits(whole) && fits(less)) expect(isCut(less) && mergeShapes(less, whole)).toEqual(less);
+      }),
+    );
   });
 
   test("hold no values [handles:95]", () => {

@@ -134,13 +134,64 @@ function toObject(fields: readonly [string, ShapeField][], truncated: boolean): 
   return { kind: "object", fields: Object.fromEntries(fields), ...(truncated ? { truncated: true } : {}) };
 }
 
-/** The shape as a TypeScript type, at most so many characters. */
-export function renderShape(shape: JsonShape, longest = 4000): string {
-  const text = renderOne(shape);
-  return text.length <= longest ? text : "unknown";
+/** As much of a shape as fits: what is deep becomes unknown first. */
+export function fitShape(shape: JsonShape, fits: (shape: JsonShape) => boolean): JsonShape {
+  let fitted = shape;
+  for (let levels = MOST_LEVELS - 1; !fits(fitted) && levels >= 0; levels--) fitted = flatten(shape, levels);
+  return fitted;
 }
 
-function renderOne(shape: JsonShape): string {
+/** At most so many levels of arrays and objects. */
+function flatten(shape: JsonShape, levels: number): JsonShape {
+  switch (shape.kind) {
+    case "array":
+      if (levels === 0) return UNKNOWN;
+      return shape.element === undefined ? shape : { ...shape, element: flatten(shape.element, levels - 1) };
+    case "object": {
+      if (levels === 0) return UNKNOWN;
+      const fields = Object.entries(shape.fields).map(([name, field]): [string, ShapeField] => [
+        name,
+        { optional: field.optional, shape: flatten(field.shape, levels - 1) },
+      ]);
+      return toObject(fields, shape.truncated === true);
+    }
+    case "union":
+      // Through merging: what one of them became may be all there is to say.
+      return shape.variants.map((one) => flatten(one, levels)).reduce(mergeShapes);
+    case "null":
+    case "boolean":
+    case "number":
+    case "string":
+    case "unknown":
+      return shape;
+    default:
+      return shape satisfies never;
+  }
+}
+
+/** Whether something of it was left out. */
+export function isCut(shape: JsonShape): boolean {
+  switch (shape.kind) {
+    case "array":
+      return shape.truncated === true || (shape.element !== undefined && isCut(shape.element));
+    case "object":
+      return shape.truncated === true || Object.values(shape.fields).some((field) => isCut(field.shape));
+    case "union":
+      return shape.variants.some(isCut);
+    case "unknown":
+      return true;
+    case "null":
+    case "boolean":
+    case "number":
+    case "string":
+      return false;
+    default:
+      return shape satisfies never;
+  }
+}
+
+/** The shape as a TypeScript type. */
+export function renderShape(shape: JsonShape): string {
   switch (shape.kind) {
     case "null":
     case "boolean":
@@ -149,18 +200,18 @@ function renderOne(shape: JsonShape): string {
     case "unknown":
       return shape.kind;
     case "array": {
-      const element = shape.element === undefined ? "unknown" : renderOne(shape.element);
+      const element = shape.element === undefined ? "unknown" : renderShape(shape.element);
       return shape.element?.kind === "union" ? `(${element})[]` : `${element}[]`;
     }
     case "object": {
       const fields = Object.entries(shape.fields).map(
-        ([name, field]) => `${toFieldName(name)}${field.optional ? "?" : ""}: ${renderOne(field.shape)};`,
+        ([name, field]) => `${toFieldName(name)}${field.optional ? "?" : ""}: ${renderShape(field.shape)};`,
       );
       if (shape.truncated === true) fields.push("[more: string]: unknown;");
       return fields.length === 0 ? "{}" : `{ ${fields.join(" ")} }`;
     }
     case "union":
-      return shape.variants.map(renderOne).join(" | ");
+      return shape.variants.map(renderShape).join(" | ");
     default:
       return shape satisfies never;
   }

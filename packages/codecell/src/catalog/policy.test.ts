@@ -45,7 +45,24 @@ describe("policy", () => {
     expect(createPolicy({ allow: [] })(issue)).toBe(false);
   });
 
-  test.each(["", "mcp:github", "a:b:c:d", "mcp::x", ":github:x", 7 as unknown as string])(
+  test("a tool is denied by the name that programs would call it by, and allowed by its own only", () => {
+    const removal = { id: "mcp:github:delete-user", name: "delete-user" };
+    const cafe = { id: "mcp:x:cafe\u0301", name: "cafe\u0301" };
+    expect(createPolicy({ deny: ["delete_user"] })(removal)).toBe(false);
+    expect(createPolicy({ deny: ["delete_*"] })(removal)).toBe(false);
+    expect(createPolicy({ deny: ["caf\u00E9"] })(cafe)).toBe(false);
+    expect(createPolicy({ allow: ["delete_user"] })(removal)).toBe(false);
+    expect(createPolicy({ allow: ["delete-user"] })(removal)).toBe(true);
+  });
+
+  test("an id is meant as it is written, and as its parts are called", () => {
+    const spaced = { id: toToolId("mcp", "my server", "x\u00A0y"), name: "x\u00A0y" };
+    for (const pattern of ["mcp:my server:*", "mcp:my%20server:*", "mcp:*:x\u00A0y", spaced.id]) {
+      expect(createPolicy({ deny: [pattern] })(spaced), pattern).toBe(false);
+    }
+  });
+
+  test.each(["", "mcp:github", "a:b:c:d", "mcp::x", ":github:x", "MCP:x:*", 7 as unknown as string])(
     "%j is refused: it would match nothing",
     (pattern) => {
       expect(() => createPolicy({ deny: [pattern] })).toThrow(TypeError);

@@ -3,10 +3,13 @@
  *
  * - A pattern with colons is compared with a tool's id, part by part; one without with its name. `*` stands for any
  *   characters within a part: `mcp:github:*`, `mcp:*:delete_*`, `send_*`.
- * - What is denied is denied, whatever allows it. With an allow list only what it names is allowed; an empty one allows
- *   nothing.
+ * - What is denied is denied, whatever allows it, and by the name that programs would call it by, too: `delete_user`
+ *   also denies `delete-user`. With an allow list only what it names is allowed; an empty one allows nothing.
  * - A pattern that cannot mean anything is refused: a deny that silently matches nothing would open a door.
  */
+
+import { toConvenienceName } from "./convenience-names.ts";
+import { escapeUnseen } from "./tool-id.ts";
 
 export interface CatalogPolicy {
   readonly allow?: readonly string[];
@@ -20,22 +23,28 @@ interface Named {
 
 type Rule = (tool: Named) => boolean;
 
+/** What the first part of a pattern can be, given what kinds can. */
+const KIND_PATTERN = /^[a-z*][a-z\d*-]*$/u;
+
 export function createPolicy({ allow, deny = [] }: CatalogPolicy): Rule {
-  const allowed = allow?.map(toRule);
-  const denied = deny.map(toRule);
+  const allowed = allow?.map((pattern) => toRule(pattern, ({ name }) => [name]));
+  const denied = deny.map((pattern) =>
+    toRule(pattern, ({ name }) => [name, toConvenienceName(name) ?? name]),
+  );
   return (tool) =>
     !denied.some((rule) => rule(tool)) && (allowed === undefined || allowed.some((rule) => rule(tool)));
 }
 
-function toRule(pattern: string): Rule {
+/** `namesOf` says what a pattern without colons is compared with. */
+function toRule(pattern: string, namesOf: (tool: Named) => readonly string[]): Rule {
   if (typeof pattern !== "string" || pattern === "") {
     throw new TypeError("Cannot use an empty pattern in a policy: name a tool, or * for all");
   }
-  if (!pattern.includes(":")) return ({ name }) => matches(pattern, name);
-  const parts = pattern.split(":");
-  if (parts.length !== 3 || parts.includes("")) {
+  if (!pattern.includes(":")) return (tool) => namesOf(tool).some((name) => matches(pattern, name));
+  const parts = escapeUnseen(pattern).split(":");
+  if (parts.length !== 3 || parts.includes("") || !KIND_PATTERN.test(parts[0] ?? "")) {
     throw new TypeError(
-      `Cannot use "${pattern}" in a policy: an id has three parts, <kind>:<owner>:<tool>, and * stands for any`,
+      `Cannot use "${pattern}" in a policy: an id has three parts, <kind>:<owner>:<tool>, the kind in lower case, and * stands for any`,
     );
   }
   return ({ id }) => id.split(":").every((part, index) => matches(parts[index] ?? "", part));

@@ -6,8 +6,10 @@
  */
 
 const KIND = /^[a-z][a-z\d-]*$/u;
-/** Separators, signs of patterns and of escapes, and what nobody can see or type. */
-const ESCAPED = /[%:*\p{C}\p{Z}]/gu;
+/** Separators, signs of patterns and of escapes. */
+const SIGNS = /[%:*]/gu;
+/** What nobody can see or type. */
+const UNSEEN = /[\p{C}\p{Z}]/gu;
 
 export function toToolId(kind: string, owner: string, tool: string): string {
   if (!KIND.test(kind)) {
@@ -22,11 +24,14 @@ export function toToolId(kind: string, owner: string, tool: string): string {
 }
 
 function escape(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(ESCAPED, (character) =>
-      character === "%" || character === ":" || character === "*"
-        ? `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-        : encodeURIComponent(character),
-    );
+  return escapeUnseen(text.replaceAll(SIGNS, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`));
+}
+
+/** As ids have it; also for what is compared with them. */
+export function escapeUnseen(text: string): string {
+  return text.replaceAll(UNSEEN, (character) =>
+    character.isWellFormed()
+      ? encodeURIComponent(character)
+      : `%u${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

@@ -13,6 +13,8 @@ const IDLE_CODES: ReadonlySet<number> = new Set([
 /** Types that are left out, which a model is right to do, and code that is never reached. */
 const IMPLICIT_CODES = { from: 7000, to: 7099 };
 const LONGEST_MESSAGE = 300;
+/** Advice to whoever set up a project, from here to its end: what to install, which settings to change. */
+const SETUP = /\.? (?:Do you need to|Consider adding|Try `npm|Try changing)[^]*$/u;
 const MEMBERS = /type '(?:Tools|Tool_[\da-f]+\.Members)'/u;
 
 export interface CompilerAdvice {
@@ -30,6 +32,7 @@ export function toAdvice(compiler: TypeScript, diagnostics: readonly ts.Diagnost
     const line = text
       .replaceAll(/\.?\n\s*/gu, ": ")
       .replaceAll(/Tool_[\da-f]+\./gu, "")
+      .replace(SETUP, "")
       .replace(/\.$/u, "");
     const what = line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
     return [{ start, what: `${what} (TS${code})` }];

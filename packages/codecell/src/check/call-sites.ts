@@ -2,7 +2,8 @@
  * Call sites: where a program calls tools and methods of handles, and whether it looks at what there is to call.
  *
  * - A site is `tools.name(…)`, `tools["name"](…)`, a call of a `const` made from those or by `const { name } = tools`,
- *   or a call of a member of a global that was declared beside the tools (`connectors.github.callTool(…)`).
+ *   or a call of a member of a global that was declared beside the tools (`connectors.github.callTool(…)`), or of a
+ *   `const` made from one (`const github = connectors.github`).
  * - Any other use of `tools` or of a handle (`in`, `Object.keys`, a name that is computed, `?.`, handing it on) may tell
  *   the program which names exist: the program is then called inquisitive, and nothing about it can be proven.
  */
@@ -54,42 +55,76 @@ function namesAt(compiler: TypeScript, user: ts.Node): readonly string[] {
 }
 
 export function findCallSites(linked: LinkedProgram): CallSites {
-  const { ts: compiler, main, checker } = linked;
+  const { ts: compiler, main } = linked;
   const sites: CallSite[] = [];
   const aliases = new Map<ts.Symbol, string>();
+  const handles: Handles = new Map();
   const aliasUses: ts.Identifier[] = [];
+  const callable = callableGlobals(linked);
   let isInquisitive = false;
+  const add = (isPlain: boolean): void => {
+    isInquisitive ||= !isPlain;
+  };
 
   walk(compiler, main.body ?? main, (node) => {
-    if (mentionsTools(compiler, node)) isInquisitive = true;
     if (!compiler.isIdentifier(node) || !isReference(compiler, node)) return;
+    add(!isDetour(compiler, node, callable));
     const origin = originOf(linked, node);
     if (origin === undefined) aliasUses.push(node);
-    else if (origin === GLOBALS_FILE) isInquisitive ||= !addHandleSite(linked, node, sites);
-    else isInquisitive ||= !addToolUse(linked, node, sites, aliases);
+    else if (origin === GLOBALS_FILE) add(addHandleUse(linked, node, sites, handles));
+    else add(addToolUse(linked, node, sites, aliases));
   });
-  if (aliases.size === 0) return { sites, isInquisitive };
-  for (const node of aliasUses) {
-    const symbol = checker.getSymbolAtLocation(node);
-    const name = symbol === undefined ? undefined : aliases.get(symbol);
-    if (name === undefined || isDeclared(compiler, node)) continue;
-    const call = callOf(compiler, node);
-    if (call === undefined) isInquisitive = true;
-    else sites.push({ call, name, nameNode: node, handle: undefined });
+  let left = aliases.size === 0 && handles.size === 0 ? [] : aliasUses;
+  // Again while there is something new: a `const` may be made from another one.
+  for (let before = -1; before !== left.length;) {
+    before = left.length;
+    left = left.filter((node) => {
+      const symbol = symbolOf(linked, node);
+      if (symbol === undefined || isDeclared(compiler, node)) return false;
+      const name = aliases.get(symbol);
+      if (name === undefined && !handles.has(symbol)) return true;
+      if (name === undefined) add(addHandleUse(linked, node, sites, handles));
+      else add(addAliasUse(linked, node, name, sites));
+      return false;
+    });
   }
   return { sites, isInquisitive };
 }
 
-/** Other ways to the tools than the variable. */
-function mentionsTools(compiler: TypeScript, node: ts.Node): boolean {
-  if (compiler.isStringLiteralLike(node)) return node.text === "tools" || node.text === "connectors";
-  if (!compiler.isIdentifier(node)) return false;
+function addAliasUse(
+  { ts: compiler }: LinkedProgram,
+  node: ts.Identifier,
+  name: string,
+  sites: CallSite[],
+): boolean {
+  const call = callOf(compiler, node);
+  if (call !== undefined) sites.push({ call, name, nameNode: node, handle: undefined });
+  return call !== undefined;
+}
+
+/** Other ways to what can be called than its variable. */
+function isDetour(compiler: TypeScript, node: ts.Identifier, callable: ReadonlySet<string>): boolean {
   if (node.text === "ALL_TOOLS") return true;
-  return node.text === "tools" &&
-    compiler.isPropertyAccessExpression(node.parent) &&
-    node.parent.name === node
-    ? compiler.isIdentifier(node.parent.expression) && node.parent.expression.text === "globalThis"
-    : false;
+  if (node.text !== "globalThis") return false;
+  const { parent } = whole(compiler, node);
+  if (compiler.isPropertyAccessExpression(parent)) return callable.has(parent.name.text);
+  // Whatever else is done with it, what it has may be looked at.
+  if (!compiler.isElementAccessExpression(parent)) return true;
+  const { argumentExpression: key } = parent;
+  return !compiler.isStringLiteralLike(key) || callable.has(key.text);
+}
+
+/** Names of globals that can be called, or whose members can. */
+function callableGlobals({ ts: compiler, program }: LinkedProgram): ReadonlySet<string> {
+  const statements = program.getSourceFile(GLOBALS_FILE)?.statements ?? [];
+  const names = statements.flatMap((statement) =>
+    compiler.isVariableStatement(statement)
+      ? statement.declarationList.declarations.map(({ name }) => name.getText())
+      : compiler.isFunctionDeclaration(statement) || compiler.isClassDeclaration(statement)
+        ? [statement.name?.text ?? ""]
+        : [],
+  );
+  return new Set(["tools", ...names]);
 }
 
 /** Whether an identifier stands for a variable, and is not just a property's name. */
@@ -97,18 +132,21 @@ function isReference(compiler: TypeScript, node: ts.Identifier): boolean {
   const { parent } = node;
   if (compiler.isPropertyAccessExpression(parent)) return parent.expression === node;
   if (compiler.isPropertyAssignment(parent)) return parent.initializer === node;
-  return true;
+  return !compiler.isBindingElement(parent) || parent.propertyName !== node;
 }
 
 /** The file that declares the global this is, if it is one that can be called. */
-function originOf({ checker, ts: compiler }: LinkedProgram, node: ts.Identifier): string | undefined {
-  // In `{ tools }` the identifier is a property's name too.
-  const symbol = compiler.isShorthandPropertyAssignment(node.parent)
-    ? checker.getShorthandAssignmentValueSymbol(node.parent)
-    : checker.getSymbolAtLocation(node);
-  const file = symbol?.valueDeclaration?.getSourceFile().fileName;
+function originOf(linked: LinkedProgram, node: ts.Identifier): string | undefined {
+  const file = symbolOf(linked, node)?.valueDeclaration?.getSourceFile().fileName;
   if (file === TOOLS_FILE) return node.text === "tools" ? TOOLS_FILE : undefined;
   return file === GLOBALS_FILE ? GLOBALS_FILE : undefined;
+}
+
+function symbolOf({ checker, ts: compiler }: LinkedProgram, node: ts.Identifier): ts.Symbol | undefined {
+  // In `{ tools }` the identifier is a property's name too.
+  return compiler.isShorthandPropertyAssignment(node.parent)
+    ? checker.getShorthandAssignmentValueSymbol(node.parent)
+    : checker.getSymbolAtLocation(node);
 }
 
 /** Whether the use gives nothing away about which tools exist. */
@@ -145,21 +183,58 @@ function addToolUse(
   return symbol !== undefined;
 }
 
-/** Follows `connectors.github.callTool` to the call; whether it leads to one. */
-function addHandleSite({ ts: compiler }: LinkedProgram, root: ts.Identifier, sites: CallSite[]): boolean {
-  let handle: ts.Expression = root;
+/** What each `const` that holds a handle was made from. */
+type Handles = Map<ts.Symbol, ts.Expression>;
+
+/** Follows `connectors.github.callTool` to its call; whether nothing is given away about which methods exist. */
+function addHandleUse(
+  linked: LinkedProgram,
+  root: ts.Identifier,
+  sites: CallSite[],
+  handles: Handles,
+): boolean {
+  const { ts: compiler, checker } = linked;
   if (callOf(compiler, root) !== undefined) return true;
+  const symbol = symbolOf(linked, root);
+  const made = symbol === undefined ? undefined : handles.get(symbol);
+  let at: ts.Expression = root;
   for (;;) {
-    const member = memberOf(compiler, whole(compiler, handle).parent);
-    if (member === undefined) return false;
+    const { parent } = whole(compiler, at);
+    const member = memberOf(compiler, parent);
+    if (member === undefined) return holds(linked, at, parent, handles);
     const { node, name, nameNode } = member;
     const call = callOf(compiler, node);
     if (call !== undefined) {
-      sites.push({ call, name, nameNode, handle });
+      // Of the expression that the `const` was made from more can be said than of its name.
+      sites.push({ call, name, nameNode, handle: at === root && made !== undefined ? made : at });
       return true;
     }
-    handle = node;
+    at = node;
+    // A text or a number that is there says nothing about what is not.
+    const { StringLike, NumberLike, BooleanLike } = compiler.TypeFlags;
+    if ((checker.getTypeAtLocation(at).flags & (StringLike | NumberLike | BooleanLike)) !== 0) return true;
   }
+}
+
+/** Whether all that is done with a handle is to give it another name. */
+function holds(
+  { ts: compiler, checker }: LinkedProgram,
+  handle: ts.Expression,
+  user: ts.Node,
+  handles: Handles,
+): boolean {
+  if (!compiler.isVariableDeclaration(user) || !isConst(compiler, user)) return false;
+  if (compiler.isIdentifier(user.name)) {
+    const symbol = checker.getSymbolAtLocation(user.name);
+    if (symbol !== undefined) handles.set(symbol, handle);
+    return symbol !== undefined;
+  }
+  const parts = destructured(compiler, user) ?? [];
+  for (const { name } of parts) {
+    const symbol = checker.getSymbolAtLocation(name);
+    if (symbol !== undefined) handles.set(symbol, name);
+  }
+  return parts.length > 0;
 }
 
 interface Part {

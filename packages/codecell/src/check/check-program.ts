@@ -4,7 +4,6 @@
  * - What `source/` refuses is refused with its words; the compiler's own syntax errors say nothing.
  * - A program in JavaScript gets no advice about types.
  */
-import type ts from "@typescript/typescript6";
 import type { Diagnostic, DiagnosticCode } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { toPosition } from "../source/position.ts";
@@ -16,7 +15,7 @@ import { toAnything } from "./declare-tools.ts";
 import { Fates } from "./fate.ts";
 import { findWrongArguments } from "./find-arguments.ts";
 import { findMissingAwaits } from "./find-awaits.ts";
-import { findUnknownNames } from "./find-names.ts";
+import { closestTools, findUnknownNames } from "./find-names.ts";
 import type { Finding } from "./finding.ts";
 import { linkProgram, parseProgram, toBodyOffset } from "./linked-program.ts";
 import type { CheckCommand, Declared, DeclaredTool, Findings } from "./messages.ts";
@@ -39,6 +38,9 @@ export async function checkProgram(
   if (parsed === undefined) return NOTHING;
   const { names, isOpen } = namedTools(compiler.ts, parsed.main);
   const declared = withRest(await declare(names.slice(0, MOST_TOOLS)), names);
+  const closest = closestTools(declared);
+  const firsts = [...closest.values()].flatMap(([first]) => first ?? []);
+  const alike = await declare([...new Set(firsts)]);
   const linked = linkProgram(compiler, parsed, declared, {
     globals,
     isOpen,
@@ -48,7 +50,7 @@ export async function checkProgram(
   const fates = new Fates(linked, diagnostics);
   const { sites, isInquisitive } = findCallSites(linked);
   const findings = [
-    ...findUnknownNames(linked, sites, fates),
+    ...findUnknownNames(linked, sites, fates, { closest, alike }),
     ...findWrongArguments(linked, sites, fates),
     ...findMissingAwaits(linked, sites, fates),
   ];
@@ -61,12 +63,14 @@ export async function checkProgram(
   };
   const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
   const others = language === "typescript" ? toAdvice(compiler.ts, diagnostics) : [];
+  // The compiler objects to the same thing somewhere in the same words.
+  const said = findings.map(({ node }) => ({ start: node.getStart(), end: node.end }));
   return {
     problems: inOrder(findings.filter(isProblem).map(toPlaced)),
     advice: inOrder([
       ...findings.filter((finding) => !isProblem(finding)).map(toPlaced),
       ...others
-        .filter(({ start }) => !findings.some(({ node }) => covers(node, start)))
+        .filter((one) => !said.some(({ start, end }) => start <= one.start && one.start < end))
         .map(({ start, what }) => place("type", start, what)),
     ]),
     failure: undefined,
@@ -86,11 +90,6 @@ function toDiagnostic({ code, message, position }: Failure): Diagnostic {
     message,
     ...(position === undefined ? {} : { position }),
   };
-}
-
-/** The compiler objects to the same thing somewhere in the same statement's words. */
-function covers(node: ts.Node, start: number): boolean {
-  return node.getStart() <= start && start < node.end;
 }
 
 function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {

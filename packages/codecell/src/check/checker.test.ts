@@ -1,4 +1,8 @@
 import { execFile } from "node:child_process";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { createChecker } from "./checker.ts";
@@ -41,13 +45,19 @@ describe("a check", () => {
     expect(declarations.asked.toSorted()).toEqual(["tool7", "tool9999"]);
   });
 
-  test("names the closest of many tools", async () => {
-    const checked = await checker.check({
-      source: "await tools.toll42({ id: 'a' })",
-      declarations: declarationsOf(10_000),
+  test("names the closest of many tools, and how it is called", async () => {
+    const declarations = declarationsOf(10_000);
+    const checked = await checker.check({ source: "await tools.toll4242({ id: 'a' })", declarations });
+    expect(checked).toMatchObject({
+      status: "refused",
+      failure: {
+        code: "check_failed",
+        message: expect.stringMatching(
+          /closest are "tool4242", .*, expected tool4242\(input: \{ id: string \}\): Promise<\{ name: string \}> \(line 1/u,
+        ),
+      },
     });
-    expect(checked).toMatchObject({ status: "refused", failure: { code: "check_failed" } });
-    expect(JSON.stringify(checked)).toContain('\\"tool42\\"');
+    expect(declarations.asked).toEqual(["toll4242", "tool4242"]);
   });
 
   test("gives what source/ refuses in its own words", async () => {
@@ -142,6 +152,31 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     expect(checked).toMatchObject({ status: "unavailable", reason: expect.stringMatching(expected) });
   });
 
+  test.each([
+    ["ends its thread", "process.exit(1)"],
+    ["throws", "throw new Error('broken')"],
+    ["takes all memory", "const all = []; for (;;) all.push(new Array(1_000_000).fill({}))"],
+  ])("a compiler that %s stops nothing, and neither does it the next time", async (_what, does) => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "codecell-"));
+    const compiler = join(folder.path, "compiler.cjs");
+    const real = JSON.stringify(createRequire(import.meta.url).resolve("@typescript/typescript6"));
+    await writeFile(
+      compiler,
+      // The first program is the one it is warmed with.
+      `const ts = require(${real}); let programs = 0;
+      module.exports = { ...ts, createProgram(...options) { if (programs++ > 0) { ${does} } return ts.createProgram(...options) } };`,
+    );
+    await using broken = createChecker({ typescript: compiler, checkTimeMs: 20_000 });
+    for (let time = 0; time < 2; time++) {
+      await broken.warm();
+      const checked = await broken.check({
+        source: "return await tools.nope()",
+        declarations: declarationsOf(1),
+      });
+      expect(checked.status).toBe("unavailable");
+    }
+  });
+
   test("a compiler without an API is passed over", async () => {
     await using without = createChecker({ typescript: "typescript" });
     await expect(without.warm()).rejects.toThrow(/found typescript 7\./u);
@@ -158,6 +193,15 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     const checked = await checker.check({ source, declarations });
     expect(checked).toEqual({ status: "unavailable", reason: "the catalog is gone" });
     expect((await checker.check({ source, declarations: declarationsOf(1) })).status).toBe("refused");
+  });
+
+  test("checks of a checker that is being closed are unavailable, all of them", async () => {
+    const closing = createChecker();
+    await closing.warm();
+    const checks = [1, 2, 3].map(() => closing.check({ source: HOSTILE, declarations: declarationsOf(0) }));
+    await closing[Symbol.asyncDispose]();
+    for (const checked of await Promise.all(checks)) expect(checked.status).toBe("unavailable");
+    await closing[Symbol.asyncDispose]();
   });
 
   test("a checker that was closed is unavailable", async () => {

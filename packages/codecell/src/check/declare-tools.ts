@@ -1,5 +1,5 @@
 /**
- * Declare tools: asks for the declarations of the tools a program names, and of no others.
+ * Declare tools: asks for the declarations of the tools a program names, or seems to mean, and of no others.
  *
  * - A tool whose declaration cannot be had takes and gives anything: not knowing is no error of the program.
  */

@@ -184,7 +184,9 @@ export class Fates {
     }
     if (!compiler.isPropertyAccessExpression(node)) return false;
     if (CATCHERS.has(node.name.text)) return true;
-    return node.name.text === "then" && callOf(compiler, node)?.arguments.length !== 1;
+    if (node.name.text !== "then") return false;
+    const [first, ...others] = callOf(compiler, node)?.arguments ?? [];
+    return first === undefined || others.length > 0 || compiler.isSpreadElement(first);
   }
 
   /** The model said on the line before that it knows better. */

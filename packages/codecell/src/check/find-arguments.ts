@@ -3,7 +3,8 @@
  *
  * - Only an object written down in the call says which properties it has; a spread or a computed name ends that.
  * - Only a plain object type says what is required; unions, `any` and generics do not.
- * - An unknown property is an error only where the tool says that it refuses those: others may ignore it.
+ * - An unknown property is an error only where the tool says that it refuses those, since others may ignore it, and
+ *   only with a value that gets there: what may be undefined may be left out of the input.
  */
 import type ts from "@typescript/typescript6";
 import { closestNames } from "../bridge/closest-names.ts";
@@ -55,7 +56,8 @@ function wrongArguments(linked: LinkedProgram, site: CallSite, tool: DeclaredToo
       unknown.map(({ name }) => name),
     );
   }
-  const [first] = unknown;
+  const sent = unknown.filter(({ node }) => isSent(linked, node));
+  const [first] = [...sent, ...unknown];
   if (first === undefined) return undefined;
   const closest = closestNames(
     first.name,
@@ -66,7 +68,7 @@ function wrongArguments(linked: LinkedProgram, site: CallSite, tool: DeclaredToo
     code: "unknown_argument",
     node: first.node,
     what: `Cannot call tool "${site.name}": it has no argument "${first.name}"${hint}, expected ${toSignature(tool.member)}`,
-    isProvable: tool.isClosed,
+    isProvable: tool.isClosed && sent.length > 0,
   };
 }
 
@@ -95,7 +97,7 @@ function inputOf({ checker }: LinkedProgram, call: ts.CallExpression): ts.Symbol
   return (signature.typeParameters?.length ?? 0) > 0 ? undefined : signature.parameters[0];
 }
 
-/** Paths of required properties that an object does not have, also inside objects written down in it. */
+/** Paths of required properties that an object does not have, also inside objects and lists written down in it. */
 function missingIn(
   linked: LinkedProgram,
   literal: ts.ObjectLiteralExpression,
@@ -111,11 +113,35 @@ function missingIn(
   for (const [name, node] of given) {
     const value = compiler.isPropertyAssignment(node) ? bare(compiler, node.initializer) : undefined;
     const symbol = checker.getPropertyOfType(type, name);
-    if (value === undefined || symbol === undefined || !compiler.isObjectLiteralExpression(value)) continue;
+    if (value === undefined || symbol === undefined) continue;
     const inner = checker.getNonNullableType(checker.getTypeOfSymbolAtLocation(symbol, literal));
-    missing.push(...missingIn(linked, value, inner, `${path}${name}.`));
+    if (compiler.isObjectLiteralExpression(value)) {
+      missing.push(...missingIn(linked, value, inner, `${path}${name}.`));
+    } else if (compiler.isArrayLiteralExpression(value)) {
+      missing.push(...missingInList(linked, value, inner, `${path}${name}`));
+    }
   }
   return missing;
+}
+
+function missingInList(
+  linked: LinkedProgram,
+  { elements }: ts.ArrayLiteralExpression,
+  type: ts.Type,
+  path: string,
+): string[] {
+  const { ts: compiler, checker } = linked;
+  // A tuple's places differ, and one of them alone says nothing about the next.
+  const item = checker.isArrayType(type)
+    ? checker.getIndexTypeOfType(type, compiler.IndexKind.Number)
+    : undefined;
+  if (item === undefined) return [];
+  return elements.flatMap((element, index) => {
+    const value = bare(compiler, element);
+    return compiler.isObjectLiteralExpression(value)
+      ? missingIn(linked, value, item, `${path}[${index}].`)
+      : [];
+  });
 }
 
 interface Named {
@@ -131,6 +157,19 @@ function unknownIn(linked: LinkedProgram, literal: ts.ObjectLiteralExpression, t
   return [...given]
     .filter(([name]) => checker.getPropertyOfType(type, name) === undefined)
     .map(([name, node]) => ({ name, node }));
+}
+
+/** Whether a property is certain to have a value that JSON can carry. */
+function isSent({ ts: compiler, checker }: LinkedProgram, property: ts.Node): boolean {
+  const { Any, Unknown, Undefined, Void, Never, ESSymbolLike, TypeParameter } = compiler.TypeFlags;
+  const unsure = Any | Unknown | Undefined | Void | Never | ESSymbolLike | TypeParameter;
+  const symbol = checker.getSymbolAtLocation((property as ts.ObjectLiteralElementLike).name ?? property);
+  const type = symbol && checker.getTypeOfSymbolAtLocation(symbol, property);
+  const parts = type?.isUnion() === true ? type.types : type === undefined ? [] : [type];
+  return (
+    parts.length > 0 &&
+    parts.every((part) => (part.flags & unsure) === 0 && part.getCallSignatures().length === 0)
+  );
 }
 
 /** By name; undefined when the text does not tell all of them. */

@@ -65,7 +65,7 @@ function misuseOf(linked: LinkedProgram, use: PromiseUse): Misuse | undefined {
   if (compiler.isTemplateSpan(parent) && !compiler.isTaggedTemplateExpression(parent.parent.parent)) {
     return { node: user, verb: "put a promise into a text", throws: false };
   }
-  if (compiler.isForOfStatement(parent) && parent.expression === user && parent.awaitModifier === undefined) {
+  if (compiler.isForOfStatement(parent) && parent.expression === user) {
     return { node: user, verb: "loop over a promise", throws: true };
   }
   if (compiler.isSpreadElement(parent)) return { node: user, verb: "spread a promise", throws: true };
@@ -162,7 +162,7 @@ function destructureOf(
   return { node: key, verb: `read "${key.getText()}" of a promise`, throws: false };
 }
 
-/** A promise inside an object that has to become JSON: the input of a call, or what the program returns. */
+/** A promise that has to become JSON: an input of a call, or inside one, or inside what the program returns. */
 function carriedOf(linked: LinkedProgram, user: ts.Node): Misuse | undefined {
   const { ts: compiler } = linked;
   let at = user;
@@ -176,11 +176,10 @@ function carriedOf(linked: LinkedProgram, user: ts.Node): Misuse | undefined {
       return undefined;
     }
   }
-  if (at === user) return undefined;
   const carrier = whole(compiler, at);
   const { parent } = carrier;
-  if (compiler.isReturnStatement(parent)) {
-    return isResult(linked, parent)
+  if (compiler.isReturnStatement(parent) || (compiler.isArrowFunction(parent) && parent.body === carrier)) {
+    return at !== user && isResult(linked, parent)
       ? { node: user, verb: "return a promise inside a value", throws: true }
       : undefined;
   }
@@ -207,10 +206,10 @@ function isPart(compiler: TypeScript, node: ts.Node): boolean {
 /** Whether what is returned there is the program's result; one that is only implied is lost without an error. */
 function isResult(
   { ts: compiler, main, isResultImplied }: LinkedProgram,
-  statement: ts.ReturnStatement,
+  returning: ts.ReturnStatement | ts.ArrowFunction,
 ): boolean {
   if (isResultImplied) return false;
-  let at: ts.Node = statement;
+  let at: ts.Node = returning;
   for (;;) {
     while (!compiler.isFunctionLike(at)) at = at.parent;
     if (at === main) return true;

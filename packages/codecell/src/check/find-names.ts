@@ -3,14 +3,39 @@ import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
 import type { Fates } from "./fate.ts";
 import { closestNames } from "../bridge/closest-names.ts";
-import { type Finding, quoteAll } from "./finding.ts";
+import { type Finding, quoteAll, toSignature } from "./finding.ts";
 import type { LinkedProgram } from "./linked-program.ts";
+import type { Declared } from "./messages.ts";
 import { memberOf } from "./syntax.ts";
 
-export function findUnknownNames(linked: LinkedProgram, sites: readonly CallSite[], fates: Fates): Finding[] {
+/** Of tools that do not exist: the names most like theirs. */
+export type ClosestTools = ReadonlyMap<string, readonly string[]>;
+
+export function closestTools({ tools, names }: Declared): ClosestTools {
+  const unknown = [...tools].filter(([, tool]) => tool === undefined).slice(0, MOST_CLOSEST);
+  return new Map(unknown.map(([name]) => [name, closestNames(name, names)]));
+}
+
+/** More names than these cannot all be misspelt; each is compared with all there are. */
+const MOST_CLOSEST = 20;
+
+/** What is said about them; `closest` has its declarations in `alike`. */
+export interface Closest {
+  readonly closest: ClosestTools;
+  readonly alike: Declared;
+}
+
+export function findUnknownNames(
+  linked: LinkedProgram,
+  sites: readonly CallSite[],
+  fates: Fates,
+  closest: Closest,
+): Finding[] {
   return sites.flatMap((site) => {
     const found =
-      site.handle === undefined ? unknownTool(linked, site) : unknownMethod(linked, site, site.handle);
+      site.handle === undefined
+        ? unknownTool(linked, site, closest)
+        : unknownMethod(linked, site, site.handle);
     if (found === undefined) return [];
     return [{ ...found, isProvable: fates.of(site.call) === "certain" }];
   });
@@ -18,9 +43,15 @@ export function findUnknownNames(linked: LinkedProgram, sites: readonly CallSite
 
 type Found = Omit<Finding, "isProvable">;
 
-function unknownTool({ declared }: LinkedProgram, { name, nameNode }: CallSite): Found | undefined {
+function unknownTool(
+  { declared }: LinkedProgram,
+  { name, nameNode }: CallSite,
+  { closest, alike }: Closest,
+): Found | undefined {
   if (!declared.tools.has(name) || declared.tools.get(name) !== undefined) return undefined;
-  const hint = toHint(closestNames(name, declared.names));
+  const names = closest.get(name) ?? [];
+  const member = alike.tools.get(names[0] ?? "")?.member;
+  const hint = toHint(names, member === undefined ? undefined : toSignature(member));
   return { code: "unknown_tool", node: nameNode, what: `Cannot call tool "${name}": no such tool${hint}` };
 }
 
@@ -39,7 +70,8 @@ function unknownMethod(linked: LinkedProgram, site: CallSite, handle: ts.Express
     if (names === undefined) return undefined;
     if (names.has(name)) continue;
     const what = `Cannot call "${of.getText()}.${name}": "${of.getText()}" has no "${name}"`;
-    const hint = toHint(closestNames(name, [...names.own]));
+    const closest = closestNames(name, names.own);
+    const hint = toHint(closest, signatureOf(linked, of, closest[0] ?? ""));
     return {
       code: "unknown_method",
       node: nameNode,
@@ -63,7 +95,17 @@ function namesOf({ ts: compiler, checker }: LinkedProgram, object: ts.Expression
   return { own, has: (name) => checker.getPropertyOfType(checker.getApparentType(type), name) !== undefined };
 }
 
-function toHint(closest: readonly string[]): string {
+/** How a method is called that there is. */
+function signatureOf({ checker }: LinkedProgram, of: ts.Expression, name: string): string | undefined {
+  const method = checker.getPropertyOfType(checker.getTypeAtLocation(of), name);
+  const [signature] = method ? checker.getTypeOfSymbolAtLocation(method, of).getCallSignatures() : [];
+  return signature && toSignature(`${name}${checker.signatureToString(signature)}`);
+}
+
+function toHint(closest: readonly string[], signature: string | undefined): string {
   if (closest.length === 0) return "";
-  return closest.length === 1 ? `, closest is "${closest[0]}"` : `, closest are ${quoteAll(closest)}`;
+  const expected = signature === undefined ? "" : `, expected ${signature}`;
+  return closest.length === 1
+    ? `, closest is "${closest[0]}"${expected}`
+    : `, closest are ${quoteAll(closest)}${expected}`;
 }

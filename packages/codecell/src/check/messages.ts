@@ -2,7 +2,8 @@
  * Messages between the host and the check's thread.
  *
  * - The thread says once that it is `ready`, or `broken` and why; then it answers one `check` at a time.
- * - Before the answer it asks, once, for the declarations of the tools that the program names.
+ * - Before the answer it asks for the declarations of the tools that the program names, and, if some do not exist, of
+ *   those most like them.
  */
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";

@@ -1,8 +1,8 @@
 /**
  * Promise uses: where a program uses the promises of its calls.
  *
- * - The call itself is such a place, and every read of a `const` that was made from it. A promise that others get to
- *   see, or that is given properties, is left out: what it has then nobody knows.
+ * - The call itself is such a place, and every read of a variable that was made from it and is nothing else later. A
+ *   promise that others get to see, or that is given properties, is left out: what it has then nobody knows.
  */
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
@@ -27,8 +27,8 @@ export function promisesOf(linked: LinkedProgram, sites: readonly CallSite[]): P
     if (!isPromise(linked, call)) continue;
     uses.push({ node: call, tool: name, isCall: true, isKnown: false });
     const { parent } = whole(compiler, call);
-    if (!compiler.isVariableDeclaration(parent) || !isConst(compiler, parent)) continue;
-    const symbol = compiler.isIdentifier(parent.name) ? checker.getSymbolAtLocation(parent.name) : undefined;
+    if (!compiler.isVariableDeclaration(parent) || !compiler.isIdentifier(parent.name)) continue;
+    const symbol = checker.getSymbolAtLocation(parent.name);
     if (symbol !== undefined) held.set(symbol, name);
   }
   const reads = new Map<ts.Symbol, ts.Identifier[]>();
@@ -40,7 +40,7 @@ export function promisesOf(linked: LinkedProgram, sites: readonly CallSite[]): P
       ? checker.getShorthandAssignmentValueSymbol(node.parent)
       : checker.getSymbolAtLocation(node);
     if (symbol === undefined || !held.has(symbol)) return;
-    if (isHandedOn(linked, node)) held.delete(symbol);
+    if (isHandedOn(linked, node) || isWritten(linked, node, symbol)) held.delete(symbol);
     else reads.set(symbol, [...(reads.get(symbol) ?? []), node]);
   });
   if (isTampered) return [];
@@ -63,6 +63,32 @@ function isHandedOn({ ts: compiler }: LinkedProgram, node: ts.Identifier): boole
   const { parent } = user;
   if (compiler.isCallExpression(parent) && parent.expression !== user) return true;
   return compiler.isPropertyAccessExpression(parent) && isTarget(compiler, parent);
+}
+
+/** Whether a variable may be something else from here on. */
+function isWritten(
+  { ts: compiler }: LinkedProgram,
+  node: ts.Identifier,
+  { declarations }: ts.Symbol,
+): boolean {
+  const [declared, again] = declarations ?? [];
+  const isVariable = declared !== undefined && compiler.isVariableDeclaration(declared);
+  if (isVariable && isConst(compiler, declared)) return false;
+  const { parent } = whole(compiler, node);
+  return (
+    again !== undefined ||
+    isTarget(compiler, node) ||
+    compiler.isPostfixUnaryExpression(parent) ||
+    (compiler.isPrefixUnaryExpression(parent) && parent.operator !== compiler.SyntaxKind.ExclamationToken) ||
+    ((compiler.isForInStatement(parent) || compiler.isForOfStatement(parent)) &&
+      parent.expression !== whole(compiler, node)) ||
+    // Patterns of assignments look like these.
+    compiler.isArrayLiteralExpression(parent) ||
+    compiler.isPropertyAssignment(parent) ||
+    compiler.isShorthandPropertyAssignment(parent) ||
+    compiler.isSpreadElement(parent) ||
+    compiler.isSpreadAssignment(parent)
+  );
 }
 
 /** Whether something is written there, or deleted. */

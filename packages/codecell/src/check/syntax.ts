@@ -74,13 +74,16 @@ export function isAwaited(compiler: TypeScript, node: ts.Node): boolean {
   return compiler.isAwaitExpression(whole(compiler, node).parent);
 }
 
+/** In the order of the text. */
 export function walk(compiler: TypeScript, root: ts.Node, visit: (node: ts.Node) => void): void {
   const open: ts.Node[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     visit(node);
+    const children: ts.Node[] = [];
     compiler.forEachChild(node, (child) => {
-      open.push(child);
+      children.push(child);
     });
+    for (const child of children.toReversed()) open.push(child);
   }
 }
 

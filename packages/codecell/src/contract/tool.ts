@@ -53,13 +53,36 @@ export type ToolSet = Readonly<Record<string, AnyTool>>;
 
 type JsonSchemaObject = Readonly<Record<string, unknown>>;
 
+/** What a schema that converts values gives for what it takes. */
+type ConvertedBy<Schema> = Schema extends StandardSchema<unknown, infer Output> ? Output : unknown;
+
+/** A tool that remembers its schemas: what they take may be another type than what they give. */
+type Remembered<Input, Output, InputSchema, OutputSchema> = Tool<Input, Output> & {
+  readonly input: InputSchema;
+  readonly output?: OutputSchema | undefined;
+};
+
 /** Identity; the types of `execute` follow from the schemas, or from its own annotations where there are none. */
-export function defineTool<Input, Output>(
-  tool: Tool<Input, Output> & { readonly input: StandardSchema<unknown, Input> },
-): Tool<Input, Output>;
-export function defineTool<const Schema extends JsonSchemaObject, Output>(
-  tool: Omit<Tool<FromJsonSchema<Schema>, Output>, "input"> & { readonly input: Schema },
-): Tool<FromJsonSchema<Schema>, Output>;
+export function defineTool<
+  InputSchema extends StandardSchema,
+  Output,
+  OutputSchema extends StandardSchema<Output, unknown> | JsonSchema = JsonSchema,
+>(
+  tool: Omit<Tool<ConvertedBy<InputSchema>, Output>, "input" | "output"> & {
+    readonly input: InputSchema;
+    readonly output?: OutputSchema | undefined;
+  },
+): Remembered<ConvertedBy<InputSchema>, Output, InputSchema, OutputSchema>;
+export function defineTool<
+  const Schema extends JsonSchemaObject,
+  Output,
+  OutputSchema extends StandardSchema<Output, unknown> | JsonSchema = JsonSchema,
+>(
+  tool: Omit<Tool<FromJsonSchema<Schema>, Output>, "input" | "output"> & {
+    readonly input: Schema;
+    readonly output?: OutputSchema | undefined;
+  },
+): Remembered<FromJsonSchema<Schema>, Output, JsonSchema, OutputSchema>;
 export function defineTool<Input = unknown, Output = unknown>(tool: Tool<Input, Output>): Tool<Input, Output>;
 export function defineTool(tool: AnyTool): AnyTool {
   return tool;

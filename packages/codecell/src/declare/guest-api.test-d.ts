@@ -12,6 +12,16 @@ const forecast = {
   output: z.object({ celsius: z.string().transform(Number) }),
   execute: (): { celsius: string } => ({ celsius: "20" }),
 };
+const later = defineTool({
+  input: z.object({ city: z.string(), days: z.number().default(3) }),
+  output: z.object({ celsius: z.string().transform(Number) }),
+  execute: ({ days }) => ({ celsius: days.toFixed() }),
+});
+const counted = defineTool({
+  input: { type: "object", properties: { text: { type: "string" } } },
+  output: z.string().transform(Number),
+  execute: ({ text = "" }) => text,
+});
 const search = defineTool({
   input: {
     type: "object",
@@ -28,6 +38,8 @@ const noted = { execute: (_note: string): void => undefined };
 declare const tools: GuestApi<{
   weather: typeof weather;
   forecast: typeof forecast;
+  later: typeof later;
+  counted: typeof counted;
   search: typeof search;
   now: typeof now;
   noted: typeof noted;
@@ -36,6 +48,7 @@ declare const tools: GuestApi<{
 test("[declare:guest-api] inputs are what the schemas take", () => {
   expectTypeOf(tools.weather).parameters.toEqualTypeOf<[{ city: string }]>();
   expectTypeOf(tools.forecast).parameters.toEqualTypeOf<[{ city: string; days?: number | undefined }]>();
+  expectTypeOf(tools.later).parameters.toEqualTypeOf<[{ city: string; days?: number | undefined }]>();
   expectTypeOf(tools.search).parameters.toEqualTypeOf<[{ text: string; limit?: number }]>();
   expectTypeOf(tools.now).toBeCallableWith();
   expectTypeOf(tools.noted).parameters.toEqualTypeOf<[string]>();
@@ -44,6 +57,8 @@ test("[declare:guest-api] inputs are what the schemas take", () => {
 test("[declare:guest-api] outputs are what arrives after crossing as JSON", () => {
   expectTypeOf(tools.weather).returns.resolves.toEqualTypeOf<{ city: string; celsius: number; at: string }>();
   expectTypeOf(tools.forecast).returns.resolves.toEqualTypeOf<{ celsius: number }>();
+  expectTypeOf(tools.later).returns.resolves.toEqualTypeOf<{ celsius: number }>();
+  expectTypeOf(tools.counted).returns.resolves.toEqualTypeOf<number>();
   expectTypeOf(tools.search).returns.resolves.toEqualTypeOf<{ found: string[] }>();
   expectTypeOf(tools.now).returns.resolves.toEqualTypeOf<null>();
 });

@@ -13,13 +13,24 @@ export function isIdentifier(name: string): boolean {
   return IDENTIFIER.test(name);
 }
 
-/** The name of a field or method, in quotes where it needs them. */
+/** The name of a field, in quotes where it needs them. */
 export function toFieldName(name: string): string {
   return isIdentifier(name) ? name : quote(name);
 }
 
+/** The name of a method: `new(…)` would be a constructor. */
+export function toMethodName(name: string): string {
+  return name === "new" ? quote(name) : toFieldName(name);
+}
+
+/** Ends of lines that JSON allows in a text, and what turns the order in which characters are shown. */
+const ESCAPED = /[\u2028\u2029\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
 export function quote(text: string): string {
-  return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  return JSON.stringify(text).replaceAll(
+    ESCAPED,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** The type that has this value only. */

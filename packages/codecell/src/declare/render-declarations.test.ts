@@ -42,6 +42,17 @@ describe("renderDeclarations", () => {
     );
   });
 
+  test("a tool may have any name", () => {
+    const lines = renderDeclarations({ new: { execute }, constructor: { execute }, "a\u202Eb": { execute } });
+    expect(lines.split("\n").slice(1, -1)).toEqual([
+      // Without quotes it would be what makes an object, and no tool.
+      '"new"(input?:unknown):Promise<unknown>',
+      "constructor(input?:unknown):Promise<unknown>",
+      // What turns the order of characters is written, not done.
+      String.raw`"a\u202eb"(input?:unknown):Promise<unknown>`,
+    ]);
+  });
+
   test("[declare:bounded] tools that do not fit are counted", () => {
     const many = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`tool_${index}`, { execute }]),

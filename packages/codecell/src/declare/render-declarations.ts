@@ -7,7 +7,7 @@
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { cut, docLine, type Docs, toComment, toDocText } from "./comment.ts";
 import { fit, type FitRoot } from "./fit.ts";
-import { toFieldName } from "./literal.ts";
+import { toMethodName } from "./literal.ts";
 import { type DeclareOptions, resolveOptions } from "./options.ts";
 import { readSchema } from "./read-schema.ts";
 import type { Rendered } from "./render-nodes.ts";
@@ -62,7 +62,7 @@ function rootsOf(tool: AnyTool, most: number): readonly FitRoot[] {
 /** Without an input schema a tool can be called without an input; with one, even an empty object has to be passed. */
 function toSignature(name: string, tool: AnyTool, input: string, output: string): string {
   const optional = tool.input === undefined ? "?" : "";
-  return `${toFieldName(name)}(input${optional}:${input}):Promise<${output}>`;
+  return `${toMethodName(name)}(input${optional}:${input}):Promise<${output}>`;
 }
 
 function toDeclaration(types: readonly string[], tools: readonly string[]): string {

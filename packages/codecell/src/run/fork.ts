@@ -13,6 +13,8 @@ import { isRecord } from "../value/shape.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 
 export interface Forked {
+  /** Of the run whose past it is. */
+  readonly source: string;
   readonly calls: Ledger["calls"];
   readonly deliveries: readonly Delivery[];
   readonly past: RunPast;
@@ -44,6 +46,7 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
     if (!settled.has(index) && !isYield(ledger, call)) open.set(index, undefined);
   }
   return {
+    source: ledger.source,
     calls,
     // Part of the past, so that it holds wherever the new run goes on.
     deliveries: items.length === 0 ? deliveries : [...deliveries, { clock: Date.now(), items }],

@@ -11,4 +11,6 @@ export interface HostCheck {
     name: string,
     tool: AnyTool,
   ) => string | ToolDeclaration | Promise<string | ToolDeclaration>;
+  /** TypeScript declarations of what programs have beside `tools`: `declare const connectors: { … }`. */
+  readonly globals?: string;
 }

@@ -207,10 +207,7 @@ class SandboxHost implements Host {
     // What is too large is not kept either.
     const book =
       tooLarge === undefined ? new LedgerBook(header, forked) : new LedgerBook({ ...header, source: "" });
-    // Declarations are those of the direct profile.
-    const isDirect = header.allTools === undefined;
-    const check =
-      forked === undefined && isDirect ? ProgramCheck.of(this.#options.check, header, tools) : undefined;
+    const check = ProgramCheck.of(this.#options.check, header, tools, forked);
     const how = { tools, past: forked?.past ?? NO_PAST, check };
     const refusal = tooLarge ?? this.#admissionRefusal() ?? abortRefusal(signal);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });

@@ -83,4 +83,13 @@ describe("work is bounded", () => {
     const source = Array.from({ length: 500 }, (_, index) => helper(index)).join("");
     expect(prepareSource(source, "typescript").ok).toBe(true);
   });
+
+  test.each([
+    ["digits in a list", `return [${"1,".repeat(100_000)}].length`],
+    ["rows of digits", `return [${"[1,-2],".repeat(30_000)}].length`],
+    ["short conditions", "a?(b):(c)=>d;".repeat(15_000)],
+  ])("and what is dense is honest, too: %s", (_name, source) => {
+    for (const language of ["typescript", "javascript"] as const)
+      expect(prepareSource(source, language).ok).toBe(true);
+  });
 });

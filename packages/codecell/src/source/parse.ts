@@ -2,8 +2,9 @@
  * Parse: reads the source once, with a bound on the work, and words what is wrong with it.
  *
  * - The parser tries some TypeScript constructs in two ways, and nested ones again inside each try: 2^n.
- *   It reads its input through `charCodeAt`, so the input is a string that meters those reads. No
- *   honest program was seen to need two reads a character; a source that exhausts the budget is refused.
+ *   It reads its input through `charCodeAt`, so the input is a string that meters those reads. The
+ *   densest honest programs, lists of digits, need less than five reads a character; a source that exhausts the budget
+ *   is refused.
  * - Each failed try is an error object, and most of its cost is its stack, which is not recorded here.
  * - Nesting beyond the stack is a failure like any other.
  * - A source that is no TypeScript to the parser but is JavaScript is taken as JavaScript.
@@ -26,7 +27,7 @@ export interface ParsedSource {
 export type Parsed = ParsedSource | { readonly ok: false; readonly failure: Failure };
 
 const BASE_READS = 30_000;
-const READS_PER_CHARACTER = 2;
+const READS_PER_CHARACTER = 6;
 
 /** The parser's messages quote names, which can be as long as the source. */
 const MESSAGE_LENGTH = 200;

@@ -64,8 +64,8 @@ function shapeWithin(value: Json, longest: number): { readonly shape?: string } 
   // Of a text or a number the prefix says it all.
   if (typeof value !== "object" || value === null) return {};
   for (const level of SHAPE_LEVELS) {
-    const shape = renderShape(shapeOf(value, level), longest);
-    if (shape !== "unknown") return { shape };
+    const shape = renderShape(shapeOf(value, level));
+    if (shape !== "unknown" && shape.length <= longest) return { shape };
   }
   return {};
 }

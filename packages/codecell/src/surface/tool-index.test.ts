@@ -187,7 +187,7 @@ describe("renderToolIndex", () => {
     expect(index.split("\n")).toEqual([
       "mcp:ev?il%0A%E2%80%AE?/tools? (3) …3 more",
       `mcp:${"o".repeat(56)}… (1): fine(input?)`,
-      "mcp:plain (3): :call(input) …2 more",
+      'mcp:plain (3): :call({"a\\u202eb"}) …2 more',
     ]);
   });
 
