@@ -103,7 +103,7 @@ test("inputs that a real tool accepts are never refused [check:provable]", async
   const accepted: Called[] = [];
   const refused: Called[] = [];
   for (const tool of tools) {
-    const validate = validatorOf(tool.input);
+    const validate = validatorOf(tool.input, "input");
     const judged = await Promise.all(
       inputsFor(tool).map(async (input) => {
         const { ok } = await validate(input, "input", (run) => run());

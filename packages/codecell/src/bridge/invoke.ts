@@ -75,7 +75,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) return refused("unknown_tool", unknownTool(name, Object.keys(tools)));
   try {
-    const checked = validatorOf(tool.input)(parsed.value, "input", runBounded);
+    const checked = validatorOf(tool.input, "input")(parsed.value, "input", runBounded);
     const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
     const denial =
@@ -88,7 +88,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     if (isAsyncIterable(output))
       output = await lastOf(output, invocation.context.signal, invocation.onProgress);
     while (isTurnLong()) await nextTurn();
-    const validating = validatorOf(tool.output)(output, "output", runBounded);
+    const validating = validatorOf(tool.output, "output")(output, "output", runBounded);
     const validated = validating instanceof Promise ? await validating : validating;
     if (!validated.ok)
       return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);

@@ -2,15 +2,47 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
 import { runBounded } from "../run/run-bounded.ts";
-import { validatorOf as createValidator, type Validated } from "./schema.ts";
+import { validatorOf as createValidator, type Direction, type Validated } from "./schema.ts";
 
 function validatorOf(
   schema: StandardSchema | JsonSchema | undefined,
+  direction: Direction = "input",
 ): (value: unknown, root: string) => Validated | Promise<Validated> {
-  return (value, root) => createValidator(schema)(value, root, runBounded);
+  return (value, root) => createValidator(schema, direction)(value, root, runBounded);
 }
 
 describe("validatorOf", () => {
+  test("what belongs to the other direction is not asked for, however it is bound to it", async () => {
+    const schema: JsonSchema = {
+      type: "object",
+      properties: {
+        id: { type: "string", readOnly: true },
+        secret: { $ref: "#/$defs/Secret" },
+        name: { type: "string" },
+        rows: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { at: { type: "number", readOnly: true }, n: { type: "number" } },
+            required: ["at", "n"],
+          },
+        },
+      },
+      required: ["id", "secret", "name"],
+      $defs: { Secret: { type: "string", writeOnly: true } },
+    };
+    const input = { secret: "s", name: "n", rows: [{ n: 1 }] };
+    const output = { id: "i", name: "n", rows: [{ at: 1, n: 1 }] };
+    expect(await validatorOf(schema, "input")(input, "input")).toMatchObject({ ok: true });
+    expect(await validatorOf(schema, "output")(output, "output")).toMatchObject({ ok: true });
+    expect(await validatorOf(schema, "output")(input, "output")).toMatchObject({ ok: false });
+    expect(await validatorOf(schema, "input")({ name: "n" }, "input")).toMatchObject({ ok: false });
+    // Given all the same, it is checked.
+    expect(await validatorOf(schema, "input")({ ...input, id: 5 }, "input")).toMatchObject({ ok: false });
+    const data = { const: { properties: { a: { readOnly: true } }, required: ["a"] } };
+    expect(await validatorOf(data)(data.const, "input")).toMatchObject({ ok: true });
+  });
+
   test("without a schema everything passes unchanged", async () => {
     const value = { a: 1 };
     expect(await validatorOf(undefined)(value, "input")).toEqual({ ok: true, value });

@@ -5,6 +5,7 @@
  *   Keywords that can take more than linear time are checked under a time limit.
  */
 import { Validator, type SchemaDraft } from "@cfworker/json-schema";
+import { asGiven } from "./directed-schema.ts";
 import { hasOnlyUniqueItems, withoutUniqueItems } from "./unique-items.ts";
 import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
 
@@ -25,15 +26,18 @@ const MOST_PROBLEMS = 3;
 
 const accept: Validate = (value) => ({ ok: true, value });
 
-const validators = new WeakMap<object, Validate>();
+/** What a program gives to a tool, or gets from it. */
+export type Direction = "input" | "output";
 
-export function validatorOf(schema: StandardSchema | JsonSchema | undefined): Validate {
+const validators = { input: new WeakMap<object, Validate>(), output: new WeakMap<object, Validate>() };
+
+export function validatorOf(schema: StandardSchema | JsonSchema | undefined, direction: Direction): Validate {
   if (schema === undefined || schema === true) return accept;
   if (schema === false) return () => ({ ok: false, problems: "nothing is allowed here" });
-  let validate = validators.get(schema);
+  let validate = validators[direction].get(schema);
   if (validate === undefined) {
-    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : tryFromJsonSchema(schema);
-    validators.set(schema, validate);
+    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : tryFromJsonSchema(schema, direction);
+    validators[direction].set(schema, validate);
   }
   return validate;
 }
@@ -62,9 +66,9 @@ function path({ path: keys = [] }: StandardIssue): string {
     .join("");
 }
 
-function tryFromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
+function tryFromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {
   try {
-    return fromJsonSchema(schema);
+    return fromJsonSchema(asGiven(schema, direction));
   } catch (error) {
     return (_value, root) => ({ ok: false, problems: toProblem(error, root) });
   }

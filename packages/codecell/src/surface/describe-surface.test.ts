@@ -28,7 +28,7 @@ describe("describeSurface", () => {
       In code (await every call):
       tools.NAME(input): calls a tool with one object, gives its plain value
       tools.call(id, input): the same for any tool, by its id
-      tools.search(words, {limit}): finds tools, best first: [{id, name, description}]; 8 by default, at most 50
+      tools.search(words, {limit}): finds tools, best first: [{id, name, description, signature}]; 8 by default, at most 50
       tools.describe(id): one of them, with parameters: the JSON Schema of its input
       ALL_TOOLS: array of all 1, as search gives them
       Promise.all runs calls in parallel, 16 at a time. A call that fails throws an Error with code and message: catch it to go on.

@@ -111,7 +111,7 @@ export class NestedTools {
       if (decision !== undefined && "block" in decision) return { deny: decision.block };
       if (decision === undefined) cell.inputs.set(details.callId, details.input);
       else {
-        const checked = await validatorOf(entry.tool.input)(decision.input, "input", runBounded);
+        const checked = await validatorOf(entry.tool.input, "input")(decision.input, "input", runBounded);
         if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
         cell.inputs.set(details.callId, checked.value);
       }
