@@ -1,12 +1,9 @@
 /** A rebuilt program has to agree with its ledger before any call is executed for it. */
 import { createHost, createMemoryStore, type Host, type Ledger, type Store, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
-import {
-  parseHeader,
-  parseSuspendedRun,
-  type SuspendedRun,
-  toSealable,
-} from "../../packages/codecell/src/suspend/suspended-run.ts";
+import { foldJournal } from "../../packages/codecell/src/suspend/fold-journal.ts";
+import { StoredBytes } from "../../packages/codecell/src/suspend/stored-bytes.ts";
+import { type SuspendedRun, toSealable } from "../../packages/codecell/src/suspend/suspended-run.ts";
 import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
 import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
 
@@ -50,13 +47,13 @@ function alterToken(token: string, alter: Alter): string {
 async function alterStored(store: Store, id: string, alter: Alter): Promise<void> {
   const claimed = await store.claim(id, { owner: "somebody", ms: 60_000 });
   if (claimed.status !== "claimed") throw new Error(claimed.status);
-  const purpose = `${id}:state`;
-  const opened = vault.sealer.openBytes(claimed.run.state, purpose, 1e6);
-  const header = opened.ok ? parseHeader(opened.header) : undefined;
-  const content = opened.ok ? opened.content() : undefined;
-  const run = header && content && parseSuspendedRun(header, content);
-  if (run === undefined) throw new Error("The state could not be read");
-  const state = vault.sealer.sealBytes(toSealable(altered(run, alter)), purpose);
+  const bytes = new StoredBytes(vault);
+  const opened = bytes.open(claimed.run);
+  // One that took longer was suspended by an entry of its journal.
+  const folded = "code" in opened ? undefined : foldJournal(opened.state, opened.entries);
+  if (folded === undefined) throw new Error("The run could not be read");
+  const run = altered(folded.state, alter);
+  const state = bytes.sealState(id, toSealable(run));
   await store.release(claimed.claim, { state, expiresAt: run.expiresAt, absorbed: [] });
 }
 
