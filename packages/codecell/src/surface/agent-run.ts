@@ -127,8 +127,8 @@ export class AgentRun {
   }
 
   async #wait(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
-    const { cells, scope, telemetry } = this.#setup;
-    const host = this.#setup.host();
+    const { cells, scope, telemetry, problem } = this.#setup;
+    if (problem !== undefined) return this.#failed(["invalid_config", problem]);
     const runId = isRecord(input) ? input["runId"] : undefined;
     if (typeof runId !== "string" || runId === "") {
       return this.#failed([
@@ -149,7 +149,7 @@ export class AgentRun {
       case "over":
         return this.#failed(overOf(taken.how, runId));
       case "unknown": {
-        if (!host.isDurable) return this.#failed(unknownRun(runId));
+        if (!this.#setup.host().isDurable) return this.#failed(unknownRun(runId));
         // Perhaps of a process that is gone. Its store knows the scope.
         telemetry.snapshot("restored");
         return this.#resume(new Cell(toolCallId), options, { id: runId });
