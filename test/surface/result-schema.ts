@@ -82,6 +82,8 @@ export function expectStatus<Status extends CodeModeResult["status"]>(
 
 /** What the cap bounds: the output and the value, as JSON text. */
 export function sizeOf(result: CodeModeResult): number {
-  const parts = [result.output ?? [], ...(result.status === "completed" ? [result.value] : [])];
+  const parts = [result.output, result.status === "completed" ? result.value : undefined].filter(
+    (part) => part !== undefined,
+  );
   return parts.reduce<number>((sum, part) => sum + Buffer.byteLength(JSON.stringify(part)), 0);
 }
