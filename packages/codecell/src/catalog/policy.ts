@@ -5,7 +5,8 @@
  *   characters within a part: `mcp:github:*`, `mcp:*:delete_*`, `send_*`.
  * - What is denied is denied, whatever allows it. With an allow list only what it names is allowed; an empty one allows
  *   nothing.
- * - A pattern that cannot mean anything is refused: a deny that silently matches nothing would open a door.
+ * - A pattern that cannot mean anything is refused: a deny that silently matches nothing would open a door. For the same
+ *   reason a deny may be written with names as they are, where an id has them escaped; an allow has to name the id.
  */
 
 export interface CatalogPolicy {
@@ -23,8 +24,17 @@ type Rule = (tool: Named) => boolean;
 export function createPolicy({ allow, deny = [] }: CatalogPolicy): Rule {
   const allowed = allow?.map(toRule);
   const denied = deny.map(toRule);
-  return (tool) =>
-    !denied.some((rule) => rule(tool)) && (allowed === undefined || allowed.some((rule) => rule(tool)));
+  return (tool) => {
+    const written = denied.length === 0 ? tool : asWritten(tool);
+    if (denied.some((rule) => rule(tool) || rule(written))) return false;
+    return allowed === undefined || allowed.some((rule) => rule(tool));
+  };
+}
+
+/** Without escapes. Of a name with colons nothing else can be written than its id. */
+function asWritten({ id, name }: Named): Named {
+  const parts = id.split(":").map((part) => decodeURIComponent(part));
+  return parts.some((part) => part.includes(":")) ? { id, name } : { id: parts.join(":"), name };
 }
 
 function toRule(pattern: string): Rule {

@@ -30,6 +30,11 @@ export interface ToolCatalogEntry {
   readonly sourceName: string;
 }
 
+/** Lists are compact; `describe` gives more. */
+const LONGEST_DESCRIPTION = 2000;
+const LONGEST_LABEL = 200;
+const LONGEST_DESCRIBED = 100_000;
+
 /** Of what is asked for, where a message repeats it. */
 const LONGEST_NAME = 200;
 
@@ -37,15 +42,20 @@ const LONGEST_NAME = 200;
 export const LARGEST_LOAD: number = 4 * 1024 * 1024;
 
 export function toCatalogEntry({ id, name, kind, owner, tool }: CatalogEntry): ToolCatalogEntry {
-  const { label, description = "" } = tool;
   return {
     id,
     name,
-    ...(label === undefined ? {} : { label }),
-    description,
+    ...(tool.label === undefined ? {} : { label: toWords(tool.label, LONGEST_LABEL) }),
+    description: toWords(tool.description, LONGEST_DESCRIPTION),
     source: kind,
     sourceName: owner,
   };
+}
+
+/** Servers write these: what is no text, or a very long one, must not spoil a list for all other tools. */
+function toWords(words: unknown, longest: number): string {
+  const whole = typeof words === "string" ? words : "";
+  return whole.length <= longest ? whole : `${whole.slice(0, longest - 1).toWellFormed()}…`;
 }
 
 /** With all tools by id and by convenience name: as entries, and as the set of a run. */
@@ -90,6 +100,7 @@ export function catalogTools(setup: Setup, byName: ReadonlyMap<string, CatalogEn
       const { inputSchema, outputSchema, signature, typeScript, examples, observedOutput } = description;
       return {
         ...toCatalogEntry(entry),
+        description: toWords(entry.tool.description, LONGEST_DESCRIBED),
         parameters: inputSchema,
         ...(outputSchema === undefined ? {} : { output: outputSchema }),
         signature,

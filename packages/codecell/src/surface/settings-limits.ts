@@ -7,6 +7,8 @@ import type { CodeModeSettings } from "./config.ts";
 const CALLS_QUEUED = 1024;
 /** Output beyond its cap is shown in part and parked, so more than the cap has to cross. */
 const OUTPUT_FACTOR = 4;
+/** Enough for one large item; more would let very many small ones hold up the host. */
+const LEAST_OUTPUT = 1024 * 1024;
 
 export function toLimits(settings: CodeModeSettings): Partial<Limits> {
   const { timeoutMs, memoryLimitBytes, maxOutputBytes, maxSnapshotBytes } = settings;
@@ -14,7 +16,7 @@ export function toLimits(settings: CodeModeSettings): Partial<Limits> {
     wallTimeMs: timeoutMs,
     cpuTimeMs: timeoutMs,
     memoryBytes: memoryLimitBytes,
-    logBytes: Math.max(maxOutputBytes * OUTPUT_FACTOR, LARGEST_LOAD),
+    logBytes: Math.max(maxOutputBytes * OUTPUT_FACTOR, LEAST_OUTPUT),
     // What is too large to be shown is parked, and must be loadable again. What may be shown has to cross in any case.
     resultBytes: Math.max(maxOutputBytes, LARGEST_LOAD),
     callOutputBytes: LARGEST_LOAD,
