@@ -11,6 +11,7 @@ import {
   type NestedCall,
   type PreparedAgentRun,
 } from "codecell/surface";
+import { expectResult } from "./result-schema.ts";
 
 export const CONTEXT = {
   agentId: "a1",
@@ -194,8 +195,10 @@ export function openDesk({ suspendedPrograms, ...options }: DeskOptions = {}): D
     host,
     run,
     prepare,
-    exec: (code, language) => run.exec(language === undefined ? { code } : { code, language }),
-    wait: (runId) => run.wait({ runId }),
+    // Whatever is tested, every answer has one of the three shapes.
+    exec: async (code, language) =>
+      expectResult(await run.exec(language === undefined ? { code } : { code, language })),
+    wait: async (runId) => expectResult(await run.wait({ runId })),
     [Symbol.asyncDispose]: async () => {
       fixtures.gate.releaseAll();
       await runtime[Symbol.asyncDispose]();

@@ -28,6 +28,12 @@ describe("closestNames", () => {
     expect(closestNames("tool_", many)).toHaveLength(3);
   });
 
+  test("the best of very many is found", () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => `do_something_with_${index}`);
+    expect(closestNames("do_something_wiht_7777", many)[0]).toBe("do_something_with_7777");
+    expect(closestNames("something_with_7777", many)).toContain("do_something_with_7777");
+  });
+
   test("a huge name costs little", () => {
     expect(closestNames("x".repeat(1_000_000), names)).toEqual([]);
   });

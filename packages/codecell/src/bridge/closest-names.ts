@@ -1,18 +1,89 @@
-/** The names most like a wrong one, for messages that tell a model what it probably meant. */
+/**
+ * The names most like a wrong one, for messages that tell a model what it probably meant.
+ *
+ * - A program can ask for wrong names all day, and a catalog has thousands: of many names only those are compared that
+ *   begin and end most like the wrong one.
+ */
 
 const MOST_NAMES = 3;
+const MOST_LISTED = 20;
 const LONGEST_NAME = 64;
+/** Names that are compared letter by letter. */
+const MOST_COMPARED = 400;
+
+interface Named {
+  readonly name: string;
+  readonly key: string;
+  /** Which letters and digits are in the key; a bit may stand for two of them. */
+  readonly letters: number;
+}
+
+/** Of sets of tools that were asked before: they do not change while a run has them. */
+const read = new WeakMap<object, readonly Named[]>();
+
+/** What is said of a name that none of a run's tools has. */
+export function noSuchTool(name: string, tools: object): string {
+  let known = read.get(tools);
+  if (known === undefined) {
+    known = Object.keys(tools).map(toNamed);
+    read.set(tools, known);
+  }
+  const closest = closestOf(name, known);
+  if (closest.length > 0) {
+    const names = closest.map((one) => `"${one}"`).join(", ");
+    return `no such tool, closest ${closest.length === 1 ? "is" : "are"} ${names}`;
+  }
+  const list = known.slice(0, MOST_LISTED).map((one) => `"${one.name}"`);
+  if (list.length === 0) return "this run has no tools";
+  const more = known.length > list.length ? ` and ${known.length - list.length} more` : "";
+  return `no such tool, there are ${list.join(", ")}${more}`;
+}
 
 export function closestNames(wanted: string, names: readonly string[]): string[] {
-  const target = normalise(wanted);
+  return closestOf(wanted, names.map(toNamed));
+}
+
+function closestOf(wanted: string, names: readonly Named[]): string[] {
+  const target = toNamed(wanted);
+  const { length } = target.key;
   // Of a name of a few letters two wrong ones leave nothing that is like it.
-  const tolerance = target.length < 5 ? 1 : Math.max(2, Math.floor(target.length / 3));
-  return names
-    .map((name) => ({ name, distance: distanceOf(target, normalise(name), tolerance) }))
-    .filter(({ distance }) => distance <= tolerance && distance < target.length)
+  const tolerance = length < 5 ? 1 : Math.max(2, Math.floor(length / 3));
+  return likeliest(target, names, tolerance)
+    .map(({ name, key }) => ({ name, distance: distanceOf(target.key, key, tolerance) }))
+    .filter(({ distance }) => distance <= tolerance && distance < length)
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
     .slice(0, MOST_NAMES)
     .map(({ name }) => name);
+}
+
+/** Those that may be close enough; of too many, those that begin and end most alike. */
+function likeliest(target: Named, names: readonly Named[], tolerance: number): readonly Named[] {
+  const possible = names.filter((one) => mayBeClose(target, one, tolerance));
+  if (possible.length <= MOST_COMPARED) return possible;
+  const byEnds: Named[][] = [];
+  for (const one of possible) (byEnds[commonEnds(target.key, one.key)] ??= []).push(one);
+  // It has holes.
+  return byEnds
+    .toReversed()
+    .flatMap((some: readonly Named[] | undefined) => some ?? [])
+    .slice(0, MOST_COMPARED);
+}
+
+function mayBeClose(a: Named, b: Named, tolerance: number): boolean {
+  if (isWithin(a.key, b.key)) return true;
+  // An edit takes away at most one letter.
+  return (
+    Math.abs(a.key.length - b.key.length) <= tolerance &&
+    countBits(a.letters & ~b.letters) <= tolerance &&
+    countBits(b.letters & ~a.letters) <= tolerance
+  );
+}
+
+function toNamed(name: string): Named {
+  const key = normalise(name);
+  let letters = 0;
+  for (let index = 0; index < key.length; index++) letters |= 1 << (key.charCodeAt(index) & 31);
+  return { name, key, letters };
 }
 
 /** Case and separators are what models get wrong most. */
@@ -24,12 +95,32 @@ function normalise(name: string): string {
     .replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 
+function isWithin(a: string, b: string): boolean {
+  return a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a));
+}
+
+/** How much of the shorter text both begin and end with. */
+function commonEnds(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < most && a.charCodeAt(start) === b.charCodeAt(start)) start++;
+  let end = 0;
+  while (start + end < most && a.charCodeAt(a.length - 1 - end) === b.charCodeAt(b.length - 1 - end)) end++;
+  return start + end;
+}
+
+function countBits(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
+
 /**
  * Edits (insert, remove, replace, swap neighbours) between two texts, or more than the tolerance; one containing the
- * other is close. Given up as soon as it cannot be close any more: a catalog has thousands of names.
+ * other is close. Given up as soon as it cannot be close any more.
  */
 function distanceOf(a: string, b: string, tolerance: number): number {
-  if (a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a))) return 1;
+  if (isWithin(a, b)) return 1;
   const tooFar = tolerance + 1;
   if (Math.abs(a.length - b.length) > tolerance) return tooFar;
   let before: number[] = [];

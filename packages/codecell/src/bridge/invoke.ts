@@ -10,7 +10,7 @@ import type { Limits } from "../contract/limits.ts";
 import type { CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { parseJsonText, utf8Bytes } from "../value/json-text.ts";
-import { closestNames } from "./closest-names.ts";
+import { noSuchTool } from "./closest-names.ts";
 import { type RunBounded, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
 
@@ -73,7 +73,9 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
   invocation.onStart(parsed.value);
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
-  if (tool === undefined) return refused("unknown_tool", unknownTool(name, Object.keys(tools)));
+  if (tool === undefined) {
+    return refused("unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
+  }
   try {
     const checked = validatorOf(tool.input, "input")(parsed.value, "input", runBounded);
     const input = checked instanceof Promise ? await checked : checked;
@@ -153,18 +155,6 @@ async function lastOf(
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-function unknownTool(name: string, known: readonly string[]): string {
-  const closest = closestNames(name, known);
-  if (closest.length > 0) {
-    const names = closest.map((one) => `"${one}"`).join(", ");
-    return `Cannot call tool "${name}": no such tool, closest ${closest.length === 1 ? "is" : "are"} ${names}`;
-  }
-  const list = known.slice(0, 20).map((one) => `"${one}"`);
-  if (list.length === 0) return `Cannot call tool "${name}": this run has no tools`;
-  const more = known.length > list.length ? ` and ${known.length - list.length} more` : "";
-  return `Cannot call tool "${name}": no such tool, there are ${list.join(", ")}${more}`;
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */

@@ -201,7 +201,9 @@ async function openSearch(
 }
 
 function toDocument({ id, kind, owner, name, tool }: CatalogEntry): SearchDocument {
-  const { description = "", tags = [] } = tool;
+  const { tags = [] } = tool;
+  // Whoever wrote it, one tool must not break the search for all.
+  const description = typeof tool.description === "string" ? tool.description : "";
   return { id, kind, owner, name, description, tags, inputSchema: inputSchemaOf(tool) };
 }
 

@@ -90,3 +90,28 @@ describe("policy", () => {
     expect(createPolicy({ allow: [pattern] })({ id: "x:y:z", name: "a".repeat(20_000) })).toBe(false);
   });
 });
+
+describe("a name that its id has escaped", () => {
+  const odd = { id: toToolId("mcp", "my server", "delete file"), name: "delete file" };
+
+  test.each([
+    "mcp:my server:*",
+    "mcp:my%20server:*",
+    "mcp:*:delete file",
+    "delete file",
+    "*:my server:delete*",
+  ])("is denied by %j", (pattern) => {
+    expect(createPolicy({ deny: [pattern] })(odd)).toBe(false);
+  });
+
+  test("is allowed as it is written and by its id", () => {
+    expect(createPolicy({ allow: ["mcp:my%20server:delete%20file"] })(odd)).toBe(true);
+    expect(createPolicy({ allow: ["mcp:my server:*"] })(odd)).toBe(true);
+  });
+
+  test("with separators in it is denied by its id", () => {
+    const colons = { id: toToolId("mcp", "a:b", "c%d"), name: "c%d" };
+    expect(createPolicy({ deny: [colons.id] })(colons)).toBe(false);
+    expect(createPolicy({ deny: ["mcp:a:b"] })(colons)).toBe(true);
+  });
+});

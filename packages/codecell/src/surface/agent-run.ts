@@ -131,9 +131,9 @@ export class AgentRun {
   }
 
   async #wait(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
-    const { cells, scope, telemetry } = this.#setup;
-    const host = this.#setup.host();
-    const runId = isRecord(input) ? input["runId"] : undefined;
+    const { cells, scope, telemetry, problem } = this.#setup;
+    if (problem !== undefined) return this.#failed(["invalid_config", problem]);
+    const runId = fieldOf(input, "runId");
     if (typeof runId !== "string" || runId === "") {
       return this.#failed([
         "invalid_input",
@@ -153,7 +153,7 @@ export class AgentRun {
       case "over":
         return this.#failed(overOf(taken.how, runId));
       case "unknown": {
-        if (!host.isDurable) return this.#failed(unknownRun(runId));
+        if (!this.#setup.host().isDurable) return this.#failed(unknownRun(runId));
         // Perhaps of a process that is gone. Its store knows the scope.
         telemetry.snapshot("restored");
         return this.#resume(new Cell(toolCallId), options, { id: runId });
@@ -356,7 +356,8 @@ function readProgram(
   input: unknown,
   { languages }: CodeModeSettings,
 ): Program | { readonly problem: Problem } {
-  const { code, language = "javascript" } = isRecord(input) ? input : {};
+  const code = fieldOf(input, "code");
+  const { language = "javascript" } = { language: fieldOf(input, "language") };
   if (typeof code !== "string" || code.trim() === "") {
     return { problem: ["invalid_input", "exec needs { code }: the text of a program"] };
   }
@@ -365,6 +366,15 @@ function readProgram(
   const asked = typeof language === "string" ? `"${language.slice(0, 40)}"` : `a ${typeof language}`;
   const message = `Cannot execute ${asked}: programs are written in ${languages.join(" or ")}; set language to that`;
   return { problem: ["unsupported_language", message] };
+}
+
+/** What cannot be read is not there. */
+function fieldOf(input: unknown, name: string): unknown {
+  try {
+    return isRecord(input) ? input[name] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The arguments as the model wrote them, as near as they are known. */

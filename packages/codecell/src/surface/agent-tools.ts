@@ -28,7 +28,8 @@ export interface AgentTools {
 }
 
 export interface SortedTools {
-  readonly catalog: Catalog;
+  /** Of all that is hidden from the model; a run whose code mode is off has none. */
+  readonly toCatalog: (memory: ShapeMemory | undefined) => Catalog;
   /** What the policy allows, in the order it was given. */
   readonly all: readonly NamedTool[];
   /** Tools that the model calls by itself. */
@@ -48,19 +49,16 @@ const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   "tool_call",
 ]);
 
-const controls = new WeakSet<AgentTool>();
+/** By what they do, so that a copy is recognised too. */
+const controls = new WeakSet<AgentTool["execute"]>();
 
 /** Marks a tool that code mode itself shows to the model: whatever it is called, no catalog takes it. */
 export function markControl<T extends AgentTool>(tool: T): T {
-  controls.add(tool);
+  controls.add(tool.execute);
   return tool;
 }
 
-export function sortTools(
-  tools: AgentTools,
-  policy: CatalogPolicy,
-  memory: ShapeMemory | undefined,
-): SortedTools {
+export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools {
   const { core = {}, plugin = {}, mcp = {}, client = {} } = tools;
   const sources: readonly Source[] = [
     { kind: "core", owner: "core", tools: core },
@@ -72,17 +70,19 @@ export function sortTools(
   const all = sources.flatMap(({ kind, owner, tools: given }) =>
     Object.entries(given)
       .filter(([name]) => isAllowed({ id: toToolId(kind, owner, name), name }))
-      .map(([name, tool]) => ({ name, tool })),
+      .map(([name, tool]) => ({ kind, name, tool })),
   );
-  const hidden = sources.map(({ kind, owner, tools: given }) => ({
-    kind,
-    owner,
-    tools: hiddenOf(kind, given),
-  }));
   return {
-    catalog: createCatalog(hidden, { policy, ...(memory === undefined ? {} : { memory }) }),
-    all,
-    direct: all.filter(({ tool }) => tool.directOnly === true),
+    toCatalog: (memory) => {
+      const hidden = sources.map(({ kind, owner, tools: given }) => ({
+        kind,
+        owner,
+        tools: hiddenOf(kind, given),
+      }));
+      return createCatalog(hidden, { policy, ...(memory === undefined ? {} : { memory }) });
+    },
+    all: all.map(toNamed),
+    direct: all.filter((one) => one.tool.directOnly === true && !isControl(one)).map(toNamed),
   };
 }
 
@@ -99,8 +99,15 @@ function sourcesOf(kind: string, owners: Readonly<Record<string, AgentToolSet>>)
 /** All but what the model sees itself, and what controls code mode or tool search. */
 function hiddenOf(kind: string, tools: AgentToolSet): ToolSet {
   const kept = Object.entries(tools).filter(
-    ([name, tool]) =>
-      tool.directOnly !== true && !controls.has(tool) && !(kind === "core" && SEARCH_CONTROLS.has(name)),
+    ([name, tool]) => tool.directOnly !== true && !isControl({ kind, name, tool }),
   );
   return Object.fromEntries(kept);
+}
+
+function isControl({ kind, name, tool }: NamedTool & { readonly kind: string }): boolean {
+  return controls.has(tool.execute) || (kind === "core" && SEARCH_CONTROLS.has(name));
+}
+
+function toNamed({ name, tool }: NamedTool): NamedTool {
+  return { name, tool };
 }

@@ -3,6 +3,7 @@
  *
  * - An id is taken, and a name where it can mean one tool only; what is not catalogued is unknown, whatever it is called.
  */
+import { noSuchTool } from "../bridge/closest-names.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import { CATALOG_TOOLS } from "../contract/ledger.ts";
@@ -29,34 +30,48 @@ export interface ToolCatalogEntry {
   readonly sourceName: string;
 }
 
+/** Lists are compact; `describe` gives more. */
+const LONGEST_DESCRIPTION = 2000;
+const LONGEST_LABEL = 200;
+const LONGEST_DESCRIBED = 100_000;
+
+/** Of what is asked for, where a message repeats it. */
+const LONGEST_NAME = 200;
+
 /** What is loaded goes to a program as the output of a call. */
 export const LARGEST_LOAD: number = 4 * 1024 * 1024;
 
 export function toCatalogEntry({ id, name, kind, owner, tool }: CatalogEntry): ToolCatalogEntry {
-  const { label, description = "" } = tool;
   return {
     id,
     name,
-    ...(label === undefined ? {} : { label }),
-    description,
+    ...(tool.label === undefined ? {} : { label: toWords(tool.label, LONGEST_LABEL) }),
+    description: toWords(tool.description, LONGEST_DESCRIPTION),
     source: kind,
     sourceName: owner,
   };
 }
 
-export function catalogTools(setup: Setup, find: (name: string) => CatalogEntry | undefined): ToolSet {
+/** Servers write these: what is no text, or a very long one, must not spoil a list for all other tools. */
+function toWords(words: unknown, longest: number): string {
+  const whole = typeof words === "string" ? words : "";
+  return whole.length <= longest ? whole : `${whole.slice(0, longest - 1).toWellFormed()}…`;
+}
+
+/** With all tools by id and by convenience name: as entries, and as the set of a run. */
+export function catalogTools(setup: Setup, byName: ReadonlyMap<string, CatalogEntry>, set: ToolSet): ToolSet {
   const { catalog, settings, telemetry, parked } = setup;
 
   function found(id: unknown): CatalogEntry {
     if (typeof id !== "string") {
       throw new TypeError(`Cannot use ${nameOf(id)} as an id: expected a string, as in ALL_TOOLS[0].id`);
     }
-    const entry = find(id);
+    const entry = byName.get(id);
     if (entry !== undefined) return entry;
-    throw Object.assign(
-      new Error(`No tool "${id.slice(0, 200)}" in the catalog: find its id with await tools.search("words")`),
-      { code: "unknown_tool" },
-    );
+    const shown = id.slice(0, LONGEST_NAME);
+    throw Object.assign(new Error(`Cannot describe tool "${shown}": ${noSuchTool(shown, set)}`), {
+      code: "unknown_tool",
+    });
   }
 
   const search: AnyTool = {
@@ -85,6 +100,7 @@ export function catalogTools(setup: Setup, find: (name: string) => CatalogEntry 
       const { inputSchema, outputSchema, signature, typeScript, examples, observedOutput } = description;
       return {
         ...toCatalogEntry(entry),
+        description: toWords(entry.tool.description, LONGEST_DESCRIBED),
         parameters: inputSchema,
         ...(outputSchema === undefined ? {} : { output: outputSchema }),
         signature,

@@ -71,6 +71,15 @@ const FIXED = { runtime: "quickjs-wasi", mode: "only" } as const;
 const LONGEST_SHOWN = 60;
 
 export function resolveCodeMode(config: unknown): ResolvedCodeMode {
+  try {
+    return resolve(config);
+  } catch {
+    // Of a getter. Perhaps it was to be on, so nothing may be shown.
+    return { status: "invalid", problem: "Cannot use code mode: its configuration cannot be read" };
+  }
+}
+
+function resolve(config: unknown): ResolvedCodeMode {
   const given = config === true ? { enabled: true } : config;
   if (!isRecord(given) || given["enabled"] !== true) return { status: "off" };
   for (const [name, value] of Object.entries(FIXED)) {

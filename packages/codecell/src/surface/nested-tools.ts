@@ -64,7 +64,7 @@ export class NestedTools {
       this.#byName.set(name, entry);
       names.add(name);
     }
-    const helpers = catalogTools(setup, (name) => this.#byName.get(name));
+    const helpers = catalogTools(setup, this.#byName, set);
     for (const [name, tool] of Object.entries(helpers)) {
       // Not among the names that a program is told of.
       Object.defineProperty(set, name, { value: tool });

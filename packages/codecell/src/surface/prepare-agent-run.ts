@@ -33,8 +33,8 @@ export interface AgentRuntimeOptions {
 }
 
 export interface AgentRunOptions {
-  /** `true`, `false` or an object, as an operator wrote it. */
-  readonly config: unknown;
+  /** `true`, `false` or an object, as an operator wrote it; off unless given. */
+  readonly config?: unknown;
   readonly tools: AgentTools;
   readonly policy?: CatalogPolicy;
   readonly context: AgentContext;
@@ -131,10 +131,11 @@ function prepare(
 ): PreparedAgentRun {
   const { tools, policy = {}, context, disableTools = false } = options;
   const resolved = resolveCodeMode(options.config);
-  const sorted = sortTools(tools, policy, options.memory);
-  const { catalog, direct } = sorted;
   if (disableTools) return unchanged([]);
+  const sorted = sortTools(tools, policy);
   if (resolved.status === "off") return unchanged(sorted.all);
+  const catalog = sorted.toCatalog(options.memory);
+  const { direct } = sorted;
   if (catalog.entries.length === 0 && direct.length === 0) return unchanged([]);
   const settings = resolved.status === "on" ? resolved.settings : FALLBACK;
   const visible = ["exec", "wait", ...direct.map(({ name }) => name)];
@@ -174,6 +175,7 @@ function prepare(
     runs.delete(run);
   };
   const surface = describeSurface(catalog, settings, { yields: true });
+  const own = { exec: surface.exec.description, wait: surface.wait.description };
   const visibleTools: readonly VisibleTool[] = [
     { name: "exec", tool: toTool(surface.exec, (input, leg) => run.exec(input, leg)) },
     { name: "wait", tool: toTool(surface.wait, (input, leg) => run.wait(input, leg)) },
@@ -187,7 +189,7 @@ function prepare(
     isActive: true,
     visibleTools,
     catalog,
-    assertPayload: (payload) => checkPayload(payload, visible, debug),
+    assertPayload: (payload) => checkPayload(payload, visible, own, debug),
     exec: (input, leg) => run.exec(input, leg),
     wait: (input, leg) => run.wait(input, leg),
     resolve: (resolutions) => run.resolve(resolutions),

@@ -5,8 +5,10 @@ import type { CodeModeSettings } from "./config.ts";
 
 /** Calls that wait for one of those in flight; a batch that does not fit is refused as a whole. */
 const CALLS_QUEUED = 1024;
-/** Output beyond its cap is counted and shown in part, so more than the cap has to cross. */
+/** Output beyond its cap is shown in part and parked, so more than the cap has to cross. */
 const OUTPUT_FACTOR = 4;
+/** Enough for one large item; more would let very many small ones hold up the host. */
+const LEAST_OUTPUT = 1024 * 1024;
 
 export function toLimits(settings: CodeModeSettings): Partial<Limits> {
   const { timeoutMs, memoryLimitBytes, maxOutputBytes, maxSnapshotBytes } = settings;
@@ -14,9 +16,9 @@ export function toLimits(settings: CodeModeSettings): Partial<Limits> {
     wallTimeMs: timeoutMs,
     cpuTimeMs: timeoutMs,
     memoryBytes: memoryLimitBytes,
-    logBytes: maxOutputBytes * OUTPUT_FACTOR,
-    // What is too large to be shown is parked, and must be loadable again.
-    resultBytes: LARGEST_LOAD,
+    logBytes: Math.max(maxOutputBytes * OUTPUT_FACTOR, LEAST_OUTPUT),
+    // What is too large to be shown is parked, and must be loadable again. What may be shown has to cross in any case.
+    resultBytes: Math.max(maxOutputBytes, LARGEST_LOAD),
     callOutputBytes: LARGEST_LOAD,
     suspensionBytes: maxSnapshotBytes,
     suspensionTimeMs: settings.snapshotTtlSeconds * 1000,

@@ -317,6 +317,10 @@ export class Cell implements VmOwner, VmHolder {
       const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
       return callRefusal("unknown_tool", message);
     }
+    // What helpers ask for is no tool, and has no name in a program.
+    if (this.#command.allTools !== undefined && BEHIND_TOOL_NAMES.includes(String(name))) {
+      return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, see ALL_TOOLS`);
+    }
     return this.#call(name, args);
   }
 

@@ -7,7 +7,7 @@
 import { BEHIND_TOOLS } from "../abi.ts";
 import { encodeAll } from "./encode-all.ts";
 import { exposeGlobal } from "./expose.ts";
-import { defineProperty, freeze, jsonParse, primordial, record } from "./primordials.ts";
+import { defineProperty, freeze, jsonParse, primordial, record, withResolvers } from "./primordials.ts";
 import type { MakeCall } from "./tools.ts";
 
 const { Error } = primordial;
@@ -26,12 +26,16 @@ export function createHelpers(
   );
   helpers["describe"] = freeze((id: unknown) => ask(BEHIND_TOOLS.describe, { id }, new Error()));
   helpers["call"] = freeze((id: unknown, input: unknown) =>
-    typeof id === "string"
-      ? call(id, input === undefined ? record() : input, new Error())
-      : // Asked all the same: the host explains what an id is.
-        ask(BEHIND_TOOLS.describe, { id }, new Error()),
+    typeof id === "string" ? call(id, input === undefined ? record() : input, new Error()) : notAnId(id),
   );
   return helpers;
+}
+
+function notAnId(id: unknown): Promise<never> {
+  const { promise, reject } = withResolvers();
+  const what = id === null ? "null" : id === undefined ? "undefined" : `a ${typeof id}`;
+  reject(new primordial.TypeError(`Cannot use ${what} as an id: expected a string, as in ALL_TOOLS[0].id`));
+  return promise as Promise<never>;
 }
 
 export function installCatalog(
