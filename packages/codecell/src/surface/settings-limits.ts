@@ -7,6 +7,8 @@ import type { CodeModeSettings } from "./config.ts";
 const CALLS_QUEUED = 1024;
 /** Output beyond its cap is counted and shown in part, so more than the cap has to cross. */
 const OUTPUT_FACTOR = 4;
+/** A suspended run can still be discarded when its time is over: its cell's timer does that, and only then. */
+const DISCARD_MS = 10_000;
 
 export function toLimits(settings: CodeModeSettings): Partial<Limits> {
   const { timeoutMs, memoryLimitBytes, maxOutputBytes, maxSnapshotBytes } = settings;
@@ -19,7 +21,7 @@ export function toLimits(settings: CodeModeSettings): Partial<Limits> {
     resultBytes: LARGEST_LOAD,
     callOutputBytes: LARGEST_LOAD,
     suspensionBytes: maxSnapshotBytes,
-    suspensionTimeMs: settings.snapshotTtlSeconds * 1000,
+    suspensionTimeMs: settings.snapshotTtlSeconds * 1000 + DISCARD_MS,
     callsInFlight: settings.maxPendingToolCalls,
     callsQueued: CALLS_QUEUED,
   };
