@@ -359,21 +359,6 @@ describe("the number of suspended programs", () => {
     expect(desk.runtime.suspendedPrograms).toBe(0);
     waitingOf(await desk.exec(YIELDS));
   });
-
-  test("2,000 at once are kept, and all of them can be waited for", async () => {
-    await using desk = await openWarmDesk({
-      config: { enabled: true, timeoutMs: 60_000 },
-      suspendedPrograms: 2000,
-    });
-    const source = (n: number): string => `const n = ${n}; await yield_control(); return n`;
-    const numbers = Array.from({ length: 2000 }, (_, n) => n);
-    const waiting = await Promise.all(numbers.map((n) => desk.exec(source(n))));
-    expect(desk.runtime.suspendedPrograms).toBe(2000);
-    expect(codeOf(await desk.exec(YIELDS))).toBe("invalid_input");
-    const ended = await Promise.all(waiting.map((one) => desk.wait(waitingOf(one).runId)));
-    expect(ended.map((one) => one.status === "completed" && one.value)).toEqual(numbers);
-    expect(desk.runtime.suspendedPrograms).toBe(0);
-  });
 });
 
 describe("the end", () => {
@@ -401,15 +386,5 @@ describe("the end", () => {
     await desk.run.end();
     expect(desk.runtime.suspendedPrograms).toBe(1);
     expect(await other.wait({ runId })).toMatchObject({ status: "completed", value: "there" });
-  });
-
-  test.each(["a run's end", "a shutdown"])("%s ends what executes", async (how) => {
-    await using desk = await openWarmDesk();
-    const { runId } = waitingOf(await desk.exec("await yield_control(); return await tools.gate({})"));
-    const under = [desk.wait(runId), desk.exec(GATED), desk.exec("for (;;) await null")];
-    await until(() => desk.gate.open === 2);
-    await (how === "a shutdown" ? desk.runtime[Symbol.asyncDispose]() : desk.run.end());
-    expect((await Promise.all(under)).map(codeOf)).toEqual(["aborted", "aborted", "aborted"]);
-    expectNothingLeft(desk);
   });
 });
