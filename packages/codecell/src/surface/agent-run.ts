@@ -299,10 +299,8 @@ export class AgentRun {
       cells.remove(cell, how);
       telemetry.snapshot("dropped");
     }
-    for (const cell of dropped) {
-      if (isKept) cell.abort("The process ends");
-      else this.#giveUp(cell, "The agent run ended");
-    }
+    // Calls of those that are kept go on: an abort would be what became of them, for whoever continues the program.
+    if (!isKept) for (const cell of dropped) this.#giveUp(cell, "The agent run ended");
   }
 
   #giveUp(cell: Cell, reason: string): void {
