@@ -34,6 +34,15 @@ test.each<[Bar, number, number, boolean]>([
   expect(judge(bar, measure(own, other)).met).toBe(met);
 });
 
+test.each([
+  [20, true],
+  [21, false],
+])("a case with %d is judged by another case with 10", (own, met) => {
+  const rows = [toRow("codecell", "c", [toSample(own)]), toRow("codecell", "small", [toSample(10)])];
+  const bar: Bar = { ...place, kind: "flat", ofCase: "small", times: 2 };
+  expect(judge(bar, new Map([["w", rows]])).met).toBe(met);
+});
+
 test("one failed run misses the bar that none fails", () => {
   expect(judge({ ...place, kind: "none-fails" }, measure(1, 1)).met).toBe(true);
   expect(judge({ ...place, kind: "none-fails" }, measure(1, 1, 1)).met).toBe(false);
@@ -61,6 +70,7 @@ test("every bar is about something that a full run measures", () => {
     expect(cases.map(({ label }) => label)).toContain(bar.caseLabel);
     expect(metrics.map(({ key }) => key)).toContain(bar.metric);
     for (const id of only ?? []) expect(ids).toContain(id);
+    if ("ofCase" in bar) expect(cases.map(({ label }) => label)).toContain(bar.ofCase);
     if ("of" in bar) expect(only ?? [...ids]).toContain(bar.of);
   }
 });

@@ -8,6 +8,7 @@ import { createContestants, SELF } from "./contestants/index.ts";
 import { COMPARISONS, DECLARATIONS } from "./declarations/comparisons.ts";
 import { ratioOf, type Row } from "./harness/rows.ts";
 import { renderNumber } from "./report/table.ts";
+import { agentSurface, FEW, MANY } from "./workloads/agent-surface.ts";
 
 interface Place {
   readonly workload: string;
@@ -20,6 +21,8 @@ type Demand =
   | { readonly kind: "ahead"; readonly of: string; readonly times: number; readonly higherIsBetter?: true }
   /** Codecell's number is at most so many times the other's. */
   | { readonly kind: "within"; readonly of: string; readonly times: number }
+  /** Codecell's number is at most so many times its own in another case. */
+  | { readonly kind: "flat"; readonly ofCase: string; readonly times: number }
   | { readonly kind: "below"; readonly value: number; readonly unit: string }
   | { readonly kind: "above"; readonly value: number; readonly unit: string }
   | { readonly kind: "none-fails" };
@@ -63,6 +66,8 @@ const printed = COMPARISONS.flatMap(({ label, printers }) =>
     })),
 );
 const read = { workload: "surface", kind: "below", unit: "tokens" } as const;
+
+const many = { workload: agentSurface.name, caseLabel: MANY.label };
 
 const checked = { workload: "check", caseLabel: "500 tools" };
 
@@ -128,15 +133,21 @@ export const BARS: readonly Bar[] = [
   { ...searched, metric: "build", kind: "below", value: 500, unit: "ms" },
   { ...read, caseLabel: "215 tools", metric: "cl100k", value: 1500 },
   { ...read, caseLabel: "2000 tools", metric: "o200k", value: 2000 },
+  { ...many, metric: "exec", kind: "none-fails" },
+  ...["exec", "waiting", "wait", "token"].map((metric): Bar => ({
+    ...many,
+    metric,
+    kind: "flat",
+    ofCase: FEW.label,
+    times: 2,
+  })),
 ];
 
 export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;
 
 export function judge(bar: Bar, measured: RowsByWorkload): Verdict {
-  const find = (contestant: string) =>
-    measured
-      .get(bar.workload)
-      ?.find((row) => row.contestant === contestant && row.caseLabel === bar.caseLabel);
+  const find = (contestant: string, caseLabel = bar.caseLabel) =>
+    measured.get(bar.workload)?.find((row) => row.contestant === contestant && row.caseLabel === caseLabel);
   const where = `${bar.workload}${bar.caseLabel === "" ? "" : ` ${bar.caseLabel}`}, ${bar.metric}`;
   const own = find(SELF);
   const ownValue = own?.metrics[bar.metric];
@@ -168,6 +179,12 @@ export function judge(bar: Bar, measured: RowsByWorkload): Verdict {
     case "within": {
       const wanted = `≤ ${bar.times}× of ${bar.of}`;
       const ratio = ratioOf(own, find(bar.of), bar.metric);
+      if (ratio === undefined) return verdict(wanted, undefined, undefined);
+      return verdict(wanted, `${renderNumber(ratio)}×`, ratio <= bar.times);
+    }
+    case "flat": {
+      const wanted = `≤ ${bar.times}× of ${bar.ofCase}`;
+      const ratio = ratioOf(own, find(SELF, bar.ofCase), bar.metric);
       if (ratio === undefined) return verdict(wanted, undefined, undefined);
       return verdict(wanted, `${renderNumber(ratio)}×`, ratio <= bar.times);
     }

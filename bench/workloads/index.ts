@@ -2,6 +2,7 @@
  * The written list of workloads, in the order they are run and reported.
  */
 
+import { agentSurface } from "./agent-surface.ts";
 import { catalogBuild } from "./catalog-build.ts";
 import { check } from "./check.ts";
 import { coldStart } from "./cold-start.ts";
@@ -40,6 +41,7 @@ export const WORKLOADS: readonly Workload[] = [
   toolSearch,
   toolSearchQuality,
   surface,
+  agentSurface,
 ];
 
 export function findWorkload(name: string): Workload {

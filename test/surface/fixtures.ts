@@ -1,12 +1,14 @@
 /**
  * The tools, contexts and spies that every test of the agent surface may assume.
  */
-import { createHost, type Host } from "codecell";
+import { createHost, type Host, type HostOptions } from "codecell";
 import {
   type AgentContext,
   type AgentRunOptions,
+  type AgentRuntime,
   type AgentTools,
   type CodeModeResult,
+  type CodeModeWaiting,
   createAgentRuntime,
   type NestedCall,
   type PreparedAgentRun,
@@ -43,9 +45,9 @@ export class Gate {
     return this.#waiting.length;
   }
 
-  /** Lets the oldest call answer. */
-  release(value: unknown = "released"): void {
-    this.#waiting.shift()?.resolve(value);
+  /** Lets the oldest call answer, or the one at this place behind it. */
+  release(value: unknown = "released", at = 0): void {
+    this.#waiting.splice(at, 1)[0]?.resolve(value);
   }
 
   releaseAll(value: unknown = "released"): void {
@@ -158,6 +160,7 @@ export const IDS: readonly string[] = [
 export interface Desk extends Fixtures, AsyncDisposable {
   readonly run: PreparedAgentRun;
   readonly host: Host;
+  readonly runtime: AgentRuntime;
   prepare(options?: Partial<AgentRunOptions>): PreparedAgentRun;
   exec(code: string, language?: string): Promise<CodeModeResult>;
   wait(runId: string): Promise<CodeModeResult>;
@@ -165,12 +168,14 @@ export interface Desk extends Fixtures, AsyncDisposable {
 
 export interface DeskOptions extends Partial<AgentRunOptions> {
   readonly suspendedPrograms?: number;
+  /** Of the host. */
+  readonly hosting?: HostOptions;
 }
 
 /** An agent run on a host of its own, with code mode on. */
-export function openDesk({ suspendedPrograms, ...options }: DeskOptions = {}): Desk {
+export function openDesk({ suspendedPrograms, hosting, ...options }: DeskOptions = {}): Desk {
   const fixtures = createFixtures();
-  const host = createHost({ workers: 1, sealKey: new Uint8Array(32).fill(3) });
+  const host = createHost({ workers: 1, sealKey: new Uint8Array(32).fill(3), ...hosting });
   const runtime = createAgentRuntime({
     host,
     ...(suspendedPrograms === undefined ? {} : { suspendedPrograms }),
@@ -193,6 +198,7 @@ export function openDesk({ suspendedPrograms, ...options }: DeskOptions = {}): D
   return {
     ...fixtures,
     host,
+    runtime,
     run,
     prepare,
     // Whatever is tested, every answer has one of the three shapes.
@@ -205,6 +211,19 @@ export function openDesk({ suspendedPrograms, ...options }: DeskOptions = {}): D
       await host[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A desk whose worker has started: for programs with little time. */
+export async function openWarmDesk(options: DeskOptions = {}): Promise<Desk> {
+  const desk = openDesk(options);
+  await desk.host.start({ source: "return 1" }).result;
+  return desk;
+}
+
+/** Takes a result that has to be a waiting one. */
+export function waitingOf(result: CodeModeResult): CodeModeWaiting {
+  if (result.status !== "waiting") throw new Error(`Not waiting: ${JSON.stringify(result)}`);
+  return result;
 }
 
 /** Until something is the case. */

@@ -9,13 +9,15 @@ import { toCallId } from "./call-runner.ts";
 import { LONGEST_MS } from "./timers.ts";
 
 interface Expected extends PromiseWithResolvers<LateOutcome> {
-  isSettled: boolean;
+  /** Once it is there, and how many others there were before. */
+  settled: { readonly outcome: LateOutcome; readonly place: number } | undefined;
   /** Whether a run that was resumed waits for it. */
   isTaken: boolean;
 }
 
 export class LateOutcomes {
   readonly #calls = new Map<string, Expected>();
+  #settled = 0;
 
   expect(runId: string, calls: readonly number[], expiresAt: number): void {
     for (const call of calls) {
@@ -23,7 +25,7 @@ export class LateOutcomes {
       // One that is known was executing when the run was suspended before, and still is.
       const expected = this.#calls.get(key) ?? {
         ...Promise.withResolvers<LateOutcome>(),
-        isSettled: false,
+        settled: undefined,
         isTaken: false,
       };
       expected.isTaken = false;
@@ -40,7 +42,7 @@ export class LateOutcomes {
     const expected = this.#calls.get(key);
     if (expected === undefined) return;
     expected.resolve(outcome);
-    expected.isSettled = true;
+    expected.settled = { outcome, place: this.#settled++ };
     if (expected.isTaken) this.#calls.delete(key);
   }
 
@@ -50,7 +52,19 @@ export class LateOutcomes {
     const expected = this.#calls.get(key);
     if (expected === undefined) return undefined;
     expected.isTaken = true;
-    if (expected.isSettled) this.#calls.delete(key);
+    if (expected.settled !== undefined) this.#calls.delete(key);
     return expected.promise;
+  }
+
+  /** What is there already of these calls, in the order it came: that decides races. */
+  takeSettled(runId: string, calls: readonly number[]): ReadonlyMap<number, LateOutcome> {
+    const there = calls.flatMap((call) => {
+      const key = toCallId(runId, call);
+      const settled = this.#calls.get(key)?.settled;
+      return settled === undefined ? [] : [{ key, ...settled }];
+    });
+    for (const { key } of there) this.#calls.delete(key);
+    there.sort((one, other) => one.place - other.place);
+    return new Map(there.map(({ outcome }) => [outcome.call, outcome]));
   }
 }

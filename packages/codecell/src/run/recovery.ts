@@ -4,6 +4,7 @@
  * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
  *   under the same idempotency key; else the program is told that nobody knows.
  * - A call that was recorded but not dispatched has not happened.
+ * - Outcomes are delivered in the order in which they are given here: that in which they came.
  * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
  *   the run again, since nobody was.
  */
@@ -106,6 +107,11 @@ export function recover(
     else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }
+  // What came while nobody had the run came before what its being taken up brings.
+  const order = new Map([...outcomes.keys()].map((call, place) => [call, place]));
+  const placeOf = (item: DeliveryItem): number =>
+    (item.kind === "timer" ? undefined : order.get(item.call)) ?? order.size;
+  items.sort((one, other) => placeOf(one) - placeOf(other));
   const ledger = { ...state.ledger, calls, deliveries };
   return {
     // The caller of the process that died saw none of what the program logged there.

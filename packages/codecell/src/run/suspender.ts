@@ -98,7 +98,11 @@ export class Suspender {
     const claimed = this.#tokens.claim(token, scope, check);
     if ("code" in claimed) return claimed;
     const { runId } = claimed.ledger;
-    return recover(claimed, [], new Map(), tools, (call) => {
+    const settled = this.#late.takeSettled(
+      runId,
+      claimed.executing.map(([call]) => call),
+    );
+    return recover(claimed, [], settled, tools, (call) => {
       const outcome = this.#late.take(runId, call);
       return outcome && (() => outcome);
     });

@@ -12,13 +12,14 @@ import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts"
 import { isRecord } from "../value/shape.ts";
 import { Cell, type CellEnd, type LegOptions, type Program } from "./cell.ts";
 import type { Cells } from "./cells.ts";
-import type { CodeModeErrorCode, CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
+import type { CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
 import type { CodeModeSettings } from "./config.ts";
-import { type FailedCell, toCodeModeError } from "./failure-codes.ts";
+import { type FailedCell, toCodeModeError, toErrorCode } from "./failure-codes.ts";
 import type { NestedTools } from "./nested-tools.ts";
 import { OutputBudget } from "./output-budget.ts";
 import { toOutput } from "./output-items.ts";
 import type { ParkedValues } from "./parked-values.ts";
+import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./problems.ts";
 import { toLimits } from "./settings-limits.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -41,13 +42,12 @@ export interface AgentRunSetup {
   readonly onBusy: (run: AgentRun, isBusy: boolean) => void;
 }
 
-type Problem = readonly [code: CodeModeErrorCode, error: string];
-
 export class AgentRun {
   readonly #setup: AgentRunSetup;
   readonly #ending = new AbortController();
+  /** Legs, and what is being given up. */
   readonly #live = new Set<Promise<unknown>>();
-  readonly #onAbort = (): void => void this.#drop("aborted");
+  readonly #onAbort = (): void => this.#drop("aborted");
   #toolCalls = 0;
 
   constructor(setup: AgentRunSetup) {
@@ -84,7 +84,8 @@ export class AgentRun {
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
     this.#ending.abort(new DOMException("The agent run ended", "AbortError"));
     await Promise.allSettled(this.#live);
-    await this.#drop("aborted", isKept);
+    this.#drop("aborted", isKept);
+    await Promise.allSettled(this.#live);
     this.#setup.parked.clear();
   }
 
@@ -100,13 +101,20 @@ export class AgentRun {
     const leg = work(toolCallId).catch(() =>
       this.#failed(["internal_error", `${name} failed inside Codecell`]),
     );
-    this.#live.add(leg);
-    this.#tellBusy();
-    const result = await leg;
-    this.#live.delete(leg);
-    this.#tellBusy();
+    const result = await this.#track(leg);
     trajectory.end(entry, result.status, JSON.stringify(result));
     return result;
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#live.add(work);
+    this.#tellBusy();
+    try {
+      return await work;
+    } finally {
+      this.#live.delete(work);
+      this.#tellBusy();
+    }
   }
 
   async #exec(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
@@ -131,7 +139,7 @@ export class AgentRun {
   }
 
   async #wait(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
-    const { cells, scope, telemetry, problem } = this.#setup;
+    const { cells, scope, problem } = this.#setup;
     if (problem !== undefined) return this.#failed(["invalid_config", problem]);
     const runId = fieldOf(input, "runId");
     if (typeof runId !== "string" || runId === "") {
@@ -143,35 +151,41 @@ export class AgentRun {
     if (scope === undefined) return this.#failed(INCOMPLETE);
     const taken = cells.take(runId, scope);
     switch (taken.status) {
-      case "taken": {
-        const { cell } = taken;
-        telemetry.snapshot("restored");
-        return this.#resume(cell, options, { token: cell.token });
-      }
+      case "taken":
+        return this.#resume(taken.cell, options, { token: taken.cell.token });
       case "busy":
         return this.#failed(["invalid_input", `Another wait for "${runId}" is under way: use its result`]);
       case "over":
         return this.#failed(overOf(taken.how, runId));
-      case "unknown": {
+      case "unknown":
         if (!this.#setup.host().isDurable) return this.#failed(unknownRun(runId));
         // Perhaps of a process that is gone. Its store knows the scope.
-        telemetry.snapshot("restored");
         return this.#resume(new Cell(toolCallId), options, { id: runId });
-      }
       default:
         return taken satisfies never;
     }
   }
 
-  #resume(
+  async #resume(
     cell: Cell,
     options: LegOptions,
     name: Pick<ResumeOptions, "token" | "id">,
   ): Promise<CodeModeResult> {
     const resolutions = cell.goOn();
-    return this.#run(cell, options, (common) =>
-      this.#setup.host().resume({ ...common, ...name, resolutions }),
-    );
+    try {
+      return await this.#run(cell, options, (common) =>
+        this.#setup.host().resume({ ...common, ...name, resolutions }),
+      );
+    } catch (error) {
+      // Refused before it began: decisions or tools that do not fit. Whoever comes with others may go on.
+      if (cell.token !== undefined) this.#stay(cell);
+      throw error;
+    }
+  }
+
+  #stay(cell: Cell): void {
+    cell.stay();
+    this.#hold(cell);
   }
 
   async #run(
@@ -180,32 +194,38 @@ export class AgentRun {
     begin: (common: RunOptions) => RunHandle,
   ): Promise<CodeModeResult> {
     const { nested, signal, scope = "" } = this.#setup;
-    const signals = [this.#ending.signal, signal, abortSignal].filter((one) => one !== undefined);
+    const signals = [this.#ending.signal, cell.signal, signal, abortSignal].filter(
+      (one) => one !== undefined,
+    );
     cell.onUpdate = onUpdate;
-    const common: RunOptions = {
+    const handle = begin({
       tools: nested.set,
       authorize: nested.authorize,
       context: cell,
       scope,
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
-    };
-    let handle: RunHandle;
-    try {
-      handle = begin(common);
-    } catch (error) {
-      // Nobody could continue it: whoever tried took it.
-      this.#over(cell, "ended");
-      throw error;
-    }
-    cell.runId = handle.runId;
+    });
+    const isResumed = cell.runId !== "" || cell.program === undefined;
+    // A resume that is refused names another run.
+    if (cell.runId === "") cell.runId = handle.runId;
     void nested.follow(handle, cell);
     const result = await handle.result;
     cell.onUpdate = undefined;
-    return this.#settle(cell, result);
+    const failure = result.status === "failed" ? result.failure : undefined;
+    if (isResumed && !REFUSED.has(failure?.code)) this.#setup.telemetry.snapshot("restored");
+    if (failure !== undefined && UNTOUCHED.has(failure.code) && cell.token !== undefined) {
+      this.#stay(cell);
+      return this.#failed([toErrorCode(failure.code, "javascript"), `${failure.message}; wait for it again`]);
+    }
+    if (failure?.code === "run_unknown") {
+      this.#over(cell, "ended");
+      return this.#failed(unknownRun(cell.runId));
+    }
+    return this.#settle(cell, result, abortSignal);
   }
 
-  async #settle(cell: Cell, result: RunResult): Promise<CodeModeResult> {
+  async #settle(cell: Cell, result: RunResult, abortSignal?: AbortSignal): Promise<CodeModeResult> {
     const { settings, parked, telemetry } = this.#setup;
     const items = result.logs.map(toOutput);
     cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
@@ -228,7 +248,7 @@ export class AgentRun {
         for (const { callId, tool, input, payload } of pending) {
           cell.ask(callId, this.#setup.nested.idOf(tool), input, payload);
         }
-        const problem = this.#hold(cell);
+        const problem = this.#hold(cell, abortSignal);
         if (problem !== undefined) {
           const { output } = cell.budget.finish(items, result.logsDropped);
           return this.#failed(problem, output);
@@ -251,14 +271,14 @@ export class AgentRun {
   }
 
   /** Keeps a suspended cell until it is waited for; says why it cannot be kept, and then it is gone. */
-  #hold(cell: Cell): Problem | undefined {
-    const { cells, scope, settings, telemetry } = this.#setup;
-    const isAborted = this.#ending.signal.aborted || this.#setup.signal?.aborted === true;
+  #hold(cell: Cell, abortSignal?: AbortSignal): Problem | undefined {
+    const { cells, scope, settings, telemetry, signal } = this.#setup;
+    const isAborted = [this.#ending.signal, cell.signal, signal, abortSignal].some((one) => one?.aborted);
     const ms = settings.snapshotTtlSeconds * 1000;
     const onExpired = (): void => {
       telemetry.snapshot("expired");
+      this.#giveUp(cell, "The program was not waited for in time");
       this.#tellBusy();
-      void this.#giveUp(cell, "The program was not waited for in time");
     };
     const problem: Problem | undefined = isAborted
       ? ["aborted", "The agent run was aborted while the program was being suspended"]
@@ -270,29 +290,33 @@ export class AgentRun {
               "invalid_input",
               "Too many programs are suspended at once: wait for some of them before you start others that take long",
             ];
-    if (problem !== undefined) void this.#giveUp(cell, problem[1]);
+    if (problem !== undefined) {
+      cells.remove(cell, problem[0] === "aborted" ? "aborted" : "ended");
+      this.#giveUp(cell, problem[1]);
+    }
     return problem;
   }
 
-  async #drop(how: CellEnd, isKept = false): Promise<void> {
+  #drop(how: CellEnd, isKept = false): void {
     const { cells, scope, telemetry } = this.#setup;
     const dropped = scope === undefined ? [] : cells.of(scope);
     for (const cell of dropped) {
       cells.remove(cell, how);
       telemetry.snapshot("dropped");
     }
-    if (isKept) for (const cell of dropped) cell.abort("The process ends");
-    else await Promise.all(dropped.map((cell) => this.#giveUp(cell, "The agent run ended")));
+    // Calls of those that are kept go on: an abort would be what became of them, for whoever continues the program.
+    if (!isKept) for (const cell of dropped) this.#giveUp(cell, "The agent run ended");
   }
 
-  async #giveUp(cell: Cell, reason: string): Promise<void> {
+  #giveUp(cell: Cell, reason: string): void {
     const { scope = "", trajectory } = this.#setup;
-    const host = this.#setup.host();
     const { token } = cell;
     cell.abort(reason);
     trajectory.abortCalls(cell.toolCallId);
+    if (token === undefined) return;
     // A store that cannot be reached forgets it when it expires.
-    if (token !== undefined) await host.discard({ token, scope }).catch(() => false);
+    const discarded = this.#setup.host().discard({ token, scope });
+    void this.#track(discarded.catch(() => false));
   }
 
   #tellBusy(): void {
@@ -322,33 +346,6 @@ export class AgentRun {
     const { telemetry } = this.#setup;
     telemetry.failure(code);
     return { status: "failed", error, code, ...listed(output), telemetry: telemetry.read() };
-  }
-}
-
-const INCOMPLETE: Problem = [
-  "invalid_input",
-  "The program cannot be continued: the agent's context lacks agentId, runId, sessionId or sessionKey",
-];
-
-function unknownRun(runId: string): Problem {
-  const shown = JSON.stringify(runId.slice(0, 64));
-  return [
-    "invalid_input",
-    `There is no suspended program ${shown}: give wait the runId of a waiting result of this run, or start anew with exec`,
-  ];
-}
-
-function overOf(how: CellEnd, runId: string): Problem {
-  const shown = JSON.stringify(runId.slice(0, 64));
-  switch (how) {
-    case "ended":
-      return ["invalid_input", `Program ${shown} has ended and gave its result: start another one with exec`];
-    case "snapshot_expired":
-      return [how, `Program ${shown} was not waited for in time and is gone: start it anew with exec`];
-    case "aborted":
-      return [how, `Program ${shown} was aborted: start it anew with exec if it is still wanted`];
-    default:
-      return how satisfies never;
   }
 }
 

@@ -57,6 +57,9 @@ export class Cell {
   readonly #pending = new Map<string, PendingToolCall>();
   /** When calls began first. */
   readonly #began = new Map<string, string>();
+  /** What waited for a decision, and what was decided, when it went on last. */
+  #asked: readonly PendingToolCall[] = [];
+  #decided: Resolutions = {};
 
   constructor(toolCallId: string, program?: Program) {
     this.toolCallId = toolCallId;
@@ -93,10 +96,18 @@ export class Cell {
 
   /** The program goes on: what still waits for a decision then will ask again. */
   goOn(): Resolutions {
-    for (const { id, asks } of this.pending) if (asks !== undefined) this.#pending.delete(id);
     const { resolutions } = this;
+    this.#asked = this.pending.filter(({ asks }) => asks !== undefined);
+    this.#decided = resolutions;
+    for (const { id } of this.#asked) this.#pending.delete(id);
     this.resolutions = {};
     return resolutions;
+  }
+
+  /** It could not go on, and is as it was. */
+  stay(): void {
+    for (const call of this.#asked) this.#pending.set(call.id, call);
+    this.resolutions = { ...this.#decided, ...this.resolutions };
   }
 
   end(callId: string): void {

@@ -77,10 +77,11 @@ export class Cells {
     return [...this.#held.values()].filter((held) => held.scope === scope).map(({ cell }) => cell);
   }
 
-  /** A cell is over. */
-  remove({ runId }: Cell, how: CellEnd): void {
+  /** A cell is over. Another one of the same id, which a foreign scope asked for in vain, is none of ours. */
+  remove(cell: Cell, how: CellEnd): void {
+    const { runId } = cell;
     const held = this.#held.get(runId);
-    if (held === undefined) return;
+    if (held?.cell !== cell) return;
     clearTimeout(held.timer);
     this.#held.delete(runId);
     this.#past.set(runId, { scope: held.scope, how });

@@ -9,6 +9,8 @@ const CALLS_QUEUED = 1024;
 const OUTPUT_FACTOR = 4;
 /** Enough for one large item; more would let very many small ones hold up the host. */
 const LEAST_OUTPUT = 1024 * 1024;
+/** A suspended run can still be discarded when its time is over: its cell's timer does that, and only then. */
+const DISCARD_MS = 10_000;
 
 export function toLimits(settings: CodeModeSettings): Partial<Limits> {
   const { timeoutMs, memoryLimitBytes, maxOutputBytes, maxSnapshotBytes } = settings;
@@ -21,7 +23,7 @@ export function toLimits(settings: CodeModeSettings): Partial<Limits> {
     resultBytes: Math.max(maxOutputBytes, LARGEST_LOAD),
     callOutputBytes: LARGEST_LOAD,
     suspensionBytes: maxSnapshotBytes,
-    suspensionTimeMs: settings.snapshotTtlSeconds * 1000,
+    suspensionTimeMs: settings.snapshotTtlSeconds * 1000 + DISCARD_MS,
     callsInFlight: settings.maxPendingToolCalls,
     callsQueued: CALLS_QUEUED,
   };

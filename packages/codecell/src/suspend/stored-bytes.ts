@@ -3,6 +3,7 @@
  *
  * - Everything is bound to its run and its place, and opened before a byte of it is interpreted.
  * - Entries and snapshots are bound to the state they follow as well: those of an earlier one fit nowhere.
+ * - Outcomes are in the order in which they came, which a store does not keep.
  */
 import type { CellSnapshot } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
@@ -15,7 +16,8 @@ import {
   parseLateOutcome,
   parseProgress,
 } from "./journal-entry.ts";
-import { toJsonBytes } from "./json-bytes.ts";
+import { isRecord } from "../value/shape.ts";
+import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
 import { type Sealable, sizeOf } from "./seal.ts";
 import { parseHeader, parseSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
 import { type Vault, versionFailure } from "./vault.ts";
@@ -39,6 +41,12 @@ export interface OpenedRun {
 export interface SealedEntries {
   readonly bytes: Uint8Array;
   readonly size: number;
+}
+
+/** What a call came to, and when: milliseconds since the epoch. */
+interface Posted {
+  readonly outcome: LateOutcome;
+  readonly at: number;
 }
 
 export class StoredBytes {
@@ -66,7 +74,9 @@ export class StoredBytes {
   }
 
   sealOutcome(runId: string, outcome: LateOutcome): Uint8Array {
-    const sealable = { header: NOTHING, content: toJsonBytes(outcome) };
+    // A store does not know in which order outcomes came.
+    const header = toJsonBytes({ at: performance.timeOrigin + performance.now() });
+    const sealable = { header, content: toJsonBytes(outcome) };
     return this.#vault.sealer.sealBytes(sealable, outcomeOf(runId, outcome.call));
   }
 
@@ -84,12 +94,14 @@ export class StoredBytes {
       for (const entry of together) entries.push(entry);
       size += unpacked.content.length;
     }
-    const outcomes = new Map<number, LateOutcome>();
+    const came: Posted[] = [];
     for (const [call, bytes] of posted) {
-      const outcome = this.openOutcome(id, call, bytes);
-      if ("code" in outcome) return outcome;
-      outcomes.set(call, outcome);
+      const one = this.#openPosted(id, call, bytes);
+      if ("code" in one) return one;
+      came.push(one);
     }
+    came.sort((one, other) => one.at - other.at);
+    const outcomes = new Map(came.map(({ outcome }) => [outcome.call, outcome]));
     const saved = snapshot === undefined ? undefined : this.openSnapshot(id, epoch, snapshot);
     if (saved !== undefined && "code" in saved) return saved;
     return { state: state.run, entries, outcomes, saved, size };
@@ -107,9 +119,19 @@ export class StoredBytes {
   }
 
   openOutcome(runId: string, call: number, sealed: Uint8Array): LateOutcome | Failure {
+    const posted = this.#openPosted(runId, call, sealed);
+    return "code" in posted ? posted : posted.outcome;
+  }
+
+  #openPosted(runId: string, call: number, sealed: Uint8Array): Posted | Failure {
     const unpacked = this.#unpack(sealed, outcomeOf(runId, call));
     if ("code" in unpacked) return unpacked;
-    return parseLateOutcome(unpacked.content) ?? versionFailure("stored run");
+    const outcome = parseLateOutcome(unpacked.content);
+    if (outcome === undefined) return versionFailure("stored run");
+    const header = fromJsonBytes(unpacked.header);
+    const at = isRecord(header) ? header["at"] : undefined;
+    // Versions before this one did not say when.
+    return { outcome, at: typeof at === "number" ? at : 0 };
   }
 
   #openState(

@@ -1,0 +1,209 @@
+/** What happens to suspended programs at once, and in an unlucky order. */
+import { randomBytes } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { createMemoryStore, StoreError } from "codecell";
+import type { AgentContext, CodeModeResult } from "codecell/surface";
+import { describe, expect, test, vi } from "vitest";
+import { instead } from "../api/store-doubles.ts";
+import { CONTEXT, openWarmDesk, until, waitingOf } from "./fixtures.ts";
+
+const SOON = { enabled: true, timeoutMs: 200 };
+const YIELDS = "await yield_control(); return await tools.gate({})";
+
+function codeOf(result: CodeModeResult): string {
+  return result.status === "failed" ? result.code : result.status;
+}
+
+describe("two prepared runs of one scope", () => {
+  test("are one agent run: either continues what the other began", async () => {
+    await using desk = await openWarmDesk({ config: SOON });
+    const again = desk.prepare();
+    const { runId } = waitingOf(await desk.exec("await yield_control(); return 'from the other'"));
+    expect(await again.wait({ runId })).toMatchObject({ status: "completed", value: "from the other" });
+    expect(codeOf(await desk.wait(runId))).toBe("invalid_input");
+  });
+
+  test("end together: a wait of one is aborted when the other ends", async () => {
+    await using desk = await openWarmDesk();
+    const again = desk.prepare();
+    const { runId } = waitingOf(await desk.exec(YIELDS));
+    const waited = again.wait({ runId });
+    await until(() => desk.gate.open === 1);
+    await desk.run.end();
+    expect(codeOf(await waited)).toBe("aborted");
+    expect(desk.runtime.suspendedPrograms).toBe(0);
+    expect(desk.gate.signals[0]?.aborted).toBe(true);
+  });
+});
+
+describe("a wait that cannot go on", () => {
+  test("for want of room leaves the program to the next one", async () => {
+    await using desk = await openWarmDesk({ hosting: { liveRuns: 1 } });
+    const { runId } = waitingOf(await desk.exec("await yield_control(); return 'still there'"));
+    const busy = desk.exec("return await tools.gate({})");
+    await until(() => desk.gate.open === 1);
+    const refused = await desk.wait(runId);
+    expect(refused).toMatchObject({ status: "failed", code: "runtime_unavailable" });
+    expect(refused.telemetry.snapshots.restored).toBe(0);
+    desk.gate.release();
+    await busy;
+    expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
+  });
+
+  test("for want of its store leaves the program to the next one", async () => {
+    const store = createMemoryStore();
+    let isDown = false;
+    const faltering = instead(store, {
+      claim: (...given) =>
+        isDown ? Promise.reject(new StoreError("unavailable", "gone")) : store.claim(...given),
+    });
+    await using desk = await openWarmDesk({ hosting: { store: faltering } });
+    const { runId } = waitingOf(await desk.exec("await yield_control(); return 'still there'"));
+    isDown = true;
+    expect(await desk.wait(runId)).toMatchObject({
+      status: "failed",
+      code: "internal_error",
+      error: expect.stringContaining("wait for it again") as string,
+    });
+    isDown = false;
+    expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
+  });
+
+  test("for decisions that are none leaves the program and its question", async () => {
+    const asking = {
+      execute: (_: unknown, call: { resolution: unknown; suspend(of: string): never }) =>
+        call.resolution ?? call.suspend("well?"),
+    };
+    await using desk = await openWarmDesk({ tools: { core: { asking } } });
+    const { runId, pendingToolCalls = [] } = waitingOf(await desk.exec("return await tools.asking({})"));
+    const callId = pendingToolCalls[0]?.id ?? "";
+    expect(pendingToolCalls[0]?.asks).toBe("well?");
+    // As a host in plain JavaScript might.
+    desk.run.resolve({ [callId]: "yes" as unknown as { deny: string } });
+    expect(codeOf(await desk.wait(runId))).toBe("internal_error");
+    desk.run.resolve({ [callId]: { resolution: "yes" } });
+    expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "yes" });
+  });
+});
+
+describe("a program that another process took from the store", () => {
+  test("is not ended by the one that has it no more", async () => {
+    const store = createMemoryStore();
+    await using here = await openWarmDesk({ hosting: { store } });
+    await using there = await openWarmDesk({ hosting: { store } });
+    const { runId } = waitingOf(await here.exec(YIELDS));
+    const waited = there.wait(runId);
+    await until(() => there.gate.open === 1);
+    expect(await here.wait(runId)).toMatchObject({ status: "failed", code: "invalid_input" });
+    there.gate.release("there");
+    expect(await waited).toMatchObject({ status: "completed", value: "there" });
+    expect(await here.wait(runId)).toMatchObject({ status: "failed", code: "invalid_input" });
+    expect(here.runtime.suspendedPrograms).toBe(0);
+  });
+});
+
+describe("expiry", () => {
+  test("frees the memory of suspended programs by itself", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const heapMiB = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed / 2 ** 20;
+    };
+    const noise = { execute: () => randomBytes(300_000).toString("hex") };
+    const config = { enabled: true, timeoutMs: 10_000, snapshotTtlSeconds: 3 };
+    const count = 30;
+    await using desk = await openWarmDesk({ config, tools: { core: { noise } } });
+    const before = heapMiB();
+    await Promise.all(
+      Array.from({ length: count }, () =>
+        desk.exec("const kept = await tools.noise({}); await yield_control(); return kept"),
+      ),
+    );
+    expect(desk.runtime.suspendedPrograms).toBe(count);
+    const held = heapMiB() - before;
+    expect(held).toBeGreaterThan(8);
+    await until(() => desk.runtime.suspendedPrograms === 0);
+    await new Promise(setImmediate);
+    expect(heapMiB() - before).toBeLessThan(held / 3);
+  });
+
+  test("of a program meets a foreign wait: neither learns anything", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      await using desk = await openWarmDesk({ config: { enabled: true, snapshotTtlSeconds: 1 } });
+      const context: AgentContext = { ...CONTEXT, sessionKey: "k2" };
+      const other = desk.prepare({ context });
+      const { runId } = waitingOf(await desk.exec(YIELDS));
+      const early = other.wait({ runId });
+      vi.advanceTimersByTime(1000);
+      const late = other.wait({ runId });
+      const [first, second] = await Promise.all([early, late]);
+      expect(first).toMatchObject({ status: "failed", code: "invalid_input" });
+      const error = first.status === "failed" ? first.error : "";
+      expect(second).toMatchObject({ status: "failed", code: "invalid_input", error });
+      expect(codeOf(await desk.wait(runId))).toBe("snapshot_expired");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("the end of a run", () => {
+  test("twice, and while a program is being suspended, leaves nothing", async () => {
+    const store = createMemoryStore();
+    const slow = Promise.withResolvers<void>();
+    const releasing = Promise.withResolvers<void>();
+    const watched = instead(store, {
+      release: async (...given) => {
+        releasing.resolve();
+        await slow.promise;
+        await store.release(...given);
+      },
+    });
+    await using desk = await openWarmDesk({ hosting: { store: watched } });
+    const executed = desk.exec("await yield_control()");
+    await releasing.promise;
+    const ended = Promise.all([desk.run.end(), desk.run.end()]);
+    slow.resolve();
+    await ended;
+    expect(codeOf(await executed)).toBe("aborted");
+    expect(desk.runtime.suspendedPrograms).toBe(0);
+    // Not only soon: whoever ended the run may close the store now.
+    expect(await store.list()).toEqual([]);
+    expect(codeOf(await desk.exec("return 1"))).toBe("aborted");
+  });
+
+  test.each(["a run's end", "a shutdown"])("%s ends what executes", async (how) => {
+    await using desk = await openWarmDesk();
+    const { runId } = waitingOf(await desk.exec(YIELDS));
+    const under = [
+      desk.wait(runId),
+      desk.exec("return await tools.gate({})"),
+      desk.exec("for (;;) await null"),
+    ];
+    await until(() => desk.gate.open === 2);
+    await (how === "a shutdown" ? desk.runtime[Symbol.asyncDispose]() : desk.run.end());
+    expect((await Promise.all(under)).map(codeOf)).toEqual(["aborted", "aborted", "aborted"]);
+    expect(desk.runtime.suspendedPrograms).toBe(0);
+    expect(desk.gate.signals.every((signal) => signal.aborted)).toBe(true);
+  });
+});
+
+describe("many suspended programs", () => {
+  test("2,000 at once are kept, and all of them can be waited for", async () => {
+    await using desk = await openWarmDesk({
+      config: { enabled: true, timeoutMs: 60_000 },
+      suspendedPrograms: 2000,
+    });
+    const source = (n: number): string => `const n = ${n}; await yield_control(); return n`;
+    const numbers = Array.from({ length: 2000 }, (_, n) => n);
+    const waiting = await Promise.all(numbers.map((n) => desk.exec(source(n))));
+    expect(desk.runtime.suspendedPrograms).toBe(2000);
+    expect(codeOf(await desk.exec("await yield_control()"))).toBe("invalid_input");
+    const ended = await Promise.all(waiting.map((one) => desk.wait(waitingOf(one).runId)));
+    expect(ended.map((one) => one.status === "completed" && one.value)).toEqual(numbers);
+    expect(desk.runtime.suspendedPrograms).toBe(0);
+  });
+});
