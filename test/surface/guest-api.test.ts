@@ -245,6 +245,15 @@ describe("search", () => {
     expect(await valueOf(shared, code)).toEqual([[], [], []]);
   });
 
+  test("[exec-wait:18] [exec-wait:19] what nobody caught is told in the program's words", async () => {
+    for (const call of ["tools.search(5)", "tools.describe('nope')", "load_result('nope')"]) {
+      const { error, code } = expectStatus("failed", await shared.exec(`await ${call}`));
+      expect(code).toBe("nested_tool_failed");
+      expect(error).toContain(call.split("(")[0]);
+      expect(error).not.toContain("catalog.");
+    }
+  });
+
   test("[exec-wait:18] a query of any length is answered", async () => {
     const code = `return [await tools.search("zzqx ".repeat(190_000)), await tools.search("x".repeat(1_000_000))]`;
     expect(await valueOf(shared, code)).toEqual([[], []]);

@@ -301,6 +301,23 @@ describe("what a program changes", () => {
     expect(desk.forbidden.calls).toBe(0);
   });
 
+  test("[exec-wait:27] by an assignment has no effect, and does not end the program", async () => {
+    await using desk = openDesk();
+    const code = `
+      tools.x = 1; tools.echo = 2; delete tools.echo; ALL_TOOLS[0].id = "x"; ALL_TOOLS[0] = 1; ALL_TOOLS.y = 1;
+      const strict = [() => { "use strict"; tools.x = 1 }, () => { "use strict"; ALL_TOOLS[0].id = "x" }];
+      const thrown = strict.map((change) => { try { change() } catch (error) { return error instanceof TypeError } });
+      return [typeof tools.x, await tools.echo({ a: 1 }), ALL_TOOLS[0].id, typeof ALL_TOOLS.y, thrown];
+    `;
+    expect(await valueOf(desk, code)).toEqual([
+      "undefined",
+      { got: { a: 1 } },
+      IDS[0],
+      "undefined",
+      [true, true],
+    ]);
+  });
+
   test("[exec-wait:27] stays in the program: tools given to two programs are the host's", async () => {
     await using desk = openDesk();
     await desk.exec("try { ALL_TOOLS[0].id = 'x' } catch {} try { tools.echo = 1 } catch {}");

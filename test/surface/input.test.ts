@@ -66,7 +66,7 @@ describe("the code", () => {
     }
   });
 
-  test("[exec-wait:28] is read once: what was checked is what runs", async () => {
+  test("[exec-wait:28] that changes whenever it is read is still one program, whole", async () => {
     let reads = 0;
     const changing = {
       get code(): unknown {

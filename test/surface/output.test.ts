@@ -59,7 +59,7 @@ describe("the order", () => {
   });
 
   test("[exec-wait:48] an item is not given again by a wait that is too early", async () => {
-    await using slow = openDesk({ config: { enabled: true, timeoutMs: 300 } });
+    await using slow = openDesk({ config: { enabled: true, timeoutMs: 1500 } });
     const first = expectStatus("waiting", await slow.exec(`text("a"); await tools.gate(); text("b")`));
     const second = expectStatus("waiting", await slow.wait(first.runId));
     slow.gate.release();

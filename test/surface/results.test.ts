@@ -4,10 +4,11 @@ import { afterAll, describe, expect, test } from "vitest";
 import { type Desk, openDesk, until } from "./fixtures.ts";
 import { expectResult, expectStatus } from "./result-schema.ts";
 
-const QUICK = { enabled: true, timeoutMs: 100 };
+/** Long enough for a worker to start in, on a machine that is busy. */
+const QUICK = { enabled: true, timeoutMs: 1500 };
 
 /** With time for all that does not wait. */
-const shared = openDesk({ config: { enabled: true, timeoutMs: 1000 } });
+const shared = openDesk({ config: QUICK });
 afterAll(() => shared[Symbol.asyncDispose]());
 
 describe("an answer", () => {
@@ -61,6 +62,7 @@ describe("an answer", () => {
       ["bad", "failed"],
     ] as const) {
       const first = expectStatus("waiting", await desk.exec(code));
+      await until(() => desk.gate.open === 1);
       const second = expectStatus("waiting", await desk.wait(first.runId));
       expect(second.runId).toBe(first.runId);
       desk.gate.release(value);
@@ -177,7 +179,8 @@ describe("failed", () => {
     ["await new Promise(() => {})", "internal_error"],
     ["return 'x'.repeat(6_000_000)", "output_limit_exceeded"],
   ])("[exec-wait:41] by %s has the output made before", async (code, expected) => {
-    await using desk = openDesk({ config: { enabled: true, timeoutMs: 1000 } });
+    // Only the endless one is to run into its time.
+    await using desk = openDesk({ config: expected === "timeout" ? QUICK : true });
     const before = "text('a'); json({ b: 1 }); console.warn('c'); await tools.echo({}); text('d');";
     const result = expectStatus("failed", await desk.exec(`${before} ${code}`));
     expect(result.code).toBe(expected);

@@ -7,7 +7,7 @@
  *   like a stack is taken out.
  */
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import type { Language } from "../contract/ledger.ts";
+import { CATALOG_TOOLS, type Language } from "../contract/ledger.ts";
 import type { CodeModeErrorCode } from "./code-mode-result.ts";
 import { looksLikeShell } from "./looks-like-shell.ts";
 
@@ -40,6 +40,13 @@ const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeError
   store_failed: "internal_error",
   internal: "internal_error",
 };
+
+/** What a program calls the helpers; to a run they are tools. */
+const HELPERS: readonly (readonly [tool: string, name: string])[] = [
+  [CATALOG_TOOLS.search, "tools.search"],
+  [CATALOG_TOOLS.describe, "tools.describe"],
+  [CATALOG_TOOLS.load, "load_result"],
+];
 
 const LONGEST_ERROR = 2000;
 /** Advice is the last to be told, and the first to be left out. */
@@ -74,19 +81,30 @@ export function toErrorCode(code: FailureCode, language: Language): CodeModeErro
 }
 
 function toErrorText(failure: Failure, toolId: string | undefined, isShell: boolean): string {
-  const message = toLine(failure.message) || "The cell failed";
+  const helper = HELPERS.find(([tool]) => tool === toolId);
+  const words = helper === undefined ? failure.message : inItsWords(failure.message, helper);
+  const message = toLine(words) || "The cell failed";
   const parts = [message];
   const { position } = failure;
   if (position !== undefined && !message.includes(`line ${position.line}`)) {
     parts.push(` (line ${position.line}, column ${position.column})`);
   }
-  if (failure.code === "tool_failed" && toolId !== undefined && !message.includes(toolId)) {
+  if (
+    failure.code === "tool_failed" &&
+    toolId !== undefined &&
+    helper === undefined &&
+    !message.includes(toolId)
+  ) {
     parts.push(` [tool ${toLine(toolId)}]`);
   }
   if (isShell) parts.push(`; ${SHELL_HINT}`);
   for (const advice of (failure.advice ?? []).slice(0, MOST_ADVICE))
     parts.push(`; ${toLine(advice.message)}`);
   return bound(parts);
+}
+
+function inItsWords(message: string, [tool, name]: readonly [string, string]): string {
+  return cut(message, 2 * LONGEST_ERROR).replaceAll(`Tool "${tool}"`, name);
 }
 
 /** A program that called tools was no shell command, whatever it looks like. */

@@ -61,8 +61,8 @@ export class OutputBudget {
   finish(items: readonly CodeModeOutput[], dropped: number, value?: Json): LastLeg {
     this.#noteDropped(dropped);
     const json = value === undefined ? "" : JSON.stringify(value);
-    const needed = this.#isClosed ? LIST_BYTES + NOTE_BYTES : legBytes(this.#whole(items));
     const half = Math.floor(this.#left / 2);
+    const needed = this.#isClosed ? LIST_BYTES + NOTE_BYTES : legBytes(this.#whole(items), half);
     const output = this.#give(items, Math.max(this.#left - Buffer.byteLength(json), Math.min(needed, half)));
     return { output, value: value === undefined ? null : this.#giveValue(value, json) };
   }
@@ -93,7 +93,7 @@ export class OutputBudget {
 
   #give(items: readonly CodeModeOutput[], room: number): CodeModeOutput[] {
     const whole = this.#whole(items);
-    const fits = !this.#isClosed && legBytes(whole) <= room;
+    const fits = !this.#isClosed && legBytes(whole, room) <= room;
     if (fits) this.#hasToldDropped ||= this.#dropped > 0;
     const given = fits ? whole : this.#cut(items, room - LIST_BYTES);
     this.#used += legBytes(given);
@@ -143,10 +143,11 @@ export class OutputBudget {
   }
 
   #shorten(items: readonly CodeModeOutput[], room: number): CodeModeOutput[] {
-    const sizes = items.map(jsonBytes);
+    const sizes: number[] = [];
+    // Asked for in order, and not for all of very many items.
     const measure = (index: number): { readonly fixed: number; readonly size: number } => ({
       fixed: 1,
-      size: sizes[index] ?? 0,
+      size: (sizes[index] = jsonBytes(items[index] ?? toText(""))),
     });
     const shares = toShares(items.length, measure, { room, least: LEAST_ITEM_BYTES });
     return shares.map((share, index) => {
@@ -180,8 +181,13 @@ function jsonBytes(value: Json | CodeModeOutput): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Of the output as a list, none of an empty one. */
-function legBytes(items: readonly CodeModeOutput[]): number {
+/** Of the output as a list, none of an empty one; beyond `most` it is not counted any further. */
+function legBytes(items: readonly CodeModeOutput[], most = Number.POSITIVE_INFINITY): number {
   if (items.length === 0) return 0;
-  return items.reduce((bytes, item) => bytes + jsonBytes(item) + 1, LIST_BYTES - 1);
+  let bytes = LIST_BYTES - 1;
+  for (const item of items) {
+    bytes += jsonBytes(item) + 1;
+    if (bytes > most) break;
+  }
+  return bytes;
 }

@@ -43,6 +43,9 @@ export function installTools(call: MakeCall): InstalledTools {
     throw new primordial.TypeError("Cannot change tools: they are given by the host");
   };
 
+  /** In the catalog profile as with any frozen object: it has no effect, and throws in strict code. */
+  const ignore = (): false => (isCatalog ? false : refuse());
+
   const tools = new primordial.Proxy(record(), {
     __proto__: null,
     get: (_target: object, key: string | symbol): unknown =>
@@ -66,9 +69,9 @@ export function installTools(call: MakeCall): InstalledTools {
         : undefined,
     getPrototypeOf: (): null => null,
     isExtensible: (): boolean => true,
-    set: refuse,
+    set: ignore,
     defineProperty: refuse,
-    deleteProperty: refuse,
+    deleteProperty: ignore,
     setPrototypeOf: refuse,
     preventExtensions: refuse,
   } as ProxyHandler<object>);
