@@ -187,8 +187,10 @@ export class AgentRun {
       signal: AbortSignal.any(signals),
     });
     cell.runId = handle.runId;
-    void nested.follow(handle, cell);
+    const followed = nested.follow(handle, cell);
     const result = await handle.result;
+    // So that whoever has the result finds all of its calls in the trajectory.
+    await followed;
     cell.onUpdate = undefined;
     return this.#settle(cell, result);
   }

@@ -9,6 +9,7 @@
  *   out; at last the oldest records that have ended are only counted.
  * - What leaves goes through the host's `redact`; where that fails, values stay here.
  */
+import type { Json } from "../contract/value.ts";
 import { type Redact, redactCall, redactEntry } from "./redact-record.ts";
 import {
   type CallEnd,
@@ -106,6 +107,22 @@ export class Trajectory {
   holdCall(callId: string): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen === true) call.hold();
+  }
+
+  /** Its tool is called, perhaps after it waited. */
+  executeCall(callId: string): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen === true) call.execute();
+  }
+
+  /** A hook gave it another input. */
+  rewriteCall(callId: string, input: Json): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen !== true) return;
+    // What came early has made room already.
+    const maxBytes = call.index < this.#shortened.inputs ? SHORT_BYTES : this.#maxValueBytes;
+    this.#change(call, () => call.rewrite(input, maxBytes));
+    this.#fit();
   }
 
   endCall(callId: string, end: CallEnd): void {
