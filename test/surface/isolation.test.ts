@@ -1,10 +1,9 @@
 /** What a program cannot reach: the host, its environment, other programs, and the machinery behind its own calls. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { killWorkers, liveWorkers } from "../property/worker-threads.ts";
 import { openDesk, until } from "./fixtures.ts";
+import { killOnce, killUntil } from "./killing.ts";
 import { failedOf, valueOf, waitingOf } from "./results.ts";
 
 /** In the guest: what is wrong with a value that was thrown; an empty text when nothing is. */
@@ -256,30 +255,11 @@ describe("forging", () => {
 });
 
 describe("a worker that dies", () => {
-  /** Kills every worker there is, until something is the case; each once. */
-  async function killUntil(condition: () => boolean): Promise<void> {
-    const killed = new Set<Worker>();
-    await until(() => {
-      for (const worker of liveWorkers()) if (!killed.has(worker)) void worker.terminate();
-      for (const worker of liveWorkers()) killed.add(worker);
-      return condition();
-    });
-  }
-
-  async function killOnce(): Promise<void> {
-    const workers = liveWorkers();
-    killWorkers();
-    await until(() => liveWorkers().every((worker) => !workers.includes(worker)));
-  }
-
   test("again and again gives runtime_unavailable; the next exec works [exec-wait:70]", async () => {
     await using desk = openDesk();
     expect(await valueOf(desk.exec("return 1"))).toBe(1);
     const result = desk.exec("await tools.echo(1); for (;;);");
-    let isOver = false;
-    void result.finally(() => (isOver = true));
-    await killUntil(() => isOver);
-    const failed = await failedOf(result);
+    const failed = await failedOf(killUntil(result));
     expect(failed.code).toBe("runtime_unavailable");
     expect(failed.error).not.toMatch(/worker_threads|node:|\/work/u);
     expect(await valueOf(desk.exec("return tools.echo(2)"))).toEqual({ got: 2 });

@@ -91,6 +91,8 @@ describe("a program that waits for nothing", () => {
 
 describe("memory", () => {
   const config = { enabled: true, memoryLimitBytes: 16 * MiB };
+  /** Of the whole process, tests and all, whose memory goes up and down by itself. */
+  const MOST_MB = 320;
 
   test.each([
     ["an array", "const a = []; for (;;) a.push({ a })"],
@@ -111,7 +113,7 @@ describe("memory", () => {
     const { code: failure } = await failedOf(desk.exec(code));
     expect(failure).toBe("memory_limit_exceeded");
     // Instances of the engine are kept for reuse; what counts is that the limit is one.
-    expect(watch.stop().rssDeltaMB).toBeLessThan(150);
+    expect(watch.stop().rssDeltaMB).toBeLessThan(MOST_MB);
     expect(await valueOf(desk.exec("return tools.echo(1)"))).toEqual({ got: 1 });
   });
 
@@ -124,17 +126,19 @@ describe("memory", () => {
     const result = await desk.exec(code);
     if (result.status === "failed") expect(["memory_limit_exceeded", "timeout"]).toContain(result.code);
     else expect(result.status).toBe("completed");
-    expect(watch.stop().rssDeltaMB).toBeLessThan(150);
+    expect(watch.stop().rssDeltaMB).toBeLessThan(MOST_MB);
   });
 
   test("is all given back: many programs at their limit do not add up [exec-wait:63]", async () => {
     await using desk = openDesk({ config });
     const code = "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))";
-    for (let i = 0; i < 3; i++) await failedOf(desk.exec(code));
     const watch = new Watch();
-    for (let i = 0; i < 12; i++) expect((await failedOf(desk.exec(code))).code).toBe("memory_limit_exceeded");
-    expect(watch.stop().rssDeltaMB).toBeLessThan(100);
-    expect(desk.run.telemetry().failures).toEqual({ memory_limit_exceeded: 15 });
+    // Together they had four times as much as is tolerated.
+    const times = (4 * MOST_MB) / 16;
+    for (let i = 0; i < times; i++)
+      expect((await failedOf(desk.exec(code))).code).toBe("memory_limit_exceeded");
+    expect(watch.stop().rssDeltaMB).toBeLessThan(MOST_MB);
+    expect(desk.run.telemetry().failures).toEqual({ memory_limit_exceeded: times });
   });
 });
 

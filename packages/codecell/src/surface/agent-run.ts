@@ -14,13 +14,13 @@ import { Cell, type CellEnd, type LegOptions, type Program } from "./cell.ts";
 import type { Cells } from "./cells.ts";
 import type { CodeModeErrorCode, CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
 import type { CodeModeSettings } from "./config.ts";
-import { type FailedCell, toCodeModeError } from "./failure-codes.ts";
+import { type FailedCell, toCodeModeError, toErrorCode, toLine } from "./failure-codes.ts";
 import type { NestedTools } from "./nested-tools.ts";
 import { OutputBudget } from "./output-budget.ts";
 import { toOutput } from "./output-items.ts";
 import type { ParkedValues } from "./parked-values.ts";
 import { toLimits } from "./settings-limits.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { SnapshotEvent, Telemetry } from "./telemetry.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 export interface AgentRunSetup {
@@ -127,7 +127,7 @@ export class AgentRun {
   }
 
   async #wait(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
-    const { cells, scope, telemetry } = this.#setup;
+    const { cells, scope } = this.#setup;
     const host = this.#setup.host();
     const runId = isRecord(input) ? input["runId"] : undefined;
     if (typeof runId !== "string" || runId === "") {
@@ -137,12 +137,15 @@ export class AgentRun {
       ]);
     }
     if (scope === undefined) return this.#failed(INCOMPLETE);
+    // Before it is taken: another wait can still go on with it.
+    if (options.abortSignal?.aborted === true) return this.#failed(["aborted", "The wait was aborted"]);
     const taken = cells.take(runId, scope);
     switch (taken.status) {
       case "taken": {
         const { cell } = taken;
-        telemetry.snapshot("restored");
-        return this.#resume(cell, options, { token: cell.token });
+        const { token } = cell;
+        cell.token = undefined;
+        return this.#resume(cell, options, { token });
       }
       case "busy":
         return this.#failed(["invalid_input", `Another wait for "${runId}" is under way: use its result`]);
@@ -151,8 +154,9 @@ export class AgentRun {
       case "unknown": {
         if (!host.isDurable) return this.#failed(unknownRun(runId));
         // Perhaps of a process that is gone. Its store knows the scope.
-        telemetry.snapshot("restored");
-        return this.#resume(new Cell(toolCallId), options, { id: runId });
+        const cell = new Cell(toolCallId);
+        cell.runId = runId;
+        return this.#resume(cell, options, { id: runId });
       }
       default:
         return taken satisfies never;
@@ -175,7 +179,8 @@ export class AgentRun {
     { abortSignal, onUpdate }: LegOptions,
     begin: (common: RunOptions) => RunHandle,
   ): Promise<CodeModeResult> {
-    const { nested, signal, scope = "" } = this.#setup;
+    const { nested, signal, telemetry, scope = "" } = this.#setup;
+    const isResumed = cell.runId !== "";
     const signals = [this.#ending.signal, signal, abortSignal].filter((one) => one !== undefined);
     cell.onUpdate = onUpdate;
     const handle = begin({
@@ -186,12 +191,14 @@ export class AgentRun {
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
     });
-    cell.runId = handle.runId;
+    // A run that cannot be resumed has another id.
+    if (!isResumed) cell.runId = handle.runId;
     const followed = nested.follow(handle, cell);
     const result = await handle.result;
     // So that whoever has the result finds all of its calls in the trajectory.
     await followed;
     cell.onUpdate = undefined;
+    if (isResumed) telemetry.snapshot(fateOf(result));
     return this.#settle(cell, result);
   }
 
@@ -268,7 +275,8 @@ export class AgentRun {
     const dropped = scope === undefined ? [] : cells.of(scope);
     for (const cell of dropped) {
       cells.remove(cell, how);
-      telemetry.snapshot("dropped");
+      // One that executes has no snapshot any more.
+      if (cell.token !== undefined) telemetry.snapshot("dropped");
     }
     if (isKept) for (const cell of dropped) cell.abort("The process ends");
     else await Promise.all(dropped.map((cell) => this.#giveUp(cell, "The agent run ended")));
@@ -305,8 +313,16 @@ export class AgentRun {
   #failed([code, error]: Problem, output: readonly CodeModeOutput[] = []): CodeModeResult {
     const { telemetry } = this.#setup;
     telemetry.failure(code);
-    return { status: "failed", error, code, ...listed(output), telemetry: telemetry.read() };
+    return { status: "failed", error: toLine(error), code, ...listed(output), telemetry: telemetry.read() };
   }
+}
+
+/** What became of the snapshot that a wait was to go on from. */
+function fateOf(result: RunResult): SnapshotEvent {
+  if (result.status !== "failed") return "restored";
+  const code = toErrorCode(result.failure.code, "javascript");
+  if (code === "snapshot_expired") return "expired";
+  return code === "snapshot_restore_failed" || code === "invalid_input" ? "dropped" : "restored";
 }
 
 const INCOMPLETE: Problem = [
