@@ -111,6 +111,20 @@ describe("failures of tools", () => {
     expect(error).not.toContain("S3CRET");
   });
 
+  test("of all calls in Promise.any say what the first one said [exec-wait:54]", async () => {
+    await using desk = openDesk();
+    const { code, error } = await failedOf(desk.exec("return Promise.any([tools.boom({}), tools.boom({})])"));
+    expect(code).toBe("nested_tool_failed");
+    expect(error).toContain("nope");
+    const own = await failedOf(
+      desk.exec("return Promise.any([Promise.reject(new Error('mine')), tools.boom({})])"),
+    );
+    expect(own.error).toContain("mine");
+    // What has a message of its own keeps it.
+    const named = await failedOf(desk.exec("throw new AggregateError([new Error('a')], 'both')"));
+    expect(named.error).toContain("both");
+  });
+
   test.each([
     ["null", null],
     ["a text", "just text"],
@@ -209,11 +223,16 @@ describe("calls at the same time", () => {
 
   test("of which a loser that fails late is nobody's concern [exec-wait:57]", async () => {
     await using desk = openDesk();
-    const code = `return Promise.race([tools.slow({ ms: 1 }), tools.boom({}).then(() => 0, () => tools.gate({}))])`;
+    const code = `const loser = async () => { await tools.gate({ n: 2 }); throw new Error("lost") };
+      const winner = await Promise.race([tools.gate({ n: 1 }), loser()]);
+      await tools.echo(winner);
+      return winner`;
     const result = desk.exec(code);
-    await open(desk, 1);
-    desk.gate.release();
-    expect(await valueOf(result)).toBe(1);
+    await open(desk, 2);
+    desk.gate.release("first");
+    await until(() => desk.told.length === 1);
+    desk.gate.release("second");
+    expect(await valueOf(result)).toBe("first");
   });
 });
 

@@ -82,6 +82,14 @@ describe("records of calls", () => {
     ]);
   });
 
+  test("of a call that ended while its program was being suspended leave the reason as it was", async () => {
+    await using desk = openDesk({ config: { enabled: true, timeoutMs: 300 } });
+    await valueOf(desk.exec("return 'the worker has started'"));
+    // Always in a call, none of which takes long.
+    const waiting = await waitingOf(desk.exec("for (;;) await tools.echo(1)"));
+    expect(waiting.reason).toBe("pending_tools");
+  });
+
   test("say what the program was told of an output that does not fit its schema [exec-wait:96]", async () => {
     const output = { type: "object", required: ["id"] };
     const tools: AgentTools = { core: { typed: { output, execute: (given: unknown) => given } } };

@@ -112,6 +112,19 @@ describe("telemetry", () => {
     expect(done.telemetry.snapshots).toEqual({ created: 3, restored: 3, expired: 0, dropped: 0 });
   });
 
+  test("takes a call of what is no tool for nothing else [exec-wait:93]", async () => {
+    await using desk = openDesk();
+    const code = `const codes = [];
+      for (const id of [7, "catalog.search", "catalog.describe", "catalog.load", "yield_control"]) {
+        codes.push(await tools.call(id, null).then(() => "fine", (e) => e.code));
+      }
+      return codes`;
+    const unknown = "unknown_tool";
+    const result = await desk.exec(code);
+    expect(await valueOf(result)).toEqual(["tool_failed", unknown, unknown, unknown, unknown]);
+    expect(result.telemetry.counts).toEqual({ exec: 1, wait: 0, search: 0, describe: 0, call: 0 });
+  });
+
   test("has one count for each agent run [exec-wait:93]", async () => {
     await using desk = openDesk();
     const other = desk.prepare({ context: { ...CONTEXT, runId: "r2" } });

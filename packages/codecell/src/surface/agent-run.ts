@@ -16,6 +16,7 @@ import type { CodeModeErrorCode, CodeModeOutput, CodeModeResult } from "./code-m
 import type { CodeModeSettings } from "./config.ts";
 import { type FailedCell, toCodeModeError, toErrorCode, toLine } from "./failure-codes.ts";
 import type { NestedTools } from "./nested-tools.ts";
+import { hasOpenCalls } from "./open-calls.ts";
 import { OutputBudget } from "./output-budget.ts";
 import { toOutput } from "./output-items.ts";
 import type { ParkedValues } from "./parked-values.ts";
@@ -199,10 +200,10 @@ export class AgentRun {
     await followed;
     cell.onUpdate = undefined;
     if (isResumed) telemetry.snapshot(fateOf(result));
-    return this.#settle(cell, result);
+    return this.#settle(cell, result, () => hasOpenCalls(handle.ledger()));
   }
 
-  async #settle(cell: Cell, result: RunResult): Promise<CodeModeResult> {
+  async #settle(cell: Cell, result: RunResult, isPending: () => boolean): Promise<CodeModeResult> {
     const { settings, parked, telemetry } = this.#setup;
     const items = result.logs.map(toOutput);
     cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
@@ -236,7 +237,7 @@ export class AgentRun {
           status: "waiting",
           runId: cell.runId,
           // One that waits for its own timers does so by itself.
-          reason: calls.length > 0 ? "pending_tools" : "yield",
+          reason: isPending() ? "pending_tools" : "yield",
           ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
           ...listed(cell.budget.take(items, result.logsDropped)),
           telemetry: telemetry.read(),
