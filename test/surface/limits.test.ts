@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { Watch } from "../attacks/watch.ts";
 import { openDesk } from "./fixtures.ts";
-import { failedOf, valueOf, waitingOf } from "./results.ts";
+import { failedOf, Stubborn, valueOf, waitingOf } from "./results.ts";
 
 const MiB = 1024 * 1024;
 
@@ -40,6 +40,20 @@ describe("an endless program", () => {
     expect(loopGapMs).toBeLessThan(200);
     expect(await valueOf(desk.exec("return tools.echo(1)"))).toEqual({ got: 1 });
     expect(desk.run.telemetry().failures).toEqual({ timeout: 1 });
+  });
+
+  test("ends in time also when a tool ignores its abort [exec-wait:61]", async () => {
+    const stubborn = new Stubborn();
+    const config = { enabled: true, timeoutMs: 500 };
+    await using desk = openDesk({ config, tools: { core: { stubborn: { execute: stubborn.execute } } } });
+    await valueOf(desk.exec("return 'the worker has started'"));
+    const before = performance.now();
+    const result = desk.exec(
+      "tools.stubborn({}); setTimeout(() => { for (;;); }, 1); await new Promise(() => {})",
+    );
+    expect((await failedOf(result)).code).toBe("timeout");
+    expect(performance.now() - before).toBeLessThan(500 + 2000);
+    expect(stubborn.signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   test("ends with timeout also when it waited before [exec-wait:61]", async () => {

@@ -69,6 +69,18 @@ describe("records of calls", () => {
     expect(JSON.stringify(desk.run.trajectory())).not.toContain("too late");
   });
 
+  test("of two programs of one tool call id are told apart [exec-wait:96]", async () => {
+    await using desk = openDesk({ config: { enabled: true, timeoutMs: 500 } });
+    const same = { toolCallId: "call_1" };
+    const { runId } = await waitingOf(desk.run.exec({ code: "return tools.gate({})" }, same));
+    await valueOf(desk.run.exec({ code: "return tools.echo(1)" }, same));
+    const statuses = (): unknown => desk.run.trajectory().calls.map(({ status }) => status);
+    expect(statuses()).toEqual(["running", "completed"]);
+    desk.gate.release();
+    await valueOf(desk.wait(runId));
+    expect(statuses()).toEqual(["completed", "completed"]);
+  });
+
   test("end in the wait in which their calls do, under their exec [exec-wait:96]", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 500 } });
     const { runId } = await waitingOf(

@@ -288,7 +288,7 @@ export class AgentRun {
     const host = this.#setup.host();
     const { token } = cell;
     cell.abort(reason);
-    trajectory.abortCalls(cell.toolCallId);
+    trajectory.abortCalls(cell.callIds);
     // A store that cannot be reached forgets it when it expires.
     if (token !== undefined) await host.discard({ token, scope }).catch(() => false);
   }
@@ -297,7 +297,7 @@ export class AgentRun {
     const { cells, trajectory } = this.#setup;
     cells.remove(cell, how);
     cell.abort("The program ended");
-    trajectory.abortCalls(cell.toolCallId);
+    trajectory.abortCalls(cell.callIds);
   }
 
   #toFailed({ program, calls }: Cell, { details }: Failure): FailedCell {

@@ -75,6 +75,11 @@ export class Cell {
     return this.#executed.size;
   }
 
+  /** Of all calls it made. */
+  get callIds(): Iterable<string> {
+    return this.#began.keys();
+  }
+
   get pending(): readonly PendingToolCall[] {
     return [...this.#pending.values()];
   }

@@ -144,10 +144,6 @@ export class KeptCall {
     return this.#head.index;
   }
 
-  get parentToolCallId(): string {
-    return this.#head.parentToolCallId;
-  }
-
   get isOpen(): boolean {
     return this.#status === "running" || this.#status === "waiting";
   }

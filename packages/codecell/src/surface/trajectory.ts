@@ -134,11 +134,9 @@ export class Trajectory {
     this.#fit();
   }
 
-  /** Calls of a cell that nobody will hear of any more. */
-  abortCalls(parentToolCallId: string): void {
-    for (const call of this.#calls.values()) {
-      if (call.parentToolCallId === parentToolCallId) this.endCall(call.callId, { status: "aborted" });
-    }
+  /** Calls of a cell that nobody will hear of any more; those that have ended are left as they are. */
+  abortCalls(callIds: Iterable<string>): void {
+    for (const callId of callIds) this.endCall(callId, { status: "aborted" });
   }
 
   export(): TrajectoryExport {
