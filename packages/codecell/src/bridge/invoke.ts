@@ -60,6 +60,17 @@ class SuspendSignal {
   }
 }
 
+/** Thrown by a tool that stands for others, to refuse in the words and with the code of the host itself. */
+export class CallRefusal {
+  readonly code: CallFailureCode;
+  readonly message: string;
+
+  constructor(code: CallFailureCode, message: string) {
+    this.code = code;
+    this.message = message;
+  }
+}
+
 const suspend: CallContext["suspend"] = (payload) => {
   throw new SuspendSignal(payload);
 };
@@ -176,7 +187,12 @@ function refused(code: CallFailureCode, message: string): CallOutcome {
   return { status: "failed", failure: { code, name: "CallError", message } };
 }
 
-function toCallFailure(error: unknown): CallFailure {
+/** Of whatever a tool threw, what the guest gets to see. */
+export function toCallFailure(error: unknown): CallFailure {
+  if (error instanceof CallRefusal) {
+    const { code, message } = error;
+    return { code, name: "CallError", message: bounded(message, MAX_MESSAGE) };
+  }
   try {
     if (typeof error === "object" && error !== null && "message" in error) {
       const { name, message, code } = error as { name?: unknown; message: unknown; code?: unknown };

@@ -42,8 +42,8 @@ import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 const SUSPEND_GRACE_MS = 1000;
 /** How long a run whose time is up may take to come to rest, beside its processor time. */
 const REST_MS = 10_000;
-/** How long a failed run waits for tools that ignore its abort. */
-const STOP_GRACE_MS = 5000;
+/** How long a failed run waits for tools that ignore its abort; whoever waits for the run does meanwhile. */
+const STOP_GRACE_MS = 1000;
 
 export class Run {
   readonly events: EventStream;

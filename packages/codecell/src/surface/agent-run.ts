@@ -9,19 +9,20 @@
 import type { Failure } from "../contract/failure.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
-import { isRecord } from "../value/shape.ts";
-import { Cell, type CellEnd, type LegOptions, type Program } from "./cell.ts";
+import { Cell, type CellEnd, type LegOptions } from "./cell.ts";
 import type { Cells } from "./cells.ts";
 import type { CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
 import type { CodeModeSettings } from "./config.ts";
-import { type FailedCell, toCodeModeError, toErrorCode } from "./failure-codes.ts";
+import { type FailedCell, toCodeModeError, toErrorCode, toLine } from "./failure-codes.ts";
 import type { NestedTools } from "./nested-tools.ts";
+import { hasOpenCalls } from "./open-calls.ts";
 import { OutputBudget } from "./output-budget.ts";
 import { toOutput } from "./output-items.ts";
 import type { ParkedValues } from "./parked-values.ts";
 import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./problems.ts";
+import { fieldOf, readProgram, toText } from "./read-program.ts";
 import { toLimits } from "./settings-limits.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { SnapshotEvent, Telemetry } from "./telemetry.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 export interface AgentRunSetup {
@@ -149,6 +150,8 @@ export class AgentRun {
       ]);
     }
     if (scope === undefined) return this.#failed(INCOMPLETE);
+    // Before it is taken: another wait can still go on with it.
+    if (options.abortSignal?.aborted === true) return this.#failed(["aborted", "The wait was aborted"]);
     const taken = cells.take(runId, scope);
     switch (taken.status) {
       case "taken":
@@ -160,7 +163,7 @@ export class AgentRun {
       case "unknown":
         if (!this.#setup.host().isDurable) return this.#failed(unknownRun(runId));
         // Perhaps of a process that is gone. Its store knows the scope.
-        return this.#resume(new Cell(toolCallId), options, { id: runId });
+        return this.#resume(new Cell(toolCallId, undefined, runId), options, { id: runId });
       default:
         return taken satisfies never;
     }
@@ -197,6 +200,8 @@ export class AgentRun {
     const signals = [this.#ending.signal, cell.signal, signal, abortSignal].filter(
       (one) => one !== undefined,
     );
+    const isResumed = cell.runId !== "";
+    cell.isExecuting = true;
     cell.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
@@ -206,14 +211,15 @@ export class AgentRun {
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
     });
-    const isResumed = cell.runId !== "" || cell.program === undefined;
     // A resume that is refused names another run.
-    if (cell.runId === "") cell.runId = handle.runId;
-    void nested.follow(handle, cell);
+    if (!isResumed) cell.runId = handle.runId;
+    const followed = nested.follow(handle, cell);
     const result = await handle.result;
+    // So that whoever has the result finds all of its calls in the trajectory.
+    await followed;
     cell.onUpdate = undefined;
+    cell.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;
-    if (isResumed && !REFUSED.has(failure?.code)) this.#setup.telemetry.snapshot("restored");
     if (failure !== undefined && UNTOUCHED.has(failure.code) && cell.token !== undefined) {
       this.#stay(cell);
       return this.#failed([toErrorCode(failure.code, "javascript"), `${failure.message}; wait for it again`]);
@@ -222,10 +228,16 @@ export class AgentRun {
       this.#over(cell, "ended");
       return this.#failed(unknownRun(cell.runId));
     }
-    return this.#settle(cell, result, abortSignal);
+    if (isResumed) this.#setup.telemetry.snapshot(fateOf(failure));
+    return this.#settle(cell, result, () => hasOpenCalls(handle.ledger()), abortSignal);
   }
 
-  async #settle(cell: Cell, result: RunResult, abortSignal?: AbortSignal): Promise<CodeModeResult> {
+  async #settle(
+    cell: Cell,
+    result: RunResult,
+    isPending: () => boolean,
+    abortSignal: AbortSignal | undefined,
+  ): Promise<CodeModeResult> {
     const { settings, parked, telemetry } = this.#setup;
     const items = result.logs.map(toOutput);
     cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
@@ -259,7 +271,7 @@ export class AgentRun {
           status: "waiting",
           runId: cell.runId,
           // One that waits for its own timers does so by itself.
-          reason: calls.length > 0 ? "pending_tools" : "yield",
+          reason: isPending() ? "pending_tools" : "yield",
           ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
           ...listed(cell.budget.take(items, result.logsDropped)),
           telemetry: telemetry.read(),
@@ -302,7 +314,8 @@ export class AgentRun {
     const dropped = scope === undefined ? [] : cells.of(scope);
     for (const cell of dropped) {
       cells.remove(cell, how);
-      telemetry.snapshot("dropped");
+      // One that executes has no snapshot any more.
+      if (!cell.isExecuting) telemetry.snapshot("dropped");
     }
     // Calls of those that are kept go on: an abort would be what became of them, for whoever continues the program.
     if (!isKept) for (const cell of dropped) this.#giveUp(cell, "The agent run ended");
@@ -312,7 +325,7 @@ export class AgentRun {
     const { scope = "", trajectory } = this.#setup;
     const { token } = cell;
     cell.abort(reason);
-    trajectory.abortCalls(cell.toolCallId);
+    trajectory.abortCalls(cell.callIds);
     if (token === undefined) return;
     // A store that cannot be reached forgets it when it expires.
     const discarded = this.#setup.host().discard({ token, scope });
@@ -328,7 +341,7 @@ export class AgentRun {
     const { cells, trajectory } = this.#setup;
     cells.remove(cell, how);
     cell.abort("The program ended");
-    trajectory.abortCalls(cell.toolCallId);
+    trajectory.abortCalls(cell.callIds);
   }
 
   #toFailed({ program, calls }: Cell, { details }: Failure): FailedCell {
@@ -345,42 +358,14 @@ export class AgentRun {
   #failed([code, error]: Problem, output: readonly CodeModeOutput[] = []): CodeModeResult {
     const { telemetry } = this.#setup;
     telemetry.failure(code);
-    return { status: "failed", error, code, ...listed(output), telemetry: telemetry.read() };
+    return { status: "failed", error: toLine(error), code, ...listed(output), telemetry: telemetry.read() };
   }
 }
 
-function readProgram(
-  input: unknown,
-  { languages }: CodeModeSettings,
-): Program | { readonly problem: Problem } {
-  const code = fieldOf(input, "code");
-  const { language = "javascript" } = { language: fieldOf(input, "language") };
-  if (typeof code !== "string" || code.trim() === "") {
-    return { problem: ["invalid_input", "exec needs { code }: the text of a program"] };
-  }
-  const known = languages.find((one) => one === language);
-  if (known !== undefined) return { source: code, language: known };
-  const asked = typeof language === "string" ? `"${language.slice(0, 40)}"` : `a ${typeof language}`;
-  const message = `Cannot execute ${asked}: programs are written in ${languages.join(" or ")}; set language to that`;
-  return { problem: ["unsupported_language", message] };
-}
-
-/** What cannot be read is not there. */
-function fieldOf(input: unknown, name: string): unknown {
-  try {
-    return isRecord(input) ? input[name] : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The arguments as the model wrote them, as near as they are known. */
-function toText(input: unknown): string {
-  try {
-    return JSON.stringify(input) ?? "null";
-  } catch {
-    return "null";
-  }
+/** What became of the snapshot that a wait was to go on from. */
+function fateOf(failure: Failure | undefined): SnapshotEvent {
+  if (failure === undefined || !REFUSED.has(failure.code)) return "restored";
+  return failure.code === "token_expired" ? "expired" : "dropped";
 }
 
 /** A result without output says nothing of it. */

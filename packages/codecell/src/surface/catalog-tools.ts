@@ -93,7 +93,8 @@ export function catalogTools(setup: Setup, byName: ReadonlyMap<string, CatalogEn
   const describe: AnyTool = {
     readOnly: true,
     execute: async ({ id }: { readonly id: unknown }) => {
-      telemetry.describe();
+      // Asked for in vain by a call whose id is none, too.
+      if (typeof id === "string") telemetry.describe();
       const entry = found(id);
       const description = await catalog.describe(entry.id);
       if (description === undefined) return found(undefined);

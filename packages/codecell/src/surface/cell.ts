@@ -42,8 +42,10 @@ export class Cell {
   /** Undefined for one that another process began. */
   readonly program: Program | undefined;
   /** The run's id, once it has one. */
-  runId = "";
-  /** Set while it is suspended. */
+  runId: string;
+  /** Whether a leg of it is under way. */
+  isExecuting = false;
+  /** Of its last suspension. */
   token: string | undefined;
   /** What is left of its output, once there was any. */
   budget: OutputBudget | undefined;
@@ -51,19 +53,22 @@ export class Cell {
   onUpdate: LegOptions["onUpdate"];
   /** Decisions of the host about calls that asked for one, for the next leg. */
   resolutions: Resolutions = {};
-  /** Inputs of calls that a hook has seen, as it left them. */
-  readonly inputs: Map<string, unknown> = new Map();
   readonly #abort = new AbortController();
   readonly #pending = new Map<string, PendingToolCall>();
+  /** Inputs of calls that a hook has seen, as it left them. */
+  readonly #inputs = new Map<string, unknown>();
   /** When calls began first. */
   readonly #began = new Map<string, string>();
+  /** Calls that came to their tools. */
+  readonly #executed = new Set<string>();
   /** What waited for a decision, and what was decided, when it went on last. */
   #asked: readonly PendingToolCall[] = [];
   #decided: Resolutions = {};
 
-  constructor(toolCallId: string, program?: Program) {
+  constructor(toolCallId: string, program?: Program, runId = "") {
     this.toolCallId = toolCallId;
     this.program = program;
+    this.runId = runId;
   }
 
   /** Aborted when it is over. */
@@ -73,25 +78,47 @@ export class Cell {
 
   /** Calls that came to their tools so far. */
   get calls(): number {
-    return this.#began.size;
+    return this.#executed.size;
+  }
+
+  /** Of all calls it made. */
+  get callIds(): Iterable<string> {
+    return this.#began.keys();
   }
 
   get pending(): readonly PendingToolCall[] {
     return [...this.#pending.values()];
   }
 
-  /** Whether a call began before; one that asked for a decision begins again. */
-  isKnown(callId: string): boolean {
-    return this.#began.has(callId);
+  /** Whether a hook has seen the call. */
+  isHooked(callId: string): boolean {
+    return this.#inputs.has(callId);
+  }
+
+  hook(callId: string, input: unknown): void {
+    this.#inputs.set(callId, input);
+  }
+
+  /** As a hook left it. */
+  inputOf(callId: string, given: unknown): unknown {
+    return this.#inputs.has(callId) ? this.#inputs.get(callId) : given;
+  }
+
+  /** A call comes to its tool; false when it did before: one that asked for a decision comes again. */
+  execute(callId: string): boolean {
+    const isNew = !this.#executed.has(callId);
+    this.#executed.add(callId);
+    return isNew;
   }
 
   begin(callId: string, tool: string, input: unknown): void {
-    this.#pending.set(callId, this.#toPending(callId, tool, input));
+    this.#pending.set(callId, this.#toPending(callId, tool, this.inputOf(callId, input)));
   }
 
   /** The call waits for a decision. */
   ask(callId: string, tool: string, input: unknown, asks: Json): void {
-    this.#pending.set(callId, { ...this.#toPending(callId, tool, input), asks });
+    const pending = this.#toPending(callId, tool, this.inputOf(callId, input));
+    this.#pending.set(callId, { ...pending, asks });
   }
 
   /** The program goes on: what still waits for a decision then will ask again. */
@@ -126,6 +153,15 @@ export class Cell {
 }
 
 function shortened(input: unknown): string {
-  const text = JSON.stringify(input) ?? "";
+  const text = toText(input);
   return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
+}
+
+/** A schema or a hook may have made an input that is no JSON. */
+function toText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? "";
+  } catch {
+    return "";
+  }
 }

@@ -134,7 +134,7 @@ function cut(text: string, longest: number): string {
 }
 
 /** On one line, without what looks like a stack. Looks at a bounded part of the text. */
-function toLine(text: string): string {
+export function toLine(text: string): string {
   const lines: string[] = [];
   for (const line of cut(text, 2 * LONGEST_ERROR).split(LINE_ENDS)) {
     const trimmed = line.trim();

@@ -6,7 +6,13 @@
  * - A hook is asked once per call. What was approved is what is executed: an input that a hook rewrote is validated first.
  * - One set for all programs: a call knows its cell by the context it was made with.
  */
-import type { Authorize, CallDetails, Decision } from "../bridge/invoke.ts";
+import {
+  type Authorize,
+  type CallDetails,
+  CallRefusal,
+  type Decision,
+  toCallFailure,
+} from "../bridge/invoke.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
@@ -18,13 +24,15 @@ import type { RunHandle } from "../run/host.ts";
 import { runBounded } from "../run/run-bounded.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell, ToolUpdate } from "./cell.ts";
 import type { CodeModeSettings } from "./config.ts";
+import { Line } from "./line.ts";
 import type { AgentContext, Approve, BeforeToolCall, NestedCall } from "./nested-call.ts";
+import { toNestedOutput } from "./nested-output.ts";
 import type { ParkedValues } from "./parked-values.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { Trajectory } from "./trajectory.ts";
-import type { CallStart } from "./trajectory-record.ts";
+import type { CallEnd, CallStart } from "./trajectory-record.ts";
 
 export interface NestedSetup {
   readonly catalog: Catalog;
@@ -43,9 +51,8 @@ export class NestedTools {
   readonly guest: GuestCatalog;
   readonly #setup: NestedSetup;
   readonly #byName = new Map<string, CatalogEntry>();
+  readonly #line = new Line();
   #allTools: string | undefined;
-  /** Sequential tools wait for it. */
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(setup: NestedSetup) {
     this.#setup = setup;
@@ -81,7 +88,7 @@ export class NestedTools {
     return this.#byName.get(name)?.id ?? name;
   }
 
-  /** Records the calls that never came to a tool: unknown ones, and those whose input does not fit. */
+  /** Records the calls that came to nobody who would: unknown ones, those whose input does not fit, those resolved with no. */
   async follow({ events }: RunHandle, cell: Cell): Promise<void> {
     const { trajectory } = this.#setup;
     const inputs = new Map<string, unknown>();
@@ -92,8 +99,9 @@ export class NestedTools {
       const input = inputs.get(callId);
       inputs.delete(callId);
       if (outcome.status !== "failed" || HELPERS.has(tool)) continue;
-      trajectory.startCall(toStart(cell, callId, this.idOf(tool), input));
+      trajectory.startCall(toStart(cell, callId, this.idOf(tool).slice(0, LONGEST_ID), input));
       trajectory.endCall(callId, { status: "failed", error: { ...outcome.failure } });
+      cell.end(callId);
     }
   }
 
@@ -101,37 +109,50 @@ export class NestedTools {
     const entry = this.#byName.get(details.tool);
     // A helper of the catalog.
     if (entry === undefined) return "allow";
-    return this.#ask(entry, details.context as Cell, details);
+    const { trajectory } = this.#setup;
+    const { callId, input } = details;
+    const cell = details.context as Cell;
+    cell.begin(callId, entry.id, input);
+    trajectory.startCall(toStart(cell, callId, entry.id, input));
+    const decision = await this.#ask(entry, cell, details).catch((): Decision => UNDECIDED);
+    if (decision === "allow") return decision;
+    cell.end(callId);
+    if ("suspend" in decision) trajectory.holdCall(callId);
+    else trajectory.endCall(callId, toFailed(new CallRefusal("denied", decision.deny)));
+    return decision;
   };
 
   async #ask(entry: CatalogEntry, cell: Cell, details: CallDetails): Promise<Decision> {
-    const { beforeToolCall, approve } = this.#setup;
-    if (beforeToolCall !== undefined && !cell.inputs.has(details.callId)) {
+    const { beforeToolCall, approve, trajectory } = this.#setup;
+    const { callId } = details;
+    if (beforeToolCall !== undefined && !cell.isHooked(callId)) {
       const decision = await beforeToolCall(this.#toCall(entry, cell, details, details.input));
-      if (decision !== undefined && "block" in decision) return { deny: decision.block };
-      if (decision === undefined) cell.inputs.set(details.callId, details.input);
+      if (decision !== undefined && "block" in decision) return toDecision({ deny: decision.block });
+      if (decision === undefined) cell.hook(callId, details.input);
       else {
         const checked = await validatorOf(entry.tool.input, "input")(decision.input, "input", runBounded);
         if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
-        cell.inputs.set(details.callId, checked.value);
+        cell.hook(callId, checked.value);
+        trajectory.rewriteCall(callId, toJson(checked.value));
       }
     }
     if (approve === undefined) return "allow";
-    const call = this.#toCall(entry, cell, details, inputOf(cell, details.callId, details.input));
-    return approve({ ...call, resolution: details.resolution });
+    const call = this.#toCall(entry, cell, details, cell.inputOf(callId, details.input));
+    return toDecision(await approve({ ...call, resolution: details.resolution }));
   }
 
   #toCall({ id, name }: CatalogEntry, cell: Cell, details: CallDetails, input: unknown): NestedCall {
-    const { callId, signal } = details;
+    const { callId } = details;
     const { context } = this.#setup;
+    const signal = AbortSignal.any([details.signal, cell.signal]);
     return { callId, parentToolCallId: cell.toolCallId, tool: id, name, input, context, signal };
   }
 
+  /** Without the schema of its output: that is looked at before the call counts as completed. */
   #toNested(entry: CatalogEntry): AnyTool {
-    const { input, output, readOnly, idempotent } = entry.tool;
+    const { input, readOnly, idempotent } = entry.tool;
     return {
       input,
-      output,
       readOnly,
       idempotent,
       execute: (given: unknown, call) => this.#execute(entry, given, call),
@@ -141,31 +162,35 @@ export class NestedTools {
   async #execute(entry: CatalogEntry, given: unknown, call: CallContext): Promise<unknown> {
     const cell = call.context as Cell;
     const { callId } = call;
-    const input = inputOf(cell, callId, given);
     const { telemetry, trajectory, catalog } = this.#setup;
-    if (!cell.isKnown(callId)) telemetry.call(entry.id);
-    cell.begin(callId, entry.id, input);
-    trajectory.startCall(toStart(cell, callId, entry.id, input));
+    const signal = AbortSignal.any([call.signal, cell.signal]);
     let hasAsked = false;
+    const context: CallContext = {
+      ...call,
+      signal,
+      context: this.#setup.context,
+      suspend: (payload) => {
+        hasAsked = true;
+        return call.suspend(payload);
+      },
+    };
     try {
-      const output = await this.#inTurn(entry.tool, () =>
-        this.#outputOf(entry, input, cell, {
-          ...call,
-          signal: AbortSignal.any([call.signal, cell.signal]),
-          context: this.#setup.context,
-          suspend: (payload) => {
-            hasAsked = true;
-            return call.suspend(payload);
-          },
-        }),
-      );
-      const result = toJson(output);
+      // Its approval may have come after the program's end.
+      signal.throwIfAborted();
+      const input = cell.inputOf(callId, given);
+      if (cell.execute(callId)) telemetry.call(entry.id);
+      cell.begin(callId, entry.id, input);
+      trajectory.executeCall(callId);
+      const work = (): Promise<unknown> => this.#outputOf(entry, input, cell, context);
+      const { sequential }: AgentTool = entry.tool;
+      const output = await (sequential === true ? this.#line.execute(signal, work) : work());
+      const result = await toNestedOutput(entry, output);
       trajectory.endCall(callId, { status: "completed", result });
-      void catalog.observe(entry.id, result);
-      return output;
+      void catalog.observe(entry.id, result).catch(() => {});
+      return result;
     } catch (error) {
       if (hasAsked) trajectory.holdCall(callId);
-      else trajectory.endCall(callId, { status: "failed", error: toCallError(error) });
+      else trajectory.endCall(callId, toFailed(error));
       throw error;
     } finally {
       cell.end(callId);
@@ -178,21 +203,18 @@ export class NestedTools {
     let last: unknown;
     for await (const update of output as AsyncIterable<unknown>) {
       last = update;
-      cell.onUpdate?.({ callId: call.callId, tool: entry.id, update });
+      tell(cell, { callId: call.callId, tool: entry.id, update });
       // Leaving the loop tells the iterable to stop.
       if (call.signal.aborted) break;
     }
     return last;
   }
-
-  #inTurn<T>(tool: AgentTool, work: () => Promise<T>): Promise<T> {
-    if (tool.sequential !== true) return work();
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {});
-    return done;
-  }
 }
 
+/** An error of a hook or an approval stays here. */
+const UNDECIDED: Decision = { deny: "it could not be authorised" };
+/** Programs choose the names of unknown tools. */
+const LONGEST_ID = 200;
 const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
 
 function toStart({ toolCallId }: Cell, callId: string, tool: string, input: unknown): CallStart {
@@ -209,12 +231,23 @@ function toJson(value: unknown): Json {
 }
 
 /** Of an error only what a program would see of it. */
-function toCallError(error: unknown): Json {
-  const isError = error instanceof Error;
-  return { name: isError ? error.name : "Error", message: isError ? error.message : String(error) };
+function toFailed(error: unknown): CallEnd {
+  return { status: "failed", error: { ...toCallFailure(error) } };
 }
 
-/** As a hook left it. */
-function inputOf(cell: Cell, callId: string, given: unknown): unknown {
-  return cell.inputs.has(callId) ? cell.inputs.get(callId) : given;
+/** What is no decision allows nothing. */
+function toDecision(decision: Decision): Decision {
+  if (decision === "allow" || "suspend" in decision) return decision;
+  return {
+    deny: typeof decision.deny === "string" && decision.deny !== "" ? decision.deny : "it was denied",
+  };
+}
+
+/** Whoever listens must not fail the call. */
+function tell({ onUpdate }: Cell, update: ToolUpdate): void {
+  try {
+    onUpdate?.(update);
+  } catch {
+    // Its own affair.
+  }
 }

@@ -123,7 +123,7 @@ export class KeptCall {
   readonly #head: Pick<CallRecord, "parentToolCallId" | "callId" | "tool" | "index" | "startedAt">;
   #status: CallRecord["status"] = "running";
   #endedAt: string | undefined;
-  readonly #input: KeptValue;
+  #input: KeptValue;
   #result: KeptValue | undefined;
   #error: Json | undefined;
 
@@ -144,10 +144,6 @@ export class KeptCall {
     return this.#head.index;
   }
 
-  get parentToolCallId(): string {
-    return this.#head.parentToolCallId;
-  }
-
   get isOpen(): boolean {
     return this.#status === "running" || this.#status === "waiting";
   }
@@ -161,6 +157,14 @@ export class KeptCall {
 
   hold(): void {
     this.#status = "waiting";
+  }
+
+  execute(): void {
+    this.#status = "running";
+  }
+
+  rewrite(input: Json, maxValueBytes: number): void {
+    this.#input = new KeptValue(input, maxValueBytes);
   }
 
   end(end: CallEnd, endedAt: string, maxValueBytes: number): void {

@@ -35,7 +35,7 @@ describe("the trajectory", () => {
       error: { code: "tool_failed", name: "Error", message: "nope" },
     });
     trajectory.end(wait, "failed", '{"status":"failed"}');
-    trajectory.abortCalls("tc1");
+    trajectory.abortCalls(["run:0", "run:1", "run:2"]);
     expect(trajectory.export()).toEqual({
       version: 1,
       entries: [

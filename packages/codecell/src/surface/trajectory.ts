@@ -9,6 +9,7 @@
  *   out; at last the oldest records that have ended are only counted.
  * - What leaves goes through the host's `redact`; where that fails, values stay here.
  */
+import type { Json } from "../contract/value.ts";
 import { type Redact, redactCall, redactEntry } from "./redact-record.ts";
 import {
   type CallEnd,
@@ -108,6 +109,22 @@ export class Trajectory {
     if (call?.isOpen === true) call.hold();
   }
 
+  /** Its tool is called, perhaps after it waited. */
+  executeCall(callId: string): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen === true) call.execute();
+  }
+
+  /** A hook gave it another input. */
+  rewriteCall(callId: string, input: Json): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen !== true) return;
+    // What came early has made room already.
+    const maxBytes = call.index < this.#shortened.inputs ? SHORT_BYTES : this.#maxValueBytes;
+    this.#change(call, () => call.rewrite(input, maxBytes));
+    this.#fit();
+  }
+
   endCall(callId: string, end: CallEnd): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen !== true) return;
@@ -117,11 +134,9 @@ export class Trajectory {
     this.#fit();
   }
 
-  /** Calls of a cell that nobody will hear of any more. */
-  abortCalls(parentToolCallId: string): void {
-    for (const call of this.#calls.values()) {
-      if (call.parentToolCallId === parentToolCallId) this.endCall(call.callId, { status: "aborted" });
-    }
+  /** Calls of a cell that nobody will hear of any more; those that have ended are left as they are. */
+  abortCalls(callIds: Iterable<string>): void {
+    for (const callId of callIds) this.endCall(callId, { status: "aborted" });
   }
 
   export(): TrajectoryExport {

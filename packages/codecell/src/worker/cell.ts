@@ -312,8 +312,9 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #callUnknown(name: string | number, args: HostArguments): string | undefined {
+    const { mayYield, allTools } = this.#command;
     // Recorded, it would be a yield.
-    if (name === YIELD_CONTROL && this.#command.mayYield === true) {
+    if (name === YIELD_CONTROL && mayYield === true) {
       const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
       return callRefusal("unknown_tool", message);
     }

@@ -15,12 +15,14 @@ import {
   apply,
   defineHidden,
   defineVisible,
+  isArray,
   isError,
   jsonParse,
   mapDelete,
   mapForEach,
   mapSet,
   mapSize,
+  ownData,
   primordial,
   queueMicrotask,
   record,
@@ -156,7 +158,8 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   /** Reads an arbitrary thrown value; its getters may throw, which ends the reading, not the report. */
-  function report(kind: number, value: unknown, origin: number): void {
+  function report(kind: number, thrown: unknown, origin: number): void {
+    const value = firstOf(thrown);
     if (isOutOfMemory(value)) {
       host(kind, THROWN.outOfMemory, NO_CALL, "InternalError", "out of memory", "");
       return;
@@ -176,6 +179,18 @@ export function createCore(host: HostFunction): CoreFunctions {
       // what was read so far is reported
     }
     host(kind, origin, call, name, message, stack);
+  }
+
+  /** What Promise.any rejects with says nothing by itself: the first of its errors is told instead. */
+  function firstOf(thrown: unknown): unknown {
+    try {
+      if (!isError(thrown) || (ownData(thrown, "message") ?? "") !== "") return thrown;
+      const errors = ownData(thrown, "errors");
+      const first = isArray(errors) ? ownData(errors, 0) : undefined;
+      return isError(first) ? first : thrown;
+    } catch {
+      return thrown;
+    }
   }
 
   function thrownText(value: unknown): string {

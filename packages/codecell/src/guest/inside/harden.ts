@@ -46,7 +46,9 @@ const KEPT =
 export function isOutOfMemory(value: unknown): boolean {
   if (!isError(value) || getPrototypeOf(value) !== internalErrorPrototype) return false;
   const message = ownData(value, "message");
-  return typeof message === "string" && stringIndexOf(message, "out of memory") >= 0;
+  if (typeof message !== "string") return false;
+  // The longest text the engine knows would not fit into any program's memory.
+  return stringIndexOf(message, "out of memory") >= 0 || stringIndexOf(message, "string too long") >= 0;
 }
 
 export function harden(): void {

@@ -1,0 +1,146 @@
+/** What is left of nested calls that never came to their tool, in the trajectory and in the counts. */
+import { describe, expect, test } from "vitest";
+import type { AgentTools, CallRecord } from "codecell/surface";
+import { openDesk, until } from "./fixtures.ts";
+import { failedOf, Stubborn, valueOf, waitingOf } from "./results.ts";
+
+const codeOf = ({ error }: CallRecord): unknown => (error as { code?: unknown } | undefined)?.code;
+
+describe("records of calls", () => {
+  test("are there for what was refused, denied, unknown or wrong, once the result is [exec-wait:96]", async () => {
+    await using desk = openDesk({
+      beforeToolCall: ({ name }) => (name === "select_file" ? { block: "no" } : undefined),
+      approve: ({ name }) => (name === "needs_ok" ? { deny: "no" } : "allow"),
+    });
+    const code = `const calls = [() => tools.select_file({ n: 1 }), () => tools.needs_ok({ n: 2 }), () => tools.read({ n: 3 }),
+      () => tools.call("core:core:forbidden", { n: 4 }), () => tools.boom({ n: 5 }), () => tools.echo({ n: 6 })];
+      const codes = [];
+      for (const call of calls) codes.push(await call().then(() => "fine", (e) => e.code));
+      return codes`;
+    const codes = ["denied", "denied", "invalid_input", "unknown_tool", "tool_failed", "fine"];
+    const result = await desk.exec(code);
+    expect(await valueOf(result)).toEqual(codes);
+    const { calls } = desk.run.trajectory();
+    expect(calls.map(({ tool }) => tool)).toEqual([
+      "client:app:select_file",
+      "core:core:needs_ok",
+      "core:core:read",
+      "core:core:forbidden",
+      "core:core:boom",
+      "core:core:echo",
+    ]);
+    expect(calls.map((call) => codeOf(call) ?? "fine")).toEqual(codes);
+    expect(calls.map(({ input }) => input)).toEqual([1, 2, 3, 4, 5, 6].map((n) => ({ n })));
+    expect(new Set(calls.map(({ parentToolCallId }) => parentToolCallId))).toEqual(new Set(["exec_1"]));
+    expect(calls.every(({ endedAt }) => endedAt !== undefined)).toBe(true);
+    // Counted is what came to a tool.
+    expect(result.telemetry.counts.call).toBe(2);
+    expect(result.telemetry.calledTools).toEqual(["core:core:boom", "core:core:echo"]);
+    expect(desk.forbidden.calls + desk.approved.calls).toBe(0);
+  });
+
+  test("cannot be pushed out by the names of unknown tools [exec-wait:96]", async () => {
+    await using desk = openDesk();
+    const code = `await tools.echo({ mark: 1 });
+      for (let i = 0; i < 64; i++) await tools.call("x".repeat(500_000) + i).catch(() => {});
+      return 1`;
+    await valueOf(desk.exec(code));
+    const { calls, omitted } = desk.run.trajectory();
+    expect(omitted.calls).toBe(0);
+    expect(calls[0]).toMatchObject({ tool: "core:core:echo", input: { mark: 1 } });
+    expect(Math.max(...calls.map(({ tool }) => tool.length))).toBeLessThanOrEqual(200);
+  });
+
+  test("of tools that ignore their abort say aborted, whatever comes later [exec-wait:96]", async () => {
+    const stubborn = new Stubborn();
+    const tools: AgentTools = { core: { stubborn: { execute: stubborn.execute } } };
+    await using desk = openDesk({ tools });
+    const abort = new AbortController();
+    const result = desk.run.exec({ code: "return tools.stubborn({})" }, { abortSignal: abort.signal });
+    await until(() => stubborn.made === 1);
+    const before = performance.now();
+    abort.abort();
+    expect((await failedOf(result)).code).toBe("aborted");
+    expect(performance.now() - before).toBeLessThan(500);
+    expect(stubborn.signals[0]?.aborted).toBe(true);
+    stubborn.release("too late");
+    expect(await valueOf(desk.exec("return 1"))).toBe(1);
+    expect(desk.run.trajectory().calls).toMatchObject([{ status: "aborted" }]);
+    expect(JSON.stringify(desk.run.trajectory())).not.toContain("too late");
+  });
+
+  test("of two programs of one tool call id are told apart [exec-wait:96]", async () => {
+    await using desk = openDesk({ config: { enabled: true, timeoutMs: 500 } });
+    const same = { toolCallId: "call_1" };
+    const { runId } = await waitingOf(desk.run.exec({ code: "return tools.gate({})" }, same));
+    await valueOf(desk.run.exec({ code: "return tools.echo(1)" }, same));
+    const statuses = (): unknown => desk.run.trajectory().calls.map(({ status }) => status);
+    expect(statuses()).toEqual(["running", "completed"]);
+    desk.gate.release();
+    await valueOf(desk.wait(runId));
+    expect(statuses()).toEqual(["completed", "completed"]);
+  });
+
+  test("end in the wait in which their calls do, under their exec [exec-wait:96]", async () => {
+    await using desk = openDesk({ config: { enabled: true, timeoutMs: 500 } });
+    const { runId } = await waitingOf(
+      desk.run.exec({ code: "return tools.gate({ a: 1 })" }, { toolCallId: "call_1" }),
+    );
+    expect(desk.run.trajectory().calls).toMatchObject([{ status: "running", parentToolCallId: "call_1" }]);
+    desk.gate.release({ b: 2 });
+    await valueOf(desk.run.wait({ runId }, { toolCallId: "call_2" }));
+    expect(desk.run.trajectory().calls).toMatchObject([
+      { status: "completed", parentToolCallId: "call_1", input: { a: 1 }, result: { b: 2 } },
+    ]);
+  });
+
+  test("of a call that ended while its program was being suspended leave the reason as it was", async () => {
+    await using desk = openDesk({ config: { enabled: true, timeoutMs: 300 } });
+    await valueOf(desk.exec("return 'the worker has started'"));
+    // Always in a call, none of which takes long.
+    const waiting = await waitingOf(desk.exec("for (;;) await tools.echo(1)"));
+    expect(waiting.reason).toBe("pending_tools");
+  });
+
+  test("say what the program was told of an output that does not fit its schema [exec-wait:96]", async () => {
+    const output = { type: "object", required: ["id"] };
+    const tools: AgentTools = { core: { typed: { output, execute: (given: unknown) => given } } };
+    await using desk = openDesk({ tools });
+    const code = "return [await tools.typed({ id: 1 }), await tools.typed({}).catch((e) => e.code)]";
+    expect(await valueOf(desk.exec(code))).toEqual([{ id: 1 }, "invalid_output"]);
+    expect(desk.run.trajectory().calls).toMatchObject([
+      { status: "completed", result: { id: 1 } },
+      { status: "failed", error: { code: "invalid_output" } },
+    ]);
+  });
+
+  test("have the output as the program got it, where a schema changes it [exec-wait:96]", async () => {
+    const standard = {
+      version: 1 as const,
+      vendor: "test",
+      validate: (value: unknown) => ({ value: BigInt(String(value)) }),
+    };
+    const output = {
+      version: 1 as const,
+      vendor: "test",
+      validate: (value: unknown) => ({ value: { text: String(value) } }),
+    };
+    const seen: unknown[] = [];
+    const tools: AgentTools = {
+      core: {
+        big: {
+          input: { "~standard": standard },
+          output: { "~standard": output },
+          execute: (given: unknown) => {
+            seen.push(given);
+            return given;
+          },
+        },
+      },
+    };
+    await using desk = openDesk({ tools });
+    expect(await valueOf(desk.exec("return tools.big(12)"))).toEqual({ text: "12" });
+    expect(seen).toEqual([12n]);
+    expect(desk.run.trajectory().calls).toMatchObject([{ status: "completed", result: { text: "12" } }]);
+  });
+});
