@@ -67,6 +67,7 @@ const printed = COMPARISONS.flatMap(({ label, printers }) =>
 );
 const read = { workload: "surface", kind: "below", unit: "tokens" } as const;
 
+const flat = { kind: "flat", ofCase: FEW.label, times: 2 } as const;
 const many = { workload: agentSurface.name, caseLabel: MANY.label };
 
 const checked = { workload: "check", caseLabel: "500 tools" };
@@ -134,13 +135,10 @@ export const BARS: readonly Bar[] = [
   { ...read, caseLabel: "215 tools", metric: "cl100k", value: 1500 },
   { ...read, caseLabel: "2000 tools", metric: "o200k", value: 2000 },
   { ...many, metric: "exec", kind: "none-fails" },
-  ...["exec", "waiting", "wait", "token"].map((metric): Bar => ({
-    ...many,
-    metric,
-    kind: "flat",
-    ofCase: FEW.label,
-    times: 2,
-  })),
+  { ...many, ...flat, metric: "exec" },
+  { ...many, ...flat, metric: "waiting" },
+  { ...many, ...flat, metric: "wait" },
+  { ...many, ...flat, metric: "token" },
 ];
 
 export type RowsByWorkload = ReadonlyMap<string, readonly Row[]>;

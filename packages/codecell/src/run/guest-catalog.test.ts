@@ -16,6 +16,9 @@ describe("convenience names", () => {
     ["const mytools = {}; mytools[0]; toolset.echo", []],
     ["tools.nothing(1)", []],
     ["x.tools.echo", ["echo"]],
+    ["// do this\nconst a = 1 // do it like this\n// and use the tools of this run\ntools.echo()", ["echo"]],
+    ["text('this file is 0 bytes, and no tools are needed')", []],
+    ["class A { n = 1; get() { return this.n + hypothesis } } return new A().get()", []],
   ])("of %j are those that it names", (source, expected) => {
     expect(crossing(source)).toEqual(expected);
   });
@@ -36,6 +39,24 @@ describe("convenience names", () => {
     "globalThis['too' + 'ls'][x]",
     "(function () { return this })()['to' + 'ols'][x]",
     "tools",
+    "const g = this",
+    "f(this)",
+    "return this\nelse",
+    "this\nfoo()",
+    "foo\nthis[x]",
+    "'x' in this ",
+    "for (const key in this) f(key)",
+    "const { [a]: b } = this; const { [c]: d } = b",
+    "this . x",
+    "if (x) do tools [x]; while (y)",
+    "do this\n[x](); while (y)",
+    "do this\nwhile (y)",
+    "x = y ? tools : z",
+    "tools in x",
+    "for (const one of tools ) f(one)",
+    "for (const key in tools) f(key)",
+    "tools as unknown",
+    "this satisfies unknown",
   ])("of %j are all, since it may ask for any", (source) => {
     expect(crossing(source)).toEqual(ALL);
   });
