@@ -168,10 +168,14 @@ export class StoredRuns {
     return { ...recovered, journal };
   }
 
-  /** Removes a suspended run; false when it is not there, or goes on somewhere. */
+  /** Removes a suspended run; false when it is not there, or goes on somewhere. Rejects when the store failed. */
   async discard(reference: Reference, scope: string): Promise<boolean> {
     const taken = await this.take(reference, scope, {}, () => {});
-    if ("code" in taken) return false;
+    if ("code" in taken) {
+      // It may be there still.
+      if (taken.code === "store_failed") throw new StoreError("unavailable", taken.message);
+      return false;
+    }
     await taken.journal.delete();
     return true;
   }
