@@ -1,5 +1,5 @@
 /** What suspending a stored run writes: with a snapshot as much after many calls as after few. */
-import { createHost, createMemoryStore, type Store } from "codecell";
+import { createHost, createMemoryStore, type HostOptions, type RunResult, type Store } from "codecell";
 import { expect, test } from "vitest";
 import { instead } from "./store-doubles.ts";
 
@@ -68,4 +68,28 @@ test("a suspension writes as much after 400 calls as after 10, and however often
   const most = Math.max(...many.written);
   expect(most).toBeLessThan(16 * 1024);
   expect(most).toBeLessThan(1.5 * Math.min(...few.written));
+});
+
+test("a key that is replaced can be given up once a run was suspended with the next [suspend:rotation]", async () => {
+  await using store = createMemoryStore();
+  const next = new Uint8Array(32).fill(6);
+  const options: HostOptions[] = [
+    { sealKey },
+    { sealKeys: [next, sealKey] },
+    { sealKeys: [next], encrypt: true },
+    { sealKeys: [next] },
+  ];
+  let result: RunResult | undefined;
+  for (const each of options) {
+    await using host = createHost({ workers: 1, store, ...each });
+    if (result === undefined) {
+      result = await host.start({ source: sourceOf(10), tools }).result;
+      continue;
+    }
+    if (result.status !== "suspended") throw new Error(JSON.stringify(result));
+    const { token, pending } = result.suspension;
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: 1 } };
+    result = await host.resume({ token, tools, resolutions }).result;
+  }
+  expect(result).toMatchObject({ status: "completed", value: 3 * 10 * 100 + 3 });
 });

@@ -23,6 +23,8 @@ export interface JournalSetup {
   readonly length: number;
   /** Bytes of its state and entries, unpacked. */
   readonly size: number;
+  /** Whether it may stay when the run is given back: not under a seal that the next process may no longer open. */
+  readonly mayStay: boolean;
   /** Calls of which others may have posted an outcome. */
   readonly posted: ReadonlySet<number>;
   /** Makes the bytes of what will stand at a place. */
@@ -62,6 +64,10 @@ export class Journal {
   /** Calls of which the store may hold an outcome, until the run is given back. */
   get posted(): ReadonlySet<number> {
     return this.#setup.posted;
+  }
+
+  get mayStay(): boolean {
+    return this.#setup.mayStay;
   }
 
   /** Settles when the entry is durable; rejects when the journal is broken. */

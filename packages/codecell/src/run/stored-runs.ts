@@ -49,7 +49,7 @@ export interface TakenRun extends Recovered {
 const OWNER = `process ${process.pid}`;
 
 /** What the store holds of a run already. */
-interface Kept extends Pick<JournalSetup, "length" | "size" | "posted"> {
+interface Kept extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
   /** The id of the state that its journal follows. */
   readonly epoch: string;
 }
@@ -112,6 +112,7 @@ export class StoredRuns {
       epoch: first.id,
       length: 0,
       size: sizeOf(sealable),
+      mayStay: true,
       posted: new Set(),
     });
   }
@@ -223,7 +224,7 @@ export class StoredRuns {
     book: LedgerBook,
     rest: RunAtRest,
   ): Promise<Next<"entry" | "snapshot", LastEntry> | undefined> {
-    if (rest.snapshot === undefined) return undefined;
+    if (rest.snapshot === undefined || !journal.mayStay) return undefined;
     const standstill = toStandstill(book, this.#executor.id, rest);
     const { size, ...given } = await journal.lastEntry({ kind: "suspended", standstill }, rest.snapshot);
     if (size > book.header.limits.suspensionBytes) return undefined;
@@ -259,7 +260,7 @@ export class StoredRuns {
   #open(run: StoredRun, suspensionId: string | undefined, scope: string, tools: ToolSet): OpenRun | Failure {
     const opened = this.#bytes.open(run);
     if ("code" in opened) return opened;
-    const { outcomes, saved, size } = opened;
+    const { outcomes, saved, size, isCurrent } = opened;
     // What the store says of it is not sealed.
     if (run.scope !== scope || opened.state.scope !== scope) return unknownRun(run.id);
     const folded = foldJournal(opened.state, opened.entries);
@@ -274,9 +275,10 @@ export class StoredRuns {
         this.#awaitOutcome(run.id, call, executor, isOver);
     const recovered = recover(state, entries, outcomes, tools, awaitOutcome, saved);
     const posted = new Set([...outcomes.keys(), ...openCalls(recovered.run.ledger)]);
+    const { length } = run.journal;
     return {
       recovered,
-      kept: { epoch: opened.state.id, length: run.journal.length, size, posted },
+      kept: { epoch: opened.state.id, length, size, mayStay: isCurrent, posted },
       hasMoved: entries.length > 0,
     };
   }
