@@ -1,6 +1,7 @@
 /** Suspended runs that are given up. */
-import { createHost, createMemoryStore, type Store } from "codecell";
+import { createHost, createMemoryStore, type Store, StoreError, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
+import { instead, until } from "./store-doubles.ts";
 
 const sealKey = new Uint8Array(32).fill(5);
 const tools = {
@@ -37,4 +38,83 @@ test("giving up wants one name", async () => {
   await expect(host.discard({})).rejects.toThrow("give either its token or its id");
   expect(await host.discard({ id: "nobody's" })).toBe(false);
   expect(await host.discard({ token: "no token" })).toBe(false);
+});
+
+test("a store that fails is no run that is gone", async () => {
+  await using memory = createMemoryStore();
+  let failing: "claim" | "delete" | undefined = "claim";
+  const refuse = async (): Promise<never> => {
+    throw new StoreError("full", "No");
+  };
+  const store = instead(memory, {
+    claim: (...given) => (failing === "claim" ? refuse() : memory.claim(...given)),
+    delete: (claim) => (failing === "delete" ? refuse() : memory.delete(claim)),
+  });
+  await using host = createHost({ workers: 1, sealKey, store, leaseMs: 20 });
+  const { runId: id } = await host.start({ source: "return await tools.ask()", tools }).result;
+  for (failing of ["claim", "delete"] as const) {
+    await expect(host.discard({ id })).rejects.toMatchObject({ name: "StoreError" });
+  }
+  failing = undefined;
+  // Whoever could not delete it held it for a moment.
+  await until(() => host.discard({ id }));
+  expect(await memory.list()).toEqual([]);
+});
+
+test("one that goes on elsewhere is not given up, nor by the name of an earlier suspension [suspend:discard]", async () => {
+  await using store = createMemoryStore();
+  await using host = createHost({ workers: 1, sealKey, store });
+  const started = Promise.withResolvers<void>();
+  const slow = Promise.withResolvers<number>();
+  const both: ToolSet = {
+    ...tools,
+    rows: { execute: () => "x".repeat(20_000) },
+    slow: { execute: () => (started.resolve(), slow.promise) },
+  };
+  const source = "await tools.rows(); await tools.ask(); await tools.ask(); return await tools.slow()";
+  const tokens: string[] = [];
+  let result = await host.start({ source, tools: both }).result;
+  for (;;) {
+    if (result.status !== "suspended") throw new Error(JSON.stringify(result));
+    const { token, pending } = result.suspension;
+    tokens.push(token);
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: 1 } };
+    const next = host.resume({ token, tools: both, resolutions }).result;
+    if (tokens.length === 2) {
+      await started.promise;
+      for (const each of tokens) expect(await host.discard({ token: each })).toBe(false);
+      slow.resolve(7);
+      expect(await next).toMatchObject({ status: "completed", value: 7 });
+      return;
+    }
+    result = await next;
+    expect(await host.discard({ token })).toBe(false);
+  }
+});
+
+test("a call that still executes brings nothing back, and its executor leaves [suspend:discard]", async () => {
+  await using memory = createMemoryStore();
+  let executor = "";
+  const posts: boolean[] = [];
+  const store = instead(memory, {
+    attend: (id, ms) => ((executor = id), memory.attend(id, ms)),
+    post: async (...given) => {
+      const isFirst = await memory.post(...given);
+      posts.push(isFirst);
+      return isFirst;
+    },
+  });
+  await using host = createHost({ workers: 1, sealKey, store });
+  const slow = Promise.withResolvers<number>();
+  const both: ToolSet = { ...tools, slow: { execute: () => slow.promise } };
+  const source = "return await Promise.all([tools.slow(), tools.ask()])";
+  const { runId: id } = await host.start({ source, tools: both }).result;
+  expect(await memory.attends(executor)).toBe(true);
+  await using other = createHost({ workers: 1, sealKey, store: memory });
+  expect(await other.discard({ id })).toBe(true);
+  slow.resolve(1);
+  await until(async () => !(await memory.attends(executor)));
+  expect(posts).toEqual([false]);
+  expect(await memory.outcomes(id)).toBeUndefined();
+  expect(await memory.list()).toEqual([]);
 });

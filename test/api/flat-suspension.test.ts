@@ -1,5 +1,5 @@
 /** What suspending a stored run writes: with a snapshot as much after many calls as after few. */
-import { createHost, createMemoryStore, type Store } from "codecell";
+import { createHost, createMemoryStore, type HostOptions, type RunResult, type Store } from "codecell";
 import { expect, test } from "vitest";
 import { instead } from "./store-doubles.ts";
 
@@ -23,13 +23,23 @@ const tools = {
   },
 };
 
-/** Bytes that each suspension of a run wrote, and what it came to. */
-async function writtenBy(calls: number): Promise<{ readonly written: number[]; readonly value: unknown }> {
+interface Written {
+  /** Bytes, by suspension. */
+  readonly written: number[];
+  /** Outcomes that the store was told to delete, by suspension. */
+  readonly absorbed: number[];
+  readonly value: unknown;
+}
+
+/** What the suspensions of a run wrote, and what it came to. */
+async function writtenBy(calls: number): Promise<Written> {
   await using memory = createMemoryStore();
   const written: number[] = [];
+  const absorbed: number[] = [];
   const store: Store = instead(memory, {
     release: (claim, next) => {
       if (next !== undefined) {
+        absorbed.push(next.absorbed.length);
         written.push("state" in next ? next.state.length : next.entry.length + next.snapshot.length);
       }
       return memory.release(claim, next);
@@ -46,15 +56,40 @@ async function writtenBy(calls: number): Promise<{ readonly written: number[]; r
     result = await other.resume({ token: result.suspension.token, tools, resolutions }).result;
   }
   if (result.status !== "completed") throw new Error(result.failure.message);
-  return { written, value: result.value };
+  return { written, absorbed, value: result.value };
 }
 
 test("a suspension writes as much after 400 calls as after 10, and however often there was one [store:flat]", async () => {
   const few = await writtenBy(10);
   const many = await writtenBy(400);
   expect([few.value, many.value]).toEqual([3 * 10 * 100 + 3, 3 * 400 * 100 + 3]);
+  expect(many.absorbed).toEqual(few.absorbed);
   expect([few.written.length, many.written.length]).toEqual([3, 3]);
   const most = Math.max(...many.written);
   expect(most).toBeLessThan(16 * 1024);
   expect(most).toBeLessThan(1.5 * Math.min(...few.written));
+});
+
+test("a key that is replaced can be given up once a run was suspended with the next [suspend:rotation]", async () => {
+  await using store = createMemoryStore();
+  const next = new Uint8Array(32).fill(6);
+  const options: HostOptions[] = [
+    { sealKey },
+    { sealKeys: [next, sealKey] },
+    { sealKeys: [next], encrypt: true },
+    { sealKeys: [next] },
+  ];
+  let result: RunResult | undefined;
+  for (const each of options) {
+    await using host = createHost({ workers: 1, store, ...each });
+    if (result === undefined) {
+      result = await host.start({ source: sourceOf(10), tools }).result;
+      continue;
+    }
+    if (result.status !== "suspended") throw new Error(JSON.stringify(result));
+    const { token, pending } = result.suspension;
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: 1 } };
+    result = await host.resume({ token, tools, resolutions }).result;
+  }
+  expect(result).toMatchObject({ status: "completed", value: 3 * 10 * 100 + 3 });
 });

@@ -3,6 +3,7 @@
  *
  * - What they return does not depend on it: such a call counts as answered, and is told of in the report.
  * - They end with a report through a tool: what a process knew when it died is not lost with it.
+ * - Some begin with a call so large that a snapshot pays: those are suspended by a last entry of their journal.
  */
 import fc from "fast-check";
 import { stableProgram } from "../property/programs.ts";
@@ -48,15 +49,17 @@ const approval = fc.oneof(
   { arbitrary: asksMeanwhile, weight: 1 },
 );
 
+const LARGE = `await safely.now({ v: 0, bulk: "x".repeat(17_000) });\n`;
+
 /** The source of one program, given its number. */
 export const crashProgram: fc.Arbitrary<(program: number) => string> = fc
-  .tuple(stableProgram, fc.array(approval, { maxLength: 2 }))
-  .map(([text, approvals]) => (program: number) => {
+  .tuple(stableProgram, fc.array(approval, { maxLength: 2 }), fc.boolean())
+  .map(([text, approvals, isLarge]) => (program: number) => {
     const report = `await tools.report({ program: ${program}, n: -1, report: { out, done, unknown } });`;
     const body = text
       .replaceAll("tools.", "safely.")
       // Timers run on while nobody holds the run: what must not fire waits longer than any process takes to start.
       .replaceAll("500)", "900_000)")
       .replace(/return out;$/u, () => [...approvals, report, "return out;"].join("\n"));
-    return prologue(program) + body;
+    return prologue(program) + (isLarge ? LARGE : "") + body;
   });

@@ -12,6 +12,7 @@ import {
   type HostOptions,
   type LogLine,
   type RunResult,
+  type Store,
   type ToolSet,
 } from "codecell";
 import { effort, TIMES } from "./effort.ts";
@@ -24,14 +25,22 @@ vi.setConfig({ testTimeout: 60_000 * TIMES });
 
 const sealKey = new Uint8Array(32).fill(7);
 const limits = { wallTimeMs: 60_000 };
-const store = createMemoryStore();
+const memory = createMemoryStore();
+let lastEntries = 0;
+const store: Store = {
+  ...memory,
+  release: (claim, next) => {
+    if (next !== undefined && "entry" in next) lastEntries++;
+    return memory.release(claim, next);
+  },
+};
 type Hosts = readonly [Host, Host];
 const hostsOf = (options: HostOptions): Hosts => [createHost(options), createHost(options)];
 const byToken = hostsOf({ workers: 1, sealKey, limits });
 const byStore = hostsOf({ workers: 1, sealKey, limits, store });
 afterAll(async () => {
   await Promise.all([...byToken, ...byStore].map((host) => host[Symbol.asyncDispose]()));
-  await store[Symbol.asyncDispose]();
+  await memory[Symbol.asyncDispose]();
 });
 
 const SUSPENDING: ReadonlySet<string> = new Set(["micro", "turn"]);
@@ -95,16 +104,22 @@ const leg = fc.record({
   kill: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 
+/** So much that a snapshot pays. */
+const LARGE = `await tools.now({ v: "x".repeat(17_000) });\n`;
+
 test.each([
-  ["into tokens", byToken],
-  ["into a store", byStore],
+  ["into tokens", byToken, ""],
+  ["into a store", byStore, ""],
+  ["by a last entry", byStore, LARGE],
 ])(
   "a run suspended at every chance %s gives the same result and executes every call once",
-  async (_, hosts) => {
+  async (_, hosts, prologue) => {
     let suspended = 0;
     let both = 0;
+    lastEntries = 0;
     await fc.assert(
-      fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (source, plan) => {
+      fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (text, plan) => {
+        const source = prologue + text;
         const calm = new ProgramTools();
         const expected = await runToEnd(byToken[0], source, calm.set);
         const asked = new ProgramTools();
@@ -122,6 +137,7 @@ test.each([
     );
     expect(suspended).toBeGreaterThan(15);
     expect(both).toBeGreaterThan(0);
+    if (prologue !== "") expect(lastEntries).toBeGreaterThan(suspended);
   },
 );
 

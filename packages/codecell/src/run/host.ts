@@ -126,7 +126,10 @@ export interface Host extends AsyncDisposable {
   start(options: StartOptions): RunHandle;
   /** Continues a suspended run. */
   resume(options: ResumeOptions): RunHandle;
-  /** Gives a suspended run up: nobody can resume it any more. False when there is none that could be. */
+  /**
+   * Gives a suspended run up: nobody can resume it any more. False when there is none that could be. Rejects with a
+   * StoreError when the store failed: it may be there still.
+   */
   discard(options: DiscardOptions): Promise<boolean>;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;

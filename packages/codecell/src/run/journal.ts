@@ -23,6 +23,10 @@ export interface JournalSetup {
   readonly length: number;
   /** Bytes of its state and entries, unpacked. */
   readonly size: number;
+  /** Whether it may stay when the run is given back: not under a seal that the next process may no longer open. */
+  readonly mayStay: boolean;
+  /** Calls of which others may have posted an outcome. */
+  readonly posted: ReadonlySet<number>;
   /** Makes the bytes of what will stand at a place. */
   readonly encode: (entries: readonly JournalEntry[], place: number) => SealedEntries;
   readonly encodeSnapshot: (snapshot: CellSnapshot) => Uint8Array;
@@ -55,6 +59,15 @@ export class Journal {
     this.#last = answered(setup.claim).catch((error: unknown) => this.#break(error));
     this.#renewal = setInterval(() => this.#renew(), setup.leaseMs / RENEWALS);
     this.#renewal.unref();
+  }
+
+  /** Calls of which the store may hold an outcome, until the run is given back. */
+  get posted(): ReadonlySet<number> {
+    return this.#setup.posted;
+  }
+
+  get mayStay(): boolean {
+    return this.#setup.mayStay;
   }
 
   /** Settles when the entry is durable; rejects when the journal is broken. */

@@ -318,7 +318,8 @@ export class Run {
   async #giveAway(): Promise<Suspension | Failure> {
     return this.#setup.suspend({
       pending: new Map(this.#suspended),
-      timers: this.#timers.left(),
+      // One that fired from here on would be written into a journal that is being closed.
+      timers: this.#timers.stop(),
       executing: this.#dispatcher?.executing ?? new Map(),
       resolutions: [...decisionsOf(this.#setup.past)].filter(
         ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
@@ -389,9 +390,8 @@ export class Run {
       this.events.emit({ type: "run-end", runId: this.runId, result });
       this.#settle(result);
     };
-    const { journal } = this.#setup;
-    if (journal === undefined || outcome.status === "suspended") announce();
-    else void journal.conclude(this.#isLeft).then(announce);
+    if (this.#setup.journal === undefined || outcome.status === "suspended") announce();
+    else void this.#setup.journal.conclude(this.#isLeft).then(announce);
   }
 
   #abortCalls(): void {

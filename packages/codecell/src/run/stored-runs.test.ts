@@ -155,6 +155,51 @@ describe("a saved snapshot", () => {
   });
 });
 
+describe("a journal", () => {
+  const vault = new Vault({ sealKey: new Uint8Array(32).fill(1) });
+
+  test("whose entries were sealed one by one, as they once were, is refused as of another version", async () => {
+    const book = newBook();
+    const given = await runs.suspend(runs.keep(book, ""), book, "", REST);
+    if ("code" in given) throw new Error(given.message);
+    const claimed = await store.claim("r", { owner: "", ms: 0 });
+    if (claimed.status !== "claimed") throw new Error("Not there");
+    const content = new TextEncoder().encode(JSON.stringify({ kind: "taken", at: 1 }));
+    const sealable = { header: new Uint8Array(), content };
+    await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${given.id}:0`)]);
+    const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {});
+    expect(refused).toMatchObject({ code: "token_version" });
+  });
+
+  test.each([
+    ["lost one in the middle", ([first, , ...rest]: Uint8Array[]) => [first, ...rest]],
+    ["has one twice", ([first, ...rest]: Uint8Array[]) => [first, first, ...rest]],
+    ["is in another order", (entries: Uint8Array[]) => entries.toReversed()],
+  ])("that %s is refused [suspend:tampered]", async (_, alter) => {
+    const book = newBook();
+    const journal = runs.keep(book, "");
+    for (const at of [1, 2]) {
+      await journal.write({ kind: "turn", at, calls: [], timers: [], seen: book.seen });
+    }
+    await runs.suspend(journal, book, "", { ...REST, snapshot: SNAPSHOT });
+    const altering: Store = {
+      ...store,
+      claim: async (...given) => {
+        const claimed = await store.claim(...given);
+        if (claimed.status !== "claimed") return claimed;
+        const altered = alter([...claimed.run.journal]).filter((one) => one !== undefined);
+        return { ...claimed, run: { ...claimed.run, journal: altered } };
+      },
+    };
+    const others = new StoredRuns(altering, vault, LEASE_MS);
+    expect(await others.take({ id: "r", suspensionId: undefined }, "", {}, () => {})).toMatchObject({
+      code: "token_invalid",
+    });
+    // As it was, it goes on.
+    expect((await take()).run.timers).toEqual(REST.timers);
+  });
+});
+
 describe("a call that this process executes for an earlier suspension", () => {
   const call = { tool: "pay", input: "{}" };
   const book = (): LedgerBook => new LedgerBook(newBook().header, { calls: [call], deliveries: [] });

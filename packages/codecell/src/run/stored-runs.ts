@@ -7,6 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
+import type { Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import {
   type Claim,
@@ -35,7 +36,7 @@ import {
 import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
 import { answered } from "./answered.ts";
-import { Journal, toStoreFailure } from "./journal.ts";
+import { Journal, type JournalSetup, toStoreFailure } from "./journal.ts";
 import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
@@ -47,12 +48,16 @@ export interface TakenRun extends Recovered {
 
 const OWNER = `process ${process.pid}`;
 
+/** What the store holds of a run already. */
+interface Kept extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
+  /** The id of the state that its journal follows. */
+  readonly epoch: string;
+}
+
 /** A run as it was opened. */
 interface OpenRun {
   readonly recovered: Recovered;
-  /** The id of the state that its journal follows. */
-  readonly epoch: string;
-  readonly size: number;
+  readonly kept: Kept;
   /** Whether anything was written since it was suspended. */
   readonly hasMoved: boolean;
 }
@@ -103,7 +108,13 @@ export class StoredRuns {
     const sealable = toSealable(first);
     const state = this.#bytes.sealState(runId, sealable);
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
-    return this.#journal(runId, first.id, claim, 0, sizeOf(sealable));
+    return this.#journal(runId, claim, {
+      epoch: first.id,
+      length: 0,
+      size: sizeOf(sealable),
+      mayStay: true,
+      posted: new Set(),
+    });
   }
 
   /** Takes a run up; `check` may refuse it by throwing, and then nothing has changed. */
@@ -147,9 +158,8 @@ export class StoredRuns {
       await this.#giveBack(claimed.claim);
       throw error;
     }
-    const { recovered, epoch, size, hasMoved } = taken;
-    const { length } = claimed.run.journal;
-    const journal = this.#journal(id, epoch, Promise.resolve(claimed.claim), length, size);
+    const { recovered, kept, hasMoved } = taken;
+    const journal = this.#journal(id, Promise.resolve(claimed.claim), kept);
     // Neither is waited for: they matter only if this process dies.
     if (!hasMoved && recovered.run.timers.length > 0) void journal.write({ kind: "taken", at: Date.now() });
     const { limits } = recovered.run.ledger;
@@ -159,10 +169,14 @@ export class StoredRuns {
     return { ...recovered, journal };
   }
 
-  /** Removes a suspended run; false when it is not there, or goes on somewhere. */
+  /** Removes a suspended run; false when it is not there, or goes on somewhere. Rejects when the store failed. */
   async discard(reference: Reference, scope: string): Promise<boolean> {
     const taken = await this.take(reference, scope, {}, () => {});
-    if ("code" in taken) return false;
+    if ("code" in taken) {
+      // It may be there still.
+      if (taken.code === "store_failed") throw new StoreError("unavailable", taken.message);
+      return false;
+    }
     await taken.journal.delete();
     return true;
   }
@@ -183,7 +197,8 @@ export class StoredRuns {
     // Those left to an executor before are that one's concern, even if it is this process.
     const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
     const absorbed = [
-      ...settledCalls(book.deliveries),
+      // Not all that ever were: what is asked of the store does not grow with the run.
+      ...[...journal.posted].filter((call) => book.isSettled(call)),
       ...rest.pending.keys(),
       // What it asked before the decision.
       ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
@@ -209,7 +224,7 @@ export class StoredRuns {
     book: LedgerBook,
     rest: RunAtRest,
   ): Promise<Next<"entry" | "snapshot", LastEntry> | undefined> {
-    if (rest.snapshot === undefined) return undefined;
+    if (rest.snapshot === undefined || !journal.mayStay) return undefined;
     const standstill = toStandstill(book, this.#executor.id, rest);
     const { size, ...given } = await journal.lastEntry({ kind: "suspended", standstill }, rest.snapshot);
     if (size > book.header.limits.suspensionBytes) return undefined;
@@ -227,13 +242,12 @@ export class StoredRuns {
     return { owner: OWNER, ms: this.#leaseMs };
   }
 
-  #journal(runId: string, epoch: string, claim: Promise<Claim>, length: number, size: number): Journal {
+  #journal(runId: string, claim: Promise<Claim>, { epoch, ...kept }: Kept): Journal {
     return new Journal({
+      ...kept,
       store: this.#store,
       claim,
       leaseMs: this.#leaseMs,
-      length,
-      size,
       encode: (entries, place) => this.#bytes.sealEntries(runId, epoch, place, entries),
       encodeSnapshot: (snapshot) => this.#bytes.sealSnapshot(runId, epoch, snapshot),
       decodeSnapshot: (bytes) => {
@@ -246,7 +260,7 @@ export class StoredRuns {
   #open(run: StoredRun, suspensionId: string | undefined, scope: string, tools: ToolSet): OpenRun | Failure {
     const opened = this.#bytes.open(run);
     if ("code" in opened) return opened;
-    const { outcomes, saved, size } = opened;
+    const { outcomes, saved, size, isCurrent } = opened;
     // What the store says of it is not sealed.
     if (run.scope !== scope || opened.state.scope !== scope) return unknownRun(run.id);
     const folded = foldJournal(opened.state, opened.entries);
@@ -259,10 +273,12 @@ export class StoredRuns {
       (call: number, executor: string): Elsewhere["outcome"] =>
       (isOver) =>
         this.#awaitOutcome(run.id, call, executor, isOver);
+    const recovered = recover(state, entries, outcomes, tools, awaitOutcome, saved);
+    const posted = new Set([...outcomes.keys(), ...openCalls(recovered.run.ledger)]);
+    const { length } = run.journal;
     return {
-      recovered: recover(state, entries, outcomes, tools, awaitOutcome, saved),
-      epoch: opened.state.id,
-      size,
+      recovered,
+      kept: { epoch: opened.state.id, length, size, mayStay: isCurrent, posted },
       hasMoved: entries.length > 0,
     };
   }
@@ -322,6 +338,12 @@ export class StoredRuns {
     const bytes = this.#bytes.sealOutcome(runId, outcome);
     await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));
   }
+}
+
+/** Those without an outcome. */
+function openCalls({ calls, deliveries }: Ledger): number[] {
+  const settled = settledCalls(deliveries);
+  return [...calls.keys()].filter((call) => !settled.has(call));
 }
 
 function unknownRun(id: string): Failure {

@@ -1,10 +1,12 @@
 /** How large a suspended run may be: the same, whether it goes into a token or into a store. */
 import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
+import type { Store } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import { LedgerBook } from "../suspend/ledger-book.ts";
 import { giveAway, type RunAtRest } from "../suspend/suspended-run.ts";
 import { Vault } from "../suspend/vault.ts";
+import { StoredRuns } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
 
 const vault = new Vault({ sealKey: new Uint8Array(32).fill(7) });
@@ -64,4 +66,30 @@ describe.each(["token", "store"])("a run that is suspended into a %s", (where) =
     expect(bytesOf(book)).toBeLessThan(99_999);
     expect(await suspend(book)).toBe("suspended");
   });
+});
+
+test("a journal that stays counts whole, over all who took the run up", async () => {
+  await using store = createMemoryStore();
+  const forms: string[] = [];
+  const watched: Store = {
+    ...store,
+    release: (claim, next) => {
+      if (next !== undefined) forms.push("state" in next ? "state" : "entry");
+      return store.release(claim, next);
+    },
+  };
+  const book = bookOf(100_000, "");
+  const snapshot = { bytes: new Uint8Array(1000), progress: book.progress };
+  let journal = new StoredRuns(watched, vault, 60_000).keep(book, "");
+  for (let leg = 0; leg < 7; leg++) {
+    // Of no weight in the ledger, so that a new state is small again.
+    const resolution = { resolution: "x".repeat(30_000) };
+    await journal.write({ kind: "dispatch", call: 0, resolution });
+    const runs = new StoredRuns(watched, vault, 60_000);
+    expect(await runs.suspend(journal, book, "", { ...rest, snapshot })).toHaveProperty("id");
+    const taken = await runs.take({ id: book.header.runId, suspensionId: undefined }, "", {}, () => {});
+    if ("code" in taken) throw new Error(taken.message);
+    journal = taken.journal;
+  }
+  expect(forms).toEqual(["entry", "entry", "entry", "state", "entry", "entry", "entry"]);
 });

@@ -47,13 +47,15 @@ export class RunTimers {
     }
   }
 
-  /** What is set, with the time it still has: a suspended run's timers stand still. */
-  left(): TimerChange[] {
+  /** Stops them; gives the time that each still had: a suspended run's timers stand still. */
+  stop(): TimerChange[] {
     const now = performance.now();
-    return [...this.#timers].map(([timer, { dueAt }]) => ({
+    const left = [...this.#timers].map(([timer, { dueAt }]) => ({
       timer,
       delayMs: Math.max(0, Math.round(dueAt - now)),
     }));
+    this.clear();
+    return left;
   }
 
   clear(): void {

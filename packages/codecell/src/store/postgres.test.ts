@@ -147,6 +147,29 @@ describe("an answer that is lost on the way", () => {
     expect(await store.list()).toEqual([]);
     expect(lossy.lost).toBe(1);
   });
+
+  test.each([
+    ["commit", /^COMMIT/u],
+    ["entry", /INSERT INTO "[^"]*".journal/u],
+    ["first statement", /SET owner = NULL/u],
+  ])(
+    "at the %s of a release with a last entry does not add that twice [store:nothing-twice]",
+    async (at, pattern) => {
+      const { lossy, store: opened } = await openLosing(`last entry, ${at}`, pattern);
+      await using store = opened;
+      const claim = await store.put(newRun("a"), LONG);
+      await store.saveSnapshot(claim, bytes(1));
+      const given = { expiresAt: FUTURE, absorbed: [0] };
+      await store.release(claim, { entry: bytes(2), snapshot: bytes(3), ...given });
+      expect(lossy.lost).toBe(1);
+      const again = await claimed(store, "a");
+      expect(again.run).toMatchObject({ journal: [bytes(2)], snapshot: bytes(3) });
+      await store.append(again.claim, [bytes(4)]);
+      await store.release(again.claim, { entry: bytes(5), snapshot: bytes(6), ...given });
+      const last = await claimed(store, "a");
+      expect(last.run).toMatchObject({ journal: [bytes(2), bytes(4), bytes(5)], snapshot: bytes(6) });
+    },
+  );
 });
 
 describe("a schema", () => {

@@ -32,6 +32,8 @@ export type SealProblem = "format" | "version" | "key" | "altered";
 export type Opened =
   | {
       readonly ok: true;
+      /** Whether it would be sealed the same way now: with this key, and encrypted or not. */
+      readonly isCurrent: boolean;
       readonly header: Uint8Array;
       /** Unpacks; undefined when it is larger than allowed. */
       readonly content: () => Uint8Array | undefined;
@@ -111,8 +113,10 @@ export class Sealer {
     const packed = payload.subarray(headerEnd);
     const isCompressed = (flags & COMPRESSED) !== 0;
     if (!isCompressed && packed.length !== length) return refuse("altered");
+    const isEncrypted = (flags & ENCRYPTED) !== 0;
     return {
       ok: true,
+      isCurrent: key === this.#keys[0] && isEncrypted === this.#isEncrypting,
       header: payload.subarray(LENGTHS_BYTES, headerEnd),
       content: () => {
         if (length > maxBytes) return undefined;

@@ -35,6 +35,12 @@ export interface OpenedRun {
   readonly saved: CellSnapshot | undefined;
   /** Bytes of state and entries, unpacked. */
   readonly size: number;
+  /** Whether state and entries would all be sealed the same way now. */
+  readonly isCurrent: boolean;
+}
+
+interface Unpacked extends Sealable {
+  readonly isCurrent: boolean;
 }
 
 /** Sealed bytes, and how many there were before. */
@@ -83,7 +89,7 @@ export class StoredBytes {
   open({ id, state: sealed, journal, snapshot, outcomes: posted }: StoredRun): OpenedRun | Failure {
     const state = this.#openState(id, sealed);
     if ("code" in state) return state;
-    let { size } = state;
+    let { size, isCurrent } = state;
     const epoch = state.run.id;
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of journal.entries()) {
@@ -93,6 +99,7 @@ export class StoredBytes {
       if (together === undefined) return versionFailure("stored run");
       for (const entry of together) entries.push(entry);
       size += unpacked.content.length;
+      isCurrent &&= unpacked.isCurrent;
     }
     const came: Posted[] = [];
     for (const [call, bytes] of posted) {
@@ -104,7 +111,7 @@ export class StoredBytes {
     const outcomes = new Map(came.map(({ outcome }) => [outcome.call, outcome]));
     const saved = snapshot === undefined ? undefined : this.openSnapshot(id, epoch, snapshot);
     if (saved !== undefined && "code" in saved) return saved;
-    return { state: state.run, entries, outcomes, saved, size };
+    return { state: state.run, entries, outcomes, saved, size, isCurrent };
   }
 
   /** Undefined for what this version does not understand. */
@@ -137,20 +144,21 @@ export class StoredBytes {
   #openState(
     runId: string,
     sealed: Uint8Array,
-  ): { readonly run: SuspendedRun; readonly size: number } | Failure {
+  ): { readonly run: SuspendedRun; readonly size: number; readonly isCurrent: boolean } | Failure {
     const unpacked = this.#unpack(sealed, stateOf(runId));
     if ("code" in unpacked) return unpacked;
     const header = parseHeader(unpacked.header);
     const run = header && parseSuspendedRun(header, unpacked.content);
     if (run === undefined) return versionFailure("stored run");
-    return { run, size: sizeOf(unpacked) };
+    return { run, size: sizeOf(unpacked), isCurrent: unpacked.isCurrent };
   }
 
-  #unpack(sealed: Uint8Array, purpose: string): Sealable | Failure {
+  #unpack(sealed: Uint8Array, purpose: string): Unpacked | Failure {
     const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
     const content = opened.content();
-    return content === undefined ? versionFailure("stored run") : { header: opened.header, content };
+    if (content === undefined) return versionFailure("stored run");
+    return { header: opened.header, content, isCurrent: opened.isCurrent };
   }
 }
 
