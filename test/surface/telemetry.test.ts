@@ -121,7 +121,8 @@ describe("telemetry", () => {
       return codes`;
     const unknown = "unknown_tool";
     const result = await desk.exec(code);
-    expect(await valueOf(result)).toEqual(["tool_failed", unknown, unknown, unknown, unknown]);
+    // What is no id is refused in the program itself.
+    expect(await valueOf(result)).toEqual([null, unknown, unknown, unknown, unknown]);
     expect(result.telemetry.counts).toEqual({ exec: 1, wait: 0, search: 0, describe: 0, call: 0 });
   });
 

@@ -190,7 +190,8 @@ export class NestedTools {
       return result;
     } catch (error) {
       if (hasAsked) trajectory.holdCall(callId);
-      else trajectory.endCall(callId, toFailed(error));
+      // Whatever it says then, it was stopped.
+      else trajectory.endCall(callId, signal.aborted ? { status: "aborted" } : toFailed(error));
       throw error;
     } finally {
       cell.end(callId);

@@ -319,7 +319,7 @@ export class Cell implements VmOwner, VmHolder {
       return callRefusal("unknown_tool", message);
     }
     // What helpers ask for is no tool, and has no name in a program.
-    if (this.#command.allTools !== undefined && BEHIND_TOOL_NAMES.includes(String(name))) {
+    if (allTools !== undefined && BEHIND_TOOL_NAMES.includes(String(name))) {
       return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, see ALL_TOOLS`);
     }
     return this.#call(name, args);
