@@ -136,17 +136,28 @@ async function denialOf(
   return bounded(decision.deny, MAX_MESSAGE) || "it was denied";
 }
 
-function toCompleted(name: string, output: unknown, { callOutputBytes }: Limits): CallOutcome {
+function toCompleted(name: string, value: unknown, { callOutputBytes }: Limits): CallOutcome {
+  const { text, bytes } = encodeOutput(name, value, callOutputBytes);
+  return { status: "completed", output: text, outputBytes: bytes };
+}
+
+/** A tool's output as it crosses to the guest; throws a refusal for what cannot. */
+export function encodeOutput(
+  name: string,
+  output: unknown,
+  maxBytes: number,
+): { readonly text: string; readonly bytes: number } {
   const text = toJsonText(output);
-  if (text === undefined) return refused("invalid_output", `Tool "${name}" gave an output that is no JSON`);
-  const bytes = text.length > callOutputBytes ? text.length : utf8Bytes(text);
-  if (bytes > callOutputBytes) {
-    return refused(
+  if (text === undefined)
+    throw new CallRefusal("invalid_output", `Tool "${name}" gave an output that is no JSON`);
+  const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
+  if (bytes > maxBytes) {
+    throw new CallRefusal(
       "output_limit",
-      `Tool "${name}" gave an output of ${bytes} bytes, at most ${callOutputBytes} are allowed: ask it for less`,
+      `Tool "${name}" gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
     );
   }
-  return { status: "completed", output: text, outputBytes: bytes };
+  return { text, bytes };
 }
 
 async function lastOf(

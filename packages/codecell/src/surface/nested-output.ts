@@ -3,7 +3,7 @@
  *
  * - Done before the call counts as completed, so that a record of it never says otherwise than the program was told.
  */
-import { CallRefusal } from "../bridge/invoke.ts";
+import { CallRefusal, encodeOutput } from "../bridge/invoke.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import type { Json } from "../contract/value.ts";
@@ -16,24 +16,5 @@ export async function toNestedOutput({ id, tool }: CatalogEntry, output: unknown
   if (!validated.ok) {
     throw new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${validated.problems}`);
   }
-  const text = toJsonText(validated.value);
-  if (text === undefined) {
-    throw new CallRefusal("invalid_output", `Tool "${id}" gave an output that is no JSON`);
-  }
-  const bytes = Buffer.byteLength(text);
-  if (bytes > LARGEST_LOAD) {
-    throw new CallRefusal(
-      "output_limit",
-      `Tool "${id}" gave an output of ${bytes} bytes, at most ${LARGEST_LOAD} are allowed: ask it for less`,
-    );
-  }
-  return JSON.parse(text) as Json;
-}
-
-function toJsonText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value ?? null);
-  } catch {
-    return undefined;
-  }
+  return JSON.parse(encodeOutput(id, validated.value, LARGEST_LOAD).text) as Json;
 }
