@@ -1,7 +1,7 @@
 /** Who decides over nested calls: hooks and approvals, however they decide, and however long they take. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Approve, BeforeToolCall, CallRecord } from "codecell/surface";
-import { CONTEXT, type Desk, openDesk, until } from "./fixtures.ts";
+import { CONTEXT, type Desk, openDesk, openWarmDesk, until } from "./fixtures.ts";
 import { failedOf, valueOf, waitingOf } from "./results.ts";
 
 const CATCHING = `try { return await tools.needs_ok({ a: 1 }) } catch (e) { return [e instanceof Error, e.code, e.message] }`;
@@ -144,12 +144,34 @@ describe("approval", () => {
         },
       });
       const { runId, pendingToolCalls = [] } = await waitingOf(desk.exec("return tools.needs_ok({ a: 1 })"));
-      expect(pendingToolCalls[0]?.input).toBe('{"rewritten":true}');
+      // The model is shown what its program wrote.
+      expect(pendingToolCalls[0]?.input).toBe('{"a":1}');
       desk.run.resolve({ [pendingToolCalls[0]?.id ?? ""]: { resolution: "yes" } });
       await valueOf(desk.wait(runId));
       expect(person).toEqual([{ rewritten: true }, { rewritten: true }]);
       expect(callsOf(desk)).toMatchObject([{ input: { rewritten: true } }]);
     });
+  });
+});
+
+describe("what the host adds", () => {
+  test("to an input in a hook is for the tool, and in no result [exec-wait:50]", async () => {
+    await using desk = await openWarmDesk({
+      config: { enabled: true, timeoutMs: 200 },
+      beforeToolCall: ({ input }) => ({ input: { ...(input as object), key: "S3CRET" } }),
+    });
+    const waiting = await waitingOf(desk.exec("return tools.gate({ n: 1 })"));
+    expect(waiting.pendingToolCalls).toMatchObject([{ input: '{"n":1}' }]);
+    expect(JSON.stringify(waiting)).not.toContain("S3CRET");
+    desk.gate.release();
+    expect(JSON.stringify(await desk.wait(waiting.runId))).not.toContain("S3CRET");
+  });
+
+  test("to a question is shown in part where it is long [exec-wait:51]", async () => {
+    await using desk = openDesk({ approve: () => ({ suspend: { draft: "x".repeat(1_000_000), to: "ana" } }) });
+    const waiting = await waitingOf(desk.exec("return tools.needs_ok({})"));
+    expect(waiting.pendingToolCalls?.[0]?.asks).toMatchObject({ to: "ana" });
+    expect(JSON.stringify(waiting.pendingToolCalls).length).toBeLessThan(5000);
   });
 });
 

@@ -39,6 +39,14 @@ describe("records of calls", () => {
     expect(desk.forbidden.calls + desk.approved.calls).toBe(0);
   });
 
+  test("are counted once each, also when they have made room before the result is there [exec-wait:96]", async () => {
+    await using desk = openDesk({ trajectory: { maxRecords: 1 } });
+    await desk.exec("return Promise.allSettled([tools.boom({}), tools.boom({})])");
+    const { counts, omitted } = desk.run.trajectory();
+    expect(counts.calls).toBe(2);
+    expect(omitted.calls).toBe(2);
+  });
+
   test("cannot be pushed out by the names of unknown tools [exec-wait:96]", async () => {
     await using desk = openDesk();
     const code = `await tools.echo({ mark: 1 });

@@ -84,15 +84,26 @@ describe("updates", () => {
     expect(seen).toEqual(["wait b"]);
   });
 
-  test("do not fail a call when their callback does [exec-wait:52]", async () => {
+  test.each([
+    [
+      "throws",
+      (): void => {
+        throw new Error("listener");
+      },
+    ],
+    ["rejects", (): Promise<void> => Promise.reject(new Error("listener"))],
+  ])("do not fail a call, or the process, when their callback %s [exec-wait:52]", async (_how, onUpdate) => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown): unknown => unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
     const stream = streaming();
     await using desk = openDesk({ tools: stream.tools });
     stream.push(1);
     stream.push(2);
     stream.end();
-    const onUpdate = (): void => {
-      throw new Error("listener");
-    };
     expect(await valueOf(desk.run.exec({ code: "return tools.stream({})" }, { onUpdate }))).toBe(2);
+    await new Promise(setImmediate);
+    process.off("unhandledRejection", onUnhandled);
+    expect(unhandled).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import type { Resolutions } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import type { CodeModeErrorCode, PendingToolCall } from "./code-mode-result.ts";
 import type { OutputBudget } from "./output-budget.ts";
+import { shortenJson } from "./shorten-json.ts";
 
 /** What a leg of a cell, an `exec` or a `wait`, is told by its caller. */
 export interface LegOptions {
@@ -35,6 +36,8 @@ export interface Program {
 export type CellEnd = "ended" | Extract<CodeModeErrorCode, "snapshot_expired" | "aborted">;
 
 const SHORT_INPUT = 200;
+/** Of what a call asks for; a model reads it. */
+const MOST_ASKED_BYTES = 4096;
 
 export class Cell {
   /** The model's tool call that it began with: the parent of all its calls. */
@@ -81,6 +84,11 @@ export class Cell {
     return this.#executed.size;
   }
 
+  /** Whether it has seen the call. */
+  isKnown(callId: string): boolean {
+    return this.#began.has(callId);
+  }
+
   /** Of all calls it made. */
   get callIds(): Iterable<string> {
     return this.#began.keys();
@@ -111,14 +119,15 @@ export class Cell {
     return isNew;
   }
 
+  /** With the input as the program wrote it: a model is shown it, and a hook may have added a secret. */
   begin(callId: string, tool: string, input: unknown): void {
-    this.#pending.set(callId, this.#toPending(callId, tool, this.inputOf(callId, input)));
+    this.#pending.set(callId, this.#toPending(callId, tool, input));
   }
 
   /** The call waits for a decision. */
   ask(callId: string, tool: string, input: unknown, asks: Json): void {
-    const pending = this.#toPending(callId, tool, this.inputOf(callId, input));
-    this.#pending.set(callId, { ...pending, asks });
+    const pending = this.#toPending(callId, tool, input);
+    this.#pending.set(callId, { ...pending, asks: shortenJson(asks, MOST_ASKED_BYTES) });
   }
 
   /** The program goes on: what still waits for a decision then will ask again. */
@@ -133,6 +142,8 @@ export class Cell {
 
   /** It could not go on, and is as it was. */
   stay(): void {
+    this.isExecuting = false;
+    this.onUpdate = undefined;
     for (const call of this.#asked) this.#pending.set(call.id, call);
     this.resolutions = { ...this.#decided, ...this.resolutions };
   }

@@ -45,9 +45,9 @@ export interface PendingToolCall {
   readonly tool: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** The beginning of the input's JSON text. */
+  /** The beginning of the input's JSON text, as the program wrote it. */
   readonly input: string;
-  /** What its tool asked for, when it waits for a decision. */
+  /** What its tool asked for, when it waits for a decision; shortened where it is long. */
   readonly asks?: Json;
 }
 

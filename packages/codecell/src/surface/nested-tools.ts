@@ -99,7 +99,10 @@ export class NestedTools {
       const input = inputs.get(callId);
       inputs.delete(callId);
       if (outcome.status !== "failed" || HELPERS.has(tool)) continue;
-      trajectory.startCall(toStart(cell, callId, this.idOf(tool).slice(0, LONGEST_ID), input));
+      // One that came here before may have made room in the trajectory since.
+      if (!cell.isKnown(callId)) {
+        trajectory.startCall(toStart(cell, callId, this.idOf(tool).slice(0, LONGEST_ID), input));
+      }
       trajectory.endCall(callId, { status: "failed", error: { ...outcome.failure } });
       cell.end(callId);
     }
@@ -179,7 +182,7 @@ export class NestedTools {
       signal.throwIfAborted();
       const input = cell.inputOf(callId, given);
       if (cell.execute(callId)) telemetry.call(entry.id);
-      cell.begin(callId, entry.id, input);
+      cell.begin(callId, entry.id, given);
       trajectory.executeCall(callId);
       const work = (): Promise<unknown> => this.#outputOf(entry, input, cell, context);
       const { sequential }: AgentTool = entry.tool;
@@ -247,7 +250,8 @@ function toDecision(decision: Decision): Decision {
 /** Whoever listens must not fail the call. */
 function tell({ onUpdate }: Cell, update: ToolUpdate): void {
   try {
-    onUpdate?.(update);
+    const told: unknown = onUpdate?.(update);
+    if (told instanceof Promise) told.catch(() => undefined);
   } catch {
     // Its own affair.
   }
