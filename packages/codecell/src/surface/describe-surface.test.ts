@@ -30,7 +30,7 @@ describe("describeSurface", () => {
       tools.call(id, input): the same for any tool, by its id
       tools.search(words, {limit}): finds tools, best first: [{id, name, description, signature}]; 8 by default, at most 50
       tools.describe(id): one of them, with parameters: the JSON Schema of its input
-      ALL_TOOLS: array of all 1, as search gives them
+      ALL_TOOLS: array of all 1, as search gives them but without signature
       Promise.all runs calls in parallel, 16 at a time. A call that fails throws an Error with code and message: catch it to go on.
       Tools, as OWNER (how many): NAME({field,optional?}), or NAME if it takes no input; that is all of them:
       mcp:github (1):

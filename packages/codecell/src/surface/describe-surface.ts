@@ -108,7 +108,7 @@ function toolGuide(catalog: Pick<Catalog, "entries" | "names">, settings: CodeMo
     `tools.call(id, input): ${names.size === 0 ? called : "the same for any tool, by its id"}`,
     `tools.search(words, {limit}): finds tools, best first: [{id, name, description, signature}]; ${searchDefaultLimit} by default, at most ${maxSearchLimit}`,
     "tools.describe(id): one of them, with parameters: the JSON Schema of its input",
-    `ALL_TOOLS: array of all ${entries.length}, as search gives them`,
+    `ALL_TOOLS: array of all ${entries.length}, as search gives them but without signature`,
     `Promise.all runs calls in parallel, ${maxPendingToolCalls} at a time. A call that fails throws an Error with code and message: catch it to go on.`,
     legend(index.notation),
     index.text,
