@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createMemoryStore, StoreError } from "codecell";
-import type { AgentContext, CodeModeResult } from "codecell/surface";
+import { type AgentContext, type CodeModeCompleted, type CodeModeResult, createAgentRuntime } from "codecell/surface";
 import { describe, expect, test, vi } from "vitest";
 import { instead } from "../api/store-doubles.ts";
 import { CONTEXT, openWarmDesk, until, waitingOf } from "./fixtures.ts";
@@ -15,6 +15,11 @@ function codeOf(result: CodeModeResult): string {
   return result.status === "failed" ? result.code : result.status;
 }
 
+function cutOf(result: CodeModeResult): { readonly ref: string } {
+  expect(result).toMatchObject({ status: "completed", value: { ref: expect.any(String) as string } });
+  return (result as CodeModeCompleted).value as unknown as { ref: string };
+}
+
 describe("two prepared runs of one scope", () => {
   test("are one agent run: either continues what the other began", async () => {
     await using desk = await openWarmDesk({ config: SOON });
@@ -22,6 +27,27 @@ describe("two prepared runs of one scope", () => {
     const { runId } = waitingOf(await desk.exec("await yield_control(); return 'from the other'"));
     expect(await again.wait({ runId })).toMatchObject({ status: "completed", value: "from the other" });
     expect(codeOf(await desk.wait(runId))).toBe("invalid_input");
+  });
+
+  test("park what is too large where whoever is told of it can load it", async () => {
+    await using desk = await openWarmDesk();
+    const again = desk.prepare();
+    const { runId } = waitingOf(await desk.exec("await yield_control(); return 'x'.repeat(100_000)"));
+    const { ref } = cutOf(await again.wait({ runId }));
+    const code = `return (await load_result("${ref}")).length`;
+    expect(await again.exec({ code })).toMatchObject({ status: "completed", value: 100_000 });
+  });
+
+  test("have refs of their own: one never leads to a value of the other", async () => {
+    await using desk = await openWarmDesk();
+    const again = desk.prepare();
+    const { ref } = cutOf(await desk.exec("return 'x'.repeat(100_000)"));
+    cutOf(await again.exec({ code: "return 'y'.repeat(100_000)" }));
+    const code = `return await load_result("${ref}")`;
+    expect(await again.exec({ code })).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("no such result") as string,
+    });
   });
 
   test("end together: a wait of one is aborted when the other ends", async () => {
@@ -70,6 +96,52 @@ describe("a wait that cannot go on", () => {
     expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
   });
 
+  test("for want of its store leaves what another process began, and counts no snapshot as gone", async () => {
+    const store = createMemoryStore();
+    let isDown = true;
+    const faltering = instead(store, {
+      claim: (...given) =>
+        isDown ? Promise.reject(new StoreError("unavailable", "gone")) : store.claim(...given),
+    });
+    await using here = await openWarmDesk({ hosting: { store } });
+    await using there = await openWarmDesk({ hosting: { store: faltering } });
+    const { runId } = waitingOf(await here.exec("await yield_control(); return 'still there'"));
+    const refused = await there.wait(runId);
+    expect(refused).toMatchObject({
+      code: "internal_error",
+      error: expect.stringContaining("wait for it again") as string,
+    });
+    expect(refused.telemetry.snapshots).toEqual({ created: 0, restored: 0, expired: 0, dropped: 0 });
+    isDown = false;
+    expect(await there.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
+  });
+
+  test("for a host that throws leaves the program, and its snapshot is counted to its end", async () => {
+    await using desk = await openWarmDesk();
+    const { host } = desk;
+    await using runtime = createAgentRuntime({
+      host: {
+        isDurable: false,
+        start: (options) => host.start(options),
+        resume: () => {
+          throw new Error("S3CRET");
+        },
+        discard: (options) => host.discard(options),
+        replay: (ledger) => host.replay(ledger),
+        fork: (ledger, options) => host.fork(ledger, options),
+        [Symbol.asyncDispose]: async () => {},
+      },
+    });
+    const run = runtime.prepareAgentRun({ config: true, tools: desk.tools, context: CONTEXT });
+    const { runId } = waitingOf(await run.exec({ code: YIELDS }));
+    const refused = await run.wait({ runId });
+    expect(codeOf(refused)).toBe("internal_error");
+    expect(JSON.stringify(refused)).not.toContain("S3CRET");
+    expect(runtime.suspendedPrograms).toBe(1);
+    await run.end();
+    expect(run.telemetry().snapshots).toEqual({ created: 1, restored: 0, expired: 0, dropped: 1 });
+  });
+
   test("for decisions that are none leaves the program and its question", async () => {
     const asking = {
       execute: (_: unknown, call: { resolution: unknown; suspend(of: string): never }) =>
@@ -80,8 +152,12 @@ describe("a wait that cannot go on", () => {
     const callId = pendingToolCalls[0]?.id ?? "";
     expect(pendingToolCalls[0]?.asks).toBe("well?");
     // As a host in plain JavaScript might.
-    desk.run.resolve({ [callId]: "yes" as unknown as { deny: string } });
-    expect(codeOf(await desk.wait(runId))).toBe("internal_error");
+    for (const wrong of ["yes", null, { resolution: 1n }, {}]) {
+      expect(() => desk.run.resolve({ [callId]: wrong as unknown as { deny: string } })).toThrow(TypeError);
+    }
+    // With one that is wrong, none is taken.
+    expect(() => desk.run.resolve({ [callId]: { resolution: "no" }, "run:0": { resolution: 1 } })).toThrow(RangeError);
+    expect(waitingOf(await desk.wait(runId)).pendingToolCalls).toEqual(pendingToolCalls);
     desk.run.resolve({ [callId]: { resolution: "yes" } });
     expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "yes" });
   });

@@ -93,6 +93,8 @@ describe("an answer", () => {
       await exec?.execute(null, call),
       await wait?.execute({ runId: "x" }, call),
       await wait?.execute("x", call),
+      // As a loop in plain JavaScript might.
+      await exec?.execute({ code: "return 1" }, undefined as unknown as typeof call),
     ] as CodeModeResult[];
     expect(results.map((result) => expectResult(result).status)).toEqual([
       "completed",
@@ -100,6 +102,7 @@ describe("an answer", () => {
       "failed",
       "failed",
       "failed",
+      "completed",
     ]);
   });
 

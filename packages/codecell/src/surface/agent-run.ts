@@ -9,6 +9,7 @@
 import type { Failure } from "../contract/failure.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
+import { assertResolutions } from "../run/resolutions.ts";
 import { Cell, type CellEnd, type LegOptions } from "./cell.ts";
 import type { Cells } from "./cells.ts";
 import type { CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
@@ -66,16 +67,20 @@ export class AgentRun {
     return this.#leg("wait", input, options, (toolCallId) => this.#wait(input, toolCallId, options));
   }
 
-  /** Decides about calls that asked for it; it takes effect with the next `wait`. */
+  /** Decides about calls that asked for it; it takes effect with the next `wait`. Throws, and then decides nothing. */
   resolve(resolutions: Resolutions): void {
+    assertResolutions(resolutions);
     const { cells, scope } = this.#setup;
     const suspended = scope === undefined ? [] : cells.of(scope);
-    for (const [callId, resolution] of Object.entries(resolutions)) {
+    const found = Object.entries(resolutions).map(([callId, resolution]) => {
       const cell = suspended.find((one) =>
         one.pending.some(({ id, asks }) => id === callId && asks !== undefined),
       );
       if (cell === undefined)
         throw new RangeError(`Cannot resolve call "${callId}": it waits for no decision`);
+      return { cell, callId, resolution };
+    });
+    for (const { cell, callId, resolution } of found) {
       cell.resolutions = { ...cell.resolutions, [callId]: resolution };
     }
   }
@@ -220,8 +225,9 @@ export class AgentRun {
     cell.onUpdate = undefined;
     cell.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;
-    if (failure !== undefined && UNTOUCHED.has(failure.code) && cell.token !== undefined) {
-      this.#stay(cell);
+    if (failure !== undefined && UNTOUCHED.has(failure.code) && isResumed) {
+      // One that another process began is not held here.
+      if (cell.token !== undefined) this.#stay(cell);
       return this.#failed([toErrorCode(failure.code, "javascript"), `${failure.message}; wait for it again`]);
     }
     if (failure?.code === "run_unknown") {
@@ -241,6 +247,8 @@ export class AgentRun {
     const { settings, parked, telemetry } = this.#setup;
     const items = result.logs.map(toOutput);
     cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
+    // Another preparation of this agent run may have begun it: whoever is told of a ref has to find it.
+    cell.budget.parked = parked;
     switch (result.status) {
       case "completed": {
         this.#over(cell, "ended");

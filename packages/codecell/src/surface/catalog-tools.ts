@@ -116,7 +116,7 @@ export function catalogTools(setup: Setup, byName: ReadonlyMap<string, CatalogEn
     readOnly: true,
     execute: ({ ref, options }: { readonly ref: unknown; readonly options?: unknown }) => {
       if (typeof ref !== "string")
-        throw new TypeError(`Cannot load ${nameOf(ref)}: expected a ref, as "r_1"`);
+        throw new TypeError(`Cannot load ${nameOf(ref)}: expected a ref, as a cut value has it`);
       const loaded = parked.load(ref, { ...partOf(options), maxBytes: LARGEST_LOAD });
       if (!loaded.ok) throw new Error(loaded.message);
       return JSON.parse(loaded.json) as unknown;

@@ -33,9 +33,10 @@ export interface LastLeg {
 }
 
 export class OutputBudget {
+  /** Where what is cut is kept whole. */
+  parked: ParkedValues;
   readonly #maxBytes: number;
   readonly #heldBack: number;
-  readonly #parked: ParkedValues;
   #used = 0;
   #isClosed = false;
   /** Log lines that the run dropped; the model is told once. */
@@ -48,7 +49,7 @@ export class OutputBudget {
   constructor(maxOutputBytes: number, parked: ParkedValues) {
     this.#maxBytes = maxOutputBytes;
     this.#heldBack = Math.min(MOST_VALUE_BYTES, Math.floor(maxOutputBytes / VALUE_PART)) + NOTE_BYTES;
-    this.#parked = parked;
+    this.parked = parked;
   }
 
   /** The output of a leg after which the cell may go on; of log lines, as many as the run dropped so far. */
@@ -86,7 +87,7 @@ export class OutputBudget {
       this.#used += bytes;
       return value;
     }
-    const given = cutValue(value, { bytes, maxBytes: this.#left, ref: this.#parked.park(json) });
+    const given = cutValue(value, { bytes, maxBytes: this.#left, ref: this.parked.park(json) });
     this.#used += jsonBytes(given);
     return given;
   }
@@ -138,7 +139,7 @@ export class OutputBudget {
 
   /** How to load what is parked now, or nothing. */
   #toHint(json: string, what: string): string {
-    const ref = this.#parked.park(json);
+    const ref = this.parked.park(json);
     return ref === undefined ? "" : `, ${toLoad(ref)} gives ${what}`;
   }
 
@@ -167,7 +168,7 @@ export class OutputBudget {
     const options = {
       bytes: Buffer.byteLength(json),
       maxBytes: maxBytes - JSON_ITEM_BYTES,
-      ref: this.#parked.park(json),
+      ref: this.parked.park(json),
     };
     return { type: "json", value: cutValue(item.value, options) };
   }

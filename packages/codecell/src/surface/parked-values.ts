@@ -2,7 +2,7 @@
  * ParkedValues: values of one agent run that were too large to show, kept so that later programs of it can load them.
  *
  * - Bounded in bytes and number: the oldest value makes room for a new one. What fits nowhere is not kept.
- * - A ref is never used again. One that leads nowhere is answered with words, not thrown: they say what there is.
+ * - A ref is never used again; those of another prefix lead nowhere. One that leads nowhere is answered with words, not thrown: they say what there is.
  */
 import type { Json } from "../contract/value.ts";
 
@@ -35,13 +35,16 @@ const LONGEST_REF = 40;
 
 export class ParkedValues {
   readonly #limits: ParkedLimits;
+  readonly #prefix: string;
   /** Oldest first. */
   readonly #values = new Map<string, Parked>();
   #bytes = 0;
   #parked = 0;
 
-  constructor(limits: ParkedLimits) {
+  /** All refs begin with the prefix. */
+  constructor(limits: ParkedLimits, prefix = "r") {
     this.#limits = limits;
+    this.#prefix = prefix;
   }
 
   /** The ref of a value, given as JSON text; undefined when it does not fit. */
@@ -55,7 +58,7 @@ export class ParkedValues {
       this.#bytes -= oldest.bytes;
     }
     this.#parked++;
-    const ref = `r_${this.#parked}`;
+    const ref = `${this.#prefix}_${this.#parked}`;
     this.#values.set(ref, { json, bytes });
     this.#bytes += bytes;
     return ref;
@@ -93,8 +96,9 @@ export class ParkedValues {
   }
 
   #wasParked(ref: string): boolean {
-    const number = Number(ref.slice(2));
-    return Number.isInteger(number) && number > 0 && number <= this.#parked && ref === `r_${number}`;
+    const number = Number(ref.slice(this.#prefix.length + 1));
+    const isCounted = Number.isInteger(number) && number > 0 && number <= this.#parked;
+    return isCounted && ref === `${this.#prefix}_${number}`;
   }
 }
 

@@ -5,10 +5,11 @@
  * - Off means unchanged. On means exactly `exec`, `wait` and the tools marked direct-only; never more, whatever fails. A
  *   run without tools gets nothing.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogPolicy } from "../catalog/policy.ts";
 import type { Resolutions } from "../contract/result.ts";
+import type { CallContext } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import { createHost, type Host } from "../run/host.ts";
 import { AgentRun } from "./agent-run.ts";
@@ -146,7 +147,8 @@ function prepare(
   }
   const telemetry = new Telemetry(visible, sizesOf(catalog));
   const trajectory = new Trajectory(options.trajectory);
-  const parked = new ParkedValues(PARKED);
+  // An agent run may be prepared again, perhaps in another process: a ref of one must lead to nothing of the other.
+  const parked = new ParkedValues(PARKED, `r${randomBytes(3).toString("hex")}`);
   const nested = new NestedTools({
     catalog,
     settings,
@@ -207,7 +209,9 @@ function toTool(
   return markControl({
     description,
     input: { ...inputSchema },
-    execute: (input: unknown, { callId, signal }) => leg(input, { toolCallId: callId, abortSignal: signal }),
+    // A loop that calls it by itself may have nothing to say about the call.
+    execute: (input: unknown, { callId, signal }: Partial<CallContext> = {}) =>
+      leg(input, { toolCallId: callId, abortSignal: signal }),
   });
 }
 
