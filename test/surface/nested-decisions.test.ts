@@ -168,7 +168,9 @@ describe("what the host adds", () => {
   });
 
   test("to a question is shown in part where it is long [exec-wait:51]", async () => {
-    await using desk = openDesk({ approve: () => ({ suspend: { draft: "x".repeat(1_000_000), to: "ana" } }) });
+    await using desk = openDesk({
+      approve: () => ({ suspend: { draft: "x".repeat(1_000_000), to: "ana" } }),
+    });
     const waiting = await waitingOf(desk.exec("return tools.needs_ok({})"));
     expect(waiting.pendingToolCalls?.[0]?.asks).toMatchObject({ to: "ana" });
     expect(JSON.stringify(waiting.pendingToolCalls).length).toBeLessThan(5000);

@@ -3,7 +3,12 @@ import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createMemoryStore, StoreError } from "codecell";
-import { type AgentContext, type CodeModeCompleted, type CodeModeResult, createAgentRuntime } from "codecell/surface";
+import {
+  type AgentContext,
+  type CodeModeCompleted,
+  type CodeModeResult,
+  createAgentRuntime,
+} from "codecell/surface";
 import { describe, expect, test, vi } from "vitest";
 import { instead } from "../api/store-doubles.ts";
 import { CONTEXT, openWarmDesk, until, waitingOf } from "./fixtures.ts";
@@ -156,7 +161,9 @@ describe("a wait that cannot go on", () => {
       expect(() => desk.run.resolve({ [callId]: wrong as unknown as { deny: string } })).toThrow(TypeError);
     }
     // With one that is wrong, none is taken.
-    expect(() => desk.run.resolve({ [callId]: { resolution: "no" }, "run:0": { resolution: 1 } })).toThrow(RangeError);
+    expect(() => desk.run.resolve({ [callId]: { resolution: "no" }, "run:0": { resolution: 1 } })).toThrow(
+      RangeError,
+    );
     expect(waitingOf(await desk.wait(runId)).pendingToolCalls).toEqual(pendingToolCalls);
     desk.run.resolve({ [callId]: { resolution: "yes" } });
     expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "yes" });
