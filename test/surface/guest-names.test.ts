@@ -161,6 +161,15 @@ describe("names of helpers and globals", () => {
     });
   });
 
+  test("[exec-wait:22] [exec-wait:24] a tool called like the program's own yield is told of by its id alone", async () => {
+    await using desk = openDesk({ tools: { core: { yield_control: { execute: () => "the tool" } } } });
+    const code = `const id = "core:core:yield_control";
+      return [typeof tools.yield_control, await tools.call(id), (await tools.describe(id)).signature]`;
+    expect(await valueOf(desk, code)).toMatchObject(["undefined", "the tool", expect.stringContaining("tools.call(") as string]);
+    const [exec] = desk.run.visibleTools;
+    expect(exec?.tool.description).toContain(":yield_control");
+  });
+
   test("[exec-wait:24] tools can be awaited, returned and printed", async () => {
     await using desk = openDesk();
     const code = `

@@ -5,6 +5,8 @@
  * - Never one that stands for something else: helpers, reserved words, what objects inherit, `then`.
  */
 
+import { YIELD_CONTROL } from "../contract/ledger.ts";
+
 /** What `tools` itself offers beside tools. */
 const HELPERS = ["search", "describe", "call"];
 
@@ -20,6 +22,8 @@ const RESERVED: ReadonlySet<string> = new Set([
   "prototype",
   "then",
   "toJSON",
+  // A program that may yield has it as a function of its own.
+  YIELD_CONTROL,
 ]);
 
 /** The name as an identifier; undefined when nothing of it is left, or it is taken. */

@@ -150,5 +150,6 @@ function partOf(options: unknown): { readonly from?: number; readonly count?: nu
 }
 
 function nameOf(value: unknown): string {
-  return value === null ? "null" : value === undefined ? "undefined" : `a ${typeof value}`;
+  if (value === null || value === undefined) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -16,7 +16,7 @@ import {
 import { validatorOf } from "../bridge/schema.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
-import { CATALOG_TOOLS, YIELD_CONTROL } from "../contract/ledger.ts";
+import { CATALOG_TOOLS } from "../contract/ledger.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { GuestCatalog } from "../run/guest-catalog.ts";
@@ -65,8 +65,7 @@ export class NestedTools {
     const names = new Set<string>();
     for (const [name, id] of catalog.names) {
       const [tool, entry] = [set[id], this.#byName.get(id)];
-      // A program that may yield has this one already.
-      if (tool === undefined || entry === undefined || name === YIELD_CONTROL) continue;
+      if (tool === undefined || entry === undefined) continue;
       set[name] = tool;
       this.#byName.set(name, entry);
       names.add(name);
