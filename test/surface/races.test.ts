@@ -183,6 +183,10 @@ describe("a program that another process took from the store", () => {
     expect(await waited).toMatchObject({ status: "completed", value: "there" });
     expect(await here.wait(runId)).toMatchObject({ status: "failed", code: "invalid_input" });
     expect(here.runtime.suspendedPrograms).toBe(0);
+    // From here it is gone; it was restored there.
+    const snapshots = { created: 1, restored: 0, expired: 0, dropped: 1 };
+    expect(here.run.telemetry().snapshots).toEqual(snapshots);
+    expect(there.run.telemetry().snapshots).toEqual({ ...snapshots, created: 0, restored: 1, dropped: 0 });
   });
 });
 

@@ -231,6 +231,8 @@ export class AgentRun {
       return this.#failed([toErrorCode(failure.code, "javascript"), `${failure.message}; wait for it again`]);
     }
     if (failure?.code === "run_unknown") {
+      // Another process took what was held here.
+      if (cell.token !== undefined) this.#setup.telemetry.snapshot("dropped");
       this.#over(cell, "ended");
       return this.#failed(unknownRun(cell.runId));
     }
