@@ -165,7 +165,11 @@ describe("names of helpers and globals", () => {
     await using desk = openDesk({ tools: { core: { yield_control: { execute: () => "the tool" } } } });
     const code = `const id = "core:core:yield_control";
       return [typeof tools.yield_control, await tools.call(id), (await tools.describe(id)).signature]`;
-    expect(await valueOf(desk, code)).toMatchObject(["undefined", "the tool", expect.stringContaining("tools.call(") as string]);
+    expect(await valueOf(desk, code)).toMatchObject([
+      "undefined",
+      "the tool",
+      expect.stringContaining("tools.call(") as string,
+    ]);
     const [exec] = desk.run.visibleTools;
     expect(exec?.tool.description).toContain(":yield_control");
   });
