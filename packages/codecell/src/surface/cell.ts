@@ -133,6 +133,7 @@ export class Cell {
 
   /** It could not go on, and is as it was. */
   stay(): void {
+    this.isExecuting = false;
     for (const call of this.#asked) this.#pending.set(call.id, call);
     this.resolutions = { ...this.#decided, ...this.resolutions };
   }
