@@ -82,17 +82,26 @@ export async function makeRuns(count: number, calls: number): Promise<Made> {
   await using stored = await openStoredRuns(store, calls);
   const runs: SuspendedRun[] = [];
   const states: NewRun[] = [];
-  for (const made of await stored.suspendMany(count)) {
-    const { id } = made;
-    const claimed = await store.claim(id, LEASE);
-    if (claimed.status !== "claimed") throw new Error(`Cannot take run "${id}": it is ${claimed.status}`);
-    const { journal, outcomes, ...run } = claimed.run;
-    // On a busy machine some take long enough to be suspended by an entry of their journal: those are not the usual ones.
-    if (journal.length + outcomes.size > 0) continue;
-    runs.push(made);
-    states.push(run);
+  while (runs.length < count) {
+    for (const made of await stored.suspendMany(count - runs.length))
+      await addAtRest(store, made, { runs, states });
   }
   return { runs, states };
+}
+
+/** On a busy machine some take long enough to be suspended by an entry of their journal: those are not the usual ones. */
+async function addAtRest(
+  store: Store,
+  made: SuspendedRun,
+  { runs, states }: { readonly runs: SuspendedRun[]; readonly states: NewRun[] },
+): Promise<void> {
+  const { id } = made;
+  const claimed = await store.claim(id, LEASE);
+  if (claimed.status !== "claimed") throw new Error(`Cannot take run "${id}": it is ${claimed.status}`);
+  const { journal, outcomes, ...run } = claimed.run;
+  if (journal.length + outcomes.size > 0) return;
+  runs.push(made);
+  states.push(run);
 }
 
 /** Puts runs that wait into a store: these, then copies of their bytes under other ids, which cannot be resumed. */

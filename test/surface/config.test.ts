@@ -153,7 +153,12 @@ describe("languages", () => {
     expect(desk.told).toEqual([]);
   });
 
-  test.each([null, 1, {}, ["javascript"]])("[exec-wait:5] %j is no language", async (language) => {
+  test("[exec-wait:29] null is what models send for a language that they leave out", async () => {
+    await using desk = openDesk();
+    expect(await desk.run.exec({ code: "return 1", language: null })).toMatchObject({ value: 1 });
+  });
+
+  test.each([1, {}, ["javascript"], ""])("[exec-wait:5] %j is no language", async (language) => {
     await using desk = openDesk();
     const result = expectResult(await desk.run.exec({ code: "return 1", language }));
     expect(result).toMatchObject({ status: "failed", code: "unsupported_language" });
