@@ -81,6 +81,13 @@ describe("encodeAll", () => {
     );
     expect(read({ hostile, ok: 1n })).toMatchObject({ ok: "1" });
     expect(read({ a: { toJSON: () => 5n }, ok: 1 })).toEqual({ a: "5", ok: 1 });
+    const odd = Object.assign(new Error(), { message: Symbol("odd") });
+    const throwing = {
+      toJSON: () => {
+        throw odd;
+      },
+    };
+    expect(read({ throwing, ok: 1n })).toEqual({ throwing: "[Threw a value]", ok: "1" });
     let deep: unknown = 1n;
     for (let level = 0; level < 5000; level++) deep = [deep];
     expect(encodeAll(deep)).toContain("[Nested too deeply]");

@@ -22,7 +22,14 @@ export type {
 } from "./code-mode-result.ts";
 export { resolveCodeMode } from "./config.ts";
 export type { CodeModeSettings, ResolvedCodeMode } from "./config.ts";
-export type { AgentContext, Approve, BeforeToolCall, HookDecision, NestedCall } from "./nested-call.ts";
+export type {
+  AgentContext,
+  AgentScope,
+  Approve,
+  BeforeToolCall,
+  HookDecision,
+  NestedCall,
+} from "./nested-call.ts";
 export { PayloadError } from "./payload.ts";
 export type { PayloadTool } from "./payload.ts";
 export type { Redact } from "./redact-record.ts";

@@ -4,14 +4,17 @@
 import type { Decision } from "../bridge/invoke.ts";
 import type { Json } from "../contract/value.ts";
 
-/** Who an agent run is for; every field of the scope has to be there for a suspended cell to be found again. */
-export interface AgentContext {
+/** Who an agent run is for; every field has to be there for a suspended cell to be found again. */
+export interface AgentScope {
   readonly agentId: string;
   readonly runId: string;
   readonly sessionId: string;
   readonly sessionKey: string;
   /** Ends the run: what executes is aborted, what is suspended is dropped. */
   readonly abortSignal?: AbortSignal | undefined;
+}
+
+export interface AgentContext extends AgentScope {
   /** Whatever else the host's tools want to know: sender, channel, sandbox policy. */
   readonly [name: string]: unknown;
 }

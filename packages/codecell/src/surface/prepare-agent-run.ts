@@ -19,7 +19,7 @@ import { Cells } from "./cells.ts";
 import type { CodeModeResult, CodeModeTelemetry } from "./code-mode-result.ts";
 import { type CodeModeSettings, resolveCodeMode } from "./config.ts";
 import { describeSurface, type ModelTool } from "./describe-surface.ts";
-import type { AgentContext, Approve, BeforeToolCall } from "./nested-call.ts";
+import type { AgentContext, AgentScope, Approve, BeforeToolCall } from "./nested-call.ts";
 import { NestedTools } from "./nested-tools.ts";
 import { ParkedValues } from "./parked-values.ts";
 import { checkPayload, type PayloadTool } from "./payload.ts";
@@ -33,12 +33,12 @@ export interface AgentRuntimeOptions {
   readonly suspendedPrograms?: number;
 }
 
-export interface AgentRunOptions {
+export interface AgentRunOptions<Context extends AgentScope = AgentContext> {
   /** `true`, `false` or an object, as an operator wrote it; off unless given. */
   readonly config?: unknown;
   readonly tools: AgentTools;
   readonly policy?: CatalogPolicy;
-  readonly context: AgentContext;
+  readonly context: Context;
   /** The model gets no tools at all, whatever there are. */
   readonly disableTools?: boolean;
   /** Asked before every nested call; may block it or rewrite its input. */
@@ -80,7 +80,7 @@ export interface PreparedAgentRun extends AsyncDisposable {
 }
 
 export interface AgentRuntime extends AsyncDisposable {
-  prepareAgentRun(options: AgentRunOptions): PreparedAgentRun;
+  prepareAgentRun<Context extends AgentScope>(options: AgentRunOptions<Context>): PreparedAgentRun;
   /** Programs that are suspended now. */
   readonly suspendedPrograms: number;
 }
@@ -119,13 +119,15 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
 let shared: AgentRuntime | undefined;
 
 /** Prepares a run on a runtime shared by the whole process. */
-export function prepareAgentRun(options: AgentRunOptions): PreparedAgentRun {
+export function prepareAgentRun<Context extends AgentScope>(
+  options: AgentRunOptions<Context>,
+): PreparedAgentRun {
   shared ??= createAgentRuntime();
   return shared.prepareAgentRun(options);
 }
 
 function prepare(
-  options: AgentRunOptions,
+  options: AgentRunOptions<AgentScope>,
   cells: Cells,
   host: () => Host,
   runs: Set<AgentRun>,
@@ -152,7 +154,8 @@ function prepare(
   const nested = new NestedTools({
     catalog,
     settings,
-    context,
+    // Whatever else is in it, hooks and tools may look.
+    context: context as AgentContext,
     beforeToolCall: options.beforeToolCall,
     approve: options.approve,
     telemetry,
@@ -257,7 +260,7 @@ function sizesOf({ entries }: Catalog): CodeModeTelemetry["catalog"] {
 }
 
 /** Undefined when a part is missing: a run that does not say whose it is shares nothing with anybody. */
-function scopeOf({ agentId, runId, sessionId, sessionKey }: AgentContext): string | undefined {
+function scopeOf({ agentId, runId, sessionId, sessionKey }: AgentScope): string | undefined {
   const parts: readonly unknown[] = [agentId, runId, sessionId, sessionKey];
   if (!parts.every((part) => typeof part === "string" && part !== "")) return undefined;
   // A hash, since a session key may be a secret and a store shows its scopes.

@@ -68,9 +68,7 @@ function describe(value: unknown, path: List<object>): string | undefined {
   try {
     return describeObject(value, path);
   } catch (error) {
-    return jsonStringify(
-      `[Threw ${isError(error) ? stringSlice(`${error.message}`, 0, MAX_NAME) : "a value"}]`,
-    );
+    return jsonStringify(`[Threw ${messageOf(error)}]`);
   } finally {
     path.length -= 1;
   }
@@ -140,6 +138,16 @@ function collect(
     append(parts, describe(step.value, path) ?? "null");
   }
   return `[${arrayJoin(parts, ",")}]`;
+}
+
+/** An error of the program's own may have anything for a message. */
+function messageOf(error: unknown): string {
+  try {
+    const message = isError(error) ? (error.message as unknown) : undefined;
+    return typeof message === "string" ? stringSlice(message, 0, MAX_NAME) : "a value";
+  } catch {
+    return "a value";
+  }
 }
 
 function nameOf(value: object): string {
