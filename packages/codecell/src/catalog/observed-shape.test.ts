@@ -119,4 +119,21 @@ describe("observed shapes", () => {
       }),
     );
   });
+
+  test("looks at a bounded number of lists and records, whatever a value has", () => {
+    let looks = 0;
+    const counted = (depth: number): Json => {
+      if (depth === 0) return 1;
+      const list = Array.from({ length: 15 }, () => counted(depth - 1));
+      return new Proxy(list, {
+        get: (target, key, receiver) => {
+          if (key === "slice") looks++;
+          return Reflect.get(target, key, receiver) as unknown;
+        },
+      });
+    };
+    expect(renderShape(shapeOf(counted(5)))).toBe("number[][][][][]");
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThanOrEqual(1024);
+  });
 });

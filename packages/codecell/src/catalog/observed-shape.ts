@@ -37,40 +37,57 @@ const LONGEST_KEY = 128;
 
 const UNKNOWN: JsonShape = { kind: "unknown" };
 
-export function shapeOf(value: Json, level = 0): JsonShape {
+/**
+ * Lists and records that are looked at, so that no value takes long; each part of one gets its share of them, and what gets
+ * none is unknown.
+ */
+const MOST_LOOKS = 1024;
+
+export function shapeOf(value: Json, level = 0, looks: number = MOST_LOOKS): JsonShape {
   if (value === null) return { kind: "null" };
   if (typeof value === "string") return { kind: "string" };
   if (typeof value === "number") return { kind: "number" };
   if (typeof value === "boolean") return { kind: "boolean" };
-  if (level >= MOST_LEVELS) return UNKNOWN;
+  if (level >= MOST_LEVELS || looks < 1) return UNKNOWN;
   return Array.isArray(value)
-    ? shapeOfArray(value as readonly Json[], level)
-    : shapeOfObject(value as JsonRecord, level);
+    ? shapeOfArray(value as readonly Json[], level, looks - 1)
+    : shapeOfObject(value as JsonRecord, level, looks - 1);
 }
 
 type JsonRecord = Readonly<Record<string, Json>>;
 
-function shapeOfArray(values: readonly Json[], level: number): ArrayShape {
+function shapeOfArray(values: readonly Json[], level: number, looks: number): ArrayShape {
+  const first = values.slice(0, MOST_ELEMENTS);
+  // Few of what has parts itself, rather than all without what is in them.
+  const most = Math.max(1, Math.ceil(Math.sqrt(looks)));
+  const share = Math.floor(looks / Math.min(most, first.filter(hasParts).length || 1));
+  let looked = 0;
   let element: JsonShape | undefined;
-  for (const value of values.slice(0, MOST_ELEMENTS)) {
-    const shape = shapeOf(value, level + 1);
+  for (const value of first) {
+    if (hasParts(value) && ++looked > most) continue;
+    const shape = shapeOf(value, level + 1, share);
     element = element === undefined ? shape : mergeShapes(element, shape);
   }
+  const isCutShort = values.length > first.length || looked > most;
   return {
     kind: "array",
     ...(element === undefined ? {} : { element }),
-    ...(values.length > MOST_ELEMENTS ? { truncated: true as const } : {}),
+    ...(isCutShort ? { truncated: true as const } : {}),
   };
 }
 
-function shapeOfObject(record: JsonRecord, level: number): ObjectShape {
+function hasParts(value: Json): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function shapeOfObject(record: JsonRecord, level: number, looks: number): ObjectShape {
   const keys = Object.keys(record)
     .filter((key) => key.length <= LONGEST_KEY)
     .sort();
   const kept = keys.slice(0, MOST_FIELDS);
   const fields = kept.map((key): [string, ShapeField] => [
     key,
-    { optional: false, shape: shapeOf(record[key] ?? null, level + 1) },
+    { optional: false, shape: shapeOf(record[key] ?? null, level + 1, Math.floor(looks / kept.length)) },
   ]);
   return toObject(fields, kept.length < Object.keys(record).length);
 }

@@ -6,6 +6,7 @@
  *   without the same scope can continue it.
  * - When the run ends, nothing of it stays: calls are aborted, suspended programs are dropped.
  */
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
@@ -247,6 +248,8 @@ export class AgentRun {
     abortSignal: AbortSignal | undefined,
   ): Promise<CodeModeResult> {
     const { settings, parked, telemetry } = this.#setup;
+    // A large value was parsed in this turn, and is about to be printed and cut.
+    if (result.status === "completed") while (isTurnLong()) await nextTurn();
     const items = result.logs.map(toOutput);
     cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
     // Another preparation of this agent run may have begun it: whoever is told of a ref has to find it.

@@ -4,7 +4,7 @@
  *
  * - At most as many bytes as asked for; the beginning has what the rest of the marker leaves.
  */
-import { renderShape, shapeOf } from "../catalog/observed-shape.ts";
+import { fitShape, type JsonShape, renderShape, shapeOf } from "../catalog/observed-shape.ts";
 import type { Json } from "../contract/value.ts";
 import { shortenJson } from "./shorten-json.ts";
 
@@ -25,8 +25,6 @@ export type CutValue = {
 
 /** Enough of a beginning to be worth leaving out nothing else for it. */
 const USEFUL_PREFIX_BYTES = 16;
-/** Levels of a shape that are left out to make it shorter. */
-const SHAPE_LEVELS = [0, 2, 3, 4, 5];
 
 export interface CutOptions {
   /** Of the value's JSON text. */
@@ -63,9 +61,7 @@ function markerBytes(bytes: number, extras: Partial<CutValue>): number {
 function shapeWithin(value: Json, longest: number): { readonly shape?: string } {
   // Of a text or a number the prefix says it all.
   if (typeof value !== "object" || value === null) return {};
-  for (const level of SHAPE_LEVELS) {
-    const shape = renderShape(shapeOf(value, level));
-    if (shape !== "unknown" && shape.length <= longest) return { shape };
-  }
-  return {};
+  const fits = (one: JsonShape): boolean => renderShape(one).length <= longest;
+  const shape = renderShape(fitShape(shapeOf(value), fits));
+  return shape === "unknown" || shape.length > longest ? {} : { shape };
 }
