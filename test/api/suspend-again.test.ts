@@ -1,20 +1,9 @@
 /** Runs that are suspended more than once: who asks again, and what was left open. Into tokens, and into a store. */
-import {
-  createHost,
-  createMemoryStore,
-  type Host,
-  type RunResult,
-  type Suspension,
-  type ToolSet,
-} from "codecell";
+import { createHost, createMemoryStore, type Host, type ToolSet } from "codecell";
 import { afterAll, describe, expect, test } from "vitest";
+import { suspensionOf } from "./suspension-of.ts";
 
 const sealKey = new Uint8Array(32).fill(11);
-
-function suspensionOf(result: RunResult): Suspension {
-  if (result.status !== "suspended") throw new Error(`Not suspended: ${JSON.stringify(result)}`);
-  return result.suspension;
-}
 
 describe.each(["tokens", "a store"])("over %s", (where) => {
   const store = createMemoryStore();

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
 import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
 import { host } from "./harness.ts";
+import { suspensionOf } from "./suspension-of.ts";
 
 const source = `
   console.log("before");
@@ -34,11 +35,6 @@ function desk(): { readonly tools: ToolSet; readonly counts: Record<"plan" | "pa
     },
   };
   return { tools, counts };
-}
-
-function suspensionOf(result: RunResult): Suspension {
-  if (result.status !== "suspended") throw new Error(`Not suspended: ${JSON.stringify(result)}`);
-  return result.suspension;
 }
 
 function answer(suspension: Suspension, resolution: Json): Record<string, { resolution: Json }> {

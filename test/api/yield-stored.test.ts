@@ -1,22 +1,10 @@
 /** Stored programs that yield, and what they come to when their process dies at a bad moment. */
-import {
-  createHost,
-  createMemoryStore,
-  type Host,
-  type RunResult,
-  type Store,
-  type Suspension,
-  type ToolSet,
-} from "codecell";
+import { createHost, createMemoryStore, type Host, type Store, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
+import { suspensionOf } from "./suspension-of.ts";
 
 const mayYield = true;
 const sealKey = new Uint8Array(32).fill(6);
-
-function suspensionOf(result: RunResult): Suspension {
-  if (result.status !== "suspended") throw new Error(`Not suspended: ${JSON.stringify(result)}`);
-  return result.suspension;
-}
 
 describe("a stored run that yields", () => {
   const source = `

@@ -12,14 +12,10 @@ import {
 } from "codecell";
 import { describe, expect, test } from "vitest";
 import { echo, failureOf, host, valueOf } from "./harness.ts";
+import { suspensionOf } from "./suspension-of.ts";
 
 const mayYield = true;
 const sealKey = new Uint8Array(32).fill(6);
-
-function suspensionOf(result: RunResult): Suspension {
-  if (result.status !== "suspended") throw new Error(`Not suspended: ${JSON.stringify(result)}`);
-  return result.suspension;
-}
 
 async function suspend(source: string, tools: ToolSet = {}): Promise<Suspension> {
   return suspensionOf(await host.start({ source, tools, mayYield }).result);

@@ -9,7 +9,7 @@ import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import { parseJsonText, utf8Bytes } from "../value/json-text.ts";
+import { parseJsonText, toJsonText, utf8Bytes } from "../value/json-text.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { type RunBounded, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
@@ -147,7 +147,7 @@ export function encodeOutput(
   output: unknown,
   maxBytes: number,
 ): { readonly text: string; readonly bytes: number } {
-  const text = toJsonText(output);
+  const text = toJsonText(output ?? null);
   if (text === undefined)
     throw new CallRefusal("invalid_output", `Tool "${name}" gave an output that is no JSON`);
   const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
@@ -181,17 +181,9 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
 function toSuspended(name: string, payload: Json): CallOutcome {
-  const text = toJsonText(payload);
+  const text = toJsonText(payload ?? null);
   if (text !== undefined) return { status: "suspended", payload: JSON.parse(text) as Json };
   return refused("invalid_output", `Tool "${name}" suspended the run with a payload that is no JSON`);
-}
-
-function toJsonText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value ?? null);
-  } catch {
-    return undefined;
-  }
 }
 
 function refused(code: CallFailureCode, message: string): CallOutcome {

@@ -7,8 +7,9 @@
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, ForkOutcome } from "../contract/result.ts";
-import { isYield, settledCalls } from "../suspend/ledger-book.ts";
-import { utf8Bytes } from "../value/json-text.ts";
+import { isYield } from "../suspend/ledger-book.ts";
+import { settledCalls } from "../value/settled-calls.ts";
+import { toJsonText, utf8Bytes } from "../value/json-text.ts";
 import { isRecord } from "../value/shape.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 
@@ -73,12 +74,4 @@ function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits)
     throw new TypeError("Cannot fork with this outcome: it needs an output, or an error with a message");
   }
   return { kind: "failure", call, failure: { code: "tool_failed", name, message } };
-}
-
-function toJsonText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }

@@ -14,7 +14,8 @@ import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
-import { isYield, settledCalls } from "../suspend/ledger-book.ts";
+import { isYield } from "../suspend/ledger-book.ts";
+import { settledCalls } from "../value/settled-calls.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { endOfYield } from "./yields.ts";
 

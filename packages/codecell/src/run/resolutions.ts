@@ -2,6 +2,7 @@
 import type { Resolutions } from "../contract/result.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { isResolution } from "../value/ledger-shape.ts";
+import { toJsonText } from "../value/json-text.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
 import type { RunPast } from "./run-setup.ts";
@@ -11,19 +12,14 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
     throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
   }
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
-    if (!isResolution(resolution) || ("resolution" in resolution && !isJson(resolution.resolution))) {
+    if (
+      !isResolution(resolution) ||
+      ("resolution" in resolution && toJsonText(resolution.resolution) === undefined)
+    ) {
       throw new TypeError(
         `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
       );
     }
-  }
-}
-
-function isJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value) !== undefined;
-  } catch {
-    return false;
   }
 }
 

@@ -23,7 +23,8 @@ import {
 import type { ToolSet } from "../contract/tool.ts";
 import { foldJournal } from "../suspend/fold-journal.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
-import { type LedgerBook, settledCalls } from "../suspend/ledger-book.ts";
+import type { LedgerBook } from "../suspend/ledger-book.ts";
+import { settledCalls } from "../value/settled-calls.ts";
 import { sizeOf } from "../suspend/seal.ts";
 import { StoredBytes } from "../suspend/stored-bytes.ts";
 import {

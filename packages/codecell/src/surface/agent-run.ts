@@ -11,6 +11,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
 import { assertResolutions } from "../run/resolutions.ts";
+import { toJsonText } from "../value/json-text.ts";
 import { Cell, type CellEnd, type LegOptions } from "./cell.ts";
 import type { Cells } from "./cells.ts";
 import type { CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
@@ -22,7 +23,7 @@ import { OutputBudget } from "./output-budget.ts";
 import { toOutput } from "./output-items.ts";
 import type { ParkedValues } from "./parked-values.ts";
 import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./problems.ts";
-import { fieldOf, readProgram, toText } from "./read-program.ts";
+import { fieldOf, readProgram } from "./read-program.ts";
 import { toLimits } from "./settings-limits.ts";
 import type { SnapshotEvent, Telemetry } from "./telemetry.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -103,7 +104,7 @@ export class AgentRun {
     work: (toolCallId: string) => Promise<CodeModeResult>,
   ): Promise<CodeModeResult> {
     const { trajectory } = this.#setup;
-    const entry = trajectory.begin(name, toolCallId, toText(input));
+    const entry = trajectory.begin(name, toolCallId, toJsonText(input) ?? "null");
     // Ours alone could fail here: it must neither end the agent's loop nor tell of the host.
     const leg = work(toolCallId).catch(() =>
       this.#failed(["internal_error", `${name} failed inside Codecell`]),

@@ -7,6 +7,7 @@
 import type { Language } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
+import { toJsonText } from "../value/json-text.ts";
 import type { CodeModeErrorCode, PendingToolCall } from "./code-mode-result.ts";
 import type { OutputBudget } from "./output-budget.ts";
 import { shortenJson } from "./shorten-json.ts";
@@ -164,15 +165,7 @@ export class Cell {
 }
 
 function shortened(input: unknown): string {
-  const text = toText(input);
+  // A schema or a hook may have made an input that is no JSON.
+  const text = toJsonText(input) ?? "";
   return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
-}
-
-/** A schema or a hook may have made an input that is no JSON. */
-function toText(input: unknown): string {
-  try {
-    return JSON.stringify(input) ?? "";
-  } catch {
-    return "";
-  }
 }

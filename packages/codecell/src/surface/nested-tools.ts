@@ -22,6 +22,7 @@ import type { Json } from "../contract/value.ts";
 import type { GuestCatalog } from "../run/guest-catalog.ts";
 import type { RunHandle } from "../run/host.ts";
 import { runBounded } from "../run/run-bounded.ts";
+import { toJsonText } from "../value/json-text.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
 import type { Cell, ToolUpdate } from "./cell.ts";
@@ -226,11 +227,7 @@ function toStart({ toolCallId }: Cell, callId: string, tool: string, input: unkn
 
 /** As it will cross; what cannot is told of by who passes it on. */
 function toJson(value: unknown): Json {
-  try {
-    return JSON.parse(JSON.stringify(value ?? null)) as Json;
-  } catch {
-    return null;
-  }
+  return JSON.parse(toJsonText(value ?? null) ?? "null") as Json;
 }
 
 /** Of an error only what a program would see of it. */

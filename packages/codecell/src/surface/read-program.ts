@@ -29,12 +29,3 @@ export function fieldOf(input: unknown, name: string): unknown {
     return undefined;
   }
 }
-
-/** The arguments as the model wrote them, as near as they are known. */
-export function toText(input: unknown): string {
-  try {
-    return JSON.stringify(input) ?? "null";
-  } catch {
-    return "null";
-  }
-}

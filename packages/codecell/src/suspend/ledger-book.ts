@@ -55,15 +55,6 @@ export interface News {
 /** What an item of a delivery costs beside its text, so that timers are bounded too. */
 const ITEM_SIZE = 64;
 
-/** The calls whose outcomes were delivered. */
-export function settledCalls(deliveries: readonly Delivery[]): Set<number> {
-  const settled = new Set<number>();
-  for (const { items } of deliveries) {
-    for (const item of items) if (item.kind !== "timer") settled.add(item.call);
-  }
-  return settled;
-}
-
 export function isYield({ mayYield }: Pick<Ledger, "mayYield">, { tool }: LedgerCall): boolean {
   return tool === YIELD_CONTROL && mayYield === true;
 }

@@ -16,6 +16,15 @@ export type Parsed =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problem: string };
 
+/** Undefined for what is no JSON: cycles, BigInts, functions, nothing at all. */
+export function toJsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
 export function parseJsonText(text: string, maxBytes: number): Parsed {
   const bytes = utf8Bytes(text);
   if (bytes > maxBytes)
