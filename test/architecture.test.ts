@@ -76,6 +76,13 @@ const TABLE: Readonly<Record<string, Folder>> = {
     imports: ["contract", "value", "declare", "catalog", "bridge", "run"],
     node: "all",
   },
+  // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
+  "adapters/ai-sdk": {
+    runs: "host",
+    imports: ["contract", "value", "declare", "bridge", "run", "suspend"],
+    packages: ["ai"],
+    node: "all",
+  },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
@@ -148,7 +155,11 @@ describe("architecture", () => {
       expect({ name, host: reached.filter((one) => HOST_FOLDERS.has(one)) }).toEqual({ name, host: [] });
     }
     const importers = Object.keys(TABLE).filter((name) => TABLE[name]?.imports.includes("run"));
-    expect(importers, "run is imported by what lies above it only").toEqual(["surface", "index.ts"]);
+    expect(importers, "run is imported by what lies above it only").toEqual([
+      "surface",
+      "adapters/ai-sdk",
+      "index.ts",
+    ]);
   });
 
   test("imports that differ from the table are found", () => {

@@ -44,7 +44,7 @@ export { defineTool } from "./contract/tool.ts";
 export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
-export type { Authorize, CallDetails, Decision } from "./bridge/invoke.ts";
+export type { Authorize, CallDetails, Decision, Rephrase } from "./bridge/invoke.ts";
 export { createChecker } from "./check/checker.ts";
 export type { Checker, CheckerOptions, CheckRequest, CheckResult } from "./check/checker.ts";
 export type { ToolDeclaration, ToolDeclarations } from "./check/declare-tools.ts";

@@ -34,6 +34,12 @@ export interface CallDetails {
   readonly resolution: Json | undefined;
 }
 
+/** What a program is told about a call that failed: name, message and codes. */
+export type Rephrase = (
+  failure: CallFailure,
+  call: { readonly callId: string; readonly tool: string },
+) => Omit<CallFailure, "code">;
+
 export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
 
 export interface Invocation {

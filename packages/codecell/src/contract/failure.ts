@@ -14,6 +14,7 @@ export const FAILURE_CODES = {
   check_failed: "The check found errors in the program, so it was not run",
   guest_error: "The program threw, or left a promise rejection unhandled",
   tool_failed: "A call failed and the program did not catch it",
+  detached_call: "The program returned without having waited for a call",
   deadlock: "The program waits for something that can never happen",
   source_limit: "The source is larger than limits.sourceBytes",
   timeout: "The run used up limits.wallTimeMs or limits.cpuTimeMs",
@@ -51,6 +52,7 @@ export const CALL_FAILURE_CODES = {
   tool_failed: "The tool threw",
   invalid_output: "The tool's output does not match its schema or is no JSON",
   output_limit: "The output is larger than limits.callOutputBytes",
+  fetch_failed: "The fetch policy refused the request, or it failed",
   outcome_unknown: "The process ended while the call executed; it may or may not have happened",
 } as const;
 
@@ -86,6 +88,8 @@ export interface CallFailure {
   readonly message: string;
   /** The `code` of the error the tool threw, if it had one. */
   readonly toolCode?: string;
+  /** The `code` that the program sees in place of ours, in the words of an adapter. */
+  readonly shownCode?: string;
 }
 
 const BRAND = "codecell.error";

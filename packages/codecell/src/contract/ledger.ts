@@ -21,6 +21,9 @@ export const CATALOG_TOOLS = {
   load: "catalog.load",
 } as const;
 
+/** What a fetch is recorded as a call of; no name that a program can give a tool. */
+export const FETCH_TOOL = "globalThis.fetch";
+
 /** Behind the tools of a run, as their calls are numbered inside the guest. */
 export const BEHIND_TOOL_NAMES: readonly string[] = [
   YIELD_CONTROL,

@@ -5,7 +5,8 @@
  * - Waiting for the policy's decision does not use up the run's wall time.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Authorize, type CallOutcome, invoke } from "../bridge/invoke.ts";
+import { type Authorize, type CallOutcome, invoke, type Rephrase } from "../bridge/invoke.ts";
+import type { CallFailure } from "../contract/failure.ts";
 import type { LedgerCall } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
@@ -20,6 +21,7 @@ export interface CallRunnerSetup {
   readonly limits: Limits;
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
+  readonly rephrase: Rephrase | undefined;
   readonly signal: AbortSignal;
   readonly deadline: Deadline;
   readonly emit: (event: RunEvent) => void;
@@ -42,10 +44,11 @@ export class CallRunner {
     const callId = toCallId(runId, index);
     const { tool } = call;
     const startedAt = performance.now();
-    const outcome =
+    const found =
       resolution !== undefined && "deny" in resolution
         ? denied(tool, resolution.deny)
         : await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution?.resolution));
+    const outcome = found.status === "failed" ? this.#rephrased(found.failure, callId, tool) : found;
     if (outcome.status !== "suspended") {
       emit({
         type: "call-end",
@@ -81,6 +84,16 @@ export class CallRunner {
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
     });
+  }
+
+  /** An adapter that fails at it changes nothing. */
+  #rephrased(failure: CallFailure, callId: string, tool: string): CallOutcome {
+    try {
+      const words = this.#setup.rephrase?.(failure, { callId, tool });
+      return { status: "failed", failure: { ...failure, ...words, code: failure.code } };
+    } catch {
+      return { status: "failed", failure };
+    }
   }
 
   async #unhurried<T>(ask: () => T | Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
-import type { Authorize } from "../bridge/invoke.ts";
+import type { Authorize, Rephrase } from "../bridge/invoke.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language, Ledger } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
@@ -79,6 +79,8 @@ export interface RunOptions {
   readonly atDeadline?: "fail" | "suspend";
   /** Asked before every call, with the validated input. Time spent here is not the run's. */
   readonly authorize?: Authorize;
+  /** Puts the failure of a call into an adapter's words before the program sees it; the code stays. */
+  readonly rephrase?: Rephrase;
 }
 
 export interface StartOptions extends RunOptions {
@@ -350,6 +352,7 @@ class SandboxHost implements Host {
       signal: options.signal,
       context: options.context,
       authorize: options.authorize,
+      rephrase: options.rephrase,
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),

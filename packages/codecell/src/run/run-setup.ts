@@ -1,5 +1,5 @@
 /** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
-import type { Authorize, CallOutcome } from "../bridge/invoke.ts";
+import type { Authorize, CallOutcome, Rephrase } from "../bridge/invoke.ts";
 import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
@@ -23,6 +23,7 @@ export interface RunSetup {
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
+  readonly rephrase: Rephrase | undefined;
   /** Where the ledger is kept; undefined for runs that live and die with this process. */
   readonly journal: Journal | undefined;
   readonly past: RunPast;

@@ -63,7 +63,8 @@ function isCallFailure(value: unknown): value is CallFailure {
   return (
     isRecord(value) &&
     ["code", "name", "message"].every((name) => isText(value[name])) &&
-    (value["toolCode"] === undefined || isText(value["toolCode"]))
+    (value["toolCode"] === undefined || isText(value["toolCode"])) &&
+    (value["shownCode"] === undefined || isText(value["shownCode"]))
   );
 }
 

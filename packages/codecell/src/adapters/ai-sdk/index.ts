@@ -1,5 +1,26 @@
 // Everything exported here is public API. Named exports only.
 export {
+  attachCodeModeApprovalResult,
+  continueCodeModeApproval,
+  continueCodeModeApprovals,
+  generateTextWithCodeModeApprovals,
+  getCodeModeApprovalInterrupt,
+  getCodeModeApprovalResponse,
+  isCodeModeApprovalInterrupt,
+  streamTextWithCodeModeApprovals,
+  toCodeModeApprovalMessages,
+  wrapToolLoopAgentForCodeModeApprovals,
+} from "./approvals.ts";
+export type {
+  CodeModeApprovalResolution,
+  CodeModeApprovalResponse,
+  CodeModeApprovalResult,
+} from "./approvals.ts";
+export type { ToolApproval, ToolApprovalCall, ToolApprovalStatus } from "./approval-status.ts";
+export { createCodeModeTool } from "./code-mode-tool.ts";
+export type { CodeModeTool } from "./code-mode-tool.ts";
+export { getPendingCodeModeInterrupts, isCodeModeInterrupt } from "./continuation.ts";
+export {
   CodeModeAbortedError,
   CodeModeBridgeLimitError,
   CodeModeConcurrencyError,
@@ -13,3 +34,54 @@ export {
   CodeModeToolApprovalRequiredError,
   CodeModeToolError,
 } from "./errors.ts";
+export type {
+  CodeModeConsoleEvent,
+  CodeModeFetchRequestEvent,
+  CodeModeFetchResultEvent,
+  CodeModeInterruptEvent,
+  CodeModeLifecycle,
+  CodeModeLifecycleHookErrorEvent,
+  CodeModeNestedToolCallEvent,
+  CodeModeNestedToolResultEvent,
+  CodeModeTrace,
+  CodeModeTraceEntry,
+  CodeModeTraceError,
+} from "./events.ts";
+export type { CodeModeProgress } from "./execution.ts";
+export { setCodeModeContinuationSigningKey, setMaxWorkers } from "./hosts.ts";
+export { requestCodeModeInterrupt } from "./interrupt.ts";
+export type {
+  CodeModeApprovalInterrupt,
+  CodeModeApprovalInterruptPayload,
+  CodeModeContinuation,
+  CodeModeInterrupt,
+  CodeModeInterruptExecutionContext,
+  CodeModeInterruptPayload,
+  CodeModeInterruptResolution,
+  CodeModePendingInterrupt,
+  CodeModeToolExecutionOptions,
+} from "./interrupt.ts";
+export {
+  continueCodeModeInterrupt,
+  continueCodeModeInterrupts,
+  getCodeModeInterrupt,
+  replaceCodeModeInterruptResult,
+  unwrapCodeModeResult,
+} from "./interrupts.ts";
+export type { CodeModeUnwrappedResult } from "./interrupts.ts";
+export type { CodeModeModelOutput, CodeModeModelVisibleBridgeSummary } from "./model-output.ts";
+export type {
+  ApprovalDecision,
+  CodeModeApprovalOptions,
+  CodeModeApprovalRequest,
+  CodeModeContinuationOptions,
+  CodeModeExecutionPolicy,
+  CodeModeFetchPolicy,
+  CodeModeModelOutputOptions,
+  CodeModeOptions,
+  CodeModeToolInput,
+  CodeModeToolSet,
+  RunCodeModeInput,
+} from "./options.ts";
+export { runCodeMode } from "./run-code-mode.ts";
+export type { CodeModeTelemetryOptions } from "./telemetry.ts";

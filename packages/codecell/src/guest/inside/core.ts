@@ -94,7 +94,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     defineHidden(error, "name", failure.name);
     defineHidden(error, "message", failure.message);
     defineHidden(error, "stack", sourceFrames(error.stack ?? ""));
-    defineVisible(error, "code", failure.code);
+    defineVisible(error, "code", failure.shownCode ?? failure.code);
     if (failure.toolCode !== undefined) defineVisible(error, "toolCode", failure.toolCode);
     return error;
   }

@@ -1,0 +1,112 @@
+/**
+ * Approval status: whether a nested call may be executed, by the rules of the AI SDK.
+ *
+ * - `toolApproval` goes before a tool's own `needsApproval`, as it does for calls that the model makes.
+ * - A status that is none is refused, never taken for a yes.
+ */
+import type { ModelMessage, Tool, ToolSet } from "ai";
+import { isRecord } from "../../value/shape.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+
+const STATUSES = ["not-applicable", "approved", "denied", "user-approval"] as const;
+
+type StatusType = (typeof STATUSES)[number];
+
+export type ToolApprovalStatus = StatusType | { type: StatusType; reason?: string } | undefined;
+
+export interface ToolApprovalCall {
+  toolCall: { type: "tool-call"; toolCallId: string; toolName: string; input: unknown; dynamic?: boolean };
+  tools: ToolSet | undefined;
+  toolsContext: unknown;
+  runtimeContext: unknown;
+  messages: ModelMessage[];
+}
+
+type Answer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
+
+/** As `toolApproval` of AI SDK 7: one function for all tools, or a status or function for each. */
+// The types of a user's own functions are known to the user only: methods compare their parameters both ways.
+export type ToolApproval =
+  | { bivariant(call: ToolApprovalCall): Answer }["bivariant"]
+  | Readonly<
+      Record<
+        string,
+        | ToolApprovalStatus
+        | {
+            bivariant(
+              input: unknown,
+              options: {
+                toolCallId: string;
+                messages: ModelMessage[];
+                toolContext: unknown;
+                runtimeContext: unknown;
+              },
+            ): Answer;
+          }["bivariant"]
+      >
+    >;
+
+export interface ApprovalQuestion {
+  readonly tools: ToolSet;
+  readonly tool: Tool;
+  readonly toolName: string;
+  readonly toolCallId: string;
+  readonly input: unknown;
+  readonly messages: ModelMessage[];
+  readonly context: unknown;
+  readonly experimentalContext: unknown;
+  readonly toolApproval: ToolApproval | undefined;
+  readonly runtimeContext: unknown;
+  readonly toolsContext: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface ApprovalStatus {
+  readonly type: StatusType;
+  readonly reason?: string;
+}
+
+export async function approvalStatusOf(question: ApprovalQuestion): Promise<ApprovalStatus> {
+  const { toolApproval, toolName, toolCallId, input, messages, runtimeContext, toolsContext } = question;
+  if (typeof toolApproval === "function") {
+    const toolCall = { type: "tool-call", toolCallId, toolName, input } as const;
+    const { tools } = question;
+    return parse(await toolApproval({ toolCall, tools, toolsContext, runtimeContext, messages }), toolName);
+  }
+  const own =
+    toolApproval !== undefined && Object.hasOwn(toolApproval, toolName) ? toolApproval[toolName] : undefined;
+  if (own !== undefined && own !== null) {
+    const toolContext = toolsContext?.[toolName] ?? question.context;
+    const status =
+      typeof own === "function"
+        ? await own(input, { toolCallId, messages, toolContext, runtimeContext })
+        : own;
+    return parse(status, toolName);
+  }
+  return { type: (await needsApproval(question)) ? "user-approval" : "not-applicable" };
+}
+
+async function needsApproval({
+  tool,
+  input,
+  toolCallId,
+  messages,
+  context,
+  experimentalContext,
+}: ApprovalQuestion): Promise<boolean> {
+  const needs: unknown = tool.needsApproval;
+  if (typeof needs !== "function") return Boolean(needs);
+  const options = { toolCallId, messages, context, experimental_context: experimentalContext };
+  return Boolean(await (needs as (input: unknown, options: object) => unknown)(input, options));
+}
+
+function parse(status: unknown, toolName: string): ApprovalStatus {
+  if (status === undefined) return { type: "not-applicable" };
+  const { type, reason }: Record<string, unknown> = isRecord(status) ? status : { type: status };
+  const known = STATUSES.find((one) => one === type);
+  if (known === undefined) {
+    throw new CodeModeProtocolError(
+      `Cannot decide on tool "${toolName}": toolApproval gave no status it may give (${STATUSES.join(", ")})`,
+    );
+  }
+  return { type: known, ...(typeof reason === "string" ? { reason } : {}) };
+}

@@ -1,0 +1,179 @@
+/** Approvals: interrupts that ask for a yes or no, in the messages of the AI SDK and back. */
+import { generateText, type ModelMessage, streamText } from "ai";
+import { isRecord } from "../../value/shape.ts";
+import { isCodeModeInterrupt } from "./continuation.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+import { APPROVAL_KIND, type CodeModeApprovalInterrupt } from "./interrupt.ts";
+import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
+import { continueCodeModeInterrupt, continueCodeModeInterrupts, getCodeModeInterrupt } from "./interrupts.ts";
+import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
+import { parseApproval } from "./run-code-mode.ts";
+
+export interface CodeModeApprovalResponse {
+  /** The interrupt's id. */
+  approvalId: string;
+  approved: boolean;
+  reason?: string;
+}
+
+export interface CodeModeApprovalResolution {
+  approved: boolean;
+  reason?: string;
+}
+
+export function isCodeModeApprovalInterrupt(value: unknown): value is CodeModeApprovalInterrupt {
+  return isCodeModeInterrupt(value) && value.payload.kind === APPROVAL_KIND;
+}
+
+interface ContinueApproval {
+  interrupt: CodeModeApprovalInterrupt;
+  tools: CodeModeToolSet;
+  options?: CodeModeOptions;
+  toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
+}
+
+/** Goes on with what was decided. Later calls that need approval interrupt too. */
+export async function continueCodeModeApproval(
+  input: ContinueApproval & { approvalResponse: CodeModeApprovalResponse },
+): Promise<unknown> {
+  const { approvalResponse, options, ...rest } = input;
+  const { interruptId } = rest.interrupt;
+  const resolution = parseResponse(approvalResponse);
+  if (approvalResponse.approvalId !== interruptId) {
+    throw new CodeModeProtocolError(
+      `Cannot continue "${interruptId}": the response is for "${approvalResponse.approvalId}"`,
+    );
+  }
+  return continueCodeModeInterrupt({ ...rest, options: interrupting(options), resolution });
+}
+
+/** Goes on with all that was decided of the calls that wait together; the others stay waiting. */
+export async function continueCodeModeApprovals(
+  input: ContinueApproval & { approvalResponses: readonly CodeModeApprovalResponse[] },
+): Promise<unknown> {
+  const { approvalResponses, options, ...rest } = input;
+  const resolutions = Object.fromEntries(
+    approvalResponses.map((response) => [response.approvalId, parseResponse(response)]),
+  );
+  return continueCodeModeInterrupts({ ...rest, options: interrupting(options), resolutions });
+}
+
+function parseResponse(response: unknown): CodeModeApprovalResolution {
+  if (!isRecord(response) || typeof response["approvalId"] !== "string") {
+    throw new CodeModeProtocolError("Cannot continue: this is no response to an approval request");
+  }
+  return parseApproval(response);
+}
+
+function interrupting(options: CodeModeOptions = {}): CodeModeOptions {
+  return { ...options, approval: { ...options.approval, mode: "interrupt" } };
+}
+
+/** The request for the nested call, as if the model had made that call itself. */
+export function toCodeModeApprovalMessages(interrupt: CodeModeApprovalInterrupt): ModelMessage[] {
+  const { toolCallId, toolName, input, interruptId: approvalId } = interrupt;
+  return [
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId, toolName, input },
+        { type: "tool-approval-request", approvalId, toolCallId },
+      ],
+    },
+  ];
+}
+
+/** What somebody answered; responses that are not well formed are none. */
+export function getCodeModeApprovalResponse(
+  messages: ModelMessage[],
+  interrupt: CodeModeApprovalInterrupt,
+): CodeModeApprovalResponse | undefined {
+  for (const message of messages.toReversed()) {
+    if (!Array.isArray(message.content)) continue;
+    for (const part of message.content as unknown[]) {
+      const response = responseIn(part, interrupt);
+      if (response !== undefined) return response;
+    }
+  }
+  return undefined;
+}
+
+function responseIn(
+  part: unknown,
+  { interruptId, toolCallId }: CodeModeApprovalInterrupt,
+): CodeModeApprovalResponse | undefined {
+  if (!isRecord(part) || part["type"] !== "tool-approval-response") return undefined;
+  const { approvalId, approved, reason } = part;
+  if (approvalId !== interruptId || typeof approved !== "boolean") return undefined;
+  if (reason !== undefined && typeof reason !== "string") return undefined;
+  if ("toolCallId" in part && part["toolCallId"] !== toolCallId) return undefined;
+  return { approvalId: interruptId, approved, ...(reason === undefined ? {} : { reason }) };
+}
+
+export function getCodeModeApprovalInterrupt(result: unknown): CodeModeApprovalInterrupt | undefined {
+  const interrupt = getCodeModeInterrupt(result);
+  return isCodeModeApprovalInterrupt(interrupt) ? interrupt : undefined;
+}
+
+export interface CodeModeApprovalResult {
+  codeModeApproval: CodeModeApprovalInterrupt | undefined;
+  codeModeApprovalMessages: ModelMessage[];
+}
+
+/** The result itself, with the approval that was found in it. */
+export function attachCodeModeApprovalResult<T>(result: T): T & CodeModeApprovalResult {
+  const codeModeApproval = getCodeModeApprovalInterrupt(result);
+  const codeModeApprovalMessages =
+    codeModeApproval === undefined ? [] : toCodeModeApprovalMessages(codeModeApproval);
+  return Object.assign(result as T & object, { codeModeApproval, codeModeApprovalMessages });
+}
+
+export async function generateTextWithCodeModeApprovals(
+  options: Parameters<typeof generateText>[0],
+): Promise<Awaited<ReturnType<typeof generateText>> & CodeModeApprovalResult> {
+  return attachCodeModeApprovalResult(await generateText(options));
+}
+
+export interface CodeModeApprovalPromise {
+  codeModeApproval: Promise<CodeModeApprovalInterrupt | undefined>;
+}
+
+export function streamTextWithCodeModeApprovals(
+  options: Parameters<typeof streamText>[0],
+): ReturnType<typeof streamText> & CodeModeApprovalPromise {
+  const result = streamText(options);
+  return Object.assign(result, approvalOf(result));
+}
+
+function approvalOf({ toolResults }: { toolResults: PromiseLike<unknown> }): CodeModeApprovalPromise {
+  const codeModeApproval = Promise.resolve(toolResults).then((results) =>
+    getCodeModeApprovalInterrupt({ toolResults: results }),
+  );
+  // Whoever does not ask need not hear of a stream that failed.
+  codeModeApproval.catch(() => {});
+  return { codeModeApproval };
+}
+
+type Method = (...args: never[]) => Promise<unknown>;
+
+/** The same agent, whose results tell of an approval that a program waits for. */
+export function wrapToolLoopAgentForCodeModeApprovals<T extends { generate?: Method; stream?: Method }>(
+  agent: T,
+): T {
+  return new Proxy(agent, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      const method = value.bind(target) as (...args: unknown[]) => Promise<unknown>;
+      if (property === "generate")
+        return async (...args: unknown[]) => attachCodeModeApprovalResult(await method(...args));
+      if (property !== "stream") return method;
+      return async (...args: unknown[]) => {
+        const result = await method(...args);
+        return isRecord(result) && "toolResults" in result
+          ? Object.assign(result, approvalOf(result as { toolResults: PromiseLike<unknown> }))
+          : result;
+      };
+    },
+  });
+}

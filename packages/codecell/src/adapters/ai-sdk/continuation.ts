@@ -1,0 +1,179 @@
+/**
+ * Continuation: a suspended run as its host gets it, and the proof that nothing of it was changed.
+ *
+ * - What is told of the waiting calls is sealed together with the token: a host that shows one call to whoever approves
+ *   cannot be made to continue another.
+ * - Comparing is by content: a database may have reordered the keys of what it kept.
+ */
+import { createHash } from "node:crypto";
+import type { PendingCall, Suspension } from "../../contract/result.ts";
+import { isRecord } from "../../value/shape.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+import { continuationSealer } from "./hosts.ts";
+import type {
+  CodeModeContinuation,
+  CodeModeInterrupt,
+  CodeModePendingInterrupt,
+  KeptRequest,
+} from "./interrupt.ts";
+
+const PURPOSE = "code mode interrupt";
+
+interface SealedFacts {
+  readonly version: 2;
+  readonly token: string;
+  readonly outerToolCallId: string;
+  readonly source: string;
+  readonly expiresAtMs: number;
+  readonly pending: string;
+}
+
+export interface Paused {
+  readonly runId: string;
+  readonly suspension: Suspension;
+  readonly outerToolCallId: string;
+  /** The program, of which only a digest is kept in the open. */
+  readonly js: string;
+}
+
+const TOOL_CALL = /:tool-(\d+)$/u;
+
+/** Back from what `toolCallIdOf` made: the id by which the run knows the call. */
+export function callIdOf(runId: string, toolCallId: string): string {
+  return `${runId}:${Number(TOOL_CALL.exec(toolCallId)?.[1] ?? 0) - 1}`;
+}
+
+/** The nested call's place among all calls of its run. */
+export function callIndexOf(callId: string): number {
+  return Number(callId.slice(callId.lastIndexOf(":") + 1));
+}
+
+export function toolCallIdOf(outerToolCallId: string, callIndex: number): string {
+  return `${outerToolCallId}:tool-${callIndex + 1}`;
+}
+
+export function toInterrupt({ runId, suspension, outerToolCallId, js }: Paused): CodeModeInterrupt {
+  const { token, expiresAt: expiresAtMs } = suspension;
+  const pending = suspension.pending.map((call) => toPending(call, outerToolCallId));
+  const facts: SealedFacts = {
+    version: 2,
+    token: digestOf(token),
+    outerToolCallId,
+    source: digestOf(js),
+    expiresAtMs,
+    pending: digestOf(canonical([runId, pending])),
+  };
+  const header = new TextEncoder().encode(JSON.stringify(facts));
+  const seal = continuationSealer().sealText({ header, content: new Uint8Array() }, PURPOSE);
+  const [first] = pending;
+  // A run is suspended for calls that wait, or not at all: nobody here gives it yield_control.
+  if (first === undefined) throw new CodeModeProtocolError("Cannot interrupt: no call waits");
+  const continuation: CodeModeContinuation = { version: 2, runId, token, expiresAtMs, pending, seal };
+  return { type: "code-mode-interrupt", ...first, outerToolCallId, continuation };
+}
+
+function toPending(
+  { callId, tool, payload }: PendingCall,
+  outerToolCallId: string,
+): CodeModePendingInterrupt {
+  const kept = payload as unknown as KeptRequest;
+  const toolCallId = toolCallIdOf(outerToolCallId, callIndexOf(callId));
+  const interruptId = `${toolCallId}:interrupt`;
+  return { interruptId, toolName: tool, toolCallId, input: kept.input, payload: kept.payload };
+}
+
+/** One for each call that waits, all of the same paused invocation. */
+export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
+  const { continuation, outerToolCallId } = interrupt;
+  verifyInterrupt(interrupt);
+  return continuation.pending.map(({ interruptId, toolName, toolCallId, input, payload }) => ({
+    type: "code-mode-interrupt",
+    interruptId,
+    toolName,
+    toolCallId,
+    outerToolCallId,
+    input,
+    payload,
+    continuation,
+  }));
+}
+
+/** Throws unless every word of it is what this host, or one with the same key, wrote. */
+export function verifyInterrupt(interrupt: unknown): asserts interrupt is CodeModeInterrupt {
+  const problem = problemWith(interrupt);
+  if (problem !== undefined) throw new CodeModeProtocolError(`Cannot continue: ${problem}`);
+}
+
+export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
+  return isRecord(value) && value["type"] === "code-mode-interrupt" && problemWith(value) === undefined;
+}
+
+function problemWith(value: unknown): string | undefined {
+  if (!isRecord(value) || !isContinuation(value["continuation"])) return "this is no interrupt of code mode";
+  const { continuation, outerToolCallId, ...told } = value;
+  const facts = openFacts(continuation);
+  if (typeof facts === "string") return facts;
+  if (facts.outerToolCallId !== outerToolCallId) return "it was altered: outerToolCallId is another one";
+  const own = continuation.pending.find(({ interruptId }) => interruptId === told["interruptId"]);
+  if (own === undefined) return "it was altered: no call of it waits under this interruptId";
+  const { interruptId, toolName, toolCallId, input, payload } = told;
+  if (canonical({ interruptId, toolName, toolCallId, input, payload }) !== canonical(own)) {
+    return "it was altered: the call it tells of is not the one that waits";
+  }
+  return undefined;
+}
+
+function isContinuation(value: unknown): value is CodeModeContinuation {
+  return (
+    isRecord(value) &&
+    typeof value["token"] === "string" &&
+    typeof value["seal"] === "string" &&
+    Array.isArray(value["pending"])
+  );
+}
+
+/** What was sealed; a text that says why that cannot be trusted. */
+function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
+  const opened = continuationSealer().openText(continuation.seal, PURPOSE, 0);
+  if (!opened.ok) {
+    return opened.problem === "key"
+      ? "it was sealed with a key this process does not have, give all processes the same with setCodeModeContinuationSigningKey"
+      : "its continuation was altered or is none";
+  }
+  const facts = JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
+  if (facts.version !== 2 || continuation.version !== 2) return "it is of another version";
+  if (
+    facts.token !== digestOf(continuation.token) ||
+    facts.expiresAtMs !== continuation.expiresAtMs ||
+    facts.pending !== digestOf(canonical([continuation.runId, continuation.pending]))
+  ) {
+    return "its continuation was altered";
+  }
+  return facts;
+}
+
+export interface OpenedContinuation {
+  readonly outerToolCallId: string;
+  readonly isOf: (js: string) => boolean;
+}
+
+/** Throws for one that this host, or one with the same key, did not write. */
+export function openContinuation(continuation: unknown): OpenedContinuation {
+  const facts = isContinuation(continuation) ? openFacts(continuation) : "this is no continuation";
+  if (typeof facts === "string") throw new CodeModeProtocolError(`Cannot continue: ${facts}`);
+  const { outerToolCallId, source } = facts;
+  return { outerToolCallId, isOf: (js) => digestOf(js) === source };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** The same text for equal JSON, in whatever order its keys are. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isRecord(part) && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Hosts: what all invocations of a process share: worker threads, the keys of continuations, how many may be active.
+ *
+ * - One host for each store, and one for invocations without; made when first used.
+ * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
+ */
+import { hkdfSync } from "node:crypto";
+import type { Store } from "../../contract/store.ts";
+import { createHost, type Host, type HostOptions } from "../../run/host.ts";
+import type { Sealer } from "../../suspend/seal.ts";
+import { Vault } from "../../suspend/vault.ts";
+import { CodeModeConcurrencyError } from "./errors.ts";
+
+const HOUR_MS = 3_600_000;
+const LEAST_KEY_BYTES = 16;
+
+type Key = string | Uint8Array;
+
+interface Settings {
+  readonly sealKeys: readonly Uint8Array[] | undefined;
+  readonly maxAgeMs: number;
+  readonly workerUrl: URL | undefined;
+}
+
+/** A host, and how many invocations use it. */
+class SharedHost {
+  readonly host: Host;
+  #uses = 0;
+  #isOld = false;
+
+  constructor(options: HostOptions) {
+    this.host = createHost(options);
+  }
+
+  use(): void {
+    this.#uses++;
+  }
+
+  release(): void {
+    this.#uses--;
+    this.#endIfUnused();
+  }
+
+  retire(): void {
+    this.#isOld = true;
+    this.#endIfUnused();
+  }
+
+  #endIfUnused(): void {
+    if (this.#isOld && this.#uses === 0) void this.host[Symbol.asyncDispose]();
+  }
+}
+
+let settings: Settings = { sealKeys: undefined, maxAgeMs: HOUR_MS, workerUrl: undefined };
+let vault: Vault | undefined;
+let plain: SharedHost | undefined;
+let stored = new Map<Store, SharedHost>();
+let maxWorkers: number | undefined;
+let active = 0;
+
+function change(next: Partial<Settings>): void {
+  settings = { ...settings, ...next };
+  for (const one of [plain, ...stored.values()]) one?.retire();
+  plain = undefined;
+  stored = new Map();
+  vault = undefined;
+}
+
+export function hostFor(store: Store | undefined): SharedHost {
+  const kept = store === undefined ? plain : stored.get(store);
+  if (kept !== undefined) return kept;
+  const made = new SharedHost({
+    encrypt: true,
+    ...(settings.sealKeys === undefined ? {} : { sealKeys: settings.sealKeys }),
+    ...(store === undefined ? {} : { store }),
+  });
+  if (store === undefined) plain = made;
+  else stored.set(store, made);
+  return made;
+}
+
+/** Seals what is told of a continuation, with the keys of the hosts. */
+export function continuationSealer(): Sealer {
+  const { sealKeys } = settings;
+  vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys });
+  return vault.sealer;
+}
+
+export function continuationTimeMs(): number {
+  return settings.maxAgeMs;
+}
+
+/**
+ * The secret that continuations are sealed with, so that they outlive the process; several to replace one: the first
+ * seals, all of them open. Without one, CODECELL_SEAL_KEY of the environment is used, or one made at random.
+ */
+export function setCodeModeContinuationSigningKey(
+  key?: Key | readonly Key[],
+  options: { maxAgeMs?: number } = {},
+): void {
+  const { maxAgeMs = HOUR_MS } = options;
+  if (!Number.isInteger(maxAgeMs) || maxAgeMs <= 0) {
+    throw new TypeError(`Cannot set maxAgeMs to ${String(maxAgeMs)}: it must be a positive integer`);
+  }
+  change({ sealKeys: key === undefined ? undefined : toSealKeys(key), maxAgeMs });
+}
+
+function toSealKeys(given: Key | readonly Key[]): readonly Uint8Array[] {
+  const keys = typeof given === "string" || given instanceof Uint8Array ? [given] : given;
+  if (keys.length === 0) throw new TypeError("Cannot set the signing key: the list of keys is empty");
+  return keys.map((key) => {
+    const bytes = typeof key === "string" ? new TextEncoder().encode(key) : key;
+    if (!(bytes instanceof Uint8Array) || bytes.length < LEAST_KEY_BYTES) {
+      throw new TypeError(
+        `Cannot set the signing key: it must be a secret of at least ${LEAST_KEY_BYTES} bytes, make one with "openssl rand -base64 32"`,
+      );
+    }
+    // Texts are of any length and spread their randomness thinly.
+    return new Uint8Array(hkdfSync("sha256", bytes, new Uint8Array(), "codecell/ai continuations", 32));
+  });
+}
+
+/** Invocations that may be active at the same time, more fail at once; as many as there is memory for when undefined. */
+export function setMaxWorkers(count: number | undefined): void {
+  if (count !== undefined && (!Number.isInteger(count) || count <= 0)) {
+    throw new TypeError(`Cannot set maxWorkers to ${String(count)}: it must be a positive integer`);
+  }
+  maxWorkers = count;
+}
+
+/** Takes one of the places that `setMaxWorkers` leaves; whoever took it gives it back by calling the result. */
+export function takePlace(): () => void {
+  if (maxWorkers !== undefined && active >= maxWorkers) throw new CodeModeConcurrencyError(maxWorkers);
+  active++;
+  let isTaken = true;
+  return () => {
+    if (isTaken) active--;
+    isTaken = false;
+  };
+}

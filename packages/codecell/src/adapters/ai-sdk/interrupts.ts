@@ -1,0 +1,132 @@
+/** Interrupts: found in whatever the AI SDK gives back, continued, and replaced by what came of them. */
+import type { ModelMessage } from "ai";
+import { isRecord } from "../../value/shape.ts";
+import { isCodeModeInterrupt, openContinuation, verifyInterrupt } from "./continuation.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+import type {
+  CodeModeInterrupt,
+  CodeModeInterruptPayload,
+  CodeModeToolExecutionOptions,
+} from "./interrupt.ts";
+import { Invocation } from "./invocation.ts";
+import { toToolOutput } from "./model-output.ts";
+import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
+import { toContinued } from "./run-code-mode.ts";
+
+interface ContinueCommon {
+  tools: CodeModeToolSet;
+  options?: CodeModeOptions;
+  toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
+}
+
+/** Goes on with the call that the interrupt tells of; others that wait stay waiting. */
+// The contract's type parameters: callers may give them.
+// oxlint-disable typescript/no-unnecessary-type-parameters
+export async function continueCodeModeInterrupt<
+  TPayload extends CodeModeInterruptPayload = CodeModeInterruptPayload,
+  TResolution = unknown,
+>(
+  input: ContinueCommon & { interrupt: CodeModeInterrupt<TPayload>; resolution: TResolution },
+): Promise<unknown> {
+  const { interrupt, resolution, ...rest } = input;
+  return continueAll(interrupt, new Map([[interrupt.interruptId, resolution]]), rest);
+}
+
+// oxlint-enable typescript/no-unnecessary-type-parameters
+
+/** Goes on with any of the calls that wait, by their interrupt ids; the others stay waiting. */
+export async function continueCodeModeInterrupts(
+  input: ContinueCommon & {
+    interrupt: CodeModeInterrupt;
+    resolutions: Readonly<Record<string, unknown>>;
+  },
+): Promise<unknown> {
+  const { interrupt, resolutions, ...rest } = input;
+  return continueAll(interrupt, new Map(Object.entries(resolutions)), rest);
+}
+
+async function continueAll(
+  interrupt: CodeModeInterrupt,
+  resolutions: ReadonlyMap<string, unknown>,
+  { tools, options = {}, toolExecutionOptions: execution = {} }: ContinueCommon,
+): Promise<unknown> {
+  verifyInterrupt(interrupt);
+  const { continuation } = interrupt;
+  const { outerToolCallId } = openContinuation(continuation);
+  const continued = toContinued(continuation, resolutions);
+  // The source is the run's own: only its token has it.
+  return new Invocation({ js: "", tools, options, execution, outerToolCallId, continued }).run();
+}
+
+/** In the value itself, in what a tool's output was made of, or in the results of generateText and the like. */
+export function getCodeModeInterrupt(result: unknown): CodeModeInterrupt | undefined {
+  const direct = readInterrupt(result);
+  if (direct !== undefined || !isRecord(result)) return direct;
+  const { toolResults, content } = result;
+  const parts = [
+    ...(Array.isArray(toolResults) ? toolResults : []),
+    ...(Array.isArray(content)
+      ? content.filter((part) => isRecord(part) && part["type"] === "tool-result")
+      : []),
+  ] as unknown[];
+  for (const part of parts) {
+    const found = isRecord(part) ? readInterrupt(part["output"]) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function readInterrupt(value: unknown): CodeModeInterrupt | undefined {
+  if (isCodeModeInterrupt(value)) return value;
+  if (!isRecord(value) || (value["type"] !== "json" && value["type"] !== "text")) return undefined;
+  return isCodeModeInterrupt(value["value"]) ? value["value"] : undefined;
+}
+
+export type CodeModeUnwrappedResult =
+  | { status: "completed"; output: unknown }
+  | { status: "interrupted"; interrupt: CodeModeInterrupt };
+
+export function unwrapCodeModeResult(result: unknown): CodeModeUnwrappedResult {
+  const interrupt = getCodeModeInterrupt(result);
+  return interrupt === undefined
+    ? { status: "completed", output: result }
+    : { status: "interrupted", interrupt };
+}
+
+/** The messages with the outer call's result replaced; throws unless exactly one holds the interrupt. */
+export function replaceCodeModeInterruptResult(
+  messages: ModelMessage[],
+  interrupt: CodeModeInterrupt,
+  finalOutput: unknown,
+): ModelMessage[] {
+  const { outerToolCallId, interruptId } = interrupt;
+  const details = { outerToolCallId, interruptId };
+  let replaced = 0;
+  const replace = (part: unknown): unknown => {
+    if (!isRecord(part) || part["type"] !== "tool-result" || part["toolCallId"] !== outerToolCallId)
+      return part;
+    const held = readInterrupt(part["output"]);
+    if (held === undefined || !held.continuation.pending.some((one) => one.interruptId === interruptId)) {
+      throw new CodeModeProtocolError(
+        `Cannot replace the result of "${outerToolCallId}": it does not hold the interrupt "${interruptId}"`,
+        details,
+      );
+    }
+    replaced++;
+    return { ...part, output: toToolOutput(finalOutput) };
+  };
+  const next = messages.map((message) =>
+    Array.isArray(message.content)
+      ? ({ ...message, content: (message.content as unknown[]).map(replace) } as ModelMessage)
+      : message,
+  );
+  if (replaced !== 1) {
+    throw new CodeModeProtocolError(
+      replaced === 0
+        ? `Cannot replace the result of "${outerToolCallId}": the messages have none`
+        : `Cannot replace the result of "${outerToolCallId}": the messages have ${replaced} of them`,
+      details,
+    );
+  }
+  return next;
+}

@@ -1,0 +1,166 @@
+/**
+ * Invocation: one program from its start, or from where it was interrupted, to what its host is given.
+ *
+ * - Settles once: with a value, an interrupt, or an error of code mode.
+ * - Hooks are told in the order things happened, and all of them before the host is given anything.
+ */
+import type { ToolSet } from "ai";
+import type { LogLine, RunResult } from "../../contract/result.ts";
+import type { Resolutions } from "../../contract/result.ts";
+import type { Host, RunHandle } from "../../run/host.ts";
+import { toInterrupt } from "./continuation.ts";
+import { Hooks } from "./events.ts";
+import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
+import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
+import { NestedCall } from "./nested-call.ts";
+import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
+import { type CodeModeOptions, toLimits } from "./options.ts";
+import { inWordsOfCodeMode, toError } from "./to-error.ts";
+import { TraceBook } from "./trace-book.ts";
+
+/** An interrupted invocation that goes on. */
+export interface Continued {
+  readonly token: string;
+  readonly resolutions: Resolutions;
+  /** As the host gave them, by call id. */
+  readonly given: ReadonlyMap<string, unknown>;
+}
+
+export interface InvocationSetup {
+  readonly js: string;
+  readonly tools: ToolSet;
+  readonly options: CodeModeOptions;
+  readonly execution: Partial<CodeModeToolExecutionOptions>;
+  readonly outerToolCallId: string;
+  readonly continued?: Continued | undefined;
+  /** Something about the calls has changed. */
+  readonly onProgress?: (() => void) | undefined;
+}
+
+export class Invocation implements CallKeeper {
+  readonly id: string;
+  readonly tools: ToolSet;
+  readonly approval: NonNullable<CodeModeOptions["approval"]>;
+  readonly execution: Partial<CodeModeToolExecutionOptions>;
+  readonly resolutions: ReadonlyMap<string, unknown>;
+  readonly calls: Map<string, NestedCall> = new Map();
+  readonly #setup: InvocationSetup;
+  readonly #hooks: Hooks;
+  readonly #trace: TraceBook;
+  readonly #executing = new Set<Promise<unknown>>();
+  logs: readonly LogLine[] = [];
+  logsDropped = 0;
+
+  constructor(setup: InvocationSetup) {
+    const { tools, options, execution, outerToolCallId, continued } = setup;
+    this.#setup = setup;
+    this.tools = tools;
+    this.approval = options.approval ?? {};
+    this.execution = execution;
+    this.resolutions = continued?.given ?? new Map();
+    this.id = `code-mode-${++count}`;
+    this.#hooks = new Hooks(options.lifecycle);
+    this.#trace = new TraceBook(this.id, outerToolCallId, this.#hooks, (callId) => this.calls.get(callId));
+  }
+
+  /** The program's value, or an interrupt. */
+  async run(): Promise<unknown> {
+    const { options } = this.#setup;
+    const limits = toLimits(options.executionPolicy);
+    const leave = takePlace();
+    const shared = hostFor(options.continuation?.store);
+    shared.use();
+    try {
+      const handle = this.#begin(shared.host, { ...limits, suspensionTimeMs: continuationTimeMs() });
+      const followed = this.#trace.isWanted
+        ? this.#trace.follow(handle, this.#setup.continued !== undefined)
+        : undefined;
+      const result = await handle.result;
+      await followed;
+      this.logs = result.logs;
+      this.logsDropped = result.logsDropped;
+      return await this.#conclude(result, limits);
+    } finally {
+      shared.release();
+      // A place is taken as long as the work it was taken for goes on.
+      void Promise.allSettled(this.#executing).then(leave);
+    }
+  }
+
+  #begin(host: Host, limits: ReturnType<typeof toLimits>): RunHandle {
+    const { js, tools, options, execution, continued } = this.#setup;
+    const { scope } = options.continuation ?? {};
+    const common = {
+      tools: toRunTools(tools),
+      context: this,
+      authorize: createAuthorize(this),
+      rephrase: (
+        ...[failure, { callId }]: Parameters<NonNullable<Parameters<Host["start"]>[0]["rephrase"]>>
+      ) => {
+        const call = this.calls.get(callId);
+        if (call !== undefined) this.#move(call, "failed");
+        return inWordsOfCodeMode(failure, call?.error);
+      },
+      ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
+      ...(scope === undefined ? {} : { scope }),
+    };
+    if (continued === undefined) return host.start({ ...common, source: js, limits });
+    const { token, resolutions } = continued;
+    return host.resume({ ...common, token, resolutions });
+  }
+
+  async #conclude(result: RunResult, limits: ReturnType<typeof toLimits>): Promise<unknown> {
+    const { js, outerToolCallId } = this.#setup;
+    switch (result.status) {
+      case "completed":
+        await this.#trace.end("completed", result);
+        return result.value;
+      case "suspended": {
+        const interrupt: CodeModeInterrupt = toInterrupt({ ...result, outerToolCallId, js });
+        await this.#trace.interrupted(interrupt, result);
+        return interrupt;
+      }
+      case "failed": {
+        const error = toError(result.failure, {
+          js,
+          limits,
+          errorOf: (callId) => this.calls.get(callId)?.error,
+        });
+        await this.#trace.end("failed", result, error);
+        throw error;
+      }
+      default:
+        return result satisfies never;
+    }
+  }
+
+  async begin(callId: string, toolName: string, input: unknown): Promise<NestedCall> {
+    const call = new NestedCall(callId, toolName, input, this.#setup.outerToolCallId);
+    this.calls.set(callId, call);
+    this.#setup.onProgress?.();
+    await this.#trace.started(call);
+    return call;
+  }
+
+  callOf(callId: string): NestedCall | undefined {
+    return this.calls.get(callId);
+  }
+
+  async track<T>(call: NestedCall, execution: Promise<T>): Promise<T> {
+    this.#executing.add(execution);
+    try {
+      const output = await execution;
+      this.#move(call, "completed");
+      return output;
+    } finally {
+      this.#executing.delete(execution);
+    }
+  }
+
+  #move(call: NestedCall, state: NestedCall["state"]): void {
+    call.state = state;
+    this.#setup.onProgress?.();
+  }
+}
+
+let count = 0;

@@ -1,0 +1,157 @@
+/**
+ * Model output: what a model is told of a finished program beyond its value: log lines, and calls where asked for.
+ *
+ * - Bound to the one execution that it tells of, by the identity of that execution's input; where that is lost, nothing
+ *   is told, never what another execution did.
+ */
+import type { ToolSet } from "ai";
+import type { LogLine } from "../../contract/result.ts";
+import type {
+  CodeModeFetchTraceEntry,
+  CodeModeNestedToolResultEvent,
+  CodeModeToolTraceEntry,
+  CodeModeTrace,
+} from "./events.ts";
+import { isCodeModeInterrupt } from "./continuation.ts";
+import type { CodeModeLifecycle } from "./events.ts";
+import { toJson } from "./nested-call.ts";
+import type { CodeModeModelOutputOptions, CodeModeToolInput } from "./options.ts";
+
+export type CodeModeModelVisibleBridgeSummary =
+  | (Pick<CodeModeToolTraceEntry, "kind" | "toolName" | "toolCallId" | "status" | "replayed"> & {
+      output?: unknown;
+    })
+  | Pick<CodeModeFetchTraceEntry, "kind" | "url" | "method" | "status" | "replayed">;
+
+export interface CodeModeModelOutput {
+  result: unknown;
+  nestedTools?: CodeModeModelVisibleBridgeSummary[];
+  console?: string[];
+}
+
+/** What is shown of a program's log lines, in characters. */
+const LONGEST_CONSOLE = 8_000;
+const MOST_ENTRIES = 32;
+
+/** What one execution left for the model. */
+export class Account {
+  trace: CodeModeTrace | undefined;
+  readonly outputs: Map<number, CodeModeNestedToolResultEvent> = new Map();
+  logs: readonly LogLine[] = [];
+  logsDropped = 0;
+}
+
+export class ModelOutput {
+  readonly #options: CodeModeModelOutputOptions;
+  readonly #tools: ToolSet;
+  readonly #accounts = new WeakMap<object, Account>();
+
+  constructor(options: CodeModeModelOutputOptions | undefined, tools: ToolSet) {
+    this.#options = options ?? {};
+    this.#tools = tools;
+  }
+
+  get tellsCalls(): boolean {
+    const { includeNestedToolSummary, includeNestedToolOutputs, includeFetchSummary } = this.#options;
+    return Boolean(includeNestedToolSummary || includeNestedToolOutputs || includeFetchSummary);
+  }
+
+  /** Begins the account of an execution. */
+  open(input: CodeModeToolInput): Account {
+    const account = new Account();
+    this.#accounts.set(input, account);
+    return account;
+  }
+
+  /** The host's hooks, and ours behind them. */
+  watch(lifecycle: CodeModeLifecycle | undefined, account: Account): CodeModeLifecycle | undefined {
+    if (!this.tellsCalls) return lifecycle;
+    return {
+      ...lifecycle,
+      onNestedToolResult: async (event) => {
+        if (event.status === "fulfilled") account.outputs.set(event.bridgeIndex, event);
+        await lifecycle?.onNestedToolResult?.(event);
+      },
+      onTrace: async (trace) => {
+        account.trace = trace;
+        await lifecycle?.onTrace?.(trace);
+      },
+    };
+  }
+
+  async toModelOutput({
+    input,
+    output,
+  }: {
+    readonly input: unknown;
+    readonly output: unknown;
+  }): Promise<ToolOutput> {
+    if (isCodeModeInterrupt(output)) return toToolOutput(output);
+    const account = typeof input === "object" && input !== null ? this.#accounts.get(input) : undefined;
+    const lines = toConsole(account);
+    if (!this.tellsCalls && lines.length === 0) return toToolOutput(output);
+    return toToolOutput({
+      result: output ?? null,
+      ...(this.tellsCalls ? { nestedTools: await this.#summary(account) } : {}),
+      ...(lines.length === 0 ? {} : { console: lines }),
+    });
+  }
+
+  async #summary(account: Account | undefined): Promise<CodeModeModelVisibleBridgeSummary[]> {
+    const { includeNestedToolSummary, includeNestedToolOutputs, includeFetchSummary, maxSummaryEntries } =
+      this.#options;
+    const told = (account?.trace?.bridgeRequests ?? [])
+      .filter(({ kind }) =>
+        kind === "fetch" ? includeFetchSummary : includeNestedToolSummary || includeNestedToolOutputs,
+      )
+      .slice(0, maxSummaryEntries ?? MOST_ENTRIES);
+    return Promise.all(
+      told.map(async (entry) => {
+        const { status, replayed } = entry;
+        if (entry.kind === "fetch") {
+          const { url, method } = entry;
+          return { kind: "fetch", url, method, status: entry.status, replayed };
+        }
+        const { toolName, toolCallId } = entry;
+        const ended = includeNestedToolOutputs ? account?.outputs.get(entry.bridgeIndex) : undefined;
+        const output = ended?.status === "fulfilled" ? await this.#outputOf(ended) : undefined;
+        const own = { kind: "tool", toolName, toolCallId, status, replayed } as const;
+        return output === undefined ? own : Object.assign(own, { output });
+      }),
+    );
+  }
+
+  /** As the tool itself would have a model see it. */
+  async #outputOf(event: CodeModeNestedToolResultEvent & { status: "fulfilled" }): Promise<unknown> {
+    const { toolName, toolCallId, input, output } = event;
+    const tool = this.#tools[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
+    return (await tool?.toModelOutput?.({ toolCallId, input, output })) ?? toToolOutput(output);
+  }
+}
+
+export type ToolOutput =
+  | { readonly type: "text"; readonly value: string }
+  | { readonly type: "json"; readonly value: never };
+
+export function toToolOutput(value: unknown): ToolOutput {
+  return typeof value === "string"
+    ? { type: "text", value }
+    : { type: "json", value: toJson(value) as never };
+}
+
+/** Log lines from the first on, as many as fit, and how many are missing. */
+export function toConsole(account: Pick<Account, "logs" | "logsDropped"> | undefined): string[] {
+  const lines: string[] = [];
+  if (account === undefined) return lines;
+  const { logs, logsDropped } = account;
+  let left = LONGEST_CONSOLE;
+  for (const { level, text } of logs) {
+    const line = level === "log" || level === "info" ? text : `[${level}] ${text}`;
+    left -= line.length + 1;
+    if (left < 0) break;
+    lines.push(line);
+  }
+  const missing = logs.length - lines.length + logsDropped;
+  if (missing > 0) lines.push(`… ${missing} more line${missing === 1 ? "" : "s"}`);
+  return lines;
+}

@@ -1,0 +1,44 @@
+/** NestedCall: one call of a program, from when the host hears of it until its end is told. */
+import type { Json } from "../../contract/value.ts";
+import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { callIndexOf, toolCallIdOf } from "./continuation.ts";
+import type { CodeModeInterruptExecutionContext } from "./interrupt.ts";
+
+export type CallState = "running" | "completed" | "failed" | "waiting";
+
+export class NestedCall {
+  readonly callId: string;
+  readonly index: number;
+  readonly toolName: string;
+  readonly toolCallId: string;
+  /** As the program gave it. */
+  readonly input: unknown;
+  readonly startedAtMs: number = Date.now();
+  state: CallState = "running";
+  /** As its tool gets it; set once it may be executed. */
+  validated: unknown;
+  interrupt: CodeModeInterruptExecutionContext | undefined;
+  output: unknown;
+  /** What was thrown on the host. */
+  error: unknown;
+  #inputBytes: number | undefined;
+
+  constructor(callId: string, toolName: string, input: unknown, outerToolCallId: string) {
+    this.callId = callId;
+    this.index = callIndexOf(callId);
+    this.toolName = toolName;
+    this.toolCallId = toolCallIdOf(outerToolCallId, this.index);
+    this.input = input;
+  }
+
+  /** Counted when somebody asks. */
+  get inputBytes(): number {
+    return (this.#inputBytes ??= utf8Bytes(toJsonText(this.input) ?? ""));
+  }
+}
+
+/** A value as it survives being stored; null for what JSON cannot carry. */
+export function toJson(value: unknown): Json {
+  const text = toJsonText(value);
+  return text === undefined ? null : (JSON.parse(text) as Json);
+}

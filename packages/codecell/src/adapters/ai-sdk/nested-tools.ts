@@ -1,0 +1,233 @@
+/**
+ * NestedTools: tools of the AI SDK as a run calls them.
+ *
+ * - An input is validated by the tool's own schema; what is approved is what is executed.
+ * - Whether a call may be executed is decided before its time counts: waiting for a person is not the program's.
+ * - Tools see what the outer call was given, with an id of their own and a signal that ends with the invocation.
+ */
+import { asSchema, type Tool, type ToolSet } from "ai";
+import type { Authorize, Decision } from "../../bridge/invoke.ts";
+import { validatorOf } from "../../bridge/schema.ts";
+import type { JsonSchema } from "../../contract/standard-schema.ts";
+import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
+import type { Json } from "../../contract/value.ts";
+import { runBounded } from "../../run/run-bounded.ts";
+import { isRecord } from "../../value/shape.ts";
+import { approvalStatusOf } from "./approval-status.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+import {
+  CodeModeToolApprovalDeniedError,
+  CodeModeToolApprovalRequiredError,
+  CodeModeToolError,
+} from "./errors.ts";
+import {
+  APPROVAL_KIND,
+  type CodeModeInterruptPayload,
+  type CodeModeToolExecutionOptions,
+  requestedBy,
+} from "./interrupt.ts";
+import { type NestedCall, toJson } from "./nested-call.ts";
+import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
+
+/** What the invocation that a call belongs to does for it. */
+export interface CallKeeper {
+  readonly tools: ToolSet;
+  readonly approval: CodeModeApprovalOptions;
+  readonly execution: Partial<CodeModeToolExecutionOptions>;
+  /** Resolutions as they were given, by call id; what is stored of them is JSON. */
+  readonly resolutions: ReadonlyMap<string, unknown>;
+  begin(callId: string, toolName: string, input: unknown): Promise<NestedCall>;
+  callOf(callId: string): NestedCall | undefined;
+  /** Its tool is being called, until the promise settles. */
+  track<T>(call: NestedCall, execution: Promise<T>): Promise<T>;
+}
+
+/** How a call that waited goes on, as a run keeps it. */
+export type StoredResolution =
+  | { readonly kind: "approval"; readonly approved: boolean; readonly reason?: string }
+  | {
+      readonly kind: "interrupt";
+      readonly interruptId: string;
+      readonly payload: Json;
+      readonly resolution: Json;
+    };
+
+/** The same for all invocations: a call knows its own by the context it was made with. */
+export function toRunTools(tools: ToolSet): RunTools {
+  return Object.fromEntries(Object.keys(tools).map((name) => [name, RUN_TOOL]));
+}
+
+const RUN_TOOL: AnyTool = {
+  execute: (_input: unknown, call) => execute(call.context as CallKeeper, call),
+};
+
+/** Whether a call may be executed; finds out all that has to be known before. */
+export function createAuthorize(keeper: CallKeeper): Authorize {
+  return async ({ callId, tool: toolName, input, resolution }) => {
+    const call = await keeper.begin(callId, toolName, input);
+    try {
+      return await decide(keeper, call, resolution as StoredResolution | undefined);
+    } catch (error) {
+      call.error = error;
+      return { deny: error instanceof Error ? error.message : String(error) };
+    }
+  };
+}
+
+async function decide(
+  keeper: CallKeeper,
+  call: NestedCall,
+  resolution: StoredResolution | undefined,
+): Promise<Decision> {
+  const { tools, approval, execution } = keeper;
+  const { toolName, toolCallId } = call;
+  const tool = tools[toolName] as Tool;
+  if (tool.execute === undefined || tool.execute === null) {
+    throw new CodeModeToolError(`Cannot call tool "${toolName}": it has no execute()`, { toolName });
+  }
+  const input = await validated(tool, call);
+  call.validated = input;
+  if (resolution?.kind === "interrupt") {
+    const { interruptId, payload } = resolution;
+    call.interrupt = {
+      interruptId,
+      payload: payload as CodeModeInterruptPayload,
+      resolution: keeper.resolutions.has(call.callId)
+        ? keeper.resolutions.get(call.callId)
+        : resolution.resolution,
+    };
+    return "allow";
+  }
+  if (resolution?.kind === "approval") {
+    if (resolution.approved) return "allow";
+    throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, resolution.reason);
+  }
+  const { messages = [], context, experimental_context: experimental } = execution;
+  const status = await approvalStatusOf({
+    tools,
+    tool,
+    toolName,
+    toolCallId,
+    input,
+    messages,
+    context: context ?? experimental,
+    experimentalContext: experimental ?? context,
+    toolApproval: approval.toolApproval,
+    runtimeContext: approval.runtimeContext,
+    toolsContext: approval.toolsContext,
+  });
+  switch (status.type) {
+    case "not-applicable":
+    case "approved":
+      return "allow";
+    case "denied":
+      throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, status.reason);
+    case "user-approval":
+      return ask(approval, call, status.reason);
+    default:
+      return status.type satisfies never;
+  }
+}
+
+async function ask(
+  { mode = "callback", onApprovalRequired }: CodeModeApprovalOptions,
+  call: NestedCall,
+  reason: string | undefined,
+): Promise<Decision> {
+  const { toolName, toolCallId, validated: input } = call;
+  if (mode === "interrupt") {
+    const payload = { kind: APPROVAL_KIND, ...(reason === undefined ? {} : { reason }) };
+    return { suspend: toKept(call, payload) };
+  }
+  const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);
+  if (answer === undefined) throw new CodeModeToolApprovalRequiredError(toolName, input, toolCallId);
+  if (answer.approved) return "allow";
+  throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, answer.reason);
+}
+
+function parseDecision(
+  decision: ApprovalDecision | undefined,
+  toolName: string,
+): { readonly approved: boolean; readonly reason?: string } | undefined {
+  if (decision === undefined) return undefined;
+  if (decision === "approved") return { approved: true };
+  if (decision === "denied") return { approved: false };
+  const { approved, reason }: Record<string, unknown> = isRecord(decision) ? decision : {};
+  if (typeof approved !== "boolean") {
+    throw new CodeModeProtocolError(
+      `Cannot call tool "${toolName}": onApprovalRequired gave neither "approved" nor "denied" nor { approved }`,
+    );
+  }
+  return { approved, ...(typeof reason === "string" ? { reason } : {}) };
+}
+
+async function validated(tool: Tool, { toolName, input }: NestedCall): Promise<unknown> {
+  const schema = asSchema(tool.inputSchema);
+  if (schema.validate !== undefined) {
+    const result = await schema.validate(input);
+    if (result.success) return result.value;
+    throw invalid(toolName, result.error.message);
+  }
+  const checked = await validatorOf((await schema.jsonSchema) as JsonSchema, "input")(
+    input,
+    "input",
+    runBounded,
+  );
+  if (checked.ok) return checked.value;
+  throw invalid(toolName, checked.problems);
+}
+
+function invalid(toolName: string, problems: string): CodeModeToolError {
+  return new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
+}
+
+async function execute(keeper: CallKeeper, run: CallContext): Promise<unknown> {
+  const call = keeper.callOf(run.callId);
+  if (call === undefined) throw new CodeModeProtocolError("Cannot call a tool that was not authorised");
+  try {
+    call.output = await keeper.track(call, called(keeper, call, run));
+    return call.output;
+  } catch (error) {
+    const payload = requestedBy(error);
+    if (payload !== undefined) run.suspend(toKept(call, payload));
+    call.error = error;
+    throw error;
+  }
+}
+
+async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
+  const { execution, tools } = keeper;
+  const context = execution.context ?? execution.experimental_context;
+  const experimental = execution.experimental_context ?? execution.context;
+  const options = {
+    messages: [],
+    ...execution,
+    toolCallId: call.toolCallId,
+    abortSignal: run.signal,
+    ...(context === undefined ? {} : { context }),
+    ...(experimental === undefined ? {} : { experimental_context: experimental }),
+    ...(call.interrupt === undefined ? {} : { codeModeInterrupt: call.interrupt }),
+  };
+  const tool = tools[call.toolName] as { execute: (input: unknown, options: object) => unknown };
+  const output = await tool.execute(call.validated, options);
+  return isAsyncIterable(output) ? lastOf(output, run.signal) : output;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return isRecord(value) && Symbol.asyncIterator in value;
+}
+
+/** Here and not by the run: what an iterable throws may be a request to interrupt. */
+async function lastOf(items: AsyncIterable<unknown>, signal: AbortSignal): Promise<unknown> {
+  let last: unknown;
+  for await (const item of items) {
+    last = item;
+    if (signal.aborted) break;
+  }
+  return last;
+}
+
+function toKept(call: NestedCall, payload: CodeModeInterruptPayload): Json {
+  call.state = "waiting";
+  return { payload: toJson(payload), input: toJson(call.validated) };
+}

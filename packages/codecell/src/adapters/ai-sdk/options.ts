@@ -1,0 +1,131 @@
+/** Options of an invocation, checked at the door and turned into the limits of a run. */
+import type { ToolSet } from "ai";
+import type { Limits } from "../../contract/limits.ts";
+import type { Store } from "../../contract/store.ts";
+import type { ToolApproval } from "./approval-status.ts";
+import type { CodeModeLifecycle } from "./events.ts";
+import type { CodeModeContinuation, CodeModeInterruptResolution } from "./interrupt.ts";
+import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
+import type { CodeModeTelemetryOptions } from "./telemetry.ts";
+
+/** Tools of the AI SDK: `tools.<key>(input)` in a program. */
+export type CodeModeToolSet = ToolSet;
+
+export interface CodeModeToolInput {
+  /** JavaScript or TypeScript; the body of an async function. */
+  js: string;
+}
+
+export interface CodeModeExecutionPolicy {
+  timeoutMs?: number;
+  memoryLimitBytes?: number;
+  maxStackSizeBytes?: number;
+  maxResultBytes?: number;
+  maxSourceBytes?: number;
+  maxToolInputBytes?: number;
+  maxToolOutputBytes?: number;
+  maxBridgeRequests?: number;
+  /** More calls than these wait for their turn. */
+  maxInFlightBridgeRequests?: number;
+  /** Of what a program prints; the rest is dropped and counted. */
+  maxConsoleOutputBytes?: number;
+}
+
+export interface CodeModeFetchPolicy {
+  fetch?: typeof globalThis.fetch;
+  allowedOrigins?: string[];
+  allowedUrlPrefixes?: string[];
+  allowedMethods?: string[];
+  maxResponseBytes?: number;
+  allowRedirects?: boolean;
+  maxRedirects?: number;
+  blockPrivateAddresses?: boolean;
+}
+
+export type ApprovalDecision = "approved" | "denied" | { approved: boolean; reason?: string };
+
+export interface CodeModeApprovalRequest {
+  toolName: string;
+  /** As the tool will get it. */
+  input: unknown;
+  toolCallId: string;
+}
+
+export interface CodeModeApprovalOptions {
+  mode?: "callback" | "interrupt";
+  onApprovalRequired?: (request: CodeModeApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** What `toolApproval` of generateText, streamText and ToolLoopAgent takes, for nested calls; goes before needsApproval. */
+  toolApproval?: ToolApproval;
+  /** Given to the functions of `toolApproval`. */
+  runtimeContext?: unknown;
+  toolsContext?: Readonly<Record<string, unknown>>;
+}
+
+export interface CodeModeModelOutputOptions {
+  includeNestedToolSummary?: boolean;
+  includeNestedToolOutputs?: boolean;
+  includeFetchSummary?: boolean;
+  maxSummaryEntries?: number;
+}
+
+/** Where interrupted invocations are kept, and whose they are. */
+export interface CodeModeContinuationOptions {
+  /** Continuations become small references; each can be taken up once, by any process that shares the store. */
+  store?: Store;
+  /** A tenant, user or session: under another one nothing can be continued. */
+  scope?: string;
+}
+
+export interface CodeModeOptions {
+  executionPolicy?: CodeModeExecutionPolicy;
+  fetchPolicy?: false | CodeModeFetchPolicy;
+  approval?: CodeModeApprovalOptions;
+  lifecycle?: CodeModeLifecycle;
+  telemetry?: CodeModeTelemetryOptions;
+  modelOutput?: CodeModeModelOutputOptions;
+  continuation?: CodeModeContinuationOptions;
+}
+
+export interface RunCodeModeInput {
+  js: string;
+  tools: CodeModeToolSet;
+  toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
+  options?: CodeModeOptions;
+  /** Goes on with an interrupted invocation of the same source instead of starting one. */
+  continuation?: CodeModeContinuation;
+  interruptResolution?: CodeModeInterruptResolution;
+}
+
+const MiB = 1024 * 1024;
+
+/** Each with the limit it is for. */
+const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, number])[] = [
+  ["timeoutMs", "wallTimeMs", 30_000],
+  ["memoryLimitBytes", "memoryBytes", 64 * MiB],
+  ["maxStackSizeBytes", "stackBytes", 2 * MiB],
+  ["maxResultBytes", "resultBytes", MiB],
+  ["maxSourceBytes", "sourceBytes", 256 * 1024],
+  ["maxToolInputBytes", "callInputBytes", MiB],
+  ["maxToolOutputBytes", "callOutputBytes", 4 * MiB],
+  ["maxBridgeRequests", "calls", 256],
+  ["maxInFlightBridgeRequests", "callsInFlight", 32],
+  ["maxConsoleOutputBytes", "logBytes", 64 * 1024],
+];
+
+export function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
+  const limits: { -readonly [Name in keyof Limits]?: number } = {};
+  for (const [name, limit, fallback] of POLICY) {
+    const value = policy[name] ?? fallback;
+    if (!Number.isInteger(value) || value <= 0) {
+      throw new TypeError(
+        `Cannot use executionPolicy.${name} ${String(value)}: it must be a positive integer`,
+      );
+    }
+    limits[limit] = value;
+  }
+  // One clock is enough: a program may compute for as long as it may take.
+  limits.cpuTimeMs = limits.wallTimeMs ?? 0;
+  // What may not be in flight yet waits; only the number of all calls is bounded.
+  limits.callsQueued = limits.calls ?? 0;
+  return limits;
+}

@@ -1,0 +1,82 @@
+/** Runs programs: from their start, or from where they were interrupted. */
+import type { CallResolution } from "../../contract/result.ts";
+import type { Json } from "../../contract/value.ts";
+import { callIdOf, openContinuation } from "./continuation.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
+import { type Continued, Invocation, type InvocationSetup } from "./invocation.ts";
+import { toJson } from "./nested-call.ts";
+import type { StoredResolution } from "./nested-tools.ts";
+import type { RunCodeModeInput } from "./options.ts";
+import { isRecord } from "../../value/shape.ts";
+
+/** Gives the program's value, or an interrupt; throws an error of code mode when it fails. */
+export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
+  return new Invocation(toSetup(input)).run();
+}
+
+export function toSetup(input: RunCodeModeInput): InvocationSetup {
+  const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
+  if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
+  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
+  const { interruptResolution } = input;
+  if (continuation === undefined) {
+    if (interruptResolution !== undefined) {
+      throw new CodeModeProtocolError("Cannot resolve an interrupt: give its continuation too");
+    }
+    return {
+      js,
+      tools,
+      options,
+      execution,
+      outerToolCallId: execution.toolCallId ?? `code-mode:${++unnamed}`,
+    };
+  }
+  const { outerToolCallId, isOf } = openContinuation(continuation);
+  if (!isOf(js))
+    throw new CodeModeProtocolError("Cannot continue: js is not the source that was interrupted");
+  const resolutions = new Map<string, unknown>();
+  if (interruptResolution !== undefined) {
+    resolutions.set(interruptResolution.interruptId, interruptResolution.resolution);
+  }
+  const continued = toContinued(continuation, resolutions);
+  return { js, tools, options, execution, outerToolCallId, continued };
+}
+
+let unnamed = 0;
+
+/** Throws for a resolution of a call that does not wait, and for one that its kind cannot have. */
+export function toContinued(
+  { runId, token, pending }: CodeModeContinuation,
+  byInterruptId: ReadonlyMap<string, unknown>,
+): Continued {
+  const resolutions: Record<string, CallResolution> = {};
+  const given = new Map<string, unknown>();
+  for (const [interruptId, resolution] of byInterruptId) {
+    const waiting = pending.find((one) => one.interruptId === interruptId);
+    if (waiting === undefined) {
+      throw new CodeModeProtocolError(`Cannot resolve "${interruptId}": no call waits under this id`);
+    }
+    const callId = callIdOf(runId, waiting.toolCallId);
+    const stored = toStored(waiting, resolution);
+    resolutions[callId] = { resolution: stored as unknown as Json };
+    if (stored.kind === "interrupt") given.set(callId, resolution);
+  }
+  return { token, resolutions, given };
+}
+
+function toStored({ interruptId, payload }: CodeModePendingInterrupt, resolution: unknown): StoredResolution {
+  if (payload.kind === APPROVAL_KIND) return { kind: "approval", ...parseApproval(resolution) };
+  return { kind: "interrupt", interruptId, payload: toJson(payload), resolution: toJson(resolution) };
+}
+
+/** Only a boolean decides. */
+export function parseApproval(value: unknown): { readonly approved: boolean; readonly reason?: string } {
+  const { approved, reason }: Record<string, unknown> = isRecord(value) ? value : {};
+  if (typeof approved !== "boolean" || (reason !== undefined && typeof reason !== "string")) {
+    throw new CodeModeProtocolError(
+      "Cannot resolve an approval: expected { approved: true or false } and, if any, a reason as text",
+    );
+  }
+  return { approved, ...(reason === undefined ? {} : { reason }) };
+}

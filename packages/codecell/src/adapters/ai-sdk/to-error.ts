@@ -1,0 +1,183 @@
+/**
+ * To error: failures of runs and calls in the words of code mode. The one place that knows both vocabularies.
+ *
+ * - Total: the compiler knows when a code is added.
+ * - A class follows from what the host saw. Names and codes that a program gives its errors choose none.
+ */
+import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
+import type { Limits } from "../../contract/limits.ts";
+import { utf8Bytes } from "../../value/json-text.ts";
+import { isRecord } from "../../value/shape.ts";
+import type { CodeModeTraceError } from "./events.ts";
+import {
+  CodeModeAbortedError,
+  CodeModeBridgeLimitError,
+  CodeModeConcurrencyError,
+  CodeModeDetachedBridgeRequestError,
+  CodeModeError,
+  CodeModeFetchError,
+  CodeModeProtocolError,
+  CodeModeSourceTooLargeError,
+  CodeModeTimeoutError,
+  CodeModeToolApprovalDeniedError,
+  CodeModeToolApprovalRequiredError,
+  CodeModeToolError,
+} from "./errors.ts";
+
+const SERIALIZATION = "CODE_MODE_SERIALIZATION_ERROR";
+const HOST_TOOL = "CODE_MODE_HOST_TOOL_ERROR";
+
+/** What is known of the invocation that failed. */
+export interface FailedInvocation {
+  readonly js: string;
+  readonly limits: Partial<Limits>;
+  /** What was thrown on the host for a call, if that happened in this process. */
+  readonly errorOf: (callId: string) => unknown;
+}
+
+export function toError(failure: Failure, invocation: FailedInvocation): CodeModeError {
+  const error = errorFor(failure, invocation);
+  return Object.assign(error, {
+    details: { ...(isRecord(error.details) ? error.details : {}), ...factsOf(failure) },
+  });
+}
+
+function factsOf({ code, position, advice }: Failure): object {
+  return {
+    failure: code,
+    ...(position === undefined ? {} : { position }),
+    ...(advice === undefined ? {} : { advice }),
+  };
+}
+
+function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): CodeModeError {
+  const { code, message, details, error } = failure;
+  switch (code) {
+    case "syntax_error":
+    case "module_denied":
+      return named("SyntaxError", message);
+    case "guest_error":
+      return named(error?.name || "Error", message);
+    case "memory_limit":
+      return named("InternalError", message);
+    case "tool_failed":
+      return toolFailed(failure, errorOf);
+    case "source_limit":
+      return new CodeModeSourceTooLargeError(utf8Bytes(js), limits.sourceBytes ?? 0);
+    case "timeout":
+      return new CodeModeTimeoutError(limits.wallTimeMs ?? 0, message);
+    case "result_limit":
+    case "suspension_limit":
+      return new CodeModeError(message, SERIALIZATION);
+    case "call_limit":
+      return new CodeModeBridgeLimitError(message);
+    case "detached_call":
+      return new CodeModeDetachedBridgeRequestError(message, details);
+    case "aborted":
+      return new CodeModeAbortedError(message);
+    case "too_many_runs":
+      return new CodeModeConcurrencyError(100_000);
+    case "replay_diverged":
+    case "token_invalid":
+    case "token_version":
+    case "token_key":
+    case "token_scope":
+    case "token_expired":
+    case "token_used":
+    case "run_held":
+    case "run_unknown":
+    case "run_taken":
+      return new CodeModeProtocolError(message);
+    case "check_failed":
+    case "deadlock":
+    case "unavailable":
+    case "store_failed":
+    case "internal":
+      return new CodeModeError(message);
+    default:
+      return code satisfies never;
+  }
+}
+
+function named(name: string, message: string): CodeModeError {
+  return Object.assign(new CodeModeError(message), { name });
+}
+
+/** The program let the failure of a call escape. */
+function toolFailed({ message, details }: Failure, errorOf: FailedInvocation["errorOf"]): CodeModeError {
+  const {
+    tool: toolName,
+    callId,
+    call,
+  } = (details ?? {}) as {
+    tool?: string;
+    callId?: string;
+    call?: CallFailure;
+  };
+  const thrown = callId === undefined ? undefined : errorOf(callId);
+  if (thrown instanceof CodeModeError) return thrown;
+  const error = call === undefined ? new CodeModeToolError(message) : classOf(call, message, toolName);
+  return thrown === undefined ? error : Object.assign(error, { cause: thrown });
+}
+
+/** For a call that failed in another process: by what its ledger says, which no program writes. */
+function classOf(call: CallFailure, message: string, toolName = ""): CodeModeError {
+  if (call.shownCode === "CODE_MODE_TOOL_APPROVAL_REQUIRED") {
+    return new CodeModeToolApprovalRequiredError(toolName, undefined, "");
+  }
+  if (call.shownCode === "CODE_MODE_TOOL_APPROVAL_DENIED") {
+    return new CodeModeToolApprovalDeniedError(toolName, undefined, "", call.message);
+  }
+  switch (call.code) {
+    case "tool_failed":
+      return Object.assign(new CodeModeError(message, HOST_TOOL, { toolName }), { name: call.name });
+    case "input_limit":
+    case "output_limit":
+    case "invalid_output":
+      return new CodeModeError(message, SERIALIZATION, { toolName });
+    case "fetch_failed":
+      return new CodeModeFetchError(message);
+    case "unknown_tool":
+    case "invalid_input":
+    case "denied":
+    case "outcome_unknown":
+      return new CodeModeToolError(message, { toolName });
+    default:
+      return call.code satisfies never;
+  }
+}
+
+/** By the code of a failed call: what a program sees as name and code of the error. */
+const WORDS: Readonly<Record<CallFailureCode, readonly [name: string, code: string]>> = {
+  unknown_tool: ["CodeModeToolError", "CODE_MODE_TOOL_ERROR"],
+  invalid_input: ["CodeModeToolError", "CODE_MODE_TOOL_ERROR"],
+  denied: ["CodeModeToolError", "CODE_MODE_TOOL_ERROR"],
+  outcome_unknown: ["CodeModeToolError", "CODE_MODE_TOOL_ERROR"],
+  tool_failed: ["Error", HOST_TOOL],
+  input_limit: ["CodeModeError", SERIALIZATION],
+  output_limit: ["CodeModeError", SERIALIZATION],
+  invalid_output: ["CodeModeError", SERIALIZATION],
+  fetch_failed: ["CodeModeFetchError", "CODE_MODE_FETCH_ERROR"],
+};
+
+/** What a program is told of a failed call. Errors of our own keep their name and code, others what the tool gave them. */
+export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<CallFailure, "code"> {
+  if (thrown instanceof CodeModeError) {
+    return { name: thrown.name, message: thrown.message, shownCode: thrown.code };
+  }
+  const [name, shownCode] = WORDS[failure.code];
+  return { ...failure, name: failure.code === "tool_failed" ? failure.name : name, shownCode };
+}
+
+/** As traces keep it. */
+export function toTraceError(error: unknown): CodeModeTraceError {
+  if (!isRecord(error)) return { name: "Error", message: String(error) };
+  const { name, message, stack, code, details } = error;
+  return {
+    name: typeof name === "string" ? name : "Error",
+    message: typeof message === "string" ? message : "",
+    ...(typeof stack === "string" ? { stack } : {}),
+    ...(typeof code === "string" ? { code } : {}),
+    ...(details === undefined ? {} : { details }),
+  };
+}

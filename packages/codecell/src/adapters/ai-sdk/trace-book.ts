@@ -1,0 +1,257 @@
+/**
+ * TraceBook: what an invocation's calls came to, told to hooks as it happens and kept for the trace.
+ *
+ * - Follows the events of the run, so nothing a program did is missed: calls of tools that are none are there too.
+ * - What a continued invocation had done before is told first, as replayed.
+ */
+import type { CallFailure } from "../../contract/failure.ts";
+import { FETCH_TOOL } from "../../contract/ledger.ts";
+import type { RunEvent, RunResult } from "../../contract/result.ts";
+import type { RunHandle } from "../../run/host.ts";
+import { parseJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { isRecord } from "../../value/shape.ts";
+import { toolCallIdOf } from "./continuation.ts";
+import type {
+  CodeModeFetchRequestEvent,
+  CodeModeNestedToolCallEvent,
+  CodeModeTrace,
+  CodeModeTraceEntry,
+  Hooks,
+} from "./events.ts";
+import type { CodeModeInterrupt } from "./interrupt.ts";
+import type { NestedCall } from "./nested-call.ts";
+import { toTraceError } from "./to-error.ts";
+
+/** How a call ended. */
+type End =
+  | { readonly status: "fulfilled"; readonly outputBytes: number; readonly output: unknown }
+  | { readonly status: "rejected"; readonly error: unknown };
+
+interface Started {
+  readonly index: number;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly inputBytes: number;
+  readonly startedAtMs: number;
+  readonly replayed: boolean;
+}
+
+export class TraceBook {
+  readonly #invocationId: string;
+  readonly #outerToolCallId: string;
+  readonly #hooks: Hooks;
+  readonly #callOf: (callId: string) => NestedCall | undefined;
+  readonly #startedAtMs = Date.now();
+  readonly #entries: CodeModeTraceEntry[] = [];
+  /** By index; calls that have not ended. */
+  readonly #open = new Map<number, Started>();
+
+  constructor(
+    invocationId: string,
+    outerToolCallId: string,
+    hooks: Hooks,
+    callOf: (callId: string) => NestedCall | undefined,
+  ) {
+    this.#invocationId = invocationId;
+    this.#outerToolCallId = outerToolCallId;
+    this.#hooks = hooks;
+    this.#callOf = callOf;
+  }
+
+  /** Whether anybody looks; without, nothing is followed. */
+  get isWanted(): boolean {
+    return this.#hooks.has(
+      "onNestedToolCall",
+      "onNestedToolResult",
+      "onFetchRequest",
+      "onFetchResult",
+      "onConsole",
+      "onInterrupt",
+      "onTrace",
+    );
+  }
+
+  /** A call is about to be decided on: its tool is not called before this settles. */
+  async started(call: NestedCall): Promise<void> {
+    if (!this.isWanted) return;
+    const { index, toolName: tool, input, inputBytes, startedAtMs } = call;
+    await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
+  }
+
+  async follow(handle: RunHandle, isContinued: boolean): Promise<void> {
+    let isFirst = isContinued;
+    for await (const event of handle.events) {
+      if (isFirst) await this.#retell(handle);
+      isFirst = false;
+      await this.#tell(event);
+    }
+  }
+
+  async #tell(event: RunEvent): Promise<void> {
+    if (event.type === "call-start") await this.#startFetch(event);
+    else if (event.type === "call-end") await this.#endCall(event);
+    else if (event.type === "log") {
+      const { level, text } = event;
+      await this.#hooks.call("onConsole", { ...this.#common(), level, text });
+    }
+  }
+
+  async #startFetch({ index, tool, input }: Extract<RunEvent, { type: "call-start" }>): Promise<void> {
+    if (tool !== FETCH_TOOL) return;
+    const inputBytes = utf8Bytes(JSON.stringify(input));
+    await this.#start({ index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: false });
+  }
+
+  async #endCall(event: Extract<RunEvent, { type: "call-end" }>): Promise<void> {
+    const { index, tool, outcome, callId } = event;
+    const call = this.#callOf(callId);
+    // One of a tool that is none was never decided on.
+    if (!this.#open.has(index)) {
+      const startedAtMs = Date.now() - event.durationMs;
+      await this.#start({ index, tool, input: undefined, inputBytes: 0, startedAtMs, replayed: false });
+    }
+    const end: End =
+      outcome.status === "completed"
+        ? { status: "fulfilled", outputBytes: outcome.outputBytes, output: call?.output }
+        : { status: "rejected", error: call?.error ?? toHostError(outcome.failure) };
+    await this.#end(index, end);
+  }
+
+  /** What was there before the invocation went on. */
+  async #retell(handle: RunHandle): Promise<void> {
+    const { calls, deliveries } = handle.ledger();
+    for (const { clock, items } of deliveries) {
+      for (const item of items) {
+        if (item.kind === "timer") continue;
+        const made = calls[item.call];
+        if (made === undefined) continue;
+        const parsed = parseJsonText(made.input, Number.MAX_SAFE_INTEGER);
+        await this.#start({
+          index: item.call,
+          tool: made.tool,
+          input: parsed.ok ? parsed.value : undefined,
+          inputBytes: utf8Bytes(made.input),
+          startedAtMs: clock,
+          replayed: true,
+        });
+        await this.#end(
+          item.call,
+          item.kind === "output"
+            ? { status: "fulfilled", outputBytes: utf8Bytes(item.output), output: JSON.parse(item.output) }
+            : { status: "rejected", error: toHostError(item.failure) },
+          clock,
+        );
+      }
+    }
+  }
+
+  async #start(started: Started): Promise<void> {
+    this.#open.set(started.index, started);
+    if (started.tool === FETCH_TOOL) await this.#hooks.call("onFetchRequest", this.#fetchEvent(started));
+    else await this.#hooks.call("onNestedToolCall", this.#toolEvent(started));
+  }
+
+  async #end(index: number, end: End, completedAtMs: number = Date.now()): Promise<void> {
+    const started = this.#open.get(index);
+    if (started === undefined) return;
+    this.#open.delete(index);
+    const times = { completedAtMs, durationMs: Math.max(0, completedAtMs - started.startedAtMs) };
+    const { startedAtMs, replayed, inputBytes } = started;
+    const facts = { bridgeIndex: index + 1, replayed, startedAtMs, ...times, inputBytes };
+    const ended =
+      end.status === "fulfilled"
+        ? { status: end.status, outputBytes: end.outputBytes }
+        : { status: end.status, error: toTraceError(end.error) };
+    if (started.tool === FETCH_TOOL) {
+      const event = this.#fetchEvent(started);
+      this.#entries.push({ kind: "fetch", url: event.url, method: event.method, ...facts, ...ended });
+      await this.#hooks.call("onFetchResult", { ...event, ...times, ...end });
+    } else {
+      const event = this.#toolEvent(started);
+      const { toolName, toolCallId } = event;
+      this.#entries.push({ kind: "tool", toolName, toolCallId, ...facts, ...ended });
+      await this.#hooks.call("onNestedToolResult", { ...event, ...times, ...end });
+    }
+  }
+
+  async interrupted(interrupt: CodeModeInterrupt, result: RunResult): Promise<void> {
+    if (!this.isWanted) return;
+    const { continuation, outerToolCallId, type } = interrupt;
+    for (const pending of continuation.pending) {
+      const started = [...this.#open.values()].find(
+        ({ index }) => toolCallIdOf(outerToolCallId, index) === pending.toolCallId,
+      );
+      if (started === undefined) continue;
+      this.#open.delete(started.index);
+      const completedAtMs = Date.now();
+      const times = { completedAtMs, durationMs: completedAtMs - started.startedAtMs };
+      const event = this.#toolEvent(started);
+      const { toolName, toolCallId, bridgeIndex, replayed, startedAtMs, inputBytes } = event;
+      const facts = { bridgeIndex, replayed, startedAtMs, ...times, inputBytes };
+      const status = "interrupted" as const;
+      this.#entries.push({ kind: "tool", toolName, toolCallId, ...facts, status, interruptType: type });
+      const own = { ...pending, type, outerToolCallId, continuation };
+      await this.#hooks.call("onNestedToolResult", { ...event, ...times, status, interrupt: own });
+    }
+    await this.#hooks.call("onInterrupt", { ...this.#common(), interrupt });
+    await this.end("interrupted", result);
+  }
+
+  async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {
+    if (!this.isWanted) return;
+    const completedAtMs = Date.now();
+    await this.#hooks.call("onTrace", {
+      ...this.#common(),
+      status,
+      startedAtMs: this.#startedAtMs,
+      completedAtMs,
+      durationMs: completedAtMs - this.#startedAtMs,
+      bridgeRequests: this.#entries,
+      consoleLines: result.logs.length + result.logsDropped,
+      ...(status === "interrupted" ? { interruptedBy: "code-mode-interrupt" } : {}),
+      ...(error === undefined ? {} : { error: toTraceError(error) }),
+    });
+  }
+
+  #common(): { invocationId: string; outerToolCallId: string } {
+    return { invocationId: this.#invocationId, outerToolCallId: this.#outerToolCallId };
+  }
+
+  #toolEvent({
+    index,
+    tool,
+    input,
+    inputBytes,
+    replayed,
+    startedAtMs,
+  }: Started): CodeModeNestedToolCallEvent {
+    return {
+      ...this.#common(),
+      bridgeIndex: index + 1,
+      toolName: tool,
+      input,
+      inputBytes,
+      toolCallId: toolCallIdOf(this.#outerToolCallId, index),
+      replayed,
+      startedAtMs,
+    };
+  }
+
+  #fetchEvent({ index, input, inputBytes, replayed, startedAtMs }: Started): CodeModeFetchRequestEvent {
+    const { url, method }: Record<string, unknown> = isRecord(input) ? input : {};
+    return {
+      ...this.#common(),
+      bridgeIndex: index + 1,
+      url: typeof url === "string" ? url : "",
+      method: typeof method === "string" ? method : "GET",
+      inputBytes,
+      replayed,
+      startedAtMs,
+    };
+  }
+}
+
+/** For a call whose failure no error on this host stands for. */
+function toHostError({ name, message, shownCode, code }: CallFailure): Error {
+  return Object.assign(new Error(message), { name, code: shownCode ?? code });
+}
