@@ -1,0 +1,18 @@
+/** All that is compared. */
+import { APPROVALS, FETCH, HOOKS, INTERRUPTS, MODEL_OUTPUT } from "./host-cases.ts";
+import type { Case } from "./outcome.ts";
+import { DETACHED, ERRORS, FORWARDING, LIMITS, TOOLS, VALUES } from "./programs.ts";
+
+export const CASES: readonly Case[] = [
+  ...VALUES,
+  ...TOOLS,
+  ...FORWARDING,
+  ...ERRORS,
+  ...LIMITS,
+  ...DETACHED,
+  ...APPROVALS,
+  ...INTERRUPTS,
+  ...FETCH,
+  ...MODEL_OUTPUT,
+  ...HOOKS,
+];
