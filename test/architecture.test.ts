@@ -80,7 +80,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "adapters/ai-sdk": {
     runs: "host",
     imports: ["contract", "value", "declare", "bridge", "run", "suspend"],
-    packages: ["ai"],
+    packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },
   // The written list of public names; nothing imports it.

@@ -38,8 +38,8 @@ export interface CallKeeper {
   readonly resolutions: ReadonlyMap<string, unknown>;
   begin(callId: string, toolName: string, input: unknown): Promise<NestedCall>;
   callOf(callId: string): NestedCall | undefined;
-  /** Its tool is being called, until the promise settles. */
-  track<T>(call: NestedCall, execution: Promise<T>): Promise<T>;
+  /** Calls its tool, and knows of it until the promise settles. */
+  track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T>;
 }
 
 /** How a call that waited goes on, as a run keeps it. */
@@ -185,7 +185,7 @@ async function execute(keeper: CallKeeper, run: CallContext): Promise<unknown> {
   const call = keeper.callOf(run.callId);
   if (call === undefined) throw new CodeModeProtocolError("Cannot call a tool that was not authorised");
   try {
-    call.output = await keeper.track(call, called(keeper, call, run));
+    call.output = await keeper.track(call, () => called(keeper, call, run));
     return call.output;
   } catch (error) {
     const payload = requestedBy(error);
