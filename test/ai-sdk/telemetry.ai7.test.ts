@@ -8,7 +8,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { generateText, stepCountIs, tool } from "ai";
+import { generateText, stepCountIs, type Telemetry, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import {
   type CodeModeOptions,
@@ -48,7 +48,7 @@ const tools = {
   }),
   fail: tool({
     inputSchema: z.object({}),
-    execute: async (): Promise<never> => {
+    execute: async (): Promise<string> => {
       throw new Error("No disk");
     },
   }),
@@ -204,7 +204,8 @@ describe("telemetry", () => {
       tools: { codeMode: createCodeModeTool(tools, ON) },
       stopWhen: stepCountIs(3),
       prompt: "Read it",
-      telemetry: { integrations: [new OpenTelemetry({ tracer })] },
+      // Its package brings an `ai` of its own, a patch older: the same type by another name.
+      telemetry: { integrations: [new OpenTelemetry({ tracer }) as unknown as Telemetry] },
     });
     const root = named("ai.code_mode.execute");
     const parent = spans().find((one) => one.spanContext().spanId === root.parentSpanContext?.spanId);
