@@ -16,7 +16,7 @@ describe("exec and wait over tools of the AI SDK", () => {
         description: "Adds two numbers",
         inputSchema: z.object({ a: z.number(), b: z.coerce.number() }),
         execute: async ({ a, b }, options) => {
-          const { context, abortSignal, toolCallId } = options as typeof options & { context: unknown };
+          const { context, abortSignal, toolCallId } = options;
           seen.push(context, abortSignal instanceof AbortSignal, typeof toolCallId);
           return a + b;
         },
@@ -29,7 +29,7 @@ describe("exec and wait over tools of the AI SDK", () => {
           yield 2;
         },
       }),
-      shown: tool({ description: "Has nobody to execute it", inputSchema: z.object({}) }),
+      shown: { description: "Has nobody to execute it", inputSchema: z.object({}) },
     };
     await using runtime = createAgentRuntime();
     await using codeMode = createExecWaitTools(tools, { runtime, context: CONTEXT });
