@@ -79,8 +79,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
-    imports: ["contract", "value", "declare", "bridge", "run", "suspend"],
-    packages: ["ai"],
+    imports: ["contract", "value", "declare", "bridge", "run", "suspend", "surface"],
+    packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },
   // The written list of public names; nothing imports it.

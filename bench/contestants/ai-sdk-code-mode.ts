@@ -1,7 +1,7 @@
 /**
- * The two AI SDK code modes: experimental-ai-sdk-code-mode, and @ai-sdk/code-mode which is built on `run`.
+ * Code modes of the AI SDK: experimental-ai-sdk-code-mode, @ai-sdk/code-mode which is built on `run`, and codecell/ai.
  *
- * Both through their direct runner (`runCodeMode`), without the model's tool around it, default policy. Tools are
+ * All through their direct runner (`runCodeMode`), without the model's tool around it, default policy. Tools are
  * AI SDK tools whose schema is a plain JSON Schema without a validator: the cheapest the AI SDK has.
  */
 
@@ -45,7 +45,7 @@ interface CodeMode {
   setCodeModeContinuationSigningKey(key: Uint8Array): void;
   setMaxWorkers(count: number | undefined): void;
 }
-type Identity = Pick<Contestant, "id" | "name" | "variant">;
+type Identity = Pick<Contestant, "id" | "name" | "variant"> & Partial<Pick<Contestant, "kind">>;
 
 function createCodeMode(
   identity: Identity,
@@ -74,8 +74,8 @@ function createCodeMode(
     return toAiTools(Object.fromEntries(asking));
   });
   return {
-    ...identity,
     kind: "peer",
+    ...identity,
     engine: "quickjs",
     sandbox: true,
     stopsLoops: true,
@@ -126,6 +126,25 @@ export function createExperimentalCodeModeWide(): Contestant {
 
 export function createAiSdkCodeMode(): Contestant {
   return createCodeMode({ id: "ai-sdk-code-mode", name: "@ai-sdk/code-mode" }, loadAiSdk, () => undefined);
+}
+
+/** Ours, where the others have something to compare it with. */
+export function createCodecellAi(): Contestant {
+  const identity = {
+    id: "codecell:ai",
+    name: "Codecell, codecell/ai",
+    kind: "self",
+    variant: {
+      of: "codecell",
+      workloads: ["three-round-trips", "parallel-calls", "concurrent-runs", "payload", "suspension"],
+    },
+  } as const;
+  return createCodeMode(identity, loadCodecellAi, () => undefined);
+}
+
+async function loadCodecellAi(): Promise<CodeMode> {
+  const library: unknown = await import("codecell/ai");
+  return library as CodeMode;
 }
 
 async function loadAiSdk(): Promise<CodeMode> {

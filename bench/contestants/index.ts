@@ -4,6 +4,7 @@
 
 import {
   createAiSdkCodeMode,
+  createCodecellAi,
   createExperimentalCodeMode,
   createExperimentalCodeModeWide,
 } from "./ai-sdk-code-mode.ts";
@@ -22,6 +23,7 @@ export function createContestants(): readonly Contestant[] {
   return [
     createCodecell(),
     createCodecellJavaScript(),
+    createCodecellAi(),
     createRun(),
     createQueued(createRun()),
     createAiSdkCodeMode(),

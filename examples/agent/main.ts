@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
 import { type ModelMessage, ToolLoopAgent, wrapLanguageModel } from "ai";
 import { type CodeModeResult, createAgentRuntime } from "codecell/surface";
-import { checkingPayload, toAiTools } from "./ai-tools.ts";
+import { checkingPayload, toAiTools } from "codecell/ai";
 import { scriptedModel } from "./scripted-model.ts";
 import { counting, messages, refunds, tools } from "./shop.ts";
 
@@ -40,8 +40,8 @@ function title(text: string): void {
 
 await using runtime = createAgentRuntime();
 await using run = runtime.prepareAgentRun({
-  // A program may wait for half a second before the model hears of it; ten seconds are usual.
-  config: { enabled: true, timeoutMs: 500 },
+  // A program may wait for two seconds before the model hears of it; ten are usual.
+  config: { enabled: true, timeoutMs: 2000 },
   tools,
   policy: { deny: ["core:core:delete_everything"] },
   context: { agentId: "shop", runId: "task-1", sessionId: "chat-1", sessionKey: "ana" },

@@ -4,7 +4,7 @@ import type { MockLanguageModelV4 } from "ai/test";
 import type { CodeModeResult, PreparedAgentRun } from "codecell/surface";
 import { createAgentRuntime } from "codecell/surface";
 import { describe, expect, test } from "vitest";
-import { checkingPayload, toAiTools } from "../../examples/agent/ai-tools.ts";
+import { checkingPayload, toAiTools } from "codecell/ai";
 import { type Move, type Script, scriptedModel } from "../../examples/agent/scripted-model.ts";
 import { CONTEXT, createFixtures, IDS, openWarmDesk, POLICY, until } from "./fixtures.ts";
 

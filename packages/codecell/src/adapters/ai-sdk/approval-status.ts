@@ -82,20 +82,15 @@ export async function approvalStatusOf(question: ApprovalQuestion): Promise<Appr
         : own;
     return parse(status, toolName);
   }
-  return { type: (await needsApproval(question)) ? "user-approval" : "not-applicable" };
+  const { tool, context, experimentalContext: experimental_context } = question;
+  const isNeeded = await needsApproval(tool, input, { toolCallId, messages, context, experimental_context });
+  return { type: isNeeded ? "user-approval" : "not-applicable" };
 }
 
-async function needsApproval({
-  tool,
-  input,
-  toolCallId,
-  messages,
-  context,
-  experimentalContext,
-}: ApprovalQuestion): Promise<boolean> {
+/** What a tool says of itself. */
+export async function needsApproval(tool: Tool, input: unknown, options: object): Promise<boolean> {
   const needs: unknown = tool.needsApproval;
   if (typeof needs !== "function") return Boolean(needs);
-  const options = { toolCallId, messages, context, experimental_context: experimentalContext };
   return Boolean(await (needs as (input: unknown, options: object) => unknown)(input, options));
 }
 

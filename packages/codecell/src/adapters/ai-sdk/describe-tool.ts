@@ -69,7 +69,7 @@ function toDeclared(tools: ToolSet): RunTools {
 }
 
 /** Undefined where there is none, or one that is not known yet. */
-function schemaOf(schema: Tool["inputSchema"] | undefined): JsonSchema | undefined {
+export function schemaOf(schema: Tool["inputSchema"] | undefined): JsonSchema | undefined {
   if (schema === undefined || schema === null) return undefined;
   const { jsonSchema } = asSchema(schema) as { jsonSchema: unknown };
   return isRecord(jsonSchema) && typeof jsonSchema["then"] !== "function" ? jsonSchema : undefined;

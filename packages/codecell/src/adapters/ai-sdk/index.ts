@@ -47,6 +47,8 @@ export type {
   CodeModeTraceEntry,
   CodeModeTraceError,
 } from "./events.ts";
+export { checkingPayload, createExecWaitTools, toAgentTools, toAiTools } from "./exec-wait.ts";
+export type { ExecWaitOptions, ExecWaitTools } from "./exec-wait.ts";
 export type { CodeModeProgress } from "./execution.ts";
 export { setCodeModeContinuationSigningKey, setMaxWorkers } from "./hosts.ts";
 export { requestCodeModeInterrupt } from "./interrupt.ts";

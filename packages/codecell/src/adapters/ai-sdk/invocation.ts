@@ -8,6 +8,7 @@ import type { ToolSet } from "ai";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
+import { utf8Bytes } from "../../value/json-text.ts";
 import { toInterrupt } from "./continuation.ts";
 import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
@@ -15,6 +16,7 @@ import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
 import { NestedCall } from "./nested-call.ts";
 import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
 import { type CodeModeOptions, toLimits } from "./options.ts";
+import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError } from "./to-error.ts";
 import { TraceBook } from "./trace-book.ts";
 
@@ -67,6 +69,7 @@ export class Invocation implements CallKeeper {
   async run(): Promise<unknown> {
     const { options } = this.#setup;
     const limits = toLimits(options.executionPolicy);
+    this.#trace.spans = await this.#openSpans();
     const leave = takePlace();
     const shared = hostFor(options.continuation?.store);
     shared.use();
@@ -85,6 +88,18 @@ export class Invocation implements CallKeeper {
       // A place is taken as long as the work it was taken for goes on.
       void Promise.allSettled(this.#executing).then(leave);
     }
+  }
+
+  async #openSpans(): Promise<Spans | undefined> {
+    const { options, outerToolCallId, continued, js } = this.#setup;
+    // No turn is waited for where nobody asked for any.
+    if (options.telemetry?.isEnabled !== true) return undefined;
+    const ids = { invocationId: this.id, outerToolCallId };
+    return Spans.open(options.telemetry, ids, {
+      sourceBytes: utf8Bytes(js),
+      "code_mode.continuation": continued !== undefined,
+      "code_mode.fetch.enabled": typeof options.fetchPolicy === "object",
+    });
   }
 
   #begin(host: Host, limits: ReturnType<typeof toLimits>): RunHandle {
@@ -146,7 +161,9 @@ export class Invocation implements CallKeeper {
     return this.calls.get(callId);
   }
 
-  async track<T>(call: NestedCall, execution: Promise<T>): Promise<T> {
+  async track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T> {
+    const { spans } = this.#trace;
+    const execution = spans === undefined ? execute() : spans.inside(call.index, execute);
     this.#executing.add(execution);
     try {
       const output = await execution;

@@ -38,8 +38,8 @@ export interface CallKeeper {
   readonly resolutions: ReadonlyMap<string, unknown>;
   begin(callId: string, toolName: string, input: unknown): Promise<NestedCall>;
   callOf(callId: string): NestedCall | undefined;
-  /** Its tool is being called, until the promise settles. */
-  track<T>(call: NestedCall, execution: Promise<T>): Promise<T>;
+  /** Calls its tool, and knows of it until the promise settles. */
+  track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T>;
 }
 
 /** How a call that waited goes on, as a run keeps it. */
@@ -58,7 +58,7 @@ export function toRunTools(tools: ToolSet): RunTools {
 }
 
 const RUN_TOOL: AnyTool = {
-  execute: (_input: unknown, call) => execute(call.context as CallKeeper, call),
+  execute: (_input: unknown, call) => executeCall(call.context as CallKeeper, call),
 };
 
 /** Whether a call may be executed; finds out all that has to be known before. */
@@ -181,11 +181,11 @@ function invalid(toolName: string, problems: string): CodeModeToolError {
   return new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
 }
 
-async function execute(keeper: CallKeeper, run: CallContext): Promise<unknown> {
+async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknown> {
   const call = keeper.callOf(run.callId);
   if (call === undefined) throw new CodeModeProtocolError("Cannot call a tool that was not authorised");
   try {
-    call.output = await keeper.track(call, called(keeper, call, run));
+    call.output = await keeper.track(call, () => called(keeper, call, run));
     return call.output;
   } catch (error) {
     const payload = requestedBy(error);
@@ -208,9 +208,18 @@ async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): P
     ...(experimental === undefined ? {} : { experimental_context: experimental }),
     ...(call.interrupt === undefined ? {} : { codeModeInterrupt: call.interrupt }),
   };
-  const tool = tools[call.toolName] as { execute: (input: unknown, options: object) => unknown };
-  const output = await tool.execute(call.validated, options);
-  return isAsyncIterable(output) ? lastOf(output, run.signal) : output;
+  return callTool(tools[call.toolName] as Tool, call.validated, options);
+}
+
+/** A tool's output; of one that gives several, the last. */
+export async function callTool(
+  tool: Tool,
+  input: unknown,
+  options: { readonly abortSignal: AbortSignal; readonly toolCallId: string },
+): Promise<unknown> {
+  const { execute } = tool as { execute: (input: unknown, options: object) => unknown };
+  const output = await execute.call(tool, input, options);
+  return isAsyncIterable(output) ? lastOf(output, options.abortSignal) : output;
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -1,10 +1,240 @@
-/** Telemetry: spans of an invocation and its calls. */
+/**
+ * Telemetry: OpenTelemetry spans of an invocation, and of each of its calls beneath it.
+ *
+ * - Names, ids, states, sizes and errors; never a source, an input or an output, nor what a URL asks for.
+ * - The invocation's span lies beneath whatever span is active where it was started, which is that of the AI SDK's tool
+ *   call where one is recorded; what a nested tool records lies beneath the span of its call.
+ * - Whatever a tracer does, the program does not notice.
+ */
+import type { CodeModeTraceError } from "./events.ts";
 
 export interface CodeModeTelemetryOptions {
   isEnabled?: boolean;
+  /** OpenTelemetry's global tracer unless given. */
   tracer?: unknown;
+  /** Whether sizes of sources and inputs are told; true unless said otherwise. */
   recordInputs?: boolean;
   recordOutputs?: boolean;
   functionId?: string;
   metadata?: Record<string, unknown>;
+}
+
+/** As much of `@opentelemetry/api` as is used: its own types would be asked of everybody who uses ours. */
+interface Api {
+  readonly trace: {
+    readonly getTracer: (name: string) => Tracer;
+    readonly setSpan: (context: Context, span: Span) => Context;
+  };
+  readonly context: {
+    readonly active: () => Context;
+    readonly with: <T>(context: Context, execute: () => T) => T;
+  };
+}
+
+interface Tracer {
+  readonly startSpan: (name: string, options: { attributes: Attributes }, parent?: Context) => Span;
+}
+
+/** Opaque. */
+interface Context {
+  readonly getValue: (key: symbol) => unknown;
+}
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** As much of a span as is used; what a tracer lacks of it is left out. */
+interface Span {
+  spanContext?: () => unknown;
+  setAttributes?: (attributes: Attributes) => unknown;
+  addEvent?: (name: string, attributes?: Attributes) => unknown;
+  recordException?: (error: CodeModeTraceError) => unknown;
+  setStatus?: (status: { code: number; message?: string }) => unknown;
+  end?: () => unknown;
+}
+
+interface OpenSpan {
+  readonly span: Span;
+  readonly context: Context | undefined;
+}
+
+/** What is known when a span starts; `inputBytes` and `sourceBytes` only where they may be told. */
+export interface CallFacts {
+  readonly index: number;
+  readonly replayed: boolean;
+  readonly inputBytes: number;
+  readonly kind: "tool" | "fetch";
+  readonly attributes: Attributes;
+}
+
+export interface EndFacts {
+  readonly status: string;
+  readonly outputBytes?: number | undefined;
+  readonly error?: CodeModeTraceError | undefined;
+}
+
+const TRACER_NAME = "codecell";
+const STATUS_ERROR = 2;
+
+export class Spans {
+  readonly #api: Api | undefined;
+  readonly #tracer: Tracer;
+  readonly #options: CodeModeTelemetryOptions;
+  readonly #ids: Attributes;
+  readonly #root: OpenSpan | undefined;
+  readonly #calls = new Map<number, OpenSpan>();
+
+  private constructor(
+    api: Api | undefined,
+    tracer: Tracer,
+    options: CodeModeTelemetryOptions,
+    ids: Attributes,
+    facts: Attributes,
+  ) {
+    this.#api = api;
+    this.#tracer = tracer;
+    this.#options = options;
+    this.#ids = ids;
+    this.#root = this.#start("ai.code_mode.execute", facts, undefined);
+  }
+
+  /** Undefined when nobody wants any. */
+  static async open(
+    options: CodeModeTelemetryOptions | undefined,
+    ids: { readonly invocationId: string; readonly outerToolCallId: string },
+    { sourceBytes, ...facts }: { readonly sourceBytes: number } & Attributes,
+  ): Promise<Spans | undefined> {
+    if (options?.isEnabled !== true) return undefined;
+    const api = await loadApi();
+    const tracer = (options.tracer as Tracer | undefined) ?? api?.trace.getTracer(TRACER_NAME);
+    if (typeof tracer?.startSpan !== "function") {
+      throw new TypeError(
+        "Cannot record telemetry: give telemetry.tracer, or install @opentelemetry/api for its global one",
+      );
+    }
+    return new Spans(
+      api,
+      tracer,
+      options,
+      {
+        "code_mode.invocation.id": ids.invocationId,
+        "code_mode.outer_tool_call.id": ids.outerToolCallId,
+      },
+      { ...facts, ...(options.recordInputs === false ? {} : { "code_mode.source.bytes": sourceBytes }) },
+    );
+  }
+
+  start({ index, kind, replayed, inputBytes, attributes }: CallFacts): void {
+    const bytes = { [`code_mode.${kind}.input.bytes`]: inputBytes };
+    const started = this.#start(
+      kind === "tool" ? "ai.code_mode.nested_tool" : "ai.code_mode.fetch",
+      {
+        "code_mode.bridge.index": index + 1,
+        "code_mode.replayed": replayed,
+        ...attributes,
+        ...(this.#options.recordInputs === false ? {} : bytes),
+      },
+      this.#root?.context,
+    );
+    if (started !== undefined) this.#calls.set(index, started);
+  }
+
+  /** Executes a call where the span of that call is the active one. */
+  inside<T>(index: number, execute: () => T): T {
+    const context = this.#calls.get(index)?.context;
+    if (this.#api === undefined || context === undefined) return execute();
+    return this.#api.context.with(context, execute);
+  }
+
+  endCall(index: number, kind: CallFacts["kind"], { status, outputBytes, error }: EndFacts): void {
+    const open = this.#calls.get(index);
+    this.#calls.delete(index);
+    const isTold = outputBytes !== undefined && this.#options.recordOutputs !== false;
+    this.#end(
+      open,
+      { "code_mode.status": status, ...(isTold ? { [`code_mode.${kind}.output.bytes`]: outputBytes } : {}) },
+      error,
+    );
+  }
+
+  end(attributes: Attributes, error: CodeModeTraceError | undefined): void {
+    // What the program left behind ends with it.
+    for (const [index] of this.#calls) this.endCall(index, "tool", { status: "abandoned" });
+    this.#end(this.#root, attributes, error);
+  }
+
+  #start(name: string, attributes: Attributes, parent: Context | undefined): OpenSpan | undefined {
+    return quietly(() => {
+      const all = { ...this.#common(), ...this.#ids, ...attributes };
+      const under = parent ?? this.#api?.context.active();
+      const span = this.#tracer.startSpan(name, { attributes: onlyPlain(all) }, under);
+      // What is no true span must not become the parent of a tool's own.
+      const isTrue = under !== undefined && typeof span.spanContext === "function";
+      return { span, context: isTrue ? this.#api?.trace.setSpan(under, span) : undefined };
+    });
+  }
+
+  #end(open: OpenSpan | undefined, attributes: Attributes, error: CodeModeTraceError | undefined): void {
+    if (open === undefined) return;
+    const { span } = open;
+    quietly(() => {
+      span.setAttributes?.(onlyPlain(attributes));
+      if (error !== undefined) {
+        const { name, message, code } = error;
+        span.recordException?.({ name, message, ...(code === undefined ? {} : { code }) });
+        span.setStatus?.({ code: STATUS_ERROR, message });
+        span.setAttributes?.(
+          onlyPlain({
+            "code_mode.error.name": name,
+            "code_mode.error.message": message,
+            "code_mode.error.code": code,
+          }),
+        );
+      }
+    });
+    quietly(() => span.end?.());
+  }
+
+  #common(): Attributes {
+    const { functionId, metadata = {} } = this.#options;
+    const own = Object.entries(metadata).map(([key, value]) => [`ai.telemetry.metadata.${key}`, value]);
+    return {
+      "ai.telemetry.functionId": functionId,
+      "resource.name": functionId,
+      ...(Object.fromEntries(own) as Attributes),
+    };
+  }
+}
+
+/** An origin and a path: what comes behind may hold secrets. */
+export function withoutQuery(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin + new URL(url).pathname : "";
+}
+
+function quietly<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}
+
+async function loadApi(): Promise<Api | undefined> {
+  try {
+    return (await import("@opentelemetry/api")) as unknown as Api;
+  } catch {
+    // An optional peer: a given tracer does without.
+    return undefined;
+  }
+}
+
+/** What OpenTelemetry takes: texts, numbers, booleans and lists of them. */
+function onlyPlain(attributes: Attributes): Attributes {
+  const kept = Object.entries(attributes).filter(
+    ([, value]) => isPlain(value) || (Array.isArray(value) && value.every(isPlain)),
+  );
+  return Object.fromEntries(kept);
+}
+
+function isPlain(value: unknown): boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
 }

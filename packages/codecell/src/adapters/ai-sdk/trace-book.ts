@@ -20,6 +20,7 @@ import type {
 } from "./events.ts";
 import type { CodeModeInterrupt } from "./interrupt.ts";
 import type { NestedCall } from "./nested-call.ts";
+import { type Spans, withoutQuery } from "./telemetry.ts";
 import { toTraceError } from "./to-error.ts";
 
 /** How a call ended. */
@@ -45,6 +46,8 @@ export class TraceBook {
   readonly #entries: CodeModeTraceEntry[] = [];
   /** By index; calls that have not ended. */
   readonly #open = new Map<number, Started>();
+  /** Set when the invocation starts. */
+  spans: Spans | undefined;
 
   constructor(
     invocationId: string,
@@ -60,6 +63,7 @@ export class TraceBook {
 
   /** Whether anybody looks; without, nothing is followed. */
   get isWanted(): boolean {
+    if (this.spans !== undefined) return true;
     return this.#hooks.has(
       "onNestedToolCall",
       "onNestedToolResult",
@@ -146,7 +150,10 @@ export class TraceBook {
   }
 
   async #start(started: Started): Promise<void> {
-    this.#open.set(started.index, started);
+    const { index, tool, inputBytes, replayed } = started;
+    this.#open.set(index, started);
+    const kind = tool === FETCH_TOOL ? "fetch" : "tool";
+    this.spans?.start({ index, kind, inputBytes, replayed, attributes: this.#attributesOf(started) });
     if (started.tool === FETCH_TOOL) await this.#hooks.call("onFetchRequest", this.#fetchEvent(started));
     else await this.#hooks.call("onNestedToolCall", this.#toolEvent(started));
   }
@@ -162,6 +169,7 @@ export class TraceBook {
       end.status === "fulfilled"
         ? { status: end.status, outputBytes: end.outputBytes }
         : { status: end.status, error: toTraceError(end.error) };
+    this.spans?.endCall(index, started.tool === FETCH_TOOL ? "fetch" : "tool", ended);
     if (started.tool === FETCH_TOOL) {
       const event = this.#fetchEvent(started);
       this.#entries.push({ kind: "fetch", url: event.url, method: event.method, ...facts, ...ended });
@@ -189,6 +197,7 @@ export class TraceBook {
       const { toolName, toolCallId, bridgeIndex, replayed, startedAtMs, inputBytes } = event;
       const facts = { bridgeIndex, replayed, startedAtMs, ...times, inputBytes };
       const status = "interrupted" as const;
+      this.spans?.endCall(started.index, "tool", { status });
       this.#entries.push({ kind: "tool", toolName, toolCallId, ...facts, status, interruptType: type });
       const own = { ...pending, type, outerToolCallId, continuation };
       await this.#hooks.call("onNestedToolResult", { ...event, ...times, status, interrupt: own });
@@ -200,6 +209,16 @@ export class TraceBook {
   async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {
     if (!this.isWanted) return;
     const completedAtMs = Date.now();
+    this.spans?.end(
+      {
+        "code_mode.status": status,
+        "code_mode.duration_ms": completedAtMs - this.#startedAtMs,
+        "code_mode.bridge_requests.count": this.#entries.length,
+        "code_mode.bridge_requests.replayed_count": this.#entries.filter(({ replayed }) => replayed).length,
+        ...(status === "interrupted" ? { "code_mode.interrupt.type": "code-mode-interrupt" } : {}),
+      },
+      error === undefined ? undefined : toTraceError(error),
+    );
     await this.#hooks.call("onTrace", {
       ...this.#common(),
       status,
@@ -211,6 +230,15 @@ export class TraceBook {
       ...(status === "interrupted" ? { interruptedBy: "code-mode-interrupt" } : {}),
       ...(error === undefined ? {} : { error: toTraceError(error) }),
     });
+  }
+
+  #attributesOf(started: Started): Record<string, string> {
+    if (started.tool !== FETCH_TOOL) {
+      const { toolName, toolCallId } = this.#toolEvent(started);
+      return { "code_mode.tool.name": toolName, "code_mode.tool_call.id": toolCallId };
+    }
+    const { url, method } = this.#fetchEvent(started);
+    return { "code_mode.fetch.url": withoutQuery(url), "code_mode.fetch.method": method };
   }
 
   #common(): { invocationId: string; outerToolCallId: string } {

@@ -1,0 +1,138 @@
+/**
+ * Exec and wait over tools of the AI SDK: for agents with more tools than a description can list.
+ *
+ * - A tool that needs approval is not executed without: its program waits for a resolution.
+ * - Tools validate by their own schemas, as they do when the model calls them.
+ */
+import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
+import type { CallContext } from "../../contract/tool.ts";
+import { inputSchemaOf } from "../../declare/tool-schemas.ts";
+import type { AgentTool, AgentToolSet } from "../../surface/agent-tools.ts";
+import type { AgentScope } from "../../surface/nested-call.ts";
+import {
+  type AgentRunOptions,
+  prepareAgentRun,
+  type PreparedAgentRun,
+  type VisibleTool,
+} from "../../surface/prepare-agent-run.ts";
+import { isRecord } from "../../value/shape.ts";
+import { needsApproval } from "./approval-status.ts";
+import { schemaOf } from "./describe-tool.ts";
+import { CodeModeProtocolError } from "./errors.ts";
+import { APPROVAL_KIND } from "./interrupt.ts";
+import { callTool } from "./nested-tools.ts";
+
+export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
+  /** Where the run is prepared; a runtime shared by the whole process unless given. */
+  readonly runtime?: {
+    prepareAgentRun(options: AgentRunOptions<AgentScope>): PreparedAgentRun;
+  };
+}
+
+export interface ExecWaitTools extends AsyncDisposable {
+  /** `exec`, `wait` and what is marked direct-only: give these to the AI SDK in place of the tools. */
+  readonly tools: ToolSet;
+  /** Looks at every request before a provider gets it: nothing but these tools may be in it. */
+  readonly middleware: LanguageModelMiddleware;
+  readonly run: PreparedAgentRun;
+}
+
+/** `exec` and `wait` in place of tools; code mode is on unless the configuration says otherwise. */
+export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): ExecWaitTools {
+  const { runtime = { prepareAgentRun }, config = true, ...rest } = options;
+  const run = runtime.prepareAgentRun({ ...rest, config, tools: { core: toAgentTools(tools) } });
+  return {
+    tools: toAiTools(run.visibleTools, options.context),
+    middleware: checkingPayload(run),
+    run,
+    [Symbol.asyncDispose]: () => run[Symbol.asyncDispose](),
+  };
+}
+
+/** Tools of the AI SDK as an agent run takes them; those that nobody here can execute are left out. */
+export function toAgentTools(tools: ToolSet): AgentToolSet {
+  const executable = Object.entries(tools).filter(([, tool]) => typeof tool.execute === "function");
+  return Object.fromEntries(executable.map(([name, tool]) => [name, toAgentTool(tool as Tool)]));
+}
+
+function toAgentTool(tool: Tool): AgentTool {
+  const { description } = tool as { description?: unknown };
+  const output = schemaOf((tool as { outputSchema?: Tool["outputSchema"] }).outputSchema);
+  return {
+    ...(typeof description === "string" ? { description } : {}),
+    input: toStandard(tool),
+    ...(output === undefined ? {} : { output }),
+    execute: async (input: unknown, call) => {
+      const { callId: toolCallId, signal: abortSignal, context } = call;
+      const options = { toolCallId, messages: [], abortSignal, context, experimental_context: context };
+      if (await needsApproval(tool, input, options)) decide(call);
+      return callTool(tool, input, options);
+    },
+  };
+}
+
+/** With a schema that says what it is, and validates as the tool wants it. */
+function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
+  const described = schemaOf(tool.inputSchema) ?? true;
+  const { validate } = asSchema(tool.inputSchema);
+  if (validate === undefined) return described;
+  const convert = (): unknown => described;
+  const standard = {
+    version: 1 as const,
+    vendor: "ai",
+    validate: async (value: unknown) => {
+      const result = await validate(value);
+      return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
+    },
+    jsonSchema: { input: convert, output: convert },
+  };
+  return { "~standard": standard };
+}
+
+/** Goes on only with a yes: without an answer the program waits for one. */
+function decide({ resolution, suspend }: CallContext): void {
+  if (resolution === undefined) suspend({ kind: APPROVAL_KIND });
+  if (!isRecord(resolution) || resolution["approved"] !== true) {
+    throw new CodeModeProtocolError("Cannot call the tool: it was not approved");
+  }
+}
+
+/** What a model may see of an agent run, as the AI SDK wants it; the context is for tools that it calls by itself. */
+export function toAiTools(visible: readonly VisibleTool[], context?: unknown): ToolSet {
+  return Object.fromEntries(visible.map(({ name, tool }) => [name, toAiTool(tool, context)]));
+}
+
+function toAiTool(own: AgentTool, context: unknown): ToolSet[string] {
+  const schema = inputSchemaOf(own);
+  return {
+    description: own.description ?? "",
+    inputSchema: jsonSchema(typeof schema === "boolean" ? {} : schema),
+    // The ids that the provider gave come back in the trajectory; whoever aborts the agent aborts the program.
+    execute: async (
+      input: unknown,
+      { toolCallId, abortSignal }: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
+    ) =>
+      own.execute(input, {
+        runId: toolCallId,
+        callId: toolCallId,
+        idempotencyKey: toolCallId,
+        signal: abortSignal ?? new AbortController().signal,
+        context,
+        resolution: undefined,
+        suspend: () => {
+          throw new CodeModeProtocolError("A tool that the model calls by itself cannot ask for a decision");
+        },
+      }),
+  };
+}
+
+/** The last look at every request: whatever was added on the way is left out, and nothing may be missing. */
+export function checkingPayload(run: PreparedAgentRun): LanguageModelMiddleware {
+  const transformParams: LanguageModelMiddleware["transformParams"] = async ({ params }) => ({
+    ...params,
+    tools: [...run.assertPayload(params.tools ?? [])],
+  });
+  // AI SDK 6 asks for the version of requests it is for; their tools look the same in all.
+  // oxlint-disable-next-line typescript/no-unnecessary-type-assertion
+  return { transformParams } as LanguageModelMiddleware;
+}
