@@ -16,3 +16,6 @@ export const CASES: readonly Case[] = [
   ...MODEL_OUTPUT,
   ...HOOKS,
 ];
+
+/** Calls left behind reach the package's next program: these get processes of their own. */
+export const ALONE: ReadonlySet<Case> = new Set(DETACHED);

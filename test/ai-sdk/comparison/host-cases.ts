@@ -326,7 +326,7 @@ export const FETCH: readonly Case[] = [
     "a response",
     "const r = await fetch('ORIGIN/json'); return [r.ok, r.status, r.statusText, r.url, r.headers.get('X-Kind'), [...r.headers.entries()].some(([k]) => k === 'x-kind'), await r.json()]",
   ),
-  fetching("a text", "return await (await fetch('ORIGIN/json')).text()"),
+  fetching("a response as text", "return await (await fetch('ORIGIN/json')).text()"),
   fetching("bytes", "return [...new Uint8Array(await (await fetch('ORIGIN/json')).arrayBuffer())].length"),
   fetching("not found", "const r = await fetch('ORIGIN/missing'); return [r.ok, r.status, await r.text()]"),
   fetching(

@@ -90,7 +90,12 @@ export async function outcomeOf(one: Case, mode: CodeMode, toolsFor: ToolsFor): 
   } finally {
     await server[Symbol.asyncDispose]();
   }
-  const told = { ...end, executed, hooks, traces };
+  const told = {
+    ...end,
+    executed: executed.map((one) => JSON.stringify(one)).sort(),
+    hooks: byCall(hooks),
+    traces,
+  };
   return JSON.parse(JSON.stringify(told).replaceAll(server.origin, "ORIGIN")) as Outcome;
 }
 
@@ -105,6 +110,14 @@ export function toValue(value: unknown): unknown {
   if (typeof value !== "object" || value === null || !("continuation" in value)) return value;
   const { continuation: _opaque, ...told } = value;
   return told;
+}
+
+/** What was told of a call is in order; in which order several calls at once are told of is nobody's to fix. */
+function byCall(hooks: readonly string[]): readonly string[] {
+  const callOf = (line: string): string => /\S+:tool-\d+|http\S+/u.exec(line)?.[0] ?? "";
+  return [...new Set(hooks.map(callOf))]
+    .sort()
+    .flatMap((call) => hooks.filter((line) => callOf(line) === call));
 }
 
 interface Entry {

@@ -5,10 +5,10 @@ import { CASES } from "./cases.ts";
 import { type CodeMode, outcomeOf } from "./outcome.ts";
 import { toolsFor } from "./tools.ts";
 
-const [first = "0"] = process.argv.slice(2);
-for (const [index, one] of CASES.entries()) {
-  if (index < Number(first)) continue;
+const names = JSON.parse(process.argv[2] ?? "[]") as string[];
+for (const one of CASES) {
+  if (!names.includes(one.name)) continue;
   const outcome = await outcomeOf(one, peer as unknown as CodeMode, toolsFor);
-  writeSync(1, `${JSON.stringify({ index, outcome })}\n`);
+  writeSync(1, `${JSON.stringify({ name: one.name, outcome })}\n`);
 }
 process.exit(0);

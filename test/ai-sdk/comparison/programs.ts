@@ -144,7 +144,7 @@ export const LIMITS: readonly Case[] = [
     executionPolicy: { timeoutMs: 300 },
   }),
   program("a tool that takes too long", "return await tools.never({})", {
-    executionPolicy: { timeoutMs: 300 },
+    executionPolicy: { timeoutMs: 1500 },
   }),
   program("a promise that nothing settles", "await new Promise(() => {})", {
     executionPolicy: { timeoutMs: 300 },

@@ -35,7 +35,11 @@ export function toolsFor(mode: CodeMode, executed: unknown[]): object {
   return {
     echo: made(kept("echo", async (input) => input)),
     slow: made(kept("slow", async (input) => new Promise((resolve) => setTimeout(resolve, 30, input)))),
-    never: made(async () => new Promise(() => {})),
+    // Until it is told to stop.
+    never: made(
+      async (_input, { abortSignal }) =>
+        new Promise((_resolve, reject) => abortSignal?.addEventListener("abort", () => reject(new Error()))),
+    ),
     sync: made(() => "at once"),
     nothing: made(async () => undefined),
     bigint: made(async () => 1n),

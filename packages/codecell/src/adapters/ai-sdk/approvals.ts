@@ -89,7 +89,8 @@ export function getCodeModeApprovalResponse(
   interrupt: CodeModeApprovalInterrupt,
 ): CodeModeApprovalResponse | undefined {
   for (const message of messages.toReversed()) {
-    if (!Array.isArray(message.content)) continue;
+    // What a model or a user writes decides nothing.
+    if (message.role !== "tool" || !Array.isArray(message.content)) continue;
     for (const part of message.content as unknown[]) {
       const response = responseIn(part, interrupt);
       if (response !== undefined) return response;

@@ -38,9 +38,14 @@ export interface Paused {
 
 const TOOL_CALL = /:tool-(\d+)$/u;
 
-/** Back from what `toolCallIdOf` made: the id by which the run knows the call. */
+/** Back from what `toolCallIdOf` made. */
+export function indexOfToolCall(toolCallId: string): number {
+  return Number(TOOL_CALL.exec(toolCallId)?.[1] ?? 0) - 1;
+}
+
+/** The id by which the run knows the call. */
 export function callIdOf(runId: string, toolCallId: string): string {
-  return `${runId}:${Number(TOOL_CALL.exec(toolCallId)?.[1] ?? 0) - 1}`;
+  return `${runId}:${indexOfToolCall(toolCallId)}`;
 }
 
 /** The nested call's place among all calls of its run. */

@@ -69,11 +69,11 @@ export class Invocation implements CallKeeper {
   async run(): Promise<unknown> {
     const { options } = this.#setup;
     const limits = toLimits(options.executionPolicy);
-    this.#trace.spans = await this.#openSpans();
-    const leave = takePlace();
     const shared = hostFor(options.continuation?.store);
+    const leave = takePlace();
     shared.use();
     try {
+      this.#trace.spans = await this.#openSpans();
       const handle = this.#begin(shared.host, { ...limits, suspensionTimeMs: continuationTimeMs() });
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)

@@ -153,12 +153,12 @@ function parseDecision(
   if (decision === "approved") return { approved: true };
   if (decision === "denied") return { approved: false };
   const { approved, reason }: Record<string, unknown> = isRecord(decision) ? decision : {};
-  if (typeof approved !== "boolean") {
+  if (typeof approved !== "boolean" || (reason !== undefined && typeof reason !== "string")) {
     throw new CodeModeProtocolError(
-      `Cannot call tool "${toolName}": onApprovalRequired gave neither "approved" nor "denied" nor { approved }`,
+      `Cannot call tool "${toolName}": onApprovalRequired gave neither "approved" nor "denied" nor { approved, reason }`,
     );
   }
-  return { approved, ...(typeof reason === "string" ? { reason } : {}) };
+  return { approved, ...(reason === undefined ? {} : { reason }) };
 }
 
 async function validated(tool: Tool, { toolName, input }: NestedCall): Promise<unknown> {

@@ -4,6 +4,7 @@
  * - Total: the compiler knows when a code is added.
  * - A class follows from what the host saw. Names and codes that a program gives its errors choose none.
  */
+import { toCallFailure } from "../../bridge/invoke.ts";
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
 import type { Limits } from "../../contract/limits.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
@@ -137,9 +138,12 @@ function classOf(call: CallFailure, message: string, toolName = ""): CodeModeErr
       return new CodeModeError(message, SERIALIZATION, { toolName });
     case "fetch_failed":
       return new CodeModeFetchError(message);
+    case "denied":
+      return call.shownCode === HOST_TOOL
+        ? Object.assign(new CodeModeError(message, HOST_TOOL, { toolName }), { name: call.name })
+        : new CodeModeToolError(message, { toolName });
     case "unknown_tool":
     case "invalid_input":
-    case "denied":
     case "outcome_unknown":
       return new CodeModeToolError(message, { toolName });
     default:
@@ -162,8 +166,11 @@ const WORDS: Readonly<Record<CallFailureCode, readonly [name: string, code: stri
 
 /** What a program is told of a failed call. Errors of our own keep their name and code, others what the tool gave them. */
 export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<CallFailure, "code"> {
-  if (thrown instanceof CodeModeError) {
-    return { name: thrown.name, message: thrown.message, shownCode: thrown.code };
+  // Whoever was to decide on a call and threw has failed as a tool does that throws.
+  const isHosts = failure.code === "denied" && thrown !== undefined;
+  if (thrown instanceof CodeModeError || isHosts) {
+    const { name, message } = toCallFailure(thrown);
+    return { name, message, shownCode: thrown instanceof CodeModeError ? thrown.code : HOST_TOOL };
   }
   const [name, shownCode] = WORDS[failure.code];
   return { ...failure, name: failure.code === "tool_failed" ? failure.name : name, shownCode };

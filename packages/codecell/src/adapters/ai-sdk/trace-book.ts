@@ -10,7 +10,7 @@ import type { RunEvent, RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host.ts";
 import { parseJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
-import { toolCallIdOf } from "./continuation.ts";
+import { indexOfToolCall, toolCallIdOf } from "./continuation.ts";
 import type {
   CodeModeFetchRequestEvent,
   CodeModeNestedToolCallEvent,
@@ -18,7 +18,7 @@ import type {
   CodeModeTraceEntry,
   Hooks,
 } from "./events.ts";
-import type { CodeModeInterrupt } from "./interrupt.ts";
+import type { CodeModeInterrupt, CodeModePendingInterrupt } from "./interrupt.ts";
 import type { NestedCall } from "./nested-call.ts";
 import { type Spans, withoutQuery } from "./telemetry.ts";
 import { toTraceError } from "./to-error.ts";
@@ -186,10 +186,7 @@ export class TraceBook {
     if (!this.isWanted) return;
     const { continuation, outerToolCallId, type } = interrupt;
     for (const pending of continuation.pending) {
-      const started = [...this.#open.values()].find(
-        ({ index }) => toolCallIdOf(outerToolCallId, index) === pending.toolCallId,
-      );
-      if (started === undefined) continue;
+      const started = await this.#waiting(pending);
       this.#open.delete(started.index);
       const completedAtMs = Date.now();
       const times = { completedAtMs, durationMs: completedAtMs - started.startedAtMs };
@@ -204,6 +201,17 @@ export class TraceBook {
     }
     await this.#hooks.call("onInterrupt", { ...this.#common(), interrupt });
     await this.end("interrupted", result);
+  }
+
+  /** One that waited before the invocation went on, and still does, was not made now. */
+  async #waiting({ toolCallId, toolName: tool, input }: CodeModePendingInterrupt): Promise<Started> {
+    const index = indexOfToolCall(toolCallId);
+    const open = this.#open.get(index);
+    if (open !== undefined) return open;
+    const inputBytes = utf8Bytes(JSON.stringify(input));
+    const started = { index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: true };
+    await this.#start(started);
+    return started;
   }
 
   async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {

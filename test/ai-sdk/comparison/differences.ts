@@ -1,0 +1,150 @@
+/**
+ * Differences: where we do not do as the contract's package does, and why. docs/ai-sdk.md tells the same to users.
+ *
+ * - `in` says which parts of an outcome differ; all others are equal, and these are checked to differ still.
+ */
+import type { Outcome } from "./outcome.ts";
+
+export interface Difference {
+  readonly why: string;
+  readonly in: readonly (keyof Parts)[];
+  /** What ours comes to, as far as that is the point. */
+  readonly ours?: Outcome;
+}
+
+interface Parts {
+  readonly value: unknown;
+  readonly error: unknown;
+  readonly executed: unknown;
+  readonly hooks: unknown;
+  readonly traces: unknown;
+}
+
+const failed = (name: string, code = "CODE_MODE_ERROR"): Outcome => ({ error: { name, code } });
+
+const NOTHING = "what JSON has no word for is null, everywhere";
+const TRACED = "every invocation ends with a trace, also one that fails before its program starts";
+const REFUSED = "what would be lost is refused, with its path, instead of becoming {}";
+const GENERATED = "code from texts and modules is refused by other means, so the name of the error differs";
+const NAMES = "the name of the class, where a bundler's short name was told";
+const TOOL_NAMES = "errors of tools keep their name and message: programs and models have to tell them apart";
+const OWN_CODES = "the code of an error is ours to give: a program cannot choose what its host reads";
+const QUEUED =
+  "calls beyond maxInFlightBridgeRequests wait for their turn: Promise.all over many items is honest code";
+const FINAL = "the limit of calls ends a program; it cannot go on trying";
+const IN_GUEST = "an input that is too large is refused before it leaves the sandbox: nothing was called";
+const DECIDED = "an answer that is none fails the call it was for, which is told like any other failure";
+const ONCE = "a continuation can be used once: a tool does not run twice, and a denial is final";
+const VALIDATED = "what is approved is what will be executed: the input as the tool's schema makes it";
+const TOLD = "a call that goes on is told of before its result is, denied or not";
+const BATCHES = "calls that wait at the same time are all asked for, and told, at once";
+
+export const DIFFERENCES: Readonly<Record<string, Difference>> = {
+  nothing: { why: NOTHING, in: ["value"], ours: { value: null } },
+  undefined: { why: NOTHING, in: ["value"], ours: { value: null } },
+  "an empty program": { why: NOTHING, in: ["value"], ours: { value: null } },
+  "an output of nothing": { why: NOTHING, in: ["value"], ours: { value: "object" } },
+  "an empty async iterable": { why: NOTHING, in: ["value"], ours: { value: "object" } },
+  "a map": { why: REFUSED, in: ["value", "error", "traces"], ours: failed("TypeError") },
+  "a result that is too large": {
+    why: NAMES,
+    in: ["error"],
+    ours: failed("CodeModeError", "CODE_MODE_SERIALIZATION_ERROR"),
+  },
+  "a tool's error": {
+    why: TOOL_NAMES,
+    in: ["error"],
+    ours: failed("RangeError", "CODE_MODE_HOST_TOOL_ERROR"),
+  },
+  "a tool's error, caught": {
+    why: TOOL_NAMES,
+    in: ["value"],
+    ours: { value: ["RangeError", "CODE_MODE_HOST_TOOL_ERROR", true, false, null] },
+  },
+  "reading tools": {
+    why: "tools is an object whose keys are the tools",
+    in: ["value"],
+    ours: { value: ["object", "function", true] },
+  },
+  "replacing tools": {
+    why: "tools cannot be replaced, and trying to does no harm",
+    in: ["value", "error", "executed", "hooks", "traces"],
+    ours: { value: { a: 1 } },
+  },
+  "a thrown error with a code": { why: OWN_CODES, in: ["error", "traces"], ours: failed("Error") },
+  "a syntax error": { why: TRACED, in: ["error", "traces"], ours: failed("SyntaxError") },
+  "an import": { why: TRACED, in: ["error", "traces"], ours: failed("SyntaxError") },
+  "a source that is too large": { why: TRACED, in: ["traces"] },
+  "aborted before it starts": { why: TRACED, in: ["traces"] },
+  "a dynamic import": { why: GENERATED, in: ["error"], ours: failed("SyntaxError") },
+  eval: { why: GENERATED, in: ["error"], ours: failed("ReferenceError") },
+  Function: { why: GENERATED, in: ["error"], ours: failed("EvalError") },
+  "Function by its constructor": { why: GENERATED, in: ["error"], ours: failed("EvalError") },
+  "a rejection that nobody handles": {
+    why: "a rejection that nobody handles fails the program, instead of being lost",
+    in: ["value", "error", "traces"],
+    ours: failed("Error"),
+  },
+  "a promise that nothing settles": {
+    why: "a program that waits for something that cannot happen fails at once, not when its time is up",
+    in: ["error", "traces"],
+    ours: failed("CodeModeError"),
+  },
+  "deep recursion": {
+    why: "an overflow is a RangeError, as in other engines",
+    in: ["value"],
+    ours: { value: "RangeError" },
+  },
+  "an input that is too large": {
+    why: IN_GUEST,
+    in: ["error", "hooks", "traces"],
+    ours: failed("CallError"),
+  },
+  "an input that is too large, caught": {
+    why: IN_GUEST,
+    in: ["value", "hooks", "traces"],
+    ours: { value: ["CallError", "input_limit", true, false, null] },
+  },
+  "too many calls, caught": {
+    why: FINAL,
+    in: ["value", "error", "traces"],
+    ours: failed("CodeModeBridgeLimitError", "CODE_MODE_BRIDGE_LIMIT"),
+  },
+  "more at once than may be": {
+    why: QUEUED,
+    in: ["value", "error", "executed", "hooks", "traces"],
+    ours: { value: 4 },
+  },
+  "a callback says null": { why: DECIDED, in: ["hooks", "traces"] },
+  "a callback says a number": { why: DECIDED, in: ["hooks", "traces"] },
+  "a callback says no boolean": { why: DECIDED, in: ["hooks", "traces"] },
+  "a callback says a reason that is no text": { why: DECIDED, in: ["hooks", "traces"] },
+  "a callback says another text": {
+    why: "a text that is no decision is refused, not taken for a denial",
+    in: ["error", "traces"],
+    ours: failed("CodeModeProtocolError", "CODE_MODE_PROTOCOL_ERROR"),
+  },
+  "an approval interrupts with a validated input": {
+    why: VALIDATED,
+    in: ["value"],
+    ours: { value: { input: { path: "/a" } } },
+  },
+  "denied later": { why: TOLD, in: ["hooks"] },
+  "denied later, caught": { why: TOLD, in: ["hooks"] },
+  "continued twice": {
+    why: ONCE,
+    in: ["value", "executed", "hooks", "traces"],
+    ours: { value: [{ token: 1 }, { name: "CodeModeProtocolError" }] },
+  },
+  "denied, then approved": {
+    why: ONCE,
+    in: ["value", "executed", "hooks", "traces"],
+    ours: { value: [{ name: "CodeModeToolApprovalDeniedError" }, { name: "CodeModeProtocolError" }] },
+  },
+  "two that wait at the same time": { why: BATCHES, in: ["hooks", "traces"] },
+  "fetches only": {
+    why: "includeFetchSummary alone gives a summary of fetches",
+    in: ["value"],
+    ours: { value: [1, { value: { nestedTools: [] } }, { value: { nestedTools: [] } }] },
+  },
+};
