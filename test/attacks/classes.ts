@@ -11,6 +11,7 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   guest_error: "guest_error",
   // What the program let escape is the program's error, whoever threw it first.
   tool_failed: "guest_error",
+  detached_call: "guest_error",
   deadlock: "deadlock",
   source_limit: "limit",
   result_limit: "limit",

@@ -14,6 +14,7 @@ export const FAILURE_CODES = {
   check_failed: "The check found errors in the program, so it was not run",
   guest_error: "The program threw, or left a promise rejection unhandled",
   tool_failed: "A call failed and the program did not catch it",
+  detached_call: "The program returned without having waited for a call",
   deadlock: "The program waits for something that can never happen",
   source_limit: "The source is larger than limits.sourceBytes",
   timeout: "The run used up limits.wallTimeMs or limits.cpuTimeMs",

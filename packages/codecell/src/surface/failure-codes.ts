@@ -17,6 +17,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeError
   check_failed: "invalid_input",
   guest_error: "internal_error",
   tool_failed: "nested_tool_failed",
+  detached_call: "internal_error",
   deadlock: "internal_error",
   source_limit: "invalid_input",
   timeout: "timeout",

@@ -4,19 +4,24 @@
  */
 import type { Command } from "../bridge/protocol.ts";
 import { BEHIND_TOOL_NAMES, YIELD_CONTROL } from "../contract/ledger.ts";
+import { START_FLAGS } from "../guest/abi.ts";
 import { callRefusal } from "./cell-failures.ts";
 import type { GuestStart } from "./vm.ts";
 
 export type StartCommand = Extract<Command, { type: "start" }>;
 
-export function toGuestStart({ seed, toolNames, mayYield, allTools }: StartCommand): GuestStart {
-  return { seed, toolNames, mayYield: mayYield === true, allTools };
+export function toGuestStart(command: StartCommand): GuestStart {
+  const { seed, toolNames, mayYield, detachedCalls, allTools } = command;
+  const flags =
+    (mayYield === true ? START_FLAGS.mayYield : 0) +
+    (detachedCalls === "fail" ? START_FLAGS.detachedFails : 0);
+  return { seed, toolNames, flags, allTools };
 }
 
 /** What makes a cell the one it is: a snapshot of another fits nowhere. */
 export function originOf(command: StartCommand): string {
-  const { source, language, seed, clock, toolNames, mayYield = false, allTools } = command;
-  return JSON.stringify([source, language, seed, clock, toolNames, mayYield, allTools]);
+  const { source, language, clock } = command;
+  return JSON.stringify([source, language, clock, toGuestStart(command)]);
 }
 
 /** Why the program may not call something by this name, for the guest; undefined when it may. */

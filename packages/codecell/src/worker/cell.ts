@@ -9,7 +9,7 @@
 import type { CellEnd, CellFailure, CellSnapshot, Report } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
 import { BEHIND_TOOL_NAMES, type Delivery, type Progress } from "../contract/ledger.ts";
-import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
+import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
@@ -18,7 +18,7 @@ import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
 import type { CellState, SnapshotCodec } from "./snapshot.ts";
 import type { SourceCache } from "./source-cache.ts";
-import { type ThrownError, toFailure } from "./thrown.ts";
+import { detachedCall, type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
 import type { VmHolder, VmPool } from "./vm-pool.ts";
 
@@ -188,6 +188,10 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.unhandled:
         this.#unhandled = this.#thrown(args);
         return undefined;
+      case HOST.detached:
+        // One that still waits for something else, or threw, has an end of its own.
+        if (this.#returned !== undefined) this.#fail(this.#detached(args));
+        return undefined;
       default:
         throw new VmFault("trap", `The prelude sent an unknown message ${kind}`);
     }
@@ -328,6 +332,12 @@ export class Cell implements VmOwner, VmHolder {
       failure: toFailure(code, thrown, this.#prepared),
       call: call === NO_CALL ? null : call,
     };
+  }
+
+  #detached(args: HostArguments): CellFailure {
+    const stack = String(args.string(3, MAX_TEXT_BYTES));
+    const state = args.number(2) === DETACHED.unawaited ? "unawaited" : "pending";
+    return { failure: detachedCall(stack, this.#prepared), call: args.number(1), detached: state };
   }
 
   /** Without memory for an error the engine throws null. */

@@ -6,7 +6,8 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { BEHIND_TOOLS, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
+import { BEHIND_TOOLS, DETACHED, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
+import { type CallWatch, createCallWatch } from "./call-watch.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -15,6 +16,7 @@ import {
   apply,
   defineHidden,
   defineVisible,
+  errorStack,
   isArray,
   isError,
   jsonParse,
@@ -70,6 +72,8 @@ export function createCore(host: HostFunction): CoreFunctions {
   const unhandled = new primordial.Map<object, unknown>();
   let timerCount = 0;
   const timers = record<Timer | undefined>();
+  /** Only where the program has to wait for its calls. */
+  let watch: CallWatch | undefined;
 
   function makeCall(tool: number | string, input: unknown, error: Error): Promise<unknown> {
     const call = withResolvers() as PendingCall;
@@ -83,11 +87,21 @@ export function createCore(host: HostFunction): CoreFunctions {
       else {
         call.error = error;
         pending[calls++] = call;
+        if (watch !== undefined) watch.watch(calls - 1, call.promise, error);
       }
     } catch (problem) {
       call.reject(problem);
     }
     return call.promise;
+  }
+
+  /** Hands out a promise that stands for the one of the call that is made meanwhile, if one is. */
+  function standIn(make: () => Promise<unknown>): Promise<unknown> {
+    const index = calls;
+    const promise = make();
+    const call = pending[index];
+    if (call !== undefined) watch?.watch(index, promise, call.error);
+    return promise;
   }
 
   function toCallError(error: Error, failure: CallFailure): Error {
@@ -122,7 +136,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   /** How the program's result is written. */
   let encodeResult = encode;
 
-  function start(seed: string, toolNames: string, mayYield: number, allTools: string | undefined): void {
+  function start(seed: string, toolNames: string, flags: number, allTools: string | undefined): void {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
@@ -134,8 +148,12 @@ export function createCore(host: HostFunction): CoreFunctions {
       installCatalog(allTools, ask, (level, text) => void host(HOST.log, level, text));
       encodeResult = encodeAll;
     }
-    if (mayYield === 1)
-      installYield((reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error));
+    if ((flags & START_FLAGS.detachedFails) !== 0) watch = createCallWatch();
+    if ((flags & START_FLAGS.mayYield) !== 0)
+      installYield(
+        (reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error),
+        watch === undefined ? undefined : standIn,
+      );
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {
@@ -204,12 +222,31 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   function finish(): void {
+    if (watch !== undefined) reportDetached(watch);
     if (mapSize(unhandled) === 0) return;
     let first = true;
     mapForEach(unhandled, (reason) => {
       if (first) report(HOST.unhandled, reason, THROWN.value);
       first = false;
     });
+  }
+
+  /** The first call that nobody looked at, or else the first that has not ended. */
+  function reportDetached({ unobserved }: CallWatch): void {
+    for (let index = 0; index < calls; index++) {
+      const error = unobserved[index];
+      if (error !== undefined) {
+        host(HOST.detached, index, DETACHED.unawaited, bounded(errorStack(error)));
+        return;
+      }
+    }
+    for (let index = 0; index < calls; index++) {
+      const call = pending[index];
+      if (call !== undefined) {
+        host(HOST.detached, index, DETACHED.pending, bounded(errorStack(call.error)));
+        return;
+      }
+    }
   }
 
   function addTimer(callback: unknown, ms: unknown, args: unknown[], repeats: boolean): number {

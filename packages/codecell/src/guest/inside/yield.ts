@@ -2,7 +2,10 @@
 import { exposeGlobal } from "./expose.ts";
 import { primordial } from "./primordials.ts";
 
-export function installYield(call: (reason: string | undefined, error: Error) => Promise<unknown>): void {
+export function installYield(
+  call: (reason: string | undefined, error: Error) => Promise<unknown>,
+  standIn?: (make: () => Promise<unknown>) => Promise<unknown>,
+): void {
   // A method, so that it has its name and is no constructor, like a built-in.
   const { yield_control } = {
     async yield_control(reason?: unknown): Promise<void> {
@@ -15,5 +18,15 @@ export function installYield(call: (reason: string | undefined, error: Error) =>
       await call(reason, new primordial.Error());
     },
   };
-  exposeGlobal("yield_control", yield_control);
+  if (standIn === undefined) {
+    exposeGlobal("yield_control", yield_control);
+    return;
+  }
+  // The program never has the call's own promise.
+  const watched = {
+    yield_control(reason?: unknown): Promise<unknown> {
+      return standIn(() => yield_control(reason));
+    },
+  };
+  exposeGlobal("yield_control", watched.yield_control);
 }

@@ -1,0 +1,35 @@
+/**
+ * CallWatch: knows which calls of a program nobody has waited for, in runs where that fails the program.
+ *
+ * - A promise counts as observed once its `constructor` was read. `await`, then, catch, finally and the functions of
+ *   Promise do that before they wait for one; printing, cloning and encoding do not. The engine then goes its own way,
+ *   so a program takes as many turns of the job queue as it does unwatched.
+ * - A program that reads `constructor` itself passes for one that waits. So this says nothing about calls that are
+ *   pending: the core knows those by itself.
+ */
+import { create, defineProperty, primordial, record } from "./primordials.ts";
+
+const { Promise } = primordial;
+
+export interface CallWatch {
+  /** Watches the promise that the program has of a call, in place of any before. */
+  readonly watch: (call: number, promise: object, error: Error) => void;
+  /** Where the call was made; undefined for one that was observed. */
+  readonly unobserved: { readonly [call: number]: Error | undefined };
+}
+
+export function createCallWatch(): CallWatch {
+  const unobserved = record<Error>();
+  const property = create(null) as PropertyDescriptor;
+  return {
+    unobserved,
+    watch: (call, promise, error) => {
+      unobserved[call] = error;
+      property.get = () => {
+        delete unobserved[call];
+        return Promise;
+      };
+      defineProperty(promise, "constructor", property);
+    },
+  };
+}
