@@ -76,6 +76,15 @@ describe("a call that nobody looked at fails the run [result:detached]", () => {
     ["and is of no tool", "tools.no_such({}); await tools.echo({}); return 1", "no_such"],
     ["made after the return", "Promise.resolve().then(() => { tools.echo({}) }); return 1", "echo"],
     ["as the last expression's side", "tools.echo({}), 1", "echo"],
+    ["beside a last expression that is no value", "tools.echo({}); () => 1", "echo"],
+    ["inside a last expression", "({ p: tools.echo({}) })", "echo"],
+    ["made while the result is read", "return { get a() { tools.echo({}); return 1 } }", "echo"],
+    ["made while the result is written", "return { toJSON() { tools.echo({}); return 1 } }", "echo"],
+    [
+      "made while an error is read",
+      "Promise.reject(Object.defineProperty(new Error('a'), 'message', { get() { tools.echo({}) } })); return 1",
+      "echo",
+    ],
   ])("%s", async (_name, source, tool) => {
     const failure = await detachedOf(source);
     expect(failure.details).toMatchObject({ tool, state: "unawaited" });
@@ -176,6 +185,14 @@ test("the failure names the place of the call in the model's source, its id, and
   });
   expect(failureIn(result).message).toMatch(/\(line 2, column \d+\): await every call/u);
   expect(result.stats.calls).toBe(3);
+});
+
+test("a call that no line of the source makes has no place", async () => {
+  const failure = await detachedOf(
+    "setTimeout(tools.echo, 0, {}); await new Promise((resolve) => setTimeout(resolve, 2)); return 1",
+  );
+  expect(failure).not.toHaveProperty("position");
+  expect(failure.message).toContain('its call of "echo": await every call');
 });
 
 test("of several calls the first that nobody looked at is named, before those that are pending", async () => {

@@ -98,7 +98,8 @@ export function explain(book: LedgerBook, { failure, call: index, detached }: Ce
 
 /** What a call is of and how it is named only the ledger knows. */
 function detachedFailure(book: LedgerBook, failure: Failure, index: number, state: Detached): Failure {
-  const tool = book.calls[index]?.tool ?? "";
+  const tool = book.calls[index]?.tool;
+  if (tool === undefined) return failure;
   const message =
     state === "unawaited"
       ? `The program returned without having waited for its call of "${tool}"${placeOf(failure)}: await every call, or handle what comes of it with then and catch`

@@ -18,6 +18,15 @@ export interface CallWatch {
   readonly unobserved: { readonly [call: number]: Error | undefined };
 }
 
+/** Makes a call of one kind. */
+export type Ask = (input: unknown, error: Error) => Promise<unknown>;
+
+/**
+ * For what waits for a call itself and gives the program a promise of its own: the program has to look at that one.
+ * `make` is given the function to call with.
+ */
+export type StandIn = (call: Ask, make: (call: Ask) => Promise<unknown>) => Promise<unknown>;
+
 export function createCallWatch(): CallWatch {
   const unobserved = record<Error>();
   const property = create(null) as PropertyDescriptor;

@@ -7,7 +7,7 @@
  */
 import type { CallFailure } from "../../contract/failure.ts";
 import { BEHIND_TOOLS, DETACHED, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
-import { type CallWatch, createCallWatch } from "./call-watch.ts";
+import { type Ask, type CallWatch, createCallWatch } from "./call-watch.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -95,12 +95,16 @@ export function createCore(host: HostFunction): CoreFunctions {
     return call.promise;
   }
 
-  /** Hands out a promise that stands for the one of the call that is made meanwhile, if one is. */
-  function standIn(make: () => Promise<unknown>): Promise<unknown> {
-    const index = calls;
-    const promise = make();
-    const call = pending[index];
-    if (call !== undefined) watch?.watch(index, promise, call.error);
+  function standIn(call: Ask, make: (call: Ask) => Promise<unknown>): Promise<unknown> {
+    let index = NO_CALL;
+    const promise = make((input, error) => {
+      const own = call(input, error);
+      // Encoding the input may have made calls before this one, and this one may have been refused.
+      if (pending[calls - 1]?.promise === own) index = calls - 1;
+      return own;
+    });
+    const made = pending[index];
+    if (made !== undefined) watch?.watch(index, promise, made.error);
     return promise;
   }
 
@@ -222,8 +226,12 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   function finish(): void {
+    if (mapSize(unhandled) > 0) reportUnhandled();
+    // Afterwards: reading an error may run code of the program, which may make a call.
     if (watch !== undefined) reportDetached(watch);
-    if (mapSize(unhandled) === 0) return;
+  }
+
+  function reportUnhandled(): void {
     let first = true;
     mapForEach(unhandled, (reason) => {
       if (first) report(HOST.unhandled, reason, THROWN.value);
