@@ -77,6 +77,8 @@ describe("a call that nobody looked at fails the run [result:detached]", () => {
     ["made after the return", "Promise.resolve().then(() => { tools.echo({}) }); return 1", "echo"],
     ["as the last expression's side", "tools.echo({}), 1", "echo"],
     ["beside a last expression that is no value", "tools.echo({}); () => 1", "echo"],
+    ["inside the result", "return { p: tools.echo({}) }", "echo"],
+    ["beside a result that cannot cross", "tools.echo({}); return { f() {} }", "echo"],
     ["inside a last expression", "({ p: tools.echo({}) })", "echo"],
     ["made while the result is read", "return { get a() { tools.echo({}); return 1 } }", "echo"],
     ["made while the result is written", "return { toJSON() { tools.echo({}); return 1 } }", "echo"],
@@ -142,7 +144,7 @@ describe("other failures stay what they are", () => {
   test.each([
     ["a program that throws", "tools.slow({}); throw new Error('mine')", "guest_error", "mine"],
     ["a call that fails", "tools.slow({}); await tools.fail({})", "tool_failed", "no"],
-    ["a result that is none", "tools.slow({}); return { f() {} }", "guest_error", "function"],
+    ["a result that is none", "await tools.echo({}); return { f() {} }", "guest_error", "function"],
     [
       "a rejection of an observed call",
       "tools.fail({}).then(() => {}); await tools.echo({}); await tools.echo({}); return 1",
@@ -195,10 +197,11 @@ test("a call that no line of the source makes has no place", async () => {
   expect(failure.message).toContain('its call of "echo": await every call');
 });
 
-test("of several calls the first that nobody looked at is named, before those that are pending", async () => {
-  const source =
-    "tools.slow({}).catch(() => {}); tools.echo(1); tools.echo(2); await tools.echo(3); return 1";
-  expect((await detachedOf(source)).details).toMatchObject({ tool: "echo", state: "unawaited" });
+test("of several calls the first is named", async () => {
+  const first = "tools.slow({}).catch(() => {}); tools.echo(1); await tools.echo(2); return 1";
+  expect((await detachedOf(first)).details).toMatchObject({ tool: "slow", state: "pending" });
+  const second = "tools.echo(1); tools.slow({}).catch(() => {}); await tools.echo(2); return 1";
+  expect((await detachedOf(second)).details).toMatchObject({ tool: "echo", state: "unawaited" });
 });
 
 test("pending calls are told to stop, and the run ends when they have", async () => {

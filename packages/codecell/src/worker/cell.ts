@@ -189,8 +189,7 @@ export class Cell implements VmOwner, VmHolder {
         this.#unhandled = this.#thrown(args);
         return undefined;
       case HOST.detached:
-        // One that still waits for something else, or threw, has an end of its own.
-        if (this.#returned !== undefined) this.#fail(this.#detached(args));
+        this.#fail(this.#detached(args));
         return undefined;
       default:
         throw new VmFault("trap", `The prelude sent an unknown message ${kind}`);

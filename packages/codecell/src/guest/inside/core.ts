@@ -74,6 +74,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   const timers = record<Timer | undefined>();
   /** Only where the program has to wait for its calls. */
   let watch: CallWatch | undefined;
+  let hasReturned = false;
 
   function makeCall(tool: number | string, input: unknown, error: Error): Promise<unknown> {
     const call = withResolvers() as PendingCall;
@@ -168,9 +169,12 @@ export function createCore(host: HostFunction): CoreFunctions {
       uncaught(error);
       return;
     }
+    hasReturned = true;
     try {
       host(HOST.done, encodeResult(value, "the result"));
     } catch (error) {
+      // What cannot cross may well be the promise of a call: that is told first.
+      if (watch !== undefined && !isOutOfMemory(error)) reportDetached(watch);
       report(HOST.thrown, error, THROWN.badResult);
     }
   }
@@ -228,7 +232,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   function finish(): void {
     if (mapSize(unhandled) > 0) reportUnhandled();
     // Afterwards: reading an error may run code of the program, which may make a call.
-    if (watch !== undefined) reportDetached(watch);
+    if (watch !== undefined && hasReturned) reportDetached(watch);
   }
 
   function reportUnhandled(): void {
@@ -239,19 +243,14 @@ export function createCore(host: HostFunction): CoreFunctions {
     });
   }
 
-  /** The first call that nobody looked at, or else the first that has not ended. */
+  /** The first call that the program has not waited for. */
   function reportDetached({ unobserved }: CallWatch): void {
     for (let index = 0; index < calls; index++) {
-      const error = unobserved[index];
+      const unseen = unobserved[index];
+      const error = unseen ?? pending[index]?.error;
       if (error !== undefined) {
-        host(HOST.detached, index, DETACHED.unawaited, bounded(errorStack(error)));
-        return;
-      }
-    }
-    for (let index = 0; index < calls; index++) {
-      const call = pending[index];
-      if (call !== undefined) {
-        host(HOST.detached, index, DETACHED.pending, bounded(errorStack(call.error)));
+        const state = unseen === undefined ? DETACHED.pending : DETACHED.unawaited;
+        host(HOST.detached, index, state, bounded(errorStack(error)));
         return;
       }
     }
