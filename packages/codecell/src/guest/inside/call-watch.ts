@@ -7,9 +7,12 @@
  * - A program that reads `constructor` itself passes for one that waits. So this says nothing about calls that are
  *   pending: the core knows those by itself.
  */
-import { create, defineProperty, primordial, record } from "./primordials.ts";
+import { captureGetter, create, defineProperty, primordial, record } from "./primordials.ts";
 
-const { Promise } = primordial;
+const { Promise, Error } = primordial;
+
+/** Where an error was made, whatever its own properties say. */
+export const errorStack: (error: unknown) => unknown = captureGetter(Error.prototype, "stack");
 
 export interface CallWatch {
   /** Watches the promise that the program has of a call, in place of any before. */
@@ -33,12 +36,13 @@ export function createCallWatch(): CallWatch {
   return {
     unobserved,
     watch: (call, promise, error) => {
-      unobserved[call] = error;
       property.get = () => {
         delete unobserved[call];
         return Promise;
       };
+      // First, since it may find no room: a promise that cannot be watched is not held against the program.
       defineProperty(promise, "constructor", property);
+      unobserved[call] = error;
     },
   };
 }

@@ -7,7 +7,7 @@
  */
 import type { CallFailure } from "../../contract/failure.ts";
 import { BEHIND_TOOLS, DETACHED, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
-import { type Ask, type CallWatch, createCallWatch } from "./call-watch.ts";
+import { type Ask, type CallWatch, createCallWatch, errorStack } from "./call-watch.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -16,7 +16,6 @@ import {
   apply,
   defineHidden,
   defineVisible,
-  errorStack,
   isArray,
   isError,
   jsonParse,

@@ -152,9 +152,6 @@ export function regExpFlagsOf(pattern: unknown): string {
   return flags;
 }
 
-/** Where an error was made, whatever its own properties say. */
-export const errorStack: Getter<unknown> = captureGetter(Error.prototype, "stack");
-
 /** Always of the engine's own Promise; its record is only read by own names. */
 export const withResolvers: () => PromiseWithResolvers<unknown> = Promise.withResolvers.bind(Promise);
 
