@@ -44,6 +44,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "result:unhandled": {
     promise: "A rejection nobody handled fails the run, judged when the program has ended",
   },
+  "result:detached": {
+    promise: "Where that is asked for, a call the program has not waited for when it returns fails the run",
+  },
   "result:deadlock": { promise: "A program that waits for what can never happen fails at once" },
 
   "tools:standard-schema": { promise: "Standard Schema validates and converts inputs and outputs" },

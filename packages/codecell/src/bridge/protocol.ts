@@ -38,6 +38,8 @@ export type Command =
       readonly toolNames: string;
       /** Whether the program has `yield_control`. */
       readonly mayYield?: true;
+      /** Whether a call that the program has not waited for when it returns fails it. */
+      readonly detachedCalls?: "fail";
       /** As in the ledger. */
       readonly allTools?: string | undefined;
       readonly limits: CellLimits;
@@ -79,11 +81,15 @@ export type CellEnd =
   | { readonly status: "returned"; readonly result: string }
   | { readonly status: "failed"; readonly failure: CellFailure };
 
-/** A failure, with the failed call an uncaught error came from. */
+/** A failure, with the call it came from: a failed one of an uncaught error, or one that is detached. */
 export interface CellFailure {
   readonly failure: Failure;
   readonly call: number | null;
+  readonly detached?: Detached;
 }
+
+/** Nobody ever looked at its promise, or it had not ended when the program returned. */
+export type Detached = "unawaited" | "pending";
 
 /** What one cell did since its last report. */
 export interface Report {
@@ -171,6 +177,7 @@ function isCommand(value: unknown): boolean {
         isLanguage(value["language"]) &&
         isDuration(value["clock"]) &&
         (value["mayYield"] === undefined || value["mayYield"] === true) &&
+        (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
         (value["allTools"] === undefined || typeof value["allTools"] === "string") &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
@@ -242,6 +249,7 @@ export function isCellFailure(value: unknown): value is CellFailure {
   return (
     isRecord(value) &&
     (value["call"] === null || isCount(value["call"])) &&
+    [undefined, "unawaited", "pending"].includes(value["detached"] as string | undefined) &&
     isRecord(value["failure"]) &&
     isFailure(value["failure"])
   );

@@ -73,6 +73,8 @@ export interface Ledger {
   readonly toolNames: readonly string[];
   /** The program has `yield_control`; absent when it has not. */
   readonly mayYield?: true;
+  /** The program has to wait for its calls before it returns; absent when the run waits for them. */
+  readonly detachedCalls?: "fail";
   /**
    * The program has the globals of the catalog profile; absent when it has those of the direct one. What `ALL_TOOLS` holds,
    * as JSON text; empty for a program that cannot ask for it. `toolNames` are the convenience names it may ask for.

@@ -24,11 +24,13 @@ export const HOST = {
   unhandled: 7,
   /** (name, inputJson): as `call`, of what is no tool. */
   callUnknown: 8,
+  /** (callIndex, one of `DETACHED`, stack of the call): said when asked, if the program is to fail for it. */
+  detached: 9,
 } as const;
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (seed, toolNamesJson, mayYield as 0 or 1, allToolsJson or undefined): before the program is called. */
+  /** (seed, toolNamesJson, sum of START_FLAGS, allToolsJson or undefined): before the program is called. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,
@@ -38,13 +40,19 @@ export const GUEST = {
   fire: 3,
   /** (promise, reason, isHandled): the engine's rejection tracker. */
   track: 4,
-  /** (): reports what is left unhandled. */
+  /** (): reports what is left unhandled, and what is left detached. */
   finish: 5,
   /** (value): an exception no guest code caught. */
   uncaught: 6,
   /** (promise of the program): reports how it ends. */
   conclude: 7,
 } as const;
+
+/** What a program is started with, each a bit. */
+export const START_FLAGS = { mayYield: 1, fetch: 2, detachedFails: 4 } as const;
+
+/** In which way a call is detached. */
+export const DETACHED = { unawaited: 0, pending: 1 } as const;
 
 /** What has no name of its own among a program's tools is called by an index so far behind the last tool's. */
 export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3 } as const;

@@ -10,12 +10,16 @@ import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork" | "discard";
 
-export function assertStart({ source, language, tools, scope, mayYield }: StartOptions): void {
+export function assertStart(options: StartOptions): void {
+  const { source, language, tools, scope, mayYield, detachedCalls } = options;
   if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
   }
   if (mayYield !== undefined && typeof mayYield !== "boolean") {
     throw new TypeError("Cannot start a run: mayYield must be a boolean");
+  }
+  if (detachedCalls !== undefined && detachedCalls !== "wait" && detachedCalls !== "fail") {
+    throw new TypeError('Cannot start a run: detachedCalls must be "wait" or "fail"');
   }
   assertNew({ source, tools, scope, mayYield }, "start");
 }

@@ -1,5 +1,5 @@
 /** The failures that the host itself finds, in words that tell a model what to do next. */
-import type { CellFailure, Report } from "../bridge/protocol.ts";
+import type { CellFailure, Detached, Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
@@ -83,18 +83,32 @@ export function lostFailure(loss: Loss, limits: Limits): Failure {
 }
 
 /** A cell's failure, with what the ledger knows of the call it came from: the program let that call's failure escape. */
-export function explain(book: LedgerBook, { failure, call: index }: CellFailure): Failure {
+export function explain(book: LedgerBook, { failure, call: index, detached }: CellFailure): Failure {
+  if (index !== null && detached !== undefined) return detachedFailure(book, failure, index, detached);
   const call = index === null ? undefined : book.failureOf(index);
   if (index === null || call === undefined) return failure;
   const tool = book.calls[index]?.tool ?? "";
-  const at = failure.position;
-  const place = at === undefined ? "" : ` (line ${at.line}, column ${at.column})`;
   return {
     ...failure,
     code: "tool_failed",
-    message: `Tool "${tool}" failed and the program did not catch it: ${call.message}${place}`,
+    message: `Tool "${tool}" failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
     details: { tool, callId: toCallId(book.header.runId, index), call },
   };
+}
+
+/** What a call is of and how it is named only the ledger knows. */
+function detachedFailure(book: LedgerBook, failure: Failure, index: number, state: Detached): Failure {
+  const tool = book.calls[index]?.tool;
+  if (tool === undefined) return failure;
+  const message =
+    state === "unawaited"
+      ? `The program returned without having waited for its call of "${tool}"${placeOf(failure)}: await every call, or handle what comes of it with then and catch`
+      : `The program returned while its call of "${tool}" was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
+  return { ...failure, message, details: { tool, callId: toCallId(book.header.runId, index), state } };
+}
+
+function placeOf({ position }: Failure): string {
+  return position === undefined ? "" : ` (line ${position.line}, column ${position.column})`;
 }
 
 /** A rejection that nobody has handled when there is nothing left to wait for. */

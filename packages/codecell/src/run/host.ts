@@ -89,6 +89,8 @@ export interface StartOptions extends RunOptions {
   readonly limits?: Partial<Limits>;
   /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed; false unless said otherwise. */
   readonly mayYield?: boolean;
+  /** What becomes of calls that the program has not waited for when it returns; the run waits unless said otherwise. */
+  readonly detachedCalls?: "wait" | "fail";
   /** Gives the program the globals of the catalog profile; those of the direct profile unless said otherwise. */
   readonly catalog?: GuestCatalog;
 }

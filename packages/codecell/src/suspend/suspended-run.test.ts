@@ -119,6 +119,11 @@ describe("suspended run", () => {
     expect(roundTrip(run)?.ledger).not.toHaveProperty("mayYield");
   });
 
+  test("what becomes of detached calls is kept", () => {
+    expect(roundTrip(withChange(["ledger", "detachedCalls"], "fail"))?.ledger.detachedCalls).toBe("fail");
+    expect(roundTrip(run)?.ledger).not.toHaveProperty("detachedCalls");
+  });
+
   test("a snapshot costs its own bytes and no more", () => {
     const bare = toSealable(run).content.length;
     expect(toSealable({ ...run, snapshot: new Uint8Array(5000) }).content).toHaveLength(bare + 5000);
@@ -184,6 +189,8 @@ describe("suspended run", () => {
     [["ledger", "toolNames"], "a"],
     [["ledger", "mayYield"], false],
     [["ledger", "mayYield"], "yes"],
+    [["ledger", "detachedCalls"], "wait"],
+    [["ledger", "detachedCalls"], true],
     [["ledger", "calls"], {}],
     [["ledger", "calls", 0], null],
     [["ledger", "calls", 0, "input"], 1],

@@ -6,29 +6,21 @@
  * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
  * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
  */
-import type { CellEnd, CellFailure, CellSnapshot, Command, Report } from "../bridge/protocol.ts";
+import type { CellEnd, CellFailure, CellSnapshot, Report } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import { BEHIND_TOOL_NAMES, type Delivery, type Progress, YIELD_CONTROL } from "../contract/ledger.ts";
-import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
+import { BEHIND_TOOL_NAMES, type Delivery, type Progress } from "../contract/ledger.ts";
+import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import {
-  callRefusal,
-  failure,
-  outOfMemory,
-  outOfTime,
-  resultTooLarge,
-  tooManyCalls,
-} from "./cell-failures.ts";
+import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
+import { nameRefusal, originOf, type StartCommand, toGuestStart } from "./cell-start.ts";
 import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
 import type { CellState, SnapshotCodec } from "./snapshot.ts";
 import type { SourceCache } from "./source-cache.ts";
-import { type ThrownError, toFailure } from "./thrown.ts";
+import { detachedCall, type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
 import type { VmHolder, VmPool } from "./vm-pool.ts";
-
-export type StartCommand = Extract<Command, { type: "start" }>;
 
 /** What a cell needs of its worker. */
 export interface CellEnvironment {
@@ -85,7 +77,7 @@ export class Cell implements VmOwner, VmHolder {
   restore({ bytes, progress }: CellSnapshot): boolean {
     const { vms, snapshots } = this.#environment;
     const { memoryBytes, resultBytes } = this.#command.limits;
-    const snapshot = snapshots.decode(bytes, this.#origin, vms.mostBytes(memoryBytes));
+    const snapshot = snapshots.decode(bytes, originOf(this.#command), vms.mostBytes(memoryBytes));
     if (snapshot === undefined) return false;
     const { state, memory } = snapshot;
     if (!isSameProgress(state.progress, progress) || !this.#outbox.restore(state)) return false;
@@ -114,7 +106,7 @@ export class Cell implements VmOwner, VmHolder {
       returned: this.#returned ?? null,
       unhandled: this.#unhandled,
     };
-    return snapshots.encode({ state, memory }, this.#origin);
+    return snapshots.encode({ state, memory }, originOf(this.#command));
   }
 
   start(): Report {
@@ -138,9 +130,8 @@ export class Cell implements VmOwner, VmHolder {
     this.#source = prepared;
     this.#enter((vm) => {
       vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
-      const { seed, toolNames, mayYield = false, allTools } = this.#command;
       this.#compiling = true;
-      return vm.start(prepared.script, { seed, toolNames, mayYield, allTools }, () => {
+      return vm.start(prepared.script, toGuestStart(this.#command), () => {
         this.#compiling = false;
       });
     });
@@ -179,7 +170,7 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.call:
         return this.#call(this.#toolNames[args.number(1)], args);
       case HOST.callUnknown:
-        return this.#callUnknown(args.string(1, MAX_TOOL_NAME_BYTES), args);
+        return this.#callUnknown(args);
       case HOST.log:
         return this.#outbox.addLog(args);
       case HOST.timerSet:
@@ -197,15 +188,12 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.unhandled:
         this.#unhandled = this.#thrown(args);
         return undefined;
+      case HOST.detached:
+        this.#fail(this.#detached(args));
+        return undefined;
       default:
         throw new VmFault("trap", `The prelude sent an unknown message ${kind}`);
     }
-  }
-
-  /** What makes this cell the one it is. */
-  get #origin(): string {
-    const { source, language, seed, clock, toolNames, mayYield = false, allTools } = this.#command;
-    return JSON.stringify([source, language, seed, clock, toolNames, mayYield, allTools]);
   }
 
   get #prepared(): PreparedSource {
@@ -311,18 +299,9 @@ export class Cell implements VmOwner, VmHolder {
     return refusal;
   }
 
-  #callUnknown(name: string | number, args: HostArguments): string | undefined {
-    const { mayYield, allTools } = this.#command;
-    // Recorded, it would be a yield.
-    if (name === YIELD_CONTROL && mayYield === true) {
-      const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
-      return callRefusal("unknown_tool", message);
-    }
-    // What helpers ask for is no tool, and has no name in a program.
-    if (allTools !== undefined && BEHIND_TOOL_NAMES.includes(String(name))) {
-      return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, see ALL_TOOLS`);
-    }
-    return this.#call(name, args);
+  #callUnknown(args: HostArguments): string | undefined {
+    const name = args.string(1, MAX_TOOL_NAME_BYTES);
+    return nameRefusal(this.#command, name) ?? this.#call(name, args);
   }
 
   #done(args: HostArguments): undefined {
@@ -352,6 +331,12 @@ export class Cell implements VmOwner, VmHolder {
       failure: toFailure(code, thrown, this.#prepared),
       call: call === NO_CALL ? null : call,
     };
+  }
+
+  #detached(args: HostArguments): CellFailure {
+    const stack = String(args.string(3, MAX_TEXT_BYTES));
+    const state = args.number(2) === DETACHED.unawaited ? "unawaited" : "pending";
+    return { failure: detachedCall(stack, this.#prepared), call: args.number(1), detached: state };
   }
 
   /** Without memory for an error the engine throws null. */

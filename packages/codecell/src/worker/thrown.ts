@@ -28,6 +28,16 @@ export function toFailure(code: FailureCode, thrown: ThrownError, source: Prepar
   };
 }
 
+/** The host knows what was called. */
+export function detachedCall(stack: string, source: PreparedSource): Failure {
+  const position = toFrames(stack, source)[0]?.position;
+  return {
+    code: "detached_call",
+    message: "The program returned without having waited for a call",
+    ...(position === undefined ? {} : { position }),
+  };
+}
+
 /** The frames that lie in the source; those of the prelude are nobody's business. */
 function toFrames(
   stack: string,

@@ -9,7 +9,7 @@ import {
 } from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { loadEngine } from "../sandbox/engine.ts";
-import type { StartCommand } from "./cell.ts";
+import type { StartCommand } from "./cell-start.ts";
 import { nodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 

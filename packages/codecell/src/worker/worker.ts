@@ -7,7 +7,8 @@
  */
 import { type Answer, type Command, type Report, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
-import { Cell, type CellEnvironment, type StartCommand } from "./cell.ts";
+import type { StartCommand } from "./cell-start.ts";
+import { Cell, type CellEnvironment } from "./cell.ts";
 import { Image } from "./image.ts";
 import type { WorkerPlatform } from "./platform.ts";
 import { SnapshotCodec } from "./snapshot.ts";

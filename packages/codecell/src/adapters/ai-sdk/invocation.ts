@@ -119,7 +119,7 @@ export class Invocation implements CallKeeper {
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),
     };
-    if (continued === undefined) return host.start({ ...common, source: js, limits });
+    if (continued === undefined) return host.start({ ...common, source: js, limits, detachedCalls: "fail" });
     const { token, resolutions } = continued;
     return host.resume({ ...common, token, resolutions });
   }

@@ -6,7 +6,8 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { BEHIND_TOOLS, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
+import { BEHIND_TOOLS, DETACHED, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
+import { type Ask, type CallWatch, createCallWatch, errorStack } from "./call-watch.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -70,6 +71,9 @@ export function createCore(host: HostFunction): CoreFunctions {
   const unhandled = new primordial.Map<object, unknown>();
   let timerCount = 0;
   const timers = record<Timer | undefined>();
+  /** Only where the program has to wait for its calls. */
+  let watch: CallWatch | undefined;
+  let hasReturned = false;
 
   function makeCall(tool: number | string, input: unknown, error: Error): Promise<unknown> {
     const call = withResolvers() as PendingCall;
@@ -83,11 +87,25 @@ export function createCore(host: HostFunction): CoreFunctions {
       else {
         call.error = error;
         pending[calls++] = call;
+        if (watch !== undefined) watch.watch(calls - 1, call.promise, error);
       }
     } catch (problem) {
       call.reject(problem);
     }
     return call.promise;
+  }
+
+  function standIn(call: Ask, make: (call: Ask) => Promise<unknown>): Promise<unknown> {
+    let index = NO_CALL;
+    const promise = make((input, error) => {
+      const own = call(input, error);
+      // Encoding the input may have made calls before this one, and this one may have been refused.
+      if (pending[calls - 1]?.promise === own) index = calls - 1;
+      return own;
+    });
+    const made = pending[index];
+    if (made !== undefined) watch?.watch(index, promise, made.error);
+    return promise;
   }
 
   function toCallError(error: Error, failure: CallFailure): Error {
@@ -122,7 +140,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   /** How the program's result is written. */
   let encodeResult = encode;
 
-  function start(seed: string, toolNames: string, mayYield: number, allTools: string | undefined): void {
+  function start(seed: string, toolNames: string, flags: number, allTools: string | undefined): void {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
@@ -134,8 +152,12 @@ export function createCore(host: HostFunction): CoreFunctions {
       installCatalog(allTools, ask, (level, text) => void host(HOST.log, level, text));
       encodeResult = encodeAll;
     }
-    if (mayYield === 1)
-      installYield((reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error));
+    if ((flags & START_FLAGS.detachedFails) !== 0) watch = createCallWatch();
+    if ((flags & START_FLAGS.mayYield) !== 0)
+      installYield(
+        (reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error),
+        watch === undefined ? undefined : standIn,
+      );
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {
@@ -146,9 +168,12 @@ export function createCore(host: HostFunction): CoreFunctions {
       uncaught(error);
       return;
     }
+    hasReturned = true;
     try {
       host(HOST.done, encodeResult(value, "the result"));
     } catch (error) {
+      // What cannot cross may well be the promise of a call: that is told first.
+      if (watch !== undefined && !isOutOfMemory(error)) reportDetached(watch);
       report(HOST.thrown, error, THROWN.badResult);
     }
   }
@@ -204,12 +229,30 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   function finish(): void {
-    if (mapSize(unhandled) === 0) return;
+    if (mapSize(unhandled) > 0) reportUnhandled();
+    // Afterwards: reading an error may run code of the program, which may make a call.
+    if (watch !== undefined && hasReturned) reportDetached(watch);
+  }
+
+  function reportUnhandled(): void {
     let first = true;
     mapForEach(unhandled, (reason) => {
       if (first) report(HOST.unhandled, reason, THROWN.value);
       first = false;
     });
+  }
+
+  /** The first call that the program has not waited for. */
+  function reportDetached({ unobserved }: CallWatch): void {
+    for (let index = 0; index < calls; index++) {
+      const unseen = unobserved[index];
+      const error = unseen ?? pending[index]?.error;
+      if (error !== undefined) {
+        const state = unseen === undefined ? DETACHED.pending : DETACHED.unawaited;
+        host(HOST.detached, index, state, bounded(errorStack(error)));
+        return;
+      }
+    }
   }
 
   function addTimer(callback: unknown, ms: unknown, args: unknown[], repeats: boolean): number {

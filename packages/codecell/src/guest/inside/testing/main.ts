@@ -2,10 +2,11 @@
  * The prelude's world with a core that only seeds, keeps the clock and fires timers when told: for tests.
  */
 import { installAbort } from "../abort.ts";
+import { createCallWatch } from "../call-watch.ts";
 import { startClock } from "../clock.ts";
 import type { HostFunction } from "../core.ts";
 import { harden, isOutOfMemory } from "../harden.ts";
-import { append, at, list } from "../primordials.ts";
+import { append, at, list, primordial } from "../primordials.ts";
 import { seedRandom } from "../random.ts";
 import { installWorld } from "../world.ts";
 
@@ -13,6 +14,7 @@ declare const host: HostFunction;
 // oxlint-disable-next-line no-unused-vars -- the wrapper returns it
 declare let functions: readonly unknown[];
 
+const calls = createCallWatch();
 const timers = list<() => void>();
 installWorld((level, text) => {
   host(2, level, text);
@@ -32,4 +34,8 @@ functions = [
     timers.length = 0;
   },
   isOutOfMemory,
+  (promise: object): void => {
+    calls.watch(0, promise, new primordial.Error());
+  },
+  (): boolean => calls.unobserved[0] === undefined,
 ];

@@ -18,6 +18,9 @@ export type Guest = {
   readonly drain: () => void;
   readonly fireTimers: () => void;
   readonly isOutOfMemory: (script: string) => boolean;
+  /** Watches a promise as if it were a call's; one at a time. */
+  readonly watch: (script: string) => void;
+  readonly isObserved: () => boolean;
   readonly [Symbol.dispose]: () => void;
 };
 
@@ -77,6 +80,10 @@ export async function openGuest(options: GuestOptions = {}): Promise<Guest> {
       call(1);
     },
     isOutOfMemory: (script) => call(2, vm.evalCode(script)).toBoolean(),
+    watch: (script) => {
+      call(3, vm.evalCode(script));
+    },
+    isObserved: () => call(4).toBoolean(),
     [Symbol.dispose]: () => {
       vm.dispose();
     },
