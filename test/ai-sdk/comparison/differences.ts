@@ -37,6 +37,9 @@ const DECIDED = "an answer that is none fails the call it was for, which is told
 const ONCE = "a continuation can be used once: a tool does not run twice, and a denial is final";
 const VALIDATED = "what is approved is what will be executed: the input as the tool's schema makes it";
 const TOLD = "a call that goes on is told of before its result is, denied or not";
+const STOPPED = "calls that were stopped with their program are in its trace";
+const EAGER = "calls are made where a program makes them, whether it awaits them or not";
+const UNMADE = "calls of a program's last step are not made when it ends with that step";
 const BATCHES = "calls that wait at the same time are all asked for, and told, at once";
 
 export const DIFFERENCES: Readonly<Record<string, Difference>> = {
@@ -115,6 +118,11 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     in: ["value", "error", "executed", "hooks", "traces"],
     ours: { value: 4 },
   },
+  "a tool that takes too long": { why: STOPPED, in: ["traces"] },
+  "a call that nobody awaits and that has ended": { why: EAGER, in: ["executed", "hooks", "traces"] },
+  "a call that somebody looks at, still running": { why: UNMADE, in: ["hooks"] },
+  "a call with a catch, still running": { why: UNMADE, in: ["hooks"] },
+  "a race": { why: STOPPED, in: ["traces"] },
   "a callback says null": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says a number": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says no boolean": { why: DECIDED, in: ["hooks", "traces"] },

@@ -198,15 +198,21 @@ export const LIMITS: readonly Case[] = [
 ];
 
 export const DETACHED: readonly Case[] = [
-  program("a call that nobody awaits", "tools.slow({}); return 1"),
+  program("a call that nobody awaits", "tools.never({}); return 1"),
   program("a call that nobody awaits and that has ended", "tools.echo({}); await tools.slow({}); return 1"),
-  program("a call that somebody looks at, still running", "tools.slow({}).then(() => {}); return 1"),
+  program(
+    "a call that somebody looks at, still running",
+    "await tools.echo({}); tools.never({}).then(() => {}); return 1",
+  ),
   program(
     "a call that somebody looks at, ended",
     "tools.echo({}).then(() => {}); await tools.slow({}); return 1",
   ),
-  program("a call with a catch, still running", "tools.slow({}).catch(() => {}); return 1"),
-  program("a race", "return await Promise.race([tools.echo({ a: 1 }), tools.slow({})])"),
+  program(
+    "a call with a catch, still running",
+    "await tools.echo({}); tools.never({}).catch(() => {}); return 1",
+  ),
+  program("a race", "return await Promise.race([tools.echo({ a: 1 }), tools.never({})])"),
   program(
     "a race whose loser has ended",
     "const r = await Promise.race([tools.echo({ a: 1 }), tools.slow({})]); await tools.slow({}); await tools.slow({}); return r",

@@ -157,8 +157,6 @@ export class Spans {
   }
 
   end(attributes: Attributes, error: CodeModeTraceError | undefined): void {
-    // What the program left behind ends with it.
-    for (const [index] of this.#calls) this.endCall(index, "tool", { status: "abandoned" });
     this.#end(this.#root, attributes, error);
   }
 
