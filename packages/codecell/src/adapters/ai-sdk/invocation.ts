@@ -69,11 +69,11 @@ export class Invocation implements CallKeeper {
   async run(): Promise<unknown> {
     const { options } = this.#setup;
     const limits = toLimits(options.executionPolicy);
-    this.#trace.spans = await this.#openSpans();
-    const leave = takePlace();
     const shared = hostFor(options.continuation?.store);
+    const leave = takePlace();
     shared.use();
     try {
+      this.#trace.spans = await this.#openSpans();
       const handle = this.#begin(shared.host, { ...limits, suspensionTimeMs: continuationTimeMs() });
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)
@@ -84,6 +84,7 @@ export class Invocation implements CallKeeper {
       this.logsDropped = result.logsDropped;
       return await this.#conclude(result, limits);
     } finally {
+      this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       shared.release();
       // A place is taken as long as the work it was taken for goes on.
       void Promise.allSettled(this.#executing).then(leave);
