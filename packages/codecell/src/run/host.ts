@@ -49,7 +49,7 @@ export interface HostOptions {
    * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
    * path, of what `loadWorkerText()` gave. For where neither this package's files nor `data:` URLs can be started.
    */
-  readonly workerUrl?: URL | string;
+  readonly workerUrl?: URL | string | undefined;
   /** Defaults for the limits of every run. */
   readonly limits?: Partial<Limits>;
   /** Runs that may be live at the same time; 100,000 unless said otherwise. */

@@ -5,7 +5,7 @@
  * - The embedded worker's text travels with what a worker is given when it starts, so that its URL is short and known
  *   before the text is loaded.
  */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { loadWorkerText } from "./embedded.ts";
@@ -27,7 +27,12 @@ const EMBEDDED_WORKER_URL = `data:text/javascript,${encodeURIComponent(START_TEX
 
 /** What hosts without a `workerUrl` start: a file of this package or, in a bundle, a `data:` URL for the embedded worker. */
 export function defaultWorkerUrl(): URL {
-  return ownFile("worker/node") ?? new URL(EMBEDDED_WORKER_URL);
+  return ownFile("worker/node") ?? embeddedWorkerUrl();
+}
+
+/** Starts the embedded worker wherever a host is given it; of no use without a host, which has the text. */
+export function embeddedWorkerUrl(): URL {
+  return new URL(EMBEDDED_WORKER_URL);
 }
 
 export async function loadWorkerScript(url: URL): Promise<WorkerScript> {
@@ -64,9 +69,8 @@ function isUrl(value: unknown): value is { readonly href: string } {
 
 function isThere(file: URL): boolean {
   try {
-    return existsSync(file);
+    return statSync(file).isFile();
   } catch {
-    // A file: URL of another machine has no path here.
     return false;
   }
 }
