@@ -55,6 +55,17 @@ describe("the packed package", () => {
     expect(await readFile(`${installed}/LICENSE`, "utf8")).toBe(await readFile(`${ROOT}LICENSE`, "utf8"));
   });
 
+  test("names whose code it embeds, with their licences", async () => {
+    const notices = await readFile(`${installed}/THIRD_PARTY.md`, "utf8");
+    for (const name of ["@babel/parser", "quickjs-wasi"]) {
+      const licence = await readFile(`${folder}/node_modules/${name}/LICENSE`, "utf8");
+      const [copyright] = /^Copyright.*$/mu.exec(licence) ?? [name];
+      const [terms] = /Permission is hereby granted[^]*THE SOFTWARE\./u.exec(licence) ?? [name];
+      expect(notices).toContain(copyright);
+      expect(notices).toContain(terms);
+    }
+  });
+
   test("runs a program, and lets its process end [package:runs]", async () => {
     await writeFile(
       `${folder}/main.mjs`,

@@ -23,8 +23,8 @@ async function compile(): Promise<WebAssembly.Module> {
 }
 
 async function readFromPackage(): Promise<Uint8Array | undefined> {
-  // What a bundle finds by this name may be of any version.
-  if (ownFile("sandbox/engine") === undefined) return undefined;
+  // Where our own files are not, what is found by this name may be of any version.
+  if (ownFile("worker/node") === undefined) return undefined;
   try {
     return await readFile(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   } catch {
