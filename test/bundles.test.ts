@@ -43,7 +43,7 @@ afterAll(async () => {
 
 /** Bundles as said, and gives the folder with what there is to ship. */
 async function esbuilt(name: string, options: BuildOptions): Promise<string> {
-  await bundle({
+  const { warnings } = await bundle({
     entryPoints: [`${project}/server.ts`],
     outdir: `${elsewhere}/${name}`,
     bundle: true,
@@ -53,6 +53,7 @@ async function esbuilt(name: string, options: BuildOptions): Promise<string> {
     logLevel: "error",
     ...options,
   });
+  expect(warnings.map(({ text }) => text)).toEqual([]);
   return `${elsewhere}/${name}`;
 }
 
@@ -71,7 +72,7 @@ async function viteBuilt(name: string): Promise<string> {
 async function serve(folder: string, file: string, flags: readonly string[] = []): Promise<unknown> {
   const options = { cwd: folder, env: {}, timeout: 25_000 };
   const { stdout, stderr } = await execute(process.execPath, [...flags, file], options);
-  expect(stderr.replaceAll(/.*ExperimentalWarning.*\n.*\n/gu, "")).toBe("");
+  expect(stderr.replaceAll(/.*(Experimental|Security)Warning.*\n.*\n/gu, "")).toBe("");
   return JSON.parse(stdout);
 }
 
@@ -115,7 +116,7 @@ describe("a server's bundle", () => {
   });
 
   test("takes nothing that lies around it for its own", async () => {
-    const shipped = await esbuilt("plain", { format: "esm", outExtension: { ".js": ".mjs" } });
+    const shipped = await esbuilt("plain", { format: "esm" });
     const folder = `${elsewhere}/crowded/sandbox`;
     await cp(shipped, folder, { recursive: true });
     const impostor = 'throw new Error("Started what is not ours");';
@@ -123,11 +124,36 @@ describe("a server's bundle", () => {
     await mkdir(`${elsewhere}/crowded/worker`, { recursive: true });
     await mkdir(`${elsewhere}/crowded/check`, { recursive: true });
     await mkdir(engine, { recursive: true });
+    await writeFile(`${folder}/package.json`, '{ "type": "module" }');
     await writeFile(`${elsewhere}/crowded/worker/node.js`, impostor);
     await writeFile(`${elsewhere}/crowded/check/worker.js`, impostor);
     await writeFile(`${engine}/package.json`, '{ "name": "quickjs-wasi", "version": "0.0.1" }');
     await writeFile(`${engine}/quickjs.wasm`, impostor);
-    expect(await serve(folder, "server.mjs")).toEqual(SAID);
+    expect(await serve(folder, "server.js")).toEqual(SAID);
+  });
+
+  test("that fixed where its modules were when it was built runs where they are, and where they are not", async () => {
+    const fixed = (url: string): BuildOptions => ({
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      define: { "import.meta.url": JSON.stringify(url), "import.meta.resolve": "undefined" },
+    });
+    const gone = await esbuilt("gone", fixed("file:///gone/codecell/dist/sandbox/own-file.js"));
+    expect(await serve(gone, "server.cjs")).toEqual(SAID);
+    const here = await esbuilt("here", fixed(`file://${installed}/dist/sandbox/own-file.js`));
+    const checked: unknown = [expect.stringMatching(/TypeScript compiler/u), "unchecked"];
+    expect(await serve(here, "server.cjs")).toEqual({ ...SAID, protocol: "file:", checked });
+  });
+
+  test("may read nothing but itself", async () => {
+    const folder = await esbuilt("permitted", { format: "esm", outExtension: { ".js": ".mjs" } });
+    const flags = [
+      "--permission",
+      "--allow-worker",
+      `--allow-fs-read=${folder}`,
+      `--allow-fs-write=${folder}`,
+    ];
+    expect(await serve(folder, "server.mjs", flags)).toEqual(SAID);
   });
 
   test("needs no code from strings in its process", async () => {
