@@ -12,8 +12,8 @@ export const CLOCK = 1_700_000_000_000;
 const TOOL_NAMES = ["now", "micro", "turn", "wait", "late", "fail"];
 
 /** One worker of its own. */
-export function createPool(): NodePool {
-  return new NodePool({ workers: 1, maxWorkers: 2, workerUrl: defaultWorkerUrl() });
+export function createPool(workerUrl: URL = defaultWorkerUrl()): NodePool {
+  return new NodePool({ workers: 1, maxWorkers: 2, workerUrl });
 }
 
 export function toStart(source: string, limits: Partial<Limits> = {}): CellStart {
