@@ -13,6 +13,7 @@ export default defineConfig({
       include: ["packages/*/src/**/*.test-d.ts", "test/**/*.test-d.ts"],
       tsconfig: "tsconfig.test.json",
     },
+    globalSetup: ["scripts/build-embedded.ts"],
     execArgv: ["-C", "@codecell/source"],
     reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
