@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
+    globalSetup: ["scripts/build-embedded.ts"],
     execArgv: ["-C", "@codecell/source"],
     reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,

@@ -41,7 +41,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   check: {
     runs: "host",
     imports: ["contract", "source"],
-    files: ["bridge/closest-names.ts"],
+    files: ["bridge/closest-names.ts", "sandbox/own-file.ts"],
     packages: ["@typescript/typescript6"],
     node: "all",
   },
@@ -80,13 +80,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "adapters/ai-sdk": {
     runs: "host",
     imports: ["contract", "value", "declare", "bridge", "run", "suspend", "surface"],
+    files: ["sandbox/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
-    imports: ["contract", "bridge", "check", "declare", "run", "suspend", "store"],
+    imports: ["contract", "bridge", "check", "declare", "run", "sandbox", "suspend", "store"],
   },
 };
 

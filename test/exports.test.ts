@@ -15,8 +15,10 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "createHost",
       "createMemoryStore",
       "createShapeMemory",
+      "defaultWorkerUrl",
       "defineTool",
       "inspect",
+      "loadWorkerText",
       "renderDeclarations",
       "run",
       "unwrap",
@@ -57,14 +59,13 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
   },
 };
 
-/** Files loaded by name: the engine by `sandbox/engine.ts`, the threads through `#worker` and `#check`. */
-const LOADED = new Set(["quickjs-wasi/quickjs.wasm", "#worker", "#check"]);
+/** Files of other packages that are loaded by name: the engine. */
+const LOADED = new Set(["quickjs-wasi/quickjs.wasm"]);
 
 interface Manifest {
   readonly name: string;
   readonly private?: boolean;
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
-  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
@@ -119,10 +120,10 @@ describe("exports", () => {
   test.each(entries)(
     "$specifier reaches only its allowed externals",
     ({ folder, manifest, subpath, target }) => {
-      const { externals, loaded } = reach(folder, manifest, target["@codecell/source"] ?? "");
+      const { externals, loaded } = reach(folder, target["@codecell/source"] ?? "");
       expect(externals).toEqual(EXTERNALS[manifest.name]?.[subpath]);
       expect(loaded.filter((one) => !LOADED.has(one))).toEqual([]);
-      const needed = [...externals, ...loaded.filter((one) => !one.startsWith("#"))].map(packageOf);
+      const needed = [...externals, ...loaded].map(packageOf);
       // Only the root entry needs nothing else; the others may ask their users for a package.
       const peers = subpath === "." ? {} : manifest.peerDependencies;
       const declared = { ...manifest.dependencies, ...peers };
@@ -136,8 +137,8 @@ interface Reach {
   readonly loaded: readonly string[];
 }
 
-/** Everything an entry imports at run time, in its own files and in the worker it starts. */
-function reach(folder: string, { imports = {} }: Manifest, entry: string): Reach {
+/** Everything an entry imports at run time, in its own files and in those its threads execute. */
+function reach(folder: string, entry: string): Reach {
   const externals = new Set<string>();
   const loaded = new Set<string>();
   const seen = new Set<string>();
@@ -150,14 +151,9 @@ function reach(folder: string, { imports = {} }: Manifest, entry: string): Reach
       if (specifier.startsWith(".")) open.push(posix.join(posix.dirname(path), specifier));
       else externals.add(specifier);
     }
-    for (const [, specifier] of readFileSync(`${ROOT}${path}`, "utf8").matchAll(
-      /meta\.resolve\("([^"]+)"\)/gu,
-    )) {
-      if (specifier === undefined) continue;
-      loaded.add(specifier);
-      const own = imports[specifier]?.["@codecell/source"];
-      if (own !== undefined) open.push(posix.join(folder, own));
-    }
+    const text = readFileSync(`${ROOT}${path}`, "utf8");
+    for (const [, specifier = ""] of text.matchAll(/meta\.resolve\("([^"]+)"\)/gu)) loaded.add(specifier);
+    for (const [, own = ""] of text.matchAll(/ownFile\("([^"]+)"\)/gu)) open.push(`${folder}/src/${own}.ts`);
   }
   return { externals: [...externals].sort(), loaded: [...loaded].sort() };
 }

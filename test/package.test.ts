@@ -1,21 +1,16 @@
 /** What a user installs: the packed tarball, built afresh, unpacked elsewhere and used from there. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { linkDependencies, manifestOf, PACKAGE } from "./installed.ts";
 import { ROOT } from "./sources.ts";
 
 const execute = promisify(execFile);
-const PACKAGE = `${ROOT}packages/codecell`;
 const BIN = `${ROOT}node_modules/.bin`;
-
-interface Manifest {
-  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
-  readonly dependencies: Readonly<Record<string, string>>;
-}
 
 let folder: string;
 let installed: string;
@@ -36,29 +31,10 @@ beforeAll(async () => {
   installed = `${folder}/node_modules/codecell`;
   await mkdir(installed, { recursive: true });
   await execute("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"]);
-  await linkDependencies();
+  await linkDependencies(folder, ["@types/node"]);
 }, 120_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** In place of an install, which would need the network. */
-async function linkDependencies(): Promise<void> {
-  for (const name of [...Object.keys((await manifest()).dependencies), "@types/node"]) {
-    const target = `${folder}/node_modules/${name}`;
-    await mkdir(target.slice(0, target.lastIndexOf("/")), { recursive: true });
-    const own = `${PACKAGE}/node_modules/${name}`;
-    const hoisted = `${ROOT}node_modules/${name}`;
-    const found = await readFile(`${own}/package.json`).then(
-      () => own,
-      () => hoisted,
-    );
-    await symlink(found, target, "dir");
-  }
-}
-
-async function manifest(): Promise<Manifest> {
-  return JSON.parse(await readFile(`${installed}/package.json`, "utf8")) as Manifest;
-}
 
 describe("the packed package", () => {
   test("holds the built files, the licence and the README, and no tests", async () => {
@@ -68,7 +44,7 @@ describe("the packed package", () => {
     expect(files).toContain("LICENSE");
     expect(files).toContain("README.md");
     expect(files.filter((path) => /\.test|tsbuildinfo|^src\//u.test(path))).toEqual([]);
-    const { exports } = await manifest();
+    const { exports } = await manifestOf(installed);
     const targets = Object.values(exports).flatMap((target) =>
       typeof target === "string" ? [target] : [target["types"], target["default"]],
     );
@@ -77,6 +53,17 @@ describe("the packed package", () => {
 
   test("carries the repository's licence", async () => {
     expect(await readFile(`${installed}/LICENSE`, "utf8")).toBe(await readFile(`${ROOT}LICENSE`, "utf8"));
+  });
+
+  test("names whose code it embeds, with their licences", async () => {
+    const notices = await readFile(`${installed}/THIRD_PARTY.md`, "utf8");
+    for (const name of ["@babel/parser", "quickjs-wasi"]) {
+      const licence = await readFile(`${folder}/node_modules/${name}/LICENSE`, "utf8");
+      const [copyright] = /^Copyright.*$/mu.exec(licence) ?? [name];
+      const [terms] = /Permission is hereby granted[^]*THE SOFTWARE\./u.exec(licence) ?? [name];
+      expect(notices).toContain(copyright);
+      expect(notices).toContain(terms);
+    }
   });
 
   test("runs a program, and lets its process end [package:runs]", async () => {

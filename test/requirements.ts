@@ -156,6 +156,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "suspend:encrypted": { promise: "With encryption, whoever holds a token can read nothing of its run" },
 
   "package:runs": { promise: "The packed package runs on its own and lets its process end" },
+  "package:bundles": {
+    promise: "A server's bundle runs where nothing but its output folder is, without configuration",
+  },
   "docs:true": { promise: "The code in the README runs, and its tables equal the code" },
 
   "search:exact-first": { promise: "The id or name of a tool finds it first" },

@@ -6,13 +6,14 @@ import type { Report } from "../../packages/codecell/src/bridge/protocol.ts";
 import { toCellLimits } from "../../packages/codecell/src/run/cell-limits.ts";
 import { NodePool } from "../../packages/codecell/src/sandbox/node-pool.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../../packages/codecell/src/sandbox/sandbox.ts";
+import { defaultWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
 
 export const CLOCK = 1_700_000_000_000;
 const TOOL_NAMES = ["now", "micro", "turn", "wait", "late", "fail"];
 
 /** One worker of its own. */
-export function createPool(): NodePool {
-  return new NodePool({ workers: 1, maxWorkers: 2 });
+export function createPool(workerUrl: URL = defaultWorkerUrl()): NodePool {
+  return new NodePool({ workers: 1, maxWorkers: 2, workerUrl });
 }
 
 export function toStart(source: string, limits: Partial<Limits> = {}): CellStart {

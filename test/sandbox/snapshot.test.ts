@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Answer, Report } from "../../packages/codecell/src/bridge/protocol.ts";
 import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { CellStart } from "../../packages/codecell/src/sandbox/sandbox.ts";
+import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
 import { liveWorkers } from "../property/worker-threads.ts";
 import { CLOCK, createPool, DrivenCell, toStart } from "./cell-driver.ts";
 
@@ -74,6 +75,22 @@ describe("a restored cell", () => {
       logs: [{ level: "log", text: "twice" }],
       end: { status: "returned", result: "5" },
     });
+  });
+
+  test("may come from the worker's file into the embedded worker, and back", async () => {
+    await using embedded = createPool(embeddedWorkerUrl());
+    const start = toStart("const a = await tools.now({ v: 1 }); return [a, await tools.now({ v: 2 })]");
+    const first = await place(start);
+    const second = await place({ ...start, snapshot: await snapshotOf(first) }, embedded);
+    expect(second).toMatchObject({ loss: undefined, said: [{ calls: [], isOver: false }] });
+    await second.deliver(output(0, 5));
+    const bytes = await second.placement.snapshot();
+    if (bytes === undefined) throw new Error("No snapshot");
+    const progress = { deliveries: 1, calls: 2, timers: 0, logs: 0 };
+    const third = await place({ ...start, snapshot: { bytes, progress } });
+    expect(third).toMatchObject({ loss: undefined, said: [{ calls: [], isOver: false }] });
+    await third.deliver(output(1, 6));
+    expect(third.last).toMatchObject({ end: { status: "returned", result: "[5,6]" } });
   });
 
   test("says where an error came from, in the model's own text", async () => {

@@ -68,4 +68,6 @@ export type {
 } from "./run/host.ts";
 export type { GuestCatalog } from "./run/guest-catalog.ts";
 export type { HostCheck } from "./run/host-check.ts";
+export { loadWorkerText } from "./sandbox/embedded.ts";
+export { defaultWorkerUrl } from "./sandbox/worker-script.ts";
 export { createMemoryStore } from "./store/memory.ts";

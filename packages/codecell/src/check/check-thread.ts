@@ -37,7 +37,7 @@ export class CheckThread {
   readonly #onBroken: (error: Error) => void;
   #pending: Pending | undefined;
 
-  constructor(setup: ThreadSetup) {
+  constructor(file: URL, setup: ThreadSetup) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.ready = promise;
     // Whoever waits hears of it; nobody may be waiting.
@@ -51,7 +51,7 @@ export class CheckThread {
       clearTimeout(timer);
       reject(error);
     };
-    this.#worker = new Worker(new URL(import.meta.resolve("#check")), {
+    this.#worker = new Worker(file, {
       name: "codecell-check",
       workerData: setup,
       env: {},

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language } from "../contract/ledger.ts";
+import { ownFile } from "../sandbox/own-file.ts";
 import { CheckThread } from "./check-thread.ts";
 import { declareTools, type ToolDeclarations } from "./declare-tools.ts";
 import { TYPESCRIPT_PACKAGES } from "./load-typescript.ts";
@@ -61,6 +62,8 @@ export interface Checker extends AsyncDisposable {
 }
 
 const CHECK_TIME_MS = 2000;
+const NOT_IN_BUNDLES =
+  "Cannot check programs: the file of the check's thread is not there, which is so in a bundle, keep codecell out of the bundle (external)";
 
 export function createChecker(options: CheckerOptions = {}): Checker {
   const { checkTimeMs = CHECK_TIME_MS } = options;
@@ -151,9 +154,11 @@ class ThreadChecker implements Checker {
     if (this.#closed) throw new Error("Cannot check: the checker is closed");
     if (this.#broken !== undefined) throw new Error(this.#broken);
     if (this.#thread === undefined || this.#thread.isDead) {
-      this.#thread = new CheckThread({
+      const file = ownFile("check/worker");
+      if (file === undefined) throw new Error(NOT_IN_BUNDLES);
+      this.#thread = new CheckThread(file, {
         typescript: this.#typescript,
-        from: [fileURLToPath(new URL(".", import.meta.url)), process.cwd()],
+        from: [fileURLToPath(new URL(".", file)), process.cwd()],
       });
     }
     const thread = this.#thread;

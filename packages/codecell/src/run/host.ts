@@ -5,7 +5,6 @@
  * - Misuse by the host programmer throws; whatever the program does is a result.
  */
 import { randomUUID } from "node:crypto";
-import { availableParallelism } from "node:os";
 import type { Authorize, Rephrase } from "../bridge/invoke.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language, Ledger } from "../contract/ledger.ts";
@@ -13,7 +12,6 @@ import { type Limits, resolveLimits } from "../contract/limits.ts";
 import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../contract/result.ts";
 import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
@@ -34,6 +32,7 @@ import type { GuestCatalog } from "./guest-catalog.ts";
 import { emptyHeader, toHeader } from "./header.ts";
 import type { HostCheck } from "./host-check.ts";
 import type { Journal } from "./journal.ts";
+import { openSandbox } from "./open-sandbox.ts";
 import { ProgramCheck } from "./program-check.ts";
 import type { Recovered } from "./recovery.ts";
 import { assertResolutions, resolve } from "./resolutions.ts";
@@ -46,6 +45,11 @@ import { LONGEST_MS } from "./timers.ts";
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */
   readonly workers?: number;
+  /**
+   * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
+   * path, of what `loadWorkerText()` gave. For where neither this package's files nor `data:` URLs can be started.
+   */
+  readonly workerUrl?: URL | string | undefined;
   /** Defaults for the limits of every run. */
   readonly limits?: Partial<Limits>;
   /** Runs that may be live at the same time; 100,000 unless said otherwise. */
@@ -143,23 +147,15 @@ export interface Host extends AsyncDisposable {
 
 const LIVE_RUNS = 100_000;
 const LEASE_MS = 30_000;
-const EXTRA_WORKERS = 8;
 
 export function createHost(options: HostOptions = {}): Host {
-  const workers = options.workers ?? availableParallelism();
-  if (!Number.isInteger(workers) || workers < 1) {
-    throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
-  }
   const { liveRuns = LIVE_RUNS } = options;
   if (!Number.isInteger(liveRuns) || liveRuns < 1) {
     throw new RangeError(
       `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
     );
   }
-  // Before anything that would have to be released.
-  const vault = new Vault(options);
-  const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
-  return new SandboxHost(options, sandbox, vault);
+  return new SandboxHost(options, openSandbox(options), new Vault(options));
 }
 
 /** What a run begins with beside its ledger. */

@@ -4,12 +4,13 @@ import type { CellSnapshot, Report } from "../bridge/protocol.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
+import { defaultWorkerUrl } from "../sandbox/worker-script.ts";
 import { LedgerBook, type Past } from "../suspend/ledger-book.ts";
 import { Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
 beforeEach(() => {
-  pool = new NodePool({ workers: 1, maxWorkers: 2 });
+  pool = new NodePool({ workers: 1, maxWorkers: 2, workerUrl: defaultWorkerUrl() });
 });
 afterEach(async () => {
   vi.useRealTimers();

@@ -9,8 +9,9 @@
 import type { Delivery } from "../contract/ledger.ts";
 import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox.ts";
 import { loadEngine } from "./engine.ts";
-import { NodeWorker, type Resident } from "./node-worker.ts";
+import { NodeWorker, type Resident, type WorkerParts } from "./node-worker.ts";
 import { Supervisor } from "./supervisor.ts";
+import { loadWorkerScript } from "./worker-script.ts";
 
 /** A cell for which there is no worker yet, with what was delivered to it meanwhile. */
 interface Waiting {
@@ -24,6 +25,8 @@ export interface NodePoolOptions {
   readonly workers: number;
   /** Workers while some are held by single cells. */
   readonly maxWorkers: number;
+  /** What each of them executes. */
+  readonly workerUrl: URL;
 }
 
 /** Workers that die before they ever answered, in a row, until the pool gives up. */
@@ -33,7 +36,7 @@ export class NodePool implements Sandbox {
   readonly #options: NodePoolOptions;
   readonly #workers = new Set<NodeWorker>();
   readonly #supervisor: Supervisor;
-  #engine: WebAssembly.Module | undefined;
+  #parts: WorkerParts | undefined;
   #loading = false;
   /** In the order they came. */
   #waiting = new Set<Waiting>();
@@ -98,13 +101,13 @@ export class NodePool implements Sandbox {
   }
 
   #admit(entry: Waiting): void {
-    const engine = this.#engine;
-    if (engine === undefined) {
+    const parts = this.#parts;
+    if (parts === undefined) {
       this.#waiting.add(entry);
       this.#load();
       return;
     }
-    const worker = this.#choose(engine);
+    const worker = this.#choose(parts);
     if (worker === undefined) this.#waiting.add(entry);
     else {
       worker.start(entry.resident, entry.start);
@@ -114,7 +117,7 @@ export class NodePool implements Sandbox {
   }
 
   /** The least loaded worker that nobody holds; a new one where that would be better. */
-  #choose(engine: WebAssembly.Module): NodeWorker | undefined {
+  #choose(parts: WorkerParts): NodeWorker | undefined {
     let best: NodeWorker | undefined;
     let held = 0;
     for (const worker of this.#workers) {
@@ -122,8 +125,7 @@ export class NodePool implements Sandbox {
       else if (best === undefined || worker.unanswered < best.unanswered) best = worker;
     }
     const target = Math.min(this.#options.workers + held, this.#options.maxWorkers);
-    if (this.#workers.size < target && (best === undefined || best.unanswered > 0))
-      return this.#spawn(engine);
+    if (this.#workers.size < target && (best === undefined || best.unanswered > 0)) return this.#spawn(parts);
     return best;
   }
 
@@ -133,8 +135,8 @@ export class NodePool implements Sandbox {
     return cells <= 1;
   }
 
-  #spawn(engine: WebAssembly.Module): NodeWorker {
-    const worker = new NodeWorker(engine, {
+  #spawn(parts: WorkerParts): NodeWorker {
+    const worker = new NodeWorker(parts, {
       onDeath: (dead) => this.#bury(dead),
       onFree: () => this.#admitWaiting(),
       isOnlyCell: () => this.#hasAtMostOneCell(),
@@ -146,10 +148,10 @@ export class NodePool implements Sandbox {
   #load(): void {
     if (this.#loading) return;
     this.#loading = true;
-    loadEngine().then(
-      (engine) => {
+    Promise.all([loadEngine(), loadWorkerScript(this.#options.workerUrl)]).then(
+      ([engine, script]) => {
         this.#loading = false;
-        this.#engine = engine;
+        this.#parts = { engine, script };
         this.#admitWaiting();
       },
       () => {

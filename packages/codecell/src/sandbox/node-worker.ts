@@ -18,6 +18,7 @@ import { isRaisedSoon } from "../bridge/look.ts";
 import { beginTurn, isTurnLong } from "../bridge/turn.ts";
 import type { CellListener, CellStart } from "./sandbox.ts";
 import type { Delivery } from "../contract/ledger.ts";
+import type { WorkerScript } from "./worker-script.ts";
 
 /** A cell on a worker. */
 export interface Resident {
@@ -36,6 +37,12 @@ export interface Resident {
 
 /** Settled once; what comes later is not heard. */
 export type SnapshotRequest = (bytes: Uint8Array<ArrayBuffer> | undefined) => void;
+
+/** What workers are made of, the same for all of a pool. */
+export interface WorkerParts {
+  readonly engine: WebAssembly.Module;
+  readonly script: WorkerScript;
+}
 
 /** What a worker asks of its pool. */
 export interface WorkerOwner {
@@ -75,17 +82,18 @@ export class NodeWorker {
   #dead = false;
   #looksToSkip = 0;
 
-  constructor(engine: WebAssembly.Module, pool: WorkerOwner) {
+  constructor({ engine, script }: WorkerParts, pool: WorkerOwner) {
     const status = new SharedArrayBuffer(STATUS_BYTES);
     this.#status = new Int32Array(status);
     this.#onDeath = pool.onDeath;
     this.#onFree = pool.onFree;
     this.#isOnlyCell = pool.isOnlyCell;
     const { port1, port2 } = new MessageChannel();
+    const { url, text } = script;
     const setup: WorkerSetup & { port: MessagePort } = { engine, status, port: port2 };
-    this.#thread = new Worker(new URL(import.meta.resolve("#worker")), {
+    this.#thread = new Worker(url, {
       name: "codecell",
-      workerData: setup,
+      workerData: text === undefined ? setup : { ...setup, text },
       transferList: [port2],
       // Nothing of the process is the worker's: no variables, no preloaded modules, no other flags.
       env: {},

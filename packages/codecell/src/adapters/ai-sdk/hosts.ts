@@ -5,8 +5,11 @@
  * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
  */
 import { hkdfSync } from "node:crypto";
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Store } from "../../contract/store.ts";
 import { createHost, type Host, type HostOptions } from "../../run/host.ts";
+import { defaultWorkerUrl } from "../../sandbox/worker-script.ts";
 import type { Sealer } from "../../suspend/seal.ts";
 import { Vault } from "../../suspend/vault.ts";
 import { CodeModeConcurrencyError } from "./errors.ts";
@@ -73,6 +76,7 @@ export function hostFor(store: Store | undefined): SharedHost {
     encrypt: true,
     ...(settings.sealKeys === undefined ? {} : { sealKeys: settings.sealKeys }),
     ...(store === undefined ? {} : { store }),
+    ...(settings.workerUrl === undefined ? {} : { workerUrl: settings.workerUrl }),
   });
   if (store === undefined) plain = made;
   else stored.set(store, made);
@@ -118,6 +122,29 @@ function toSealKeys(given: Key | readonly Key[]): readonly Uint8Array[] {
     // Texts are of any length and spread their randomness thinly.
     return new Uint8Array(hkdfSync("sha256", bytes, new Uint8Array(), "codecell/ai continuations", 32));
   });
+}
+
+/** Where a script for worker threads lies; one with all it needs, as `loadWorkerText` of codecell gives it. */
+export type CodeModeWorkerUrl = string | URL;
+
+/** For later invocations; undefined for what is used otherwise. Whether the script is there is found when one starts. */
+export function setCodeModeWorkerUrl(workerUrl: CodeModeWorkerUrl | undefined): void {
+  change({ workerUrl: workerUrl === undefined ? undefined : toUrl(workerUrl) });
+}
+
+function toUrl(given: CodeModeWorkerUrl): URL {
+  if (given instanceof URL) return given;
+  if (typeof given === "string" && isAbsolute(given)) return pathToFileURL(given);
+  if (typeof given === "string" && URL.canParse(given)) return new URL(given);
+  throw new TypeError(`Cannot use ${JSON.stringify(given)} as a worker: expected a URL or an absolute path`);
+}
+
+export function getCodeModeWorkerUrl(): URL {
+  return settings.workerUrl ?? getDefaultCodeModeWorkerUrl();
+}
+
+export function getDefaultCodeModeWorkerUrl(): URL {
+  return defaultWorkerUrl();
 }
 
 /** Invocations that may be active at the same time, more fail at once; as many as there is memory for when undefined. */

@@ -50,7 +50,14 @@ export type {
 export { checkingPayload, createExecWaitTools, toAgentTools, toAiTools } from "./exec-wait.ts";
 export type { ExecWaitOptions, ExecWaitTools } from "./exec-wait.ts";
 export type { CodeModeProgress } from "./execution.ts";
-export { setCodeModeContinuationSigningKey, setMaxWorkers } from "./hosts.ts";
+export {
+  getCodeModeWorkerUrl,
+  getDefaultCodeModeWorkerUrl,
+  setCodeModeContinuationSigningKey,
+  setCodeModeWorkerUrl,
+  setMaxWorkers,
+} from "./hosts.ts";
+export type { CodeModeWorkerUrl } from "./hosts.ts";
 export { requestCodeModeInterrupt } from "./interrupt.ts";
 export type {
   CodeModeApprovalInterrupt,

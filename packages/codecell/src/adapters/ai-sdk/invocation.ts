@@ -84,6 +84,7 @@ export class Invocation implements CallKeeper {
       this.logsDropped = result.logsDropped;
       return await this.#conclude(result, limits);
     } finally {
+      this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       shared.release();
       // A place is taken as long as the work it was taken for goes on.
       void Promise.allSettled(this.#executing).then(leave);

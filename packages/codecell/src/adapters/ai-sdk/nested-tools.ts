@@ -162,19 +162,32 @@ function parseDecision(
 }
 
 async function validated(tool: Tool, { toolName, input }: NestedCall): Promise<unknown> {
-  const schema = asSchema(tool.inputSchema);
-  if (schema.validate !== undefined) {
-    const result = await schema.validate(input);
-    if (result.success) return result.value;
-    throw invalid(toolName, result.error.message);
+  const validate = validatorFor(tool);
+  let checked = await validate(input);
+  // A call without an input is meant for a tool that needs none.
+  if (!checked.ok && input === null) {
+    const empty = await validate({});
+    if (empty.ok) checked = empty;
   }
-  const checked = await validatorOf((await schema.jsonSchema) as JsonSchema, "input")(
-    input,
-    "input",
-    runBounded,
-  );
   if (checked.ok) return checked.value;
   throw invalid(toolName, checked.problems);
+}
+
+type Checked =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: string };
+
+/** By the schema's own validator; by what it says, if it has none. */
+function validatorFor(tool: Tool): (input: unknown) => Promise<Checked> {
+  const { validate, jsonSchema } = asSchema(tool.inputSchema);
+  if (validate === undefined) {
+    return async (input) =>
+      validatorOf((await jsonSchema) as JsonSchema, "input")(input, "input", runBounded);
+  }
+  return async (input) => {
+    const result = await validate(input);
+    return result.success ? { ok: true, value: result.value } : { ok: false, problems: result.error.message };
+  };
 }
 
 function invalid(toolName: string, problems: string): CodeModeToolError {

@@ -82,6 +82,7 @@ export class Spans {
   readonly #ids: Attributes;
   readonly #root: OpenSpan | undefined;
   readonly #calls = new Map<number, OpenSpan>();
+  #isEnded = false;
 
   private constructor(
     api: Api | undefined,
@@ -156,7 +157,12 @@ export class Spans {
     );
   }
 
+  /** Once; what is told later is too late. */
   end(attributes: Attributes, error: CodeModeTraceError | undefined): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    // What the program left behind ends with it.
+    for (const [index] of this.#calls) this.endCall(index, "tool", { status: "abandoned" });
     this.#end(this.#root, attributes, error);
   }
 

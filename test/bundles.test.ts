@@ -1,0 +1,205 @@
+/**
+ * Bundles: the built package, inlined into a server's bundle, which is run where nothing but its output folder is.
+ *
+ * - Built into a folder of its own: test/package.test.ts removes `dist` while it runs.
+ */
+import { execFile } from "node:child_process";
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { promisify } from "node:util";
+import type * as codecell from "codecell";
+import { build as bundle, type BuildOptions } from "esbuild";
+import { build as viteBuild } from "vite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { renderWorkerText } from "../scripts/build-embedded.ts";
+import { linkDependencies, PACKAGE } from "./installed.ts";
+import { ROOT } from "./sources.ts";
+
+const execute = promisify(execFile);
+
+/** Has the package installed, and the server's source. */
+let project: string;
+/** Has nothing; a folder for each bundle. */
+let elsewhere: string;
+let installed: string;
+
+beforeAll(async () => {
+  const base = await realpath(tmpdir());
+  project = await mkdtemp(`${base}/codecell-project-`);
+  elsewhere = await mkdtemp(`${base}/codecell-bundles-`);
+  installed = `${project}/node_modules/codecell`;
+  await mkdir(installed, { recursive: true });
+  const output = ["--outDir", `${installed}/dist`, "--tsBuildInfoFile", `${project}/.tsbuildinfo`];
+  await execute(`${ROOT}node_modules/.bin/tsc`, ["-p", PACKAGE, ...output]);
+  await copyFile(`${PACKAGE}/package.json`, `${installed}/package.json`);
+  await linkDependencies(project);
+  await copyFile(`${ROOT}test/bundled-server.fixture.ts`, `${project}/server.ts`);
+}, 120_000);
+
+afterAll(async () => {
+  await rm(project, { recursive: true, force: true });
+  await rm(elsewhere, { recursive: true, force: true });
+});
+
+/** Bundles as said, and gives the folder with what there is to ship. */
+async function esbuilt(name: string, options: BuildOptions): Promise<string> {
+  const { warnings } = await bundle({
+    entryPoints: [`${project}/server.ts`],
+    outdir: `${elsewhere}/${name}`,
+    bundle: true,
+    platform: "node",
+    target: "node22",
+    minify: true,
+    logLevel: "error",
+    ...options,
+  });
+  expect(warnings.map(({ text }) => text)).toEqual([]);
+  return `${elsewhere}/${name}`;
+}
+
+async function viteBuilt(name: string): Promise<string> {
+  await viteBuild({
+    configFile: false,
+    root: project,
+    logLevel: "error",
+    build: { ssr: "server.ts", outDir: `${elsewhere}/${name}`, minify: true },
+    ssr: { noExternal: true },
+  });
+  return `${elsewhere}/${name}`;
+}
+
+/** Runs it as it was shipped, without a variable of this process; it has to end by itself, before any timeout of ours. */
+async function serve(folder: string, file: string, flags: readonly string[] = []): Promise<unknown> {
+  const options = { cwd: folder, env: {}, timeout: 25_000 };
+  const { stdout, stderr } = await execute(process.execPath, [...flags, file], options);
+  expect(stderr.replaceAll(/.*(Experimental|Security)Warning.*\n.*\n/gu, "")).toBe("");
+  return JSON.parse(stdout);
+}
+
+const SAID = {
+  first: 42,
+  protocol: "data:",
+  again: "completed",
+  text: true,
+  resumed: [8, '8 by "ana"'],
+  stored: '3 by "bo"',
+  hostile: ["timeout", "timeout", "completed"],
+  checked: [expect.stringMatching(/^Cannot check programs: .*bundle.*external/u), "unchecked"],
+};
+
+describe("a server's bundle", () => {
+  test("of esbuild, an ES module, runs elsewhere and ends by itself [package:bundles]", async () => {
+    const folder = await esbuilt("esm", { format: "esm", outExtension: { ".js": ".mjs" } });
+    expect(await readdir(folder)).toEqual(["server.mjs"]);
+    expect(await serve(folder, "server.mjs")).toEqual(SAID);
+  });
+
+  test("of esbuild, CommonJS, runs elsewhere and ends by itself [package:bundles]", async () => {
+    const folder = await esbuilt("cjs", { format: "cjs", outExtension: { ".js": ".cjs" } });
+    expect(await readdir(folder)).toEqual(["server.cjs"]);
+    expect(await serve(folder, "server.cjs")).toEqual(SAID);
+  });
+
+  test("of esbuild, split: what is embedded is a chunk of its own", async () => {
+    const folder = await esbuilt("split", {
+      format: "esm",
+      splitting: true,
+      outExtension: { ".js": ".mjs" },
+    });
+    expect((await readFile(`${folder}/server.mjs`)).length).toBeLessThan(600_000);
+    expect(await serve(folder, "server.mjs")).toEqual(SAID);
+  });
+
+  test("of Vite runs elsewhere and ends by itself [package:bundles]", async () => {
+    const folder = await viteBuilt("vite");
+    expect(await serve(folder, "server.mjs")).toEqual(SAID);
+  });
+
+  test("takes nothing that lies around it for its own", async () => {
+    const shipped = await esbuilt("plain", { format: "esm" });
+    const folder = `${elsewhere}/crowded/sandbox`;
+    await cp(shipped, folder, { recursive: true });
+    const impostor = 'throw new Error("Started what is not ours");';
+    const engine = `${folder}/node_modules/quickjs-wasi`;
+    await mkdir(`${elsewhere}/crowded/worker`, { recursive: true });
+    await mkdir(`${elsewhere}/crowded/check`, { recursive: true });
+    await mkdir(engine, { recursive: true });
+    await writeFile(`${folder}/package.json`, '{ "type": "module" }');
+    await writeFile(`${elsewhere}/crowded/worker/node.js`, impostor);
+    await writeFile(`${elsewhere}/crowded/check/worker.js`, impostor);
+    await writeFile(`${engine}/package.json`, '{ "name": "quickjs-wasi", "version": "0.0.1" }');
+    await writeFile(`${engine}/quickjs.wasm`, impostor);
+    expect(await serve(folder, "server.js")).toEqual(SAID);
+  });
+
+  test("that fixed where its modules were when it was built runs where they are, and where they are not", async () => {
+    const fixed = (url: string): BuildOptions => ({
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      define: { "import.meta.url": JSON.stringify(url), "import.meta.resolve": "undefined" },
+    });
+    const gone = await esbuilt("gone", fixed("file:///gone/codecell/dist/sandbox/own-file.js"));
+    expect(await serve(gone, "server.cjs")).toEqual(SAID);
+    const here = await esbuilt("here", fixed(`file://${installed}/dist/sandbox/own-file.js`));
+    const checked: unknown = [expect.stringMatching(/TypeScript compiler/u), "unchecked"];
+    expect(await serve(here, "server.cjs")).toEqual({ ...SAID, protocol: "file:", checked });
+  });
+
+  test("may read nothing but itself", async () => {
+    const folder = await esbuilt("permitted", { format: "esm", outExtension: { ".js": ".mjs" } });
+    const flags = [
+      "--permission",
+      "--allow-worker",
+      `--allow-fs-read=${folder}`,
+      `--allow-fs-write=${folder}`,
+    ];
+    expect(await serve(folder, "server.mjs", flags)).toEqual(SAID);
+  });
+
+  test("needs no code from strings in its process", async () => {
+    const folder = await esbuilt("strict", { format: "esm", outExtension: { ".js": ".mjs" } });
+    const flags = ["--disallow-code-generation-from-strings"];
+    expect(await serve(folder, "server.mjs", flags)).toEqual(SAID);
+  });
+});
+
+describe("an installation", () => {
+  test("with all its files loads nothing that is embedded", async () => {
+    await writeFile(
+      `${project}/lean.mjs`,
+      `import { createRequire, registerHooks } from "node:module";
+       const loaded = [];
+       registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+       const { defaultWorkerUrl, run } = await import("codecell");
+       const { value } = await run({ source: "return 1" });
+       console.log(JSON.stringify([value, defaultWorkerUrl().href, loaded.filter((url) => /embedded/.test(url))]));`,
+    );
+    const { stdout } = await execute(process.execPath, ["lean.mjs"], { cwd: project, env: {} });
+    const file = `file://${installed}/dist/worker/node.js`;
+    expect(JSON.parse(stdout)).toEqual([1, file, [`file://${installed}/dist/sandbox/embedded.js`]]);
+  });
+
+  test("thinned out to what is imported runs like a bundle", async () => {
+    const folder = `${elsewhere}/thinned`;
+    await cp(installed, `${folder}/node_modules/codecell`, { recursive: true });
+    await rm(`${folder}/node_modules/codecell/dist/worker/node.js`);
+    await cp(`${project}/node_modules/@cfworker`, `${folder}/node_modules/@cfworker`, {
+      recursive: true,
+      dereference: true,
+    });
+    await writeFile(
+      `${folder}/main.mjs`,
+      `import { createHost, defaultWorkerUrl } from "codecell";
+       await using host = createHost({ workers: 1 });
+       const { value } = await host.start({ source: "return 6 * 7" }).result;
+       console.log(JSON.stringify([value, defaultWorkerUrl().protocol]));`,
+    );
+    const { stdout } = await execute(process.execPath, ["main.mjs"], { cwd: folder, env: {} });
+    expect(JSON.parse(stdout)).toEqual([42, "data:"]);
+  });
+
+  test("embeds the worker of its sources", async () => {
+    const built = (await import(`${installed}/dist/index.js`)) as Pick<typeof codecell, "loadWorkerText">;
+    expect((await built.loadWorkerText()) === (await renderWorkerText())).toBe(true);
+  });
+});
