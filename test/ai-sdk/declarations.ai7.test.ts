@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "../sources.ts";
+import { blockOf } from "./contract/readme.ts";
 
 const execute = promisify(execFile);
 const TSC = `${ROOT}node_modules/.bin/tsc`;
@@ -29,6 +30,19 @@ const USER = `
   if (isCodeModeInterrupt(again)) console.log(again.payload.kind);
 `;
 
+/** The options of the contract, word for word, are options of ours. */
+const OPTIONS = `
+  import type {
+    CodeModeFetchRequestEvent, CodeModeFetchResultEvent, CodeModeInterruptEvent, CodeModeLifecycleHookErrorEvent,
+    CodeModeNestedToolCallEvent, CodeModeNestedToolResultEvent, CodeModeOptions as Ours, CodeModeTrace,
+  } from "./adapters/ai-sdk/index.js";
+  ${blockOf("Options")}
+  export const ours: Ours = {} as CodeModeOptions;
+  export const policy: Required<NonNullable<Ours["executionPolicy"]>> =
+    {} as Required<NonNullable<CodeModeOptions["executionPolicy"]>> & { maxConsoleOutputBytes: number };
+  export const unknown: keyof CodeModeOptions extends keyof Ours ? true : false = true;
+`;
+
 test.each([
   ["6", "ai6/dist/index.d.mts"],
   ["7", "ai/dist/index.d.ts"],
@@ -36,7 +50,7 @@ test.each([
   "the emitted declarations are right for users of AI SDK %s",
   async (generation, types) => {
     const user = `user-${generation}.ts`;
-    writeFileSync(`${folder}/${user}`, USER);
+    writeFileSync(`${folder}/${user}`, USER + OPTIONS);
     const config = {
       compilerOptions: {
         target: "es2024",

@@ -44,13 +44,18 @@ function kindOf({ type, format }: SchemaObject): readonly string[] {
 }
 
 function range(low: unknown, high: unknown, unit: string): readonly string[] {
-  const least = typeof low === "number" && (unit === "" || low > 0) ? low : undefined;
-  const most = typeof high === "number" ? high : undefined;
+  const least = isBound(low) && (unit === "" || low > 0) ? low : undefined;
+  const most = isBound(high) ? high : undefined;
   if (least !== undefined && most !== undefined)
     return [least === most ? `${least}${unit}` : `${least}..${most}${unit}`];
   if (least === 1 && unit !== "") return ["not empty"];
   if (least !== undefined) return [`>=${least}${unit}`];
   return most === undefined ? [] : [`<=${most}${unit}`];
+}
+
+/** Libraries write down what every integer of JSON is bound by, which tells nobody anything. */
+function isBound(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER;
 }
 
 /** Numbers since draft 6; before, and in OpenAPI 3.0, switches beside `minimum` and `maximum`. */

@@ -135,6 +135,13 @@ describe("renderType", () => {
     );
   });
 
+  test("the bounds of every integer are not told", () => {
+    const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
+    const any = { type: "integer", minimum: least, maximum: most } as const;
+    expect(renderType("T", any)).toBe("/** int */ type T=number");
+    expect(renderType("T", { ...any, minimum: 1 })).toBe("/** int, >=1 */ type T=number");
+  });
+
   test("what is used often is declared once, with the words all its uses share", () => {
     const place = object({
       city: { type: "string" },

@@ -115,7 +115,7 @@ const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, n
 export function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
   const limits: { -readonly [Name in keyof Limits]?: number } = {};
   for (const [name, limit, fallback] of POLICY) {
-    const value = policy[name] ?? fallback;
+    const value = policy[name] === undefined ? fallback : policy[name];
     if (!Number.isInteger(value) || value <= 0) {
       throw new TypeError(
         `Cannot use executionPolicy.${name} ${String(value)}: it must be a positive integer`,
