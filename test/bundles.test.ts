@@ -4,7 +4,18 @@
  * - Built into a folder of its own: test/package.test.ts removes `dist` while it runs.
  */
 import { execFile } from "node:child_process";
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import type * as codecell from "codecell";
@@ -33,7 +44,10 @@ beforeAll(async () => {
   await execute(`${ROOT}node_modules/.bin/tsc`, ["-p", PACKAGE, ...output]);
   await copyFile(`${PACKAGE}/package.json`, `${installed}/package.json`);
   await linkDependencies(project);
+  for (const name of ["ai", "zod"])
+    await symlink(`${ROOT}node_modules/${name}`, `${project}/node_modules/${name}`);
   await copyFile(`${ROOT}test/bundled-server.fixture.ts`, `${project}/server.ts`);
+  await copyFile(`${ROOT}test/bundled-quick-start.fixture.ts`, `${project}/quick-start.ts`);
 }, 120_000);
 
 afterAll(async () => {
@@ -57,12 +71,12 @@ async function esbuilt(name: string, options: BuildOptions): Promise<string> {
   return `${elsewhere}/${name}`;
 }
 
-async function viteBuilt(name: string): Promise<string> {
+async function viteBuilt(name: string, entry = "server.ts"): Promise<string> {
   await viteBuild({
     configFile: false,
     root: project,
     logLevel: "error",
-    build: { ssr: "server.ts", outDir: `${elsewhere}/${name}`, minify: true },
+    build: { ssr: entry, outDir: `${elsewhere}/${name}`, minify: true },
     ssr: { noExternal: true },
   });
   return `${elsewhere}/${name}`;
@@ -160,6 +174,33 @@ describe("a server's bundle", () => {
     const folder = await esbuilt("strict", { format: "esm", outExtension: { ".js": ".mjs" } });
     const flags = ["--disallow-code-generation-from-strings"];
     expect(await serve(folder, "server.mjs", flags)).toEqual(SAID);
+  });
+});
+
+const REQUIRE =
+  'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
+
+/** Two steps, and what the second one was told. */
+const QUICK = [2, { type: "json", value: ["Notes on QuickJS"] }];
+
+describe("a server's bundle of codecell/ai runs the quick start elsewhere", () => {
+  // OpenTelemetry and undici are not installed there: nobody asked for them.
+  test.each(["esm", "cjs"] as const)("of esbuild, %s [package:bundles]", async (format) => {
+    const extension = format === "esm" ? ".mjs" : ".cjs";
+    const folder = await esbuilt(`quick-${format}`, {
+      entryPoints: [`${project}/quick-start.ts`],
+      format,
+      outExtension: { ".js": extension },
+      // A dependency of the AI SDK itself is CommonJS: what its users put into such bundles.
+      ...(format === "esm" ? { banner: { js: REQUIRE } } : {}),
+    });
+    expect(await readdir(folder)).toEqual([`quick-start${extension}`]);
+    expect(await serve(folder, `quick-start${extension}`)).toEqual(QUICK);
+  });
+
+  test("of Vite [package:bundles]", async () => {
+    const folder = await viteBuilt("quick-vite", "quick-start.ts");
+    expect(await serve(folder, "quick-start.mjs")).toEqual(QUICK);
   });
 });
 

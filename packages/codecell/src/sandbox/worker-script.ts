@@ -56,7 +56,8 @@ export function resolveWorkerUrl(given: unknown): URL {
   return url;
 }
 
-function toUrl(given: unknown): URL | undefined {
+/** Undefined for what is neither a URL nor an absolute path. */
+export function toUrl(given: unknown): URL | undefined {
   if (typeof given === "string" && isAbsolute(given)) return pathToFileURL(given);
   // URLs of another realm are URLs too.
   const text = isUrl(given) ? given.href : given;

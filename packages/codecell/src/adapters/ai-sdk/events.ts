@@ -132,6 +132,20 @@ export type CodeModeLifecycle = {
   onHookError?: (error: unknown, event: CodeModeLifecycleHookErrorEvent) => void | Promise<void>;
 };
 
+/** How long a program may be kept waiting by a hook: one that never settles must not hold it for ever. */
+const PATIENCE_MS = 10_000;
+
+async function inTime(hook: HookName, told: Promise<unknown>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const problem = `Hook ${hook} has not settled after ${PATIENCE_MS} ms: it is not waited for any longer`;
+  const timer = setTimeout(() => reject(new Error(problem)), PATIENCE_MS);
+  try {
+    await Promise.race([told, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export class Hooks {
   readonly #lifecycle: CodeModeLifecycle;
 
@@ -145,8 +159,9 @@ export class Hooks {
 
   async call<Name extends HookName>(hook: Name, event: HookEvents[Name]): Promise<void> {
     try {
-      const told = this.#lifecycle[hook] as ((event: HookEvents[Name]) => unknown) | undefined;
-      await told?.(event);
+      const tell = this.#lifecycle[hook] as ((event: HookEvents[Name]) => unknown) | undefined;
+      const told = tell?.(event);
+      if (told instanceof Promise) await inTime(hook, told);
     } catch (error) {
       await this.#report(error, { hook, event });
     }

@@ -5,11 +5,9 @@
  * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
  */
 import { hkdfSync } from "node:crypto";
-import { isAbsolute } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Store } from "../../contract/store.ts";
 import { createHost, type Host, type HostOptions } from "../../run/host.ts";
-import { defaultWorkerUrl } from "../../sandbox/worker-script.ts";
+import { defaultWorkerUrl, toUrl } from "../../sandbox/worker-script.ts";
 import type { Sealer } from "../../suspend/seal.ts";
 import { Vault } from "../../suspend/vault.ts";
 import { CodeModeConcurrencyError } from "./errors.ts";
@@ -129,14 +127,13 @@ export type CodeModeWorkerUrl = string | URL;
 
 /** For later invocations; undefined for what is used otherwise. Whether the script is there is found when one starts. */
 export function setCodeModeWorkerUrl(workerUrl: CodeModeWorkerUrl | undefined): void {
-  change({ workerUrl: workerUrl === undefined ? undefined : toUrl(workerUrl) });
-}
-
-function toUrl(given: CodeModeWorkerUrl): URL {
-  if (given instanceof URL) return given;
-  if (typeof given === "string" && isAbsolute(given)) return pathToFileURL(given);
-  if (typeof given === "string" && URL.canParse(given)) return new URL(given);
-  throw new TypeError(`Cannot use ${JSON.stringify(given)} as a worker: expected a URL or an absolute path`);
+  const url = workerUrl === undefined ? undefined : toUrl(workerUrl);
+  if (workerUrl !== undefined && url === undefined) {
+    throw new TypeError(
+      `Cannot use ${JSON.stringify(workerUrl)} as a worker: expected a URL or an absolute path`,
+    );
+  }
+  change({ workerUrl: url });
 }
 
 export function getCodeModeWorkerUrl(): URL {

@@ -8,6 +8,7 @@ import type { ToolSet } from "ai";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
+import { within } from "../../run/timers.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { toInterrupt } from "./continuation.ts";
 import { Hooks } from "./events.ts";
@@ -86,8 +87,8 @@ export class Invocation implements CallKeeper {
     } finally {
       this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       shared.release();
-      // A place is taken as long as the work it was taken for goes on.
-      void Promise.allSettled(this.#executing).then(leave);
+      // A place is taken as long as the work it was taken for goes on; not for ever by tools that ignore being aborted.
+      void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
     }
   }
 
@@ -180,5 +181,7 @@ export class Invocation implements CallKeeper {
     this.#setup.onProgress?.();
   }
 }
+
+const STOP_GRACE_MS = 5000;
 
 let count = 0;
