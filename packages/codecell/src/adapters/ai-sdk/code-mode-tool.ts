@@ -14,10 +14,11 @@ import type { CodeModeOptions, CodeModeToolInput, CodeModeToolSet } from "./opti
 import { Invocation } from "./invocation.ts";
 import { toSetup } from "./run-code-mode.ts";
 
-export type CodeModeTool = Tool<CodeModeToolInput, unknown> & {
+/** Ours comes first, so that its `execute` is the one that callers see. */
+export type CodeModeTool = {
   description: string;
   execute: (input: CodeModeToolInput, options: CodeModeToolExecutionOptions) => Execution;
-};
+} & Tool<CodeModeToolInput, unknown>;
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
   const modelOutput = new ModelOutput(options.modelOutput, tools);

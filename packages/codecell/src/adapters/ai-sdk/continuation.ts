@@ -110,11 +110,13 @@ export function verifyInterrupt(interrupt: unknown): asserts interrupt is CodeMo
 }
 
 export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
-  return isRecord(value) && value["type"] === "code-mode-interrupt" && problemWith(value) === undefined;
+  return problemWith(value) === undefined;
 }
 
 function problemWith(value: unknown): string | undefined {
-  if (!isRecord(value) || !isContinuation(value["continuation"])) return "this is no interrupt of code mode";
+  if (!isRecord(value) || value["type"] !== "code-mode-interrupt" || !isContinuation(value["continuation"])) {
+    return "this is no interrupt of code mode";
+  }
   const { continuation, outerToolCallId, ...told } = value;
   const facts = openFacts(continuation);
   if (typeof facts === "string") return facts;

@@ -109,7 +109,9 @@ export function setCodeModeContinuationSigningKey(
 
 function toSealKeys(given: Key | readonly Key[]): readonly Uint8Array[] {
   const keys = typeof given === "string" || given instanceof Uint8Array ? [given] : given;
-  if (keys.length === 0) throw new TypeError("Cannot set the signing key: the list of keys is empty");
+  if (!Array.isArray(keys) || keys.length === 0) {
+    throw new TypeError("Cannot set the signing key: expected a secret, or a list with at least one");
+  }
   return keys.map((key) => {
     const bytes = typeof key === "string" ? new TextEncoder().encode(key) : key;
     if (!(bytes instanceof Uint8Array) || bytes.length < LEAST_KEY_BYTES) {

@@ -11,6 +11,7 @@ import type { Host, RunHandle } from "../../run/host.ts";
 import { within } from "../../run/timers.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { toInterrupt } from "./continuation.ts";
+import { CodeModeProtocolError } from "./errors.ts";
 import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
@@ -123,7 +124,13 @@ export class Invocation implements CallKeeper {
     };
     if (continued === undefined) return host.start({ ...common, source: js, limits, detachedCalls: "fail" });
     const { token, resolutions } = continued;
-    return host.resume({ ...common, token, resolutions });
+    try {
+      return host.resume({ ...common, token, resolutions });
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const hint = "continue with the options it was interrupted with, continuation.store among them";
+      throw Object.assign(new CodeModeProtocolError(`${why}; ${hint}`), { cause });
+    }
   }
 
   async #conclude(result: RunResult, limits: ReturnType<typeof toLimits>): Promise<unknown> {

@@ -148,8 +148,12 @@ export function toConsole(account: Pick<Account, "logs" | "logsDropped"> | undef
   for (const { level, text } of logs) {
     const line = level === "log" || level === "info" ? text : `[${level}] ${text}`;
     left -= line.length + 1;
-    if (left < 0) break;
-    lines.push(line);
+    if (left >= 0) lines.push(line);
+    if (left > 0) continue;
+    // Of a line that does not fit, what does.
+    const fitting = line.length + left;
+    if (left < 0 && fitting > 0) lines.push(`${line.slice(0, fitting).toWellFormed()}…`);
+    break;
   }
   const missing = logs.length - lines.length + logsDropped;
   if (missing > 0) lines.push(`… ${missing} more line${missing === 1 ? "" : "s"}`);
