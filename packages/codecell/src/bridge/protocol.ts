@@ -38,6 +38,8 @@ export type Command =
       readonly toolNames: string;
       /** Whether the program has `yield_control`. */
       readonly mayYield?: true;
+      /** Whether it has `fetch`. */
+      readonly fetch?: true;
       /** As in the ledger. */
       readonly allTools?: string | undefined;
       readonly limits: CellLimits;
@@ -171,6 +173,7 @@ function isCommand(value: unknown): boolean {
         isLanguage(value["language"]) &&
         isDuration(value["clock"]) &&
         (value["mayYield"] === undefined || value["mayYield"] === true) &&
+        (value["fetch"] === undefined || value["fetch"] === true) &&
         (value["allTools"] === undefined || typeof value["allTools"] === "string") &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&

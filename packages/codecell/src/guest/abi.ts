@@ -28,7 +28,7 @@ export const HOST = {
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (seed, toolNamesJson, mayYield as 0 or 1, allToolsJson or undefined): before the program is called. */
+  /** (seed, toolNamesJson, sum of START_FLAGS, allToolsJson or undefined): before the program is called. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,
@@ -47,7 +47,10 @@ export const GUEST = {
 } as const;
 
 /** What has no name of its own among a program's tools is called by an index so far behind the last tool's. */
-export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3 } as const;
+export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3, fetch: 4 } as const;
+
+/** What a program is given beside its tools, as bits of one number; 4 is taken by calls that are left behind. */
+export const START_FLAGS = { mayYield: 1, fetch: 2 } as const;
 
 /** Names of the two files a guest stack can mention. */
 export const SOURCE_FILE = "source";

@@ -1,6 +1,7 @@
 /** The failures that the host itself finds, in words that tell a model what to do next. */
 import type { CellFailure, Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
+import { FETCH_TOOL } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
@@ -92,7 +93,7 @@ export function explain(book: LedgerBook, { failure, call: index }: CellFailure)
   return {
     ...failure,
     code: "tool_failed",
-    message: `Tool "${tool}" failed and the program did not catch it: ${call.message}${place}`,
+    message: `${tool === FETCH_TOOL ? "A fetch" : `Tool "${tool}"`} failed and the program did not catch it: ${call.message}${place}`,
     details: { tool, callId: toCallId(book.header.runId, index), call },
   };
 }

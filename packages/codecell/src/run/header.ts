@@ -6,7 +6,7 @@ import { globalsFor } from "./guest-catalog.ts";
 import type { StartOptions } from "./host.ts";
 
 export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
-  const { source, language = "typescript", tools = {}, mayYield = false, catalog } = options;
+  const { source, language = "typescript", tools = {}, mayYield = false, fetchPolicy, catalog } = options;
   return {
     runId: randomUUID(),
     source,
@@ -16,6 +16,7 @@ export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
     limits,
     ...(catalog === undefined ? { toolNames: Object.keys(tools) } : globalsFor(source, catalog)),
     ...(mayYield ? { mayYield } : {}),
+    ...(fetchPolicy === undefined ? {} : { fetch: true }),
   };
 }
 

@@ -13,6 +13,8 @@ import { type Limits, resolveLimits } from "../contract/limits.ts";
 import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../contract/result.ts";
 import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
+import { createFetchTool } from "../fetch/fetch-tool.ts";
+import { type FetchPolicy, type ResolvedFetchPolicy, resolveFetchPolicy } from "../fetch/policy.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
@@ -27,6 +29,7 @@ import {
   assertSuspended,
   assertTools,
 } from "./assert-options.ts";
+import { assertHost } from "./assert-host.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure, sourceRefusal } from "./failures.ts";
 import { type Forked, forkPast } from "./fork.ts";
@@ -41,7 +44,6 @@ import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { Run } from "./run.ts";
 import type { TakenRun } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
-import { LONGEST_MS } from "./timers.ts";
 
 export interface HostOptions {
   /** Worker threads; as many as the machine has cores unless said otherwise. */
@@ -79,6 +81,11 @@ export interface RunOptions {
   readonly atDeadline?: "fail" | "suspend";
   /** Asked before every call, with the validated input. Time spent here is not the run's. */
   readonly authorize?: Authorize;
+  /**
+   * Gives the program `fetch`, and says what it may reach; there is none unless said otherwise. Whether a program has it
+   * is decided at the start: a run that is resumed or forked needs a policy again for its further fetches.
+   */
+  readonly fetchPolicy?: FetchPolicy | undefined;
 }
 
 export interface StartOptions extends RunOptions {
@@ -142,16 +149,8 @@ const LEASE_MS = 30_000;
 const EXTRA_WORKERS = 8;
 
 export function createHost(options: HostOptions = {}): Host {
-  const workers = options.workers ?? availableParallelism();
-  if (!Number.isInteger(workers) || workers < 1) {
-    throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
-  }
-  const { liveRuns = LIVE_RUNS } = options;
-  if (!Number.isInteger(liveRuns) || liveRuns < 1) {
-    throw new RangeError(
-      `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
-    );
-  }
+  const { workers = availableParallelism() } = options;
+  assertHost({ ...options, workers });
   // Before anything that would have to be released.
   const vault = new Vault(options);
   const sandbox = new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS });
@@ -165,8 +164,9 @@ interface Beginning {
   readonly past?: RunPast;
   readonly journal?: Journal;
   readonly events?: EventStream;
-  readonly refusal?: Failure;
+  readonly refusal?: Failure | undefined;
   readonly check?: ProgramCheck | undefined;
+  readonly fetchPolicy?: ResolvedFetchPolicy | undefined;
 }
 
 class SandboxHost implements Host {
@@ -184,11 +184,6 @@ class SandboxHost implements Host {
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
     const { store, leaseMs = LEASE_MS } = options;
-    if (!Number.isInteger(leaseMs) || leaseMs < 1 || leaseMs > LONGEST_MS) {
-      throw new RangeError(
-        `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer, at most ${LONGEST_MS}`,
-      );
-    }
     this.#suspender = new Suspender(vault, store, leaseMs);
   }
 
@@ -200,18 +195,23 @@ class SandboxHost implements Host {
     assertStart(options);
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
-    return this.#new(toHeader(options, limits), options);
+    return this.#new(toHeader(options, limits), options, fetchPolicyOf(options));
   }
 
   /** Begins a run that did not exist before, and keeps it if there is where. */
-  #new(header: LedgerHeader, options: RunOptions, forked?: Forked): RunHandle {
+  #new(
+    header: LedgerHeader,
+    options: RunOptions,
+    fetchPolicy: ResolvedFetchPolicy | undefined,
+    forked?: Forked,
+  ): RunHandle {
     const { tools = {}, signal, scope = "" } = options;
     const tooLarge = sourceRefusal(header);
     // What is too large is not kept either.
     const book =
       tooLarge === undefined ? new LedgerBook(header, forked) : new LedgerBook({ ...header, source: "" });
     const check = ProgramCheck.of(this.#options.check, header, tools, forked);
-    const how = { tools, past: forked?.past ?? NO_PAST, check };
+    const how = { tools, past: forked?.past ?? NO_PAST, check, fetchPolicy };
     const refusal = tooLarge ?? this.#admissionRefusal() ?? abortRefusal(signal);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
     const journal = this.#suspender.stored?.keep(book, scope);
@@ -223,17 +223,19 @@ class SandboxHost implements Host {
     assertSuspended(options, "resume");
     assertTools(options.tools ?? {}, "resume");
     assertResolutions(resolutions);
+    const fetchPolicy = fetchPolicyOf(options);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
     const { scope = "" } = options;
     const referred = this.#suspender.referred(options, scope);
     if (referred !== undefined && "id" in referred) {
-      return this.#resumeStored(referred, options, resolutions, refusal);
+      return this.#resumeStored(referred, options, resolutions, { fetchPolicy, refusal });
     }
     const { tools = {} } = options;
     const check = (held: SuspendedRun): void => assertFits(held, tools, resolutions);
     const taken = refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, tools, check);
-    return "code" in taken ? this.#refuse(taken, options) : this.#goOn(taken, options, resolutions);
+    if ("code" in taken) return this.#refuse(taken, options);
+    return this.#goOn(taken, options, resolutions, { fetchPolicy });
   }
 
   /** Claiming takes a moment: the handle is there before the run is. */
@@ -241,7 +243,7 @@ class SandboxHost implements Host {
     reference: Reference,
     options: ResumeOptions,
     resolutions: Resolutions,
-    refusal: Failure | undefined,
+    { fetchPolicy, refusal }: Beginning,
   ): RunHandle {
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
@@ -257,7 +259,7 @@ class SandboxHost implements Host {
       handle =
         "code" in taken
           ? this.#refuse(taken, options, { events, runId: id })
-          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal });
+          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal, fetchPolicy });
       return await handle.result;
     };
     const result = begin().catch((error: unknown) => {
@@ -329,7 +331,8 @@ class SandboxHost implements Host {
     const { stopped: _stopped, ...rest } = ledger;
     const limits = resolveLimits(ledger.limits);
     const forked = forkPast({ ...rest, limits }, atCall, outcome);
-    return this.#new({ ...rest, runId: randomUUID(), source, limits }, options, forked);
+    const header = { ...rest, runId: randomUUID(), source, limits };
+    return this.#new(header, options, fetchPolicyOf(options), forked);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -341,7 +344,7 @@ class SandboxHost implements Host {
   }
 
   #begin(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
-    const { runId } = book.header;
+    const { runId, fetch, limits } = book.header;
     const { journal } = how;
     const begun = new Run({
       book,
@@ -350,6 +353,7 @@ class SandboxHost implements Host {
       signal: options.signal,
       context: options.context,
       authorize: options.authorize,
+      fetch: fetch === true ? createFetchTool(how.fetchPolicy, limits) : undefined,
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
@@ -376,6 +380,10 @@ class SandboxHost implements Host {
       message: `Cannot start a run: ${liveRuns} are live already, try again later`,
     };
   }
+}
+
+function fetchPolicyOf({ fetchPolicy }: RunOptions): ResolvedFetchPolicy | undefined {
+  return fetchPolicy === undefined ? undefined : resolveFetchPolicy(fetchPolicy);
 }
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {

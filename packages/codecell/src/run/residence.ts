@@ -101,7 +101,7 @@ export class Residence {
 
   #placeFrom(snapshot: CellSnapshot | undefined, placement: number): void {
     this.#isWaking = false;
-    const { source, language, seed, clock, toolNames, limits, mayYield, allTools } = this.#book.header;
+    const { source, language, seed, clock, toolNames, limits, mayYield, fetch, allTools } = this.#book.header;
     const beginning = this.#beginning(snapshot);
     const isCurrent = (): boolean => placement === this.#placements;
     this.#placement = this.#sandbox.place(
@@ -113,6 +113,7 @@ export class Residence {
         toolNames: JSON.stringify(toolNames),
         limits: withFreshTime(toCellLimits(limits), this.#timeBeforeMs, beginning.snapshot === undefined),
         ...(mayYield === true ? { mayYield } : {}),
+        ...(fetch === true ? { fetch } : {}),
         ...(allTools === undefined ? {} : { allTools }),
         ...beginning,
       },

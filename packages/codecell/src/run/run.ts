@@ -103,13 +103,11 @@ export class Run {
     this.#residence = new Residence(setup.book, setup.sandbox, listener, past.snapshot, journal);
     if (journal !== undefined) journal.onBroken = (failure) => this.#stop(failure);
     if (setup.tools !== undefined) {
-      const { tools, context, authorize } = setup;
+      const { tools, context, authorize, fetch } = setup;
+      const caller = { runId: this.runId, tools, context, authorize, fetch };
       const runner = new CallRunner({
-        runId: this.runId,
-        tools,
+        ...caller,
         limits,
-        context,
-        authorize,
         signal: this.#abort.signal,
         deadline: this.#deadline,
         emit: (event) => {

@@ -37,6 +37,7 @@ test("a run whose time is up before it got its turn stays in its store [store:le
     signal: undefined,
     context: undefined,
     authorize: undefined,
+    fetch: undefined,
     journal,
     past: NO_PAST,
     check: undefined,

@@ -25,6 +25,7 @@ export function isLedger(value: unknown): value is Ledger {
     Object.values(limits).every(isCount) &&
     isArrayOf(value["toolNames"], isText) &&
     (value["mayYield"] === undefined || value["mayYield"] === true) &&
+    (value["fetch"] === undefined || value["fetch"] === true) &&
     (value["allTools"] === undefined || isText(value["allTools"])) &&
     isArrayOf(value["calls"], isCall) &&
     isArrayOf(value["deliveries"], isDelivery) &&

@@ -8,18 +8,12 @@
  */
 import type { CellEnd, CellFailure, CellSnapshot, Command, Report } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import { BEHIND_TOOL_NAMES, type Delivery, type Progress, YIELD_CONTROL } from "../contract/ledger.ts";
+import { BEHIND_TOOL_NAMES, type Delivery, type Progress } from "../contract/ledger.ts";
 import { HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import {
-  callRefusal,
-  failure,
-  outOfMemory,
-  outOfTime,
-  resultTooLarge,
-  tooManyCalls,
-} from "./cell-failures.ts";
+import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
+import { flagsOf, unknownRefusal } from "./given-globals.ts";
 import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
 import type { CellState, SnapshotCodec } from "./snapshot.ts";
@@ -138,9 +132,10 @@ export class Cell implements VmOwner, VmHolder {
     this.#source = prepared;
     this.#enter((vm) => {
       vm.limit(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
-      const { seed, toolNames, mayYield = false, allTools } = this.#command;
+      const { seed, toolNames, allTools } = this.#command;
+      const flags = flagsOf(this.#command);
       this.#compiling = true;
-      return vm.start(prepared.script, { seed, toolNames, mayYield, allTools }, () => {
+      return vm.start(prepared.script, { seed, toolNames, flags, allTools }, () => {
         this.#compiling = false;
       });
     });
@@ -204,8 +199,8 @@ export class Cell implements VmOwner, VmHolder {
 
   /** What makes this cell the one it is. */
   get #origin(): string {
-    const { source, language, seed, clock, toolNames, mayYield = false, allTools } = this.#command;
-    return JSON.stringify([source, language, seed, clock, toolNames, mayYield, allTools]);
+    const { source, language, seed, clock, toolNames, allTools } = this.#command;
+    return JSON.stringify([source, language, seed, clock, toolNames, flagsOf(this.#command), allTools]);
   }
 
   get #prepared(): PreparedSource {
@@ -312,17 +307,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #callUnknown(name: string | number, args: HostArguments): string | undefined {
-    const { mayYield, allTools } = this.#command;
-    // Recorded, it would be a yield.
-    if (name === YIELD_CONTROL && mayYield === true) {
-      const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
-      return callRefusal("unknown_tool", message);
-    }
-    // What helpers ask for is no tool, and has no name in a program.
-    if (allTools !== undefined && BEHIND_TOOL_NAMES.includes(String(name))) {
-      return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, see ALL_TOOLS`);
-    }
-    return this.#call(name, args);
+    return unknownRefusal(name, this.#command) ?? this.#call(name, args);
   }
 
   #done(args: HostArguments): undefined {

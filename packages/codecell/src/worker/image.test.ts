@@ -9,7 +9,7 @@ import type { GuestStart, HostArguments, Vm, VmOwner } from "./vm.ts";
 const START: GuestStart = {
   seed: "ab".repeat(32),
   toolNames: '["step"]',
-  mayYield: false,
+  flags: 0,
   allTools: undefined,
 };
 

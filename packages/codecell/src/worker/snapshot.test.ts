@@ -11,7 +11,7 @@ import type { GuestStart, Vm } from "./vm.ts";
 const START: GuestStart = {
   seed: "ab".repeat(32),
   toolNames: '["step"]',
-  mayYield: false,
+  flags: 0,
   allTools: undefined,
 };
 

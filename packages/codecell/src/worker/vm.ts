@@ -70,7 +70,8 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 export interface GuestStart {
   readonly seed: string;
   readonly toolNames: string;
-  readonly mayYield: boolean;
+  /** Sum of START_FLAGS. */
+  readonly flags: number;
   readonly allTools: string | undefined;
 }
 
@@ -180,11 +181,7 @@ export class Vm implements HostArguments {
    * Evaluates a script to an async function and, if that succeeds, calls it: from here and not from the prelude, whose
    * frames would lie below every call the program makes.
    */
-  start(
-    script: string,
-    { seed, toolNames, mayYield, allTools }: GuestStart,
-    onCompiled: () => void,
-  ): VmOutcome {
+  start(script: string, { seed, toolNames, flags, allTools }: GuestStart, onCompiled: () => void): VmOutcome {
     const engine = this.#engine;
     const text = this.#allocate(`${script}\0`);
     const program = engine.qjs_eval(
@@ -200,7 +197,7 @@ export class Vm implements HostArguments {
       GUEST.start,
       this.#newString(seed),
       this.#newString(toolNames),
-      engine.qjs_new_number(mayYield ? 1 : 0),
+      engine.qjs_new_number(flags),
       allTools === undefined ? engine.qjs_get_undefined() : this.#newString(allTools),
     );
     if (outcome !== "ok") return outcome;

@@ -6,7 +6,7 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { BEHIND_TOOLS, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
+import { BEHIND_TOOLS, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
 import { startClock } from "./clock.ts";
 import { encode } from "./encode.ts";
 import { exposeGlobal } from "./expose.ts";
@@ -36,6 +36,7 @@ import {
 import { seedRandom } from "./random.ts";
 import { createHelpers, installCatalog } from "./catalog.ts";
 import { encodeAll } from "./encode-all.ts";
+import { installFetch } from "./fetch.ts";
 import { installTools } from "./tools.ts";
 import { installYield } from "./yield.ts";
 
@@ -122,20 +123,22 @@ export function createCore(host: HostFunction): CoreFunctions {
   /** How the program's result is written. */
   let encodeResult = encode;
 
-  function start(seed: string, toolNames: string, mayYield: number, allTools: string | undefined): void {
+  function start(seed: string, toolNames: string, flags: number, allTools: string | undefined): void {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
+    const ask = (behind: number, input: unknown, error: Error): Promise<unknown> =>
+      makeCall(names.length + behind, input, error);
     if (allTools === undefined) tools.setNames(names);
     else {
-      const ask = (behind: number, input: unknown, error: Error): Promise<unknown> =>
-        makeCall(names.length + behind, input, error);
       tools.setNames(names, createHelpers(makeCall, ask));
       installCatalog(allTools, ask, (level, text) => void host(HOST.log, level, text));
       encodeResult = encodeAll;
     }
-    if (mayYield === 1)
-      installYield((reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error));
+    if ((flags & START_FLAGS.mayYield) !== 0)
+      installYield((reason, error) => ask(BEHIND_TOOLS.yield, reason, error));
+    if ((flags & START_FLAGS.fetch) !== 0)
+      installFetch((request, error) => ask(BEHIND_TOOLS.fetch, request, error));
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {
