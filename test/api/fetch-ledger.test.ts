@@ -179,7 +179,7 @@ test("the check knows fetch where a program has it, and what it gives [check:bef
     value: [200, null, 2, true],
   });
   const advised = await checking.start({
-    source: `${works.replace("response.ok]", "response.okay.x]")}`,
+    source: works.replace("response.ok]", "response.okay.x]"),
     fetchPolicy,
   }).result;
   expect(advised).toMatchObject({

@@ -30,6 +30,7 @@ const commands: Command[] = [
     clock: 1,
     toolNames: "[]",
     mayYield: true,
+    fetch: true,
     limits,
     history: [delivery],
   },
