@@ -137,6 +137,31 @@ describe("a suspended run", () => {
   });
 });
 
+test("a fetch whose process ended is made again if it changes nothing, and else its outcome is unknown [fetch:resume]", async () => {
+  const store = createMemoryStore();
+  const source = `
+    const told = (promise) => promise.then((response) => response.status, (error) => error.code);
+    return await Promise.all([told(fetch("https://a.example/")), told(fetch("https://a.example/", { method: "POST" }))]);`;
+  const asked: unknown[] = [];
+  const policy = (answer: () => Promise<Response>): FetchPolicy => ({
+    allowedOrigins: ["https://a.example"],
+    allowedMethods: ["GET", "POST"],
+    fetch: (_url, init) => {
+      asked.push(init?.method);
+      return answer();
+    },
+  });
+  const one = createHost({ workers: 1, store });
+  const handle = one.start({ source, fetchPolicy: policy(() => new Promise(() => {})) });
+  while (asked.length < 2) await new Promise(setImmediate);
+  await one[Symbol.asyncDispose]();
+  await using other = createHost({ workers: 1, store });
+  const answering = policy(async () => new Response("x", { status: 203 }));
+  const result = await other.resume({ id: handle.runId, fetchPolicy: answering }).result;
+  expect(result).toMatchObject({ status: "completed", value: [203, "outcome_unknown"] });
+  expect(asked).toEqual(["GET", "POST", "GET"]);
+});
+
 describe("misuse", () => {
   const bad = { allowedOrigins: ["nonsense"] };
   const reserved: ToolSet = { [FETCH_TOOL]: { execute: () => 1 } };

@@ -64,6 +64,24 @@ describe("by origin", () => {
     expect(message?.length).toBeLessThan(600);
   });
 
+  test("a host that is too long is not even parsed: that alone would hold the host", () => {
+    const long = Array.from({ length: 4000 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)));
+    const name = long.join("");
+    const urls = [
+      `http://${name}/`,
+      `http:${name}`,
+      ` \nht\ttp:\\\\\\${name}?x`,
+      `http://me@${name}`,
+      `http:/\r/${name}#`,
+    ];
+    for (const url of urls) expect(messageFor(url, policy)).toMatch(/its host has \d+ characters/u);
+    const base = new URL("https://api.example.com/x");
+    for (const location of [`//${name}`, `\\\\${name}/y`, `/\n/${name}`])
+      expect(() => checkUrl(location, resolveFetchPolicy(policy), base)).toThrow();
+    expect(messageFor(`https://api.example.com/${name.slice(0, 1000)}`, policy)).toBeUndefined();
+    expect(checkUrl(`/${"y".repeat(1000)}`, resolveFetchPolicy(policy), base).pathname).toHaveLength(1001);
+  });
+
   test("a final dot is allowed where it is listed", () => {
     expect(messageFor("https://a.example./x", { allowedOrigins: ["https://a.example."] })).toBeUndefined();
     expect(messageFor("https://a.example/x", { allowedOrigins: ["https://a.example."] })).toBeDefined();

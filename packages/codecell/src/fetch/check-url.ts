@@ -12,12 +12,24 @@ import { refusal } from "./refuse.ts";
 
 /** Longer ones are refused by most servers, and would keep the host busy. */
 const LONGEST_URL = 16_384;
+/** A name has at most 253; writing a long one in ASCII takes the square of its length, on the host's event loop. */
+const LONGEST_AUTHORITY = 300;
 const MOST_SHOWN = 10;
+/** Of what a URL parser leaves out of a text. */
+const IGNORED = /^[\0-\x20]+|[\t\n\r]+/gu;
+const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,})([^/\\?#]*)/iu;
 
 /** The URL without its fragment; throws a refusal. */
 export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL): URL {
   if (text.length > LONGEST_URL) {
     throw refusal(text, `the URL has ${text.length} characters, at most ${LONGEST_URL} are allowed`);
+  }
+  const [, authority = ""] = AUTHORITY.exec(text.replaceAll(IGNORED, "")) ?? [];
+  if (authority.length > LONGEST_AUTHORITY) {
+    throw refusal(
+      text,
+      `its host has ${authority.length} characters, at most ${LONGEST_AUTHORITY} are allowed`,
+    );
   }
   const url = URL.parse(text, base?.href);
   if (url === null) throw refusal(text, "this is no absolute URL, write one like https://example.com/path");

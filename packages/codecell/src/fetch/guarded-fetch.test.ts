@@ -64,6 +64,14 @@ describe("a guarded fetch", () => {
     expect(requests).toBe(before);
   });
 
+  test("guards https as well", async () => {
+    const error = await createGuardedFetch(
+      undici,
+      guardOf(["10.0.0.1"]),
+    )("https://secure.test/").catch(causeOf);
+    expect(error).toBeInstanceOf(AddressRefused);
+  });
+
   test("refuses a name without addresses", async () => {
     const error = await createGuardedFetch(undici, guardOf([]))(`http://none.test:${port}/`).catch(causeOf);
     expect(error).toBeInstanceOf(AddressRefused);

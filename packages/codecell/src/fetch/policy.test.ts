@@ -41,6 +41,7 @@ describe("a fetch policy", () => {
     [{ allowedOrigins: "https://a.example" }, "allowedOrigins must be a list"],
     [{ allowedOrigins: [7] }, "allowedOrigins has a number"],
     [{ allowedOrigins: ["*"] }, 'allowedOrigins has "*"'],
+    [{ allowedOrigins: ["https://*.example.com"] }, 'allowedOrigins has "https://*.example.com", patterns'],
     [{ allowedOrigins: ["a.example"] }, 'allowedOrigins has "a.example"'],
     [{ allowedOrigins: ["https://a.example/api"] }, 'allowedOrigins has "https://a.example/api"'],
     [{ allowedOrigins: ["https://a.example?"] }, 'allowedOrigins has "https://a.example?"'],

@@ -128,6 +128,9 @@ function entryUrl(name: PolicyName, entry: string): URL {
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
     throw wrong(`${name} has ${show(entry)}, expected an absolute URL with http or https`);
   }
+  if (url.hostname.includes("*")) {
+    throw wrong(`${name} has ${show(entry)}, patterns are not possible, list each host`);
+  }
   if (url.username !== "" || url.password !== "") {
     throw wrong(`${name} has ${show(`${url.origin}/…`)} with a user name or password, leave them out`);
   }

@@ -31,6 +31,8 @@ describe("a body", () => {
     const { body } = streamOf(new Uint8Array([1, 2]), new Uint8Array([]), new Uint8Array([3]));
     expect([...(await readBody(responseOf(body), 3, signal))]).toEqual([1, 2, 3]);
     expect(await readBody(new Response(null), 1, signal)).toHaveLength(0);
+    const unchanged = new Response(null, { status: 304, headers: { "content-length": "9" } });
+    expect(await readBody(unchanged, 1, signal)).toHaveLength(0);
   });
 
   test("that grows too large is cancelled, whatever it declared", async () => {

@@ -17,13 +17,14 @@ interface WholeBody {
 }
 
 export async function readBody(response: Response, most: number, signal: AbortSignal): Promise<Uint8Array> {
+  const body: unknown = response.body;
+  // Then a declared length is that of the body another request would get.
+  if (body === null) return new Uint8Array();
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > most) {
     cancelBody(response);
     throw new BodyTooLarge();
   }
-  const body: unknown = response.body;
-  if (body === null) return new Uint8Array();
   if (isReadable(body)) return readStream(body, most, signal);
   const whole = await readWhole(response, signal);
   if (whole.byteLength > most) throw new BodyTooLarge();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CallRefusal } from "../bridge/invoke.ts";
 import { resolveFetchPolicy } from "./policy.ts";
-import { type FetchRequest, parseRequest, redirected } from "./request.ts";
+import { type FetchRequest, isSafeRequest, parseRequest, redirected } from "./request.ts";
 
 const policy = resolveFetchPolicy({
   allowedOrigins: ["https://a.example", "https://b.example"],
@@ -110,6 +110,19 @@ describe("what a program asks for", () => {
   test("a refused method tells which are allowed", () => {
     expect(refusalOf(() => requestOf({ method: "DELETE" }))).toContain("Allowed are GET, HEAD, POST, PUT");
   });
+});
+
+test("a recorded request can be made again when it changes nothing", () => {
+  const inputs = [
+    '{"method":"GET"}',
+    '{"method":"head"}',
+    '{"method":"POST"}',
+    '{"method":7}',
+    "{}",
+    "null",
+    "{",
+  ];
+  expect(inputs.map(isSafeRequest)).toEqual([true, true, false, false, false, false, false]);
 });
 
 describe("a redirect", () => {

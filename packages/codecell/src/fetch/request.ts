@@ -66,6 +66,18 @@ export function parseRequest(
   return { request: { url, method, headers, body }, redirect: parseRedirect(given["redirect"], url.href) };
 }
 
+/** Whether a recorded request changes nothing, as HTTP has it: it can be made again when nobody knows what came of it. */
+export function isSafeRequest(input: string): boolean {
+  try {
+    const given: unknown = JSON.parse(input);
+    const method =
+      isRecord(given) && typeof given["method"] === "string" ? toMethod(given["method"]) : undefined;
+    return method !== undefined && !mayHaveBody(method);
+  } catch {
+    return false;
+  }
+}
+
 /** The request that a redirect asks for. */
 export function redirected(
   request: FetchRequest,
