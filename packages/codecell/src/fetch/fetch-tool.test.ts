@@ -100,7 +100,7 @@ describe("the host's fetch", () => {
     expect(await refused(failing(new TypeError("fetch failed", { cause })))).toBe(
       'Cannot fetch "https://a.example/x": the request failed with ECONNREFUSED',
     );
-    const several = new AggregateError([cause], "SECRET");
+    const several = new AggregateError([null, "SECRET", cause], "SECRET");
     expect(await refused(failing(new TypeError("fetch failed", { cause: several })))).toContain(
       "ECONNREFUSED",
     );

@@ -54,6 +54,7 @@ describe("what a program asks for", () => {
     "proxy-connection",
     "Proxy-Authorization",
     "http2-settings",
+    "content_length",
   ])("the header %s is left out: it belongs to the connection", (name) => {
     expect([...requestOf({ headers: { [name]: "x", "x-b": "2" } }).headers]).toEqual([["x-b", "2"]]);
   });
@@ -75,6 +76,8 @@ describe("what a program asks for", () => {
     ["another method, differently", { "x-method-override": " patch" }],
     ["another path than the policy saw", { "X-Original-URL": "/admin" }],
     ["another path, differently", { "x-rewrite-url": "/admin" }],
+    ["another path, in a name that some servers read so", { X_Original_URL: "/admin" }],
+    ["several methods", { "x-http-method": "GET, DELETE" }],
   ])("headers with %s are refused", (_what, headers) => {
     expect(refusalOf(() => requestOf({ headers }))).toMatch(/^Cannot fetch "https:\/\/a\.example\/x": /u);
   });
@@ -138,6 +141,8 @@ describe("a redirect", () => {
     }),
   );
   const request: FetchRequest = { url: new URL(url), method: "POST", headers, body: "b" };
+  const follow = (from: FetchRequest, status: number, location: string, under = policy): FetchRequest =>
+    redirected(from, { status, location, from: from.url }, under);
 
   test.each([
     [301, "POST", "GET"],
@@ -151,7 +156,7 @@ describe("a redirect", () => {
     [308, "PUT", "PUT"],
   ])("%d of a %s is followed by a %s", (status, method, next) => {
     const body = method === "HEAD" ? undefined : "b";
-    const followed = redirected({ ...request, method, body }, status, "/y", policy);
+    const followed = follow({ ...request, method, body }, status, "/y");
     expect(followed).toMatchObject({ method: next, body: next === method ? body : undefined });
     expect(followed.url.href).toBe("https://a.example/y");
     expect(followed.headers.has("content-type")).toBe(next === method);
@@ -159,18 +164,31 @@ describe("a redirect", () => {
   });
 
   test("to another origin loses everything that may be meant for the first one [attack P22]", () => {
-    const { headers: left } = redirected(request, 302, "https://b.example/y", policy);
+    const { headers: left } = follow(request, 302, "https://b.example/y");
     expect([...left.keys()]).toEqual(["accept", "user-agent"]);
+  });
+
+  test("from where the host's fetch went by itself is judged by where the request was sent [attack P22]", () => {
+    const elsewhere = { status: 302, location: "/z", from: new URL("https://b.example/y") };
+    const followed = redirected(request, elsewhere, policy);
+    expect(followed.url.href).toBe("https://b.example/z");
+    expect([...followed.headers.keys()]).toEqual(["accept", "user-agent"]);
+  });
+
+  test("that is refused is told with where it came from", () => {
+    expect(refusalOf(() => follow(request, 302, "https://c.example/"))).toMatch(
+      /^Cannot fetch "https:\/\/c\.example\/": it is not allowed\. Allowed are .*\. "https:\/\/a\.example\/x" redirects there$/u,
+    );
   });
 
   test("to another origin never takes the body along [attack P22]", () => {
     for (const status of [307, 308]) {
-      expect(refusalOf(() => redirected(request, status, "https://b.example/y", policy))).toContain(
+      expect(refusalOf(() => follow(request, status, "https://b.example/y"))).toContain(
         "not sent to another origin",
       );
     }
     const bare = { ...request, body: undefined };
-    expect(redirected(bare, 307, "https://b.example/y", policy).method).toBe("POST");
+    expect(follow(bare, 307, "https://b.example/y").method).toBe("POST");
   });
 
   test.each([
@@ -180,13 +198,11 @@ describe("a redirect", () => {
     "//evil.test/x",
     "https://me@b.example/",
   ])("to %s is refused", (location) => {
-    expect(refusalOf(() => redirected(request, 302, location, policy))).toMatch(/^Cannot fetch /u);
+    expect(refusalOf(() => follow(request, 302, location))).toMatch(/^Cannot fetch /u);
   });
 
   test("to a method that is not allowed is refused", () => {
     const posting = resolveFetchPolicy({ allowedOrigins: ["https://a.example"], allowedMethods: ["POST"] });
-    expect(refusalOf(() => redirected(request, 303, "/y", posting))).toContain(
-      'the method "GET" is not allowed',
-    );
+    expect(refusalOf(() => follow(request, 303, "/y", posting))).toContain('the method "GET" is not allowed');
   });
 });

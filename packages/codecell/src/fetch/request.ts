@@ -5,6 +5,7 @@
  * - Headers that belong to the connection are left out; those that would make a server see another method or path than
  *   the policy saw are refused.
  */
+import { CallRefusal } from "../bridge/invoke.ts";
 import { isRecord } from "../value/shape.ts";
 import { checkUrl } from "./check-url.ts";
 import { type ResolvedFetchPolicy, toMethod } from "./policy.ts";
@@ -78,14 +79,21 @@ export function isSafeRequest(input: string): boolean {
   }
 }
 
+/** Where a response sends its request on. */
+export interface Redirect {
+  readonly status: number;
+  readonly location: string;
+  /** What the response is from. Credentials are judged by the request's own URL: they were meant for that. */
+  readonly from: URL;
+}
+
 /** The request that a redirect asks for. */
 export function redirected(
   request: FetchRequest,
-  status: number,
-  location: string,
+  { status, location, from }: Redirect,
   policy: ResolvedFetchPolicy,
 ): FetchRequest {
-  const url = checkUrl(location, policy, request.url);
+  const url = checkTarget(location, policy, from);
   const becomesGet = status === 303 ? mayHaveBody(request.method) : status < 303 && request.method === "POST";
   const method = checkMethod(becomesGet ? "GET" : request.method, policy, url.href);
   const isSameOrigin = url.origin === request.url.origin;
@@ -99,6 +107,16 @@ export function redirected(
     ([name]) => (isSameOrigin || FOR_EVERYBODY.has(name)) && !(becomesGet && OF_BODIES.has(name)),
   );
   return { url, method, headers: new Map(headers), body: becomesGet ? undefined : request.body };
+}
+
+/** Told with where it came from: the program did not ask for the target. */
+function checkTarget(location: string, policy: ResolvedFetchPolicy, from: URL): URL {
+  try {
+    return checkUrl(location, policy, from);
+  } catch (error) {
+    if (!(error instanceof CallRefusal)) throw error;
+    throw new CallRefusal(error.code, `${error.message}. ${shown(from.href)} redirects there`);
+  }
 }
 
 function mayHaveBody(method: string): boolean {
@@ -137,9 +155,11 @@ function parseHeaders(
       throw refusal(url, `the header ${shown(key)} has a line break or another character no header may have`);
     }
     const name = key.toLowerCase();
-    if (CONNECTION.has(name)) continue;
-    if (URL_OVERRIDES.has(name)) throw refusal(url, `the header ${shown(name)} is not allowed`);
-    if (METHOD_OVERRIDES.has(name) && !methods.has(value.trim().toUpperCase())) {
+    // To some servers both are the same.
+    const meant = name.replaceAll("_", "-");
+    if (CONNECTION.has(meant)) continue;
+    if (URL_OVERRIDES.has(meant)) throw refusal(url, `the header ${shown(name)} is not allowed`);
+    if (METHOD_OVERRIDES.has(meant) && !methods.has(value.trim().toUpperCase())) {
       throw refusal(
         url,
         `the header ${shown(name)} asks for a method that is not allowed. Allowed are ${[...methods].join(", ")}`,

@@ -43,7 +43,7 @@ export async function send(
       if (hops >= policy.maxRedirects) {
         throw refusal(first.url.href, `it redirects more than ${policy.maxRedirects} times`);
       }
-      request = redirected({ ...request, url }, response.status, location, policy);
+      request = redirected(request, { status: response.status, location, from: url }, policy);
     } catch (error) {
       cancelBody(response);
       throw error;
@@ -110,6 +110,6 @@ function causesOf(error: unknown): unknown[] {
 }
 
 function codeOf(error: unknown): string | undefined {
-  const { code } = error as { code?: unknown };
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{1,63}$/u.test(code) ? code : undefined;
 }
