@@ -82,6 +82,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "adapters/ai-sdk": {
     runs: "host",
     imports: ["contract", "value", "declare", "bridge", "run", "suspend", "surface"],
+    types: ["fetch"],
     files: ["sandbox/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
