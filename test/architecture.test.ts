@@ -63,10 +63,12 @@ const TABLE: Readonly<Record<string, Folder>> = {
   store: { runs: "host", imports: ["contract"], node: "all" },
   // Public: what implementations of the contracts have to pass, in their own test runs.
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
+  // Serves fetches of programs; undici is found at run time, never imported.
+  fetch: { runs: "host", imports: ["contract", "value"], files: ["bridge/invoke.ts"], node: "all" },
   run: {
     runs: "host",
     // Declarations are for the check, which is given to a host and never made by it.
-    imports: ["contract", "value", "bridge", "sandbox", "suspend", "declare"],
+    imports: ["contract", "value", "bridge", "sandbox", "suspend", "declare", "fetch"],
     types: ["check"],
     node: "all",
   },
@@ -80,6 +82,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "adapters/ai-sdk": {
     runs: "host",
     imports: ["contract", "value", "declare", "bridge", "run", "suspend", "surface"],
+    types: ["fetch"],
     files: ["sandbox/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
@@ -87,12 +90,21 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
-    imports: ["contract", "bridge", "check", "declare", "run", "sandbox", "suspend", "store"],
+    imports: ["contract", "bridge", "check", "declare", "fetch", "run", "sandbox", "suspend", "store"],
   },
 };
 
 /** What runs in a worker or in the guest must never see these. */
-const HOST_FOLDERS = new Set(["run", "sandbox", "suspend", "store", "session", "surface", "adapters"]);
+const HOST_FOLDERS = new Set([
+  "fetch",
+  "run",
+  "sandbox",
+  "suspend",
+  "store",
+  "session",
+  "surface",
+  "adapters",
+]);
 
 const BASE = "packages/codecell/src/";
 

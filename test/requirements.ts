@@ -81,6 +81,24 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "calls:drained": { promise: "Calls nobody awaited are finished before the run completes" },
   "calls:aborted": { promise: "When a run ends early its calls are told to stop" },
 
+  "fetch:policy": {
+    promise: "A program has fetch when its run has a fetch policy, and reaches what that allows",
+  },
+  "fetch:call": { promise: "A fetch is a call: numbered, recorded, limited and told of, but not authorised" },
+  "fetch:redirects": {
+    promise: "Redirects are followed only where that is allowed, hop by hop under the whole policy",
+  },
+  "fetch:bounded": { promise: "Of a response no more is read than its bound, after decompression" },
+  "fetch:addresses": {
+    promise: "Where private addresses are blocked, the address that was checked is the one connected to",
+  },
+  "fetch:aborted": { promise: "When a run ends its requests are given up" },
+  "fetch:replay": { promise: "A replay makes no request" },
+  "fetch:resume": {
+    promise:
+      "A resumed run repeats none of its fetches, and makes new ones under the policy it is resumed with",
+  },
+
   "store:one-claimant": { promise: "A stored run has one claimant at a time, over all processes" },
   "store:nothing-twice": {
     promise: "A lost connection makes no change fail that was made, nor happen twice",

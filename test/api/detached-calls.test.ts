@@ -57,6 +57,25 @@ async function detachedOf(source: string, more: object = {}): Promise<Failure> {
 
 describe("a call that nobody looked at fails the run [result:detached]", () => {
   test.each([
+    ["unawaited", 'fetch("https://a.example/"); return 1'],
+    ["unawaited", 'fetch("https://a.example/"); await tools.echo({}); return 1'],
+    ["pending", 'fetch("https://a.example/slow").catch(() => {}); return 1'],
+    [undefined, 'const response = await fetch("https://a.example/"); return response.status'],
+    [undefined, 'return Promise.all([fetch("https://a.example/")]).then(([{ status }]) => status)'],
+    [undefined, 'return fetch("https://a.example/").then(({ status }) => status)'],
+  ])("a fetch is a call like any other: %s", async (state, source) => {
+    const fetchPolicy = {
+      allowedOrigins: ["https://a.example"],
+      fetch: (url: unknown) =>
+        String(url).endsWith("slow") ? new Promise<Response>(() => {}) : Promise.resolve(new Response("")),
+    };
+    const result = await host.start({ ...options, source, fetchPolicy }).result;
+    expect(result.status === "failed" ? result.failure.details?.["state"] : result.status).toBe(
+      state ?? "completed",
+    );
+  });
+
+  test.each([
     ["and is pending", "tools.slow({}); return 1", "slow"],
     [
       "and has ended meanwhile",

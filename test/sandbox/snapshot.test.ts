@@ -226,6 +226,7 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
     ["another clock", (start) => ({ ...start, clock: CLOCK + 1 })],
     ["other tools", (start) => ({ ...start, toolNames: '["fail"]' })],
     ["another fate of detached calls", (start) => ({ ...start, detachedCalls: "fail" })],
+    ["a right to fetch", (start) => ({ ...start, fetch: true })],
     ["no right to yield", ({ mayYield: _mayYield, ...start }) => start],
     ["fewer calls allowed than made", (start) => ({ ...start, limits: { ...start.limits, calls: 1 } })],
     ...(["deliveries", "calls", "timers", "logs"] as const).map(

@@ -48,6 +48,7 @@ export type { Authorize, CallDetails, Decision, Rephrase } from "./bridge/invoke
 export { createChecker } from "./check/checker.ts";
 export type { Checker, CheckerOptions, CheckRequest, CheckResult } from "./check/checker.ts";
 export type { ToolDeclaration, ToolDeclarations } from "./check/declare-tools.ts";
+export type { FetchPolicy } from "./fetch/policy.ts";
 export type { GuestApi } from "./declare/guest-api.ts";
 export type { DeclareOptions } from "./declare/options.ts";
 export { renderDeclarations } from "./declare/render-declarations.ts";

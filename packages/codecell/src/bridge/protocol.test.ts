@@ -31,6 +31,7 @@ const commands: Command[] = [
     toolNames: "[]",
     mayYield: true,
     detachedCalls: "fail",
+    fetch: true,
     limits,
     history: [delivery],
   },

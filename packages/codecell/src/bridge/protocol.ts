@@ -40,6 +40,8 @@ export type Command =
       readonly mayYield?: true;
       /** Whether a call that the program has not waited for when it returns fails it. */
       readonly detachedCalls?: "fail";
+      /** Whether it has `fetch`. */
+      readonly fetch?: true;
       /** As in the ledger. */
       readonly allTools?: string | undefined;
       readonly limits: CellLimits;
@@ -178,6 +180,7 @@ function isCommand(value: unknown): boolean {
         isDuration(value["clock"]) &&
         (value["mayYield"] === undefined || value["mayYield"] === true) &&
         (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
+        (value["fetch"] === undefined || value["fetch"] === true) &&
         (value["allTools"] === undefined || typeof value["allTools"] === "string") &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&

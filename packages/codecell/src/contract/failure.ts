@@ -52,7 +52,7 @@ export const CALL_FAILURE_CODES = {
   tool_failed: "The tool threw",
   invalid_output: "The tool's output does not match its schema or is no JSON",
   output_limit: "The output is larger than limits.callOutputBytes",
-  fetch_failed: "The fetch policy refused the request, or it failed",
+  fetch_failed: "The fetch policy refused a fetch, or the request failed",
   outcome_unknown: "The process ended while the call executed; it may or may not have happened",
 } as const;
 

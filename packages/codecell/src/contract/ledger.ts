@@ -4,7 +4,8 @@
  * - Append-only. A delivery is recorded before the guest sees it; a call before it is dispatched.
  * - Calls are numbered by their creation in the guest, from 0, without gaps.
  * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
- * - A yield is a call that no tool serves: it has its outcome when the run is resumed.
+ * - A yield is a call that no tool serves: it has its outcome when the run is resumed. A fetch is a call that the host
+ *   itself serves.
  */
 import type { CallFailure, Failure } from "./failure.ts";
 import type { Limits } from "./limits.ts";
@@ -21,7 +22,7 @@ export const CATALOG_TOOLS = {
   load: "catalog.load",
 } as const;
 
-/** What a fetch is recorded as a call of; no name that a program can give a tool. */
+/** What a fetch is recorded as a call of; no tool of a run whose program has `fetch` has this name. */
 export const FETCH_TOOL = "globalThis.fetch";
 
 /** Behind the tools of a run, as their calls are numbered inside the guest. */
@@ -30,6 +31,7 @@ export const BEHIND_TOOL_NAMES: readonly string[] = [
   CATALOG_TOOLS.search,
   CATALOG_TOOLS.describe,
   CATALOG_TOOLS.load,
+  FETCH_TOOL,
 ];
 
 export interface LedgerCall {
@@ -75,6 +77,8 @@ export interface Ledger {
   readonly mayYield?: true;
   /** The program has to wait for its calls before it returns; absent when the run waits for them. */
   readonly detachedCalls?: "fail";
+  /** The program has `fetch`; absent when it has not. What it may reach is not recorded: each host has its own policy. */
+  readonly fetch?: true;
   /**
    * The program has the globals of the catalog profile; absent when it has those of the direct one. What `ALL_TOOLS` holds,
    * as JSON text; empty for a program that cannot ask for it. `toolNames` are the convenience names it may ask for.

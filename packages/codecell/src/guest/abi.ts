@@ -55,7 +55,7 @@ export const START_FLAGS = { mayYield: 1, fetch: 2, detachedFails: 4 } as const;
 export const DETACHED = { unawaited: 0, pending: 1 } as const;
 
 /** What has no name of its own among a program's tools is called by an index so far behind the last tool's. */
-export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3 } as const;
+export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3, fetch: 4 } as const;
 
 /** Names of the two files a guest stack can mention. */
 export const SOURCE_FILE = "source";

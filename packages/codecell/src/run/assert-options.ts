@@ -1,17 +1,17 @@
 /** Refuses options of the wrong kind: misuse by the host programmer throws. */
-import { type Ledger, YIELD_CONTROL } from "../contract/ledger.ts";
+import { FETCH_TOOL, type Ledger, YIELD_CONTROL } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { isLanguage, isLedger, isWhole } from "../value/ledger-shape.ts";
 import { isRecord } from "../value/shape.ts";
-import type { DiscardOptions, ForkOptions, StartOptions } from "./host.ts";
+import type { DiscardOptions, ForkOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork" | "discard";
 
 export function assertStart(options: StartOptions): void {
-  const { source, language, tools, scope, mayYield, detachedCalls } = options;
+  const { source, language, tools, scope, mayYield, detachedCalls, fetchPolicy } = options;
   if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
   }
@@ -21,13 +21,14 @@ export function assertStart(options: StartOptions): void {
   if (detachedCalls !== undefined && detachedCalls !== "wait" && detachedCalls !== "fail") {
     throw new TypeError('Cannot start a run: detachedCalls must be "wait" or "fail"');
   }
-  assertNew({ source, tools, scope, mayYield }, "start");
+  const globals = { mayYield, fetch: fetchPolicy !== undefined };
+  assertNew({ source, tools, scope, globals }, "start");
 }
 
 export function assertFork(ledger: unknown, options: ForkOptions): asserts ledger is Ledger {
   assertLedger(ledger, "fork");
   const { source = ledger.source, tools, scope } = options;
-  assertNew({ source, tools, scope, mayYield: ledger.mayYield }, "fork");
+  assertNew({ source, tools, scope, globals: ledger }, "fork");
 }
 
 export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asserts ledger is Ledger {
@@ -40,31 +41,42 @@ export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asser
   }
 }
 
+/** What a program has beside its tools, under names that no tool may have then. */
+interface Globals {
+  readonly mayYield?: boolean | undefined;
+  readonly fetch?: boolean | undefined;
+}
+
 /** What every new run needs, wherever its past comes from. */
 interface NewRunOptions {
   readonly source: unknown;
   readonly tools: ToolSet | undefined;
   readonly scope: unknown;
-  readonly mayYield: boolean | undefined;
+  readonly globals: Globals;
 }
 
-function assertNew({ source, tools = {}, scope, mayYield }: NewRunOptions, purpose: "start" | "fork"): void {
+function assertNew({ source, tools = {}, scope, globals }: NewRunOptions, purpose: "start" | "fork"): void {
   if (typeof source !== "string") throw new TypeError(`Cannot ${purpose} a run: source must be a string`);
-  assertTools(tools, purpose, mayYield);
+  assertTools(tools, purpose, globals);
   assertScope(scope, purpose);
 }
 
 /** What a run is resumed with has to fit what it is. */
 export function assertFits(held: SuspendedRun, tools: ToolSet, resolutions: Resolutions): void {
-  assertTools(tools, "resume", held.ledger.mayYield);
+  assertTools(tools, "resume", held.ledger);
   assertPending(held, resolutions);
 }
 
 /** Sets that cannot change any more, so that one of thousands is not looked through for every run. */
 const whole = new WeakSet<ToolSet>();
 
-export function assertTools(tools: ToolSet, purpose: Purpose, mayYield = false): void {
-  if (mayYield && Object.hasOwn(tools, YIELD_CONTROL)) {
+export function assertTools(tools: ToolSet, purpose: Purpose, globals: Globals = {}): void {
+  if (globals.fetch === true && Object.hasOwn(tools, FETCH_TOOL)) {
+    throw new TypeError(
+      `Cannot ${purpose} a run: its program has fetch, so no tool can be named "${FETCH_TOOL}", rename the tool`,
+    );
+  }
+  if (globals.mayYield === true && Object.hasOwn(tools, YIELD_CONTROL)) {
     throw new TypeError(
       `Cannot ${purpose} a run: its program may yield, so no tool can be named "${YIELD_CONTROL}", rename the tool`,
     );

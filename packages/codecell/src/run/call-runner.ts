@@ -3,14 +3,15 @@
  *
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
  * - Waiting for the policy's decision does not use up the run's wall time.
+ * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Authorize, type CallOutcome, invoke, type Rephrase } from "../bridge/invoke.ts";
 import type { CallFailure } from "../contract/failure.ts";
-import type { LedgerCall } from "../contract/ledger.ts";
+import { FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
-import type { ToolSet } from "../contract/tool.ts";
+import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Deadline } from "./deadline.ts";
 import { runBounded } from "./run-bounded.ts";
@@ -22,6 +23,8 @@ export interface CallRunnerSetup {
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
   readonly rephrase: Rephrase | undefined;
+  /** Serves fetches; undefined when the program has no `fetch`. */
+  readonly fetch: AnyTool | undefined;
   readonly signal: AbortSignal;
   readonly deadline: Deadline;
   readonly emit: (event: RunEvent) => void;
@@ -72,9 +75,11 @@ export class CallRunner {
     { tool, input }: LedgerCall,
     resolution: Json | undefined,
   ): Promise<CallOutcome> {
-    const { runId, tools, limits, context, authorize, signal, emit } = this.#setup;
+    const { runId, limits, context, signal, emit } = this.#setup;
+    const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
+    const authorize = fetch === undefined ? this.#setup.authorize : undefined;
     return invoke({
-      tools,
+      tools: fetch === undefined ? this.#setup.tools : { [FETCH_TOOL]: fetch },
       tool,
       input,
       limits,

@@ -53,7 +53,7 @@ export class Dispatcher {
     const outcome = await elsewhere.outcome(isStopping);
     // Whoever takes the run up next finds it in the store, or waits for the same executor. A token's has nobody else.
     if (isStopping()) return journal === undefined ? outcome : undefined;
-    if (outcome === undefined && isRepeatable(tools, call.tool)) return this.#execute(index, call);
+    if (outcome === undefined && isRepeatable(tools, call)) return this.#execute(index, call);
     this.#elsewhere.delete(index);
     return outcome ?? unknownOutcome(index, call.tool);
   }

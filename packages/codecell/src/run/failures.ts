@@ -1,6 +1,7 @@
 /** The failures that the host itself finds, in words that tell a model what to do next. */
 import type { CellFailure, Detached, Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
+import { FETCH_TOOL } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
@@ -91,7 +92,7 @@ export function explain(book: LedgerBook, { failure, call: index, detached }: Ce
   return {
     ...failure,
     code: "tool_failed",
-    message: `Tool "${tool}" failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
+    message: `${tool === FETCH_TOOL ? "A fetch" : `Tool "${tool}"`} failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
     details: { tool, callId: toCallId(book.header.runId, index), call },
   };
 }

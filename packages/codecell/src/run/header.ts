@@ -3,10 +3,11 @@ import { randomUUID } from "node:crypto";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
 import type { LedgerHeader } from "../suspend/ledger-book.ts";
 import { globalsFor } from "./guest-catalog.ts";
-import type { StartOptions } from "./host.ts";
+import type { StartOptions } from "./host-options.ts";
 
 export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
-  const { source, language = "typescript", tools = {}, mayYield = false, detachedCalls, catalog } = options;
+  const { source, language = "typescript", tools = {}, mayYield = false } = options;
+  const { detachedCalls, fetchPolicy, catalog } = options;
   return {
     runId: randomUUID(),
     source,
@@ -17,6 +18,7 @@ export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
     ...(catalog === undefined ? { toolNames: Object.keys(tools) } : globalsFor(source, catalog)),
     ...(mayYield ? { mayYield } : {}),
     ...(detachedCalls === "fail" ? { detachedCalls } : {}),
+    ...(fetchPolicy === undefined ? {} : { fetch: true }),
   };
 }
 

@@ -5,13 +5,13 @@
  * - Misuse by the host programmer throws; whatever the program does is a result.
  */
 import { randomUUID } from "node:crypto";
-import type { Authorize, Rephrase } from "../bridge/invoke.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Language, Ledger } from "../contract/ledger.ts";
+import type { Ledger } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
-import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../contract/result.ts";
-import type { Store } from "../contract/store.ts";
+import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
+import { createFetchTool } from "../fetch/fetch-tool.ts";
+import { type ResolvedFetchPolicy, resolveFetchPolicy } from "../fetch/policy.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
@@ -25,12 +25,21 @@ import {
   assertSuspended,
   assertTools,
 } from "./assert-options.ts";
+import { assertHost } from "./assert-host.ts";
 import { EventStream } from "./event-stream.ts";
 import { abortedFailure, sourceRefusal } from "./failures.ts";
 import { type Forked, forkPast } from "./fork.ts";
-import type { GuestCatalog } from "./guest-catalog.ts";
 import { emptyHeader, toHeader } from "./header.ts";
-import type { HostCheck } from "./host-check.ts";
+import type {
+  DiscardOptions,
+  ForkOptions,
+  Host,
+  HostOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  StartOptions,
+} from "./host-options.ts";
 import type { Journal } from "./journal.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { ProgramCheck } from "./program-check.ts";
@@ -40,121 +49,23 @@ import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { Run } from "./run.ts";
 import type { TakenRun } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
-import { LONGEST_MS } from "./timers.ts";
 
-export interface HostOptions {
-  /** Worker threads; as many as the machine has cores unless said otherwise. */
-  readonly workers?: number;
-  /**
-   * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
-   * path, of what `loadWorkerText()` gave. For where neither this package's files nor `data:` URLs can be started.
-   */
-  readonly workerUrl?: URL | string | undefined;
-  /** Defaults for the limits of every run. */
-  readonly limits?: Partial<Limits>;
-  /** Runs that may be live at the same time; 100,000 unless said otherwise. */
-  readonly liveRuns?: number;
-  /** Keeps runs, so that they outlive this process; without one only tokens do. It stays the caller's to close. */
-  readonly store?: Store;
-  /** How long a run stays ours after this process stops answering; 30,000 unless said otherwise. */
-  readonly leaseMs?: number;
-  /**
-   * Seals suspension tokens; at least 16 random bytes, better 32. Without it the environment's CODECELL_SEAL_KEY is
-   * used, and without that tokens do not outlive this process.
-   */
-  readonly sealKey?: Uint8Array;
-  /** Instead of `sealKey`, to replace a key: the first one seals, all of them open. */
-  readonly sealKeys?: readonly Uint8Array[];
-  /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
-  readonly encrypt?: boolean;
-  /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */
-  readonly check?: HostCheck;
-}
-
-export interface RunOptions {
-  readonly tools?: ToolSet;
-  /** Ends the run; too late for one that is being suspended. */
-  readonly signal?: AbortSignal;
-  /** Handed to every tool as `call.context`. */
-  readonly context?: unknown;
-  /** Whose run it is: tenant, user or session. A run is resumed only under the scope it was started with. */
-  readonly scope?: string;
-  /** What happens when limits.wallTimeMs is over and the run waits for calls or timers; it fails unless said otherwise. */
-  readonly atDeadline?: "fail" | "suspend";
-  /** Asked before every call, with the validated input. Time spent here is not the run's. */
-  readonly authorize?: Authorize;
-  /** Puts the failure of a call into an adapter's words before the program sees it; the code stays. */
-  readonly rephrase?: Rephrase;
-}
-
-export interface StartOptions extends RunOptions {
-  readonly source: string;
-  readonly language?: Language;
-  readonly limits?: Partial<Limits>;
-  /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed; false unless said otherwise. */
-  readonly mayYield?: boolean;
-  /** What becomes of calls that the program has not waited for when it returns; the run waits unless said otherwise. */
-  readonly detachedCalls?: "wait" | "fail";
-  /** Gives the program the globals of the catalog profile; those of the direct profile unless said otherwise. */
-  readonly catalog?: GuestCatalog;
-}
-
-export interface ResumeOptions extends RunOptions {
-  /** A suspension's token. */
-  readonly token?: string | undefined;
-  /** Or the id of a run in the host's store: suspended, or left behind by a process that died. */
-  readonly id?: string | undefined;
-  /** How pending calls go on, by call id. Those left out stay pending. */
-  readonly resolutions?: Resolutions;
-}
-
-/** A suspended run, by one of both. */
-export interface DiscardOptions extends Pick<ResumeOptions, "token" | "id" | "scope"> {}
-
-export interface ForkOptions extends RunOptions {
-  /** Index of the call. */
-  readonly atCall: number;
-  /** What the call gives; without it the call is made anew. */
-  readonly outcome?: ForkOutcome;
-  /** Another program; up to the call it must do what the old one did. */
-  readonly source?: string;
-}
-
-export interface RunHandle {
-  readonly runId: string;
-  readonly events: AsyncIterable<RunEvent>;
-  readonly result: Promise<RunResult>;
-  /** Everything that has happened so far; `host.replay` repeats it. */
-  readonly ledger: () => Ledger;
-}
-
-export interface Host extends AsyncDisposable {
-  /** Whether its runs outlive it, in a store. */
-  readonly isDurable: boolean;
-  start(options: StartOptions): RunHandle;
-  /** Continues a suspended run. */
-  resume(options: ResumeOptions): RunHandle;
-  /**
-   * Gives a suspended run up: nobody can resume it any more. False when there is none that could be. Rejects with a
-   * StoreError when the store failed: it may be there still.
-   */
-  discard(options: DiscardOptions): Promise<boolean>;
-  /** Repeats a recorded run without calling any tool. */
-  replay(ledger: Ledger): RunHandle;
-  /** Starts a new run that shares the past of another up to the outcome of one of its calls. */
-  fork(ledger: Ledger, options: ForkOptions): RunHandle;
-}
+export type {
+  DiscardOptions,
+  ForkOptions,
+  Host,
+  HostOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  StartOptions,
+} from "./host-options.ts";
 
 const LIVE_RUNS = 100_000;
 const LEASE_MS = 30_000;
 
 export function createHost(options: HostOptions = {}): Host {
-  const { liveRuns = LIVE_RUNS } = options;
-  if (!Number.isInteger(liveRuns) || liveRuns < 1) {
-    throw new RangeError(
-      `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
-    );
-  }
+  assertHost(options);
   return new SandboxHost(options, openSandbox(options), new Vault(options));
 }
 
@@ -165,8 +76,9 @@ interface Beginning {
   readonly past?: RunPast;
   readonly journal?: Journal;
   readonly events?: EventStream;
-  readonly refusal?: Failure;
+  readonly refusal?: Failure | undefined;
   readonly check?: ProgramCheck | undefined;
+  readonly fetchPolicy?: ResolvedFetchPolicy | undefined;
 }
 
 class SandboxHost implements Host {
@@ -184,11 +96,6 @@ class SandboxHost implements Host {
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
     const { store, leaseMs = LEASE_MS } = options;
-    if (!Number.isInteger(leaseMs) || leaseMs < 1 || leaseMs > LONGEST_MS) {
-      throw new RangeError(
-        `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer, at most ${LONGEST_MS}`,
-      );
-    }
     this.#suspender = new Suspender(vault, store, leaseMs);
   }
 
@@ -200,18 +107,23 @@ class SandboxHost implements Host {
     assertStart(options);
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
-    return this.#new(toHeader(options, limits), options);
+    return this.#new(toHeader(options, limits), options, fetchPolicyOf(options));
   }
 
   /** Begins a run that did not exist before, and keeps it if there is where. */
-  #new(header: LedgerHeader, options: RunOptions, forked?: Forked): RunHandle {
+  #new(
+    header: LedgerHeader,
+    options: RunOptions,
+    fetchPolicy: ResolvedFetchPolicy | undefined,
+    forked?: Forked,
+  ): RunHandle {
     const { tools = {}, signal, scope = "" } = options;
     const tooLarge = sourceRefusal(header);
     // What is too large is not kept either.
     const book =
       tooLarge === undefined ? new LedgerBook(header, forked) : new LedgerBook({ ...header, source: "" });
     const check = ProgramCheck.of(this.#options.check, header, tools, forked);
-    const how = { tools, past: forked?.past ?? NO_PAST, check };
+    const how = { tools, past: forked?.past ?? NO_PAST, check, fetchPolicy };
     const refusal = tooLarge ?? this.#admissionRefusal() ?? abortRefusal(signal);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
     const journal = this.#suspender.stored?.keep(book, scope);
@@ -223,17 +135,19 @@ class SandboxHost implements Host {
     assertSuspended(options, "resume");
     assertTools(options.tools ?? {}, "resume");
     assertResolutions(resolutions);
+    const fetchPolicy = fetchPolicyOf(options);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
     const { scope = "" } = options;
     const referred = this.#suspender.referred(options, scope);
     if (referred !== undefined && "id" in referred) {
-      return this.#resumeStored(referred, options, resolutions, refusal);
+      return this.#resumeStored(referred, options, resolutions, { fetchPolicy, refusal });
     }
     const { tools = {} } = options;
     const check = (held: SuspendedRun): void => assertFits(held, tools, resolutions);
     const taken = refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, tools, check);
-    return "code" in taken ? this.#refuse(taken, options) : this.#goOn(taken, options, resolutions);
+    if ("code" in taken) return this.#refuse(taken, options);
+    return this.#goOn(taken, options, resolutions, { fetchPolicy });
   }
 
   /** Claiming takes a moment: the handle is there before the run is. */
@@ -241,7 +155,7 @@ class SandboxHost implements Host {
     reference: Reference,
     options: ResumeOptions,
     resolutions: Resolutions,
-    refusal: Failure | undefined,
+    { fetchPolicy, refusal }: Beginning,
   ): RunHandle {
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
@@ -257,7 +171,7 @@ class SandboxHost implements Host {
       handle =
         "code" in taken
           ? this.#refuse(taken, options, { events, runId: id })
-          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal });
+          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal, fetchPolicy });
       return await handle.result;
     };
     const result = begin().catch((error: unknown) => {
@@ -329,7 +243,8 @@ class SandboxHost implements Host {
     const { stopped: _stopped, ...rest } = ledger;
     const limits = resolveLimits(ledger.limits);
     const forked = forkPast({ ...rest, limits }, atCall, outcome);
-    return this.#new({ ...rest, runId: randomUUID(), source, limits }, options, forked);
+    const header = { ...rest, runId: randomUUID(), source, limits };
+    return this.#new(header, options, fetchPolicyOf(options), forked);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -341,7 +256,7 @@ class SandboxHost implements Host {
   }
 
   #begin(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
-    const { runId } = book.header;
+    const { runId, fetch, limits } = book.header;
     const { journal } = how;
     const begun = new Run({
       book,
@@ -351,6 +266,7 @@ class SandboxHost implements Host {
       context: options.context,
       authorize: options.authorize,
       rephrase: options.rephrase,
+      fetch: fetch === true ? createFetchTool(how.fetchPolicy, limits) : undefined,
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
@@ -377,6 +293,10 @@ class SandboxHost implements Host {
       message: `Cannot start a run: ${liveRuns} are live already, try again later`,
     };
   }
+}
+
+function fetchPolicyOf({ fetchPolicy }: RunOptions): ResolvedFetchPolicy | undefined {
+  return fetchPolicy === undefined ? undefined : resolveFetchPolicy(fetchPolicy);
 }
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {

@@ -21,11 +21,26 @@ interface CheckedStart {
   readonly source: string;
   readonly language: Language;
   readonly mayYield?: boolean;
+  readonly fetch?: boolean;
   /** Defined in the catalog profile. */
   readonly allTools?: string;
 }
 
 const YIELD_DECLARATION = `declare function ${YIELD_CONTROL}(reason?: string): Promise<void>;`;
+
+/** What a response has is read-only, and its class is no global. */
+const FETCH_DECLARATION = `
+interface FetchResponse {
+  readonly ok: boolean; readonly status: number; readonly statusText: string; readonly url: string; readonly redirected: boolean;
+  readonly headers: Headers; readonly bodyUsed: boolean;
+  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>; arrayBuffer(): Promise<ArrayBuffer>;
+  clone(): FetchResponse; toJSON(): object;
+}
+declare function fetch(url: string | URL, init?: {
+  method?: string; headers?: Headers | Iterable<readonly [string, string]> | string[][] | Record<string, string>;
+  body?: string | URLSearchParams | ArrayBufferView | ArrayBufferLike | null; redirect?: "follow" | "manual" | "error";
+  signal?: AbortSignal | null; [option: string]: unknown;
+}): Promise<FetchResponse>;`;
 
 /** Of the catalog profile. */
 const CATALOG_GLOBALS = `
@@ -95,12 +110,13 @@ export class ProgramCheck {
   }
 
   #request(signal: AbortSignal | undefined): CheckRequest {
-    const { source, language, mayYield = false, allTools } = this.#start;
+    const { source, language, mayYield = false, fetch = false, allTools } = this.#start;
     const { globals = "", declare = declareBySchema } = this.#check;
     const tools = this.#tools;
     const helpers = allTools === undefined ? NO_HELPERS : HELPERS;
     const declared = [globals];
     if (mayYield) declared.push(YIELD_DECLARATION);
+    if (fetch) declared.push(FETCH_DECLARATION);
     if (allTools !== undefined) declared.push(CATALOG_GLOBALS);
     return {
       source,

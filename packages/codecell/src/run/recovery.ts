@@ -2,17 +2,18 @@
  * Recovery: from a run's stored state and what was written after it to where the run goes on.
  *
  * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
- *   under the same idempotency key; else the program is told that nobody knows.
+ *   under the same idempotency key, or if it is a fetch that changes nothing; else the program is told that nobody knows.
  * - A call that was recorded but not dispatched has not happened.
  * - Outcomes are delivered in the order in which they are given here: that in which they came.
  * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
  *   the run again, since nobody was.
  */
 import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
-import type { DeliveryItem } from "../contract/ledger.ts";
+import { type DeliveryItem, FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
+import { isSafeRequest } from "../fetch/request.ts";
 import type { DispatchEntry, JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
 import { isYield } from "../suspend/ledger-book.ts";
 import { settledCalls } from "../value/settled-calls.ts";
@@ -105,7 +106,7 @@ export function recover(
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && awaited !== undefined)
       elsewhere.set(index, { executor, resolution, outcome: awaited });
-    else if (!mayHaveHappened || isRepeatable(tools, tool)) open.set(index, resolution);
+    else if (!mayHaveHappened || isRepeatable(tools, call)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }
   // What came while nobody had the run came before what its being taken up brings.
@@ -152,8 +153,9 @@ function isDenied(resolution: CallResolution | undefined): boolean {
 }
 
 /** Whether a call that may have happened can be made again. */
-export function isRepeatable(tools: ToolSet, name: string): boolean {
+export function isRepeatable(tools: ToolSet, { tool: name, input }: LedgerCall): boolean {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  if (name === FETCH_TOOL && tool === undefined) return isSafeRequest(input);
   return tool?.readOnly === true || tool?.idempotent === true;
 }
 

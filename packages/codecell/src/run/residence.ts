@@ -101,7 +101,7 @@ export class Residence {
 
   #placeFrom(snapshot: CellSnapshot | undefined, placement: number): void {
     this.#isWaking = false;
-    const { source, language, seed, clock, toolNames, limits, mayYield, detachedCalls, allTools } =
+    const { source, language, seed, clock, toolNames, limits, mayYield, fetch, detachedCalls, allTools } =
       this.#book.header;
     const beginning = this.#beginning(snapshot);
     const isCurrent = (): boolean => placement === this.#placements;
@@ -115,6 +115,7 @@ export class Residence {
         limits: withFreshTime(toCellLimits(limits), this.#timeBeforeMs, beginning.snapshot === undefined),
         ...(mayYield === true ? { mayYield } : {}),
         ...(detachedCalls === undefined ? {} : { detachedCalls }),
+        ...(fetch === true ? { fetch } : {}),
         ...(allTools === undefined ? {} : { allTools }),
         ...beginning,
       },

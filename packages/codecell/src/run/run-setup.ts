@@ -4,7 +4,7 @@ import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
-import type { ToolSet } from "../contract/tool.ts";
+import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
@@ -24,6 +24,8 @@ export interface RunSetup {
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
   readonly rephrase: Rephrase | undefined;
+  /** Serves fetches; undefined when the program has no `fetch`. */
+  readonly fetch: AnyTool | undefined;
   /** Where the ledger is kept; undefined for runs that live and die with this process. */
   readonly journal: Journal | undefined;
   readonly past: RunPast;

@@ -103,11 +103,11 @@ export class Run {
     this.#residence = new Residence(setup.book, setup.sandbox, listener, past.snapshot, journal);
     if (journal !== undefined) journal.onBroken = (failure) => this.#stop(failure);
     if (setup.tools !== undefined) {
-      const { tools, context, authorize, rephrase } = setup;
-      const { runId } = this;
-      const given = { runId, tools, limits, context, authorize, rephrase };
+      const { tools, context, authorize, rephrase, fetch } = setup;
+      const caller = { runId: this.runId, tools, context, authorize, rephrase, fetch };
       const runner = new CallRunner({
-        ...given,
+        ...caller,
+        limits,
         signal: this.#abort.signal,
         deadline: this.#deadline,
         emit: (event) => {

@@ -38,6 +38,7 @@ test("a run whose time is up before it got its turn stays in its store [store:le
     context: undefined,
     authorize: undefined,
     rephrase: undefined,
+    fetch: undefined,
     journal,
     past: NO_PAST,
     check: undefined,

@@ -7,7 +7,7 @@
  *   like a stack is taken out.
  */
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import { CATALOG_TOOLS, type Language } from "../contract/ledger.ts";
+import { CATALOG_TOOLS, FETCH_TOOL, type Language } from "../contract/ledger.ts";
 import type { CodeModeErrorCode } from "./code-mode-result.ts";
 import { looksLikeShell } from "./looks-like-shell.ts";
 
@@ -47,6 +47,7 @@ const HELPERS: readonly (readonly [tool: string, name: string])[] = [
   [CATALOG_TOOLS.search, "tools.search"],
   [CATALOG_TOOLS.describe, "tools.describe"],
   [CATALOG_TOOLS.load, "load_result"],
+  [FETCH_TOOL, "fetch"],
 ];
 
 const LONGEST_ERROR = 2000;

@@ -114,9 +114,11 @@ describe("suspended run", () => {
     expect(read(Buffer.from(JSON.stringify({ ...parsed, sections: without })), bare)).toBeUndefined();
   });
 
-  test("whether the program may yield is kept", () => {
+  test("whether the program may yield or fetch is kept", () => {
     expect(roundTrip(withChange(["ledger", "mayYield"], true))?.ledger.mayYield).toBe(true);
     expect(roundTrip(run)?.ledger).not.toHaveProperty("mayYield");
+    expect(roundTrip(withChange(["ledger", "fetch"], true))?.ledger.fetch).toBe(true);
+    expect(roundTrip(run)?.ledger).not.toHaveProperty("fetch");
   });
 
   test("what becomes of detached calls is kept", () => {
@@ -191,6 +193,8 @@ describe("suspended run", () => {
     [["ledger", "mayYield"], "yes"],
     [["ledger", "detachedCalls"], "wait"],
     [["ledger", "detachedCalls"], true],
+    [["ledger", "fetch"], false],
+    [["ledger", "fetch"], 1],
     [["ledger", "calls"], {}],
     [["ledger", "calls", 0], null],
     [["ledger", "calls", 0, "input"], 1],

@@ -26,6 +26,7 @@ export function isLedger(value: unknown): value is Ledger {
     isArrayOf(value["toolNames"], isText) &&
     (value["mayYield"] === undefined || value["mayYield"] === true) &&
     (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
+    (value["fetch"] === undefined || value["fetch"] === true) &&
     (value["allTools"] === undefined || isText(value["allTools"])) &&
     isArrayOf(value["calls"], isCall) &&
     isArrayOf(value["deliveries"], isDelivery) &&

@@ -3,7 +3,7 @@
  * makes the cell the one it is.
  */
 import type { Command } from "../bridge/protocol.ts";
-import { BEHIND_TOOL_NAMES, YIELD_CONTROL } from "../contract/ledger.ts";
+import { BEHIND_TOOL_NAMES, FETCH_TOOL, YIELD_CONTROL } from "../contract/ledger.ts";
 import { START_FLAGS } from "../guest/abi.ts";
 import { callRefusal } from "./cell-failures.ts";
 import type { GuestStart } from "./vm.ts";
@@ -11,9 +11,10 @@ import type { GuestStart } from "./vm.ts";
 export type StartCommand = Extract<Command, { type: "start" }>;
 
 export function toGuestStart(command: StartCommand): GuestStart {
-  const { seed, toolNames, mayYield, detachedCalls, allTools } = command;
+  const { seed, toolNames, mayYield, fetch, detachedCalls, allTools } = command;
   const flags =
-    (mayYield === true ? START_FLAGS.mayYield : 0) +
+    (mayYield === true ? START_FLAGS.mayYield : 0) |
+    (fetch === true ? START_FLAGS.fetch : 0) |
     (detachedCalls === "fail" ? START_FLAGS.detachedFails : 0);
   return { seed, toolNames, flags, allTools };
 }
@@ -25,10 +26,17 @@ export function originOf(command: StartCommand): string {
 }
 
 /** Why the program may not call something by this name, for the guest; undefined when it may. */
-export function nameRefusal({ mayYield, allTools }: StartCommand, name: string | number): string | undefined {
+export function nameRefusal(
+  { mayYield, fetch, allTools }: StartCommand,
+  name: string | number,
+): string | undefined {
   // Recorded, it would be a yield.
   if (name === YIELD_CONTROL && mayYield === true) {
     const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
+    return callRefusal("unknown_tool", message);
+  }
+  if (name === FETCH_TOOL && fetch === true) {
+    const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await fetch(url)`;
     return callRefusal("unknown_tool", message);
   }
   // What helpers ask for is no tool, and has no name in a program.

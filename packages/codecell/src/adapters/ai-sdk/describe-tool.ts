@@ -23,7 +23,7 @@ export function describeTool(tools: ToolSet, options: CodeModeOptions): string {
     names.length > 0
       ? "Runs a TypeScript program that calls tools. Do a whole task in one program: loop, join, filter, and return only what you need."
       : "Runs a TypeScript program and answers with the value it returns.",
-    `js: the body of an async function; await and return work at top level, types are stripped and not checked. No import, require, eval, files${fetches === undefined ? " or network" : ""}${names.length > 0 ? ": the tools below are all it can reach" : ""}.`,
+    `js: the body of an async function; await and return work at top level, types are stripped and not checked. No import, require, eval${fetches === undefined ? ", files or network" : " or files"}${names.length > 0 ? ": the tools below are all it can reach" : ""}.`,
     "Inputs, outputs and the returned value are JSON. console.log lines are part of the answer.",
     ...(fetches === undefined ? [] : [describeFetch(fetches)]),
     ...(names.length > 0 ? [...describeCalls(names), renderDeclarations(declared)] : []),

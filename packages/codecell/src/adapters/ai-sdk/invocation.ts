@@ -108,6 +108,7 @@ export class Invocation implements CallKeeper {
   #begin(host: Host, limits: ReturnType<typeof toLimits>): RunHandle {
     const { js, tools, options, execution, continued } = this.#setup;
     const { scope } = options.continuation ?? {};
+    const { fetchPolicy } = options;
     const common = {
       tools: toRunTools(tools),
       context: this,
@@ -121,6 +122,7 @@ export class Invocation implements CallKeeper {
       },
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),
+      ...(typeof fetchPolicy === "object" ? { fetchPolicy } : {}),
     };
     if (continued === undefined) return host.start({ ...common, source: js, limits, detachedCalls: "fail" });
     const { token, resolutions } = continued;

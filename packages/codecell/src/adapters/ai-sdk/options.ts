@@ -2,6 +2,7 @@
 import type { ToolSet } from "ai";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
+import type { FetchPolicy } from "../../fetch/policy.ts";
 import type { ToolApproval } from "./approval-status.ts";
 import type { CodeModeLifecycle } from "./events.ts";
 import type { CodeModeContinuation, CodeModeInterruptResolution } from "./interrupt.ts";
@@ -31,16 +32,7 @@ export interface CodeModeExecutionPolicy {
   maxConsoleOutputBytes?: number;
 }
 
-export interface CodeModeFetchPolicy {
-  fetch?: typeof globalThis.fetch;
-  allowedOrigins?: string[];
-  allowedUrlPrefixes?: string[];
-  allowedMethods?: string[];
-  maxResponseBytes?: number;
-  allowRedirects?: boolean;
-  maxRedirects?: number;
-  blockPrivateAddresses?: boolean;
-}
+export type CodeModeFetchPolicy = FetchPolicy;
 
 export type ApprovalDecision = "approved" | "denied" | { approved: boolean; reason?: string };
 

@@ -281,7 +281,7 @@ export class TraceBook {
       ...this.#common(),
       bridgeIndex: index + 1,
       url: typeof url === "string" ? url : "",
-      method: typeof method === "string" ? method : "GET",
+      method: typeof method === "string" ? method.toUpperCase() : "GET",
       inputBytes,
       replayed,
       startedAtMs,

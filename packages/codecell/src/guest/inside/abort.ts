@@ -17,11 +17,13 @@ let setTimer: SetTimer;
 let isMaking = false;
 let makeSignal: () => AbortSignal;
 let abortSignal: (signal: AbortSignal, reason: unknown) => void;
-let isSignal: (value: unknown) => value is AbortSignal;
+/** Why a signal aborted. */
+export let reasonOf: (signal: AbortSignal) => unknown;
+export let isSignal: (value: unknown) => value is AbortSignal;
 /** Runs the action when the signal aborts; false if it already has. */
-let onAbort: (signal: AbortSignal, action: () => void) => boolean;
+export let onAbort: (signal: AbortSignal, action: () => void) => boolean;
 
-class AbortSignal extends EventTarget {
+export class AbortSignal extends EventTarget {
   #isAborted = false;
   #reason: unknown = undefined;
   #actions: List<() => void> = list();
@@ -42,6 +44,7 @@ class AbortSignal extends EventTarget {
     };
     isSignal = (value): value is AbortSignal =>
       typeof value === "object" && value !== null && #isAborted in value;
+    reasonOf = (signal) => signal.#reason;
     onAbort = (signal, action) => {
       if (signal.#isAborted) return false;
       append(signal.#actions, action);

@@ -37,6 +37,7 @@ import {
 import { seedRandom } from "./random.ts";
 import { createHelpers, installCatalog } from "./catalog.ts";
 import { encodeAll } from "./encode-all.ts";
+import { installFetch } from "./fetch.ts";
 import { installTools } from "./tools.ts";
 import { installYield } from "./yield.ts";
 
@@ -144,20 +145,20 @@ export function createCore(host: HostFunction): CoreFunctions {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
+    const ask = (behind: number, input: unknown, error: Error): Promise<unknown> =>
+      makeCall(names.length + behind, input, error);
     if (allTools === undefined) tools.setNames(names);
     else {
-      const ask = (behind: number, input: unknown, error: Error): Promise<unknown> =>
-        makeCall(names.length + behind, input, error);
       tools.setNames(names, createHelpers(makeCall, ask));
       installCatalog(allTools, ask, (level, text) => void host(HOST.log, level, text));
       encodeResult = encodeAll;
     }
     if ((flags & START_FLAGS.detachedFails) !== 0) watch = createCallWatch();
+    const watching = watch === undefined ? undefined : standIn;
     if ((flags & START_FLAGS.mayYield) !== 0)
-      installYield(
-        (reason, error) => makeCall(names.length + BEHIND_TOOLS.yield, reason, error),
-        watch === undefined ? undefined : standIn,
-      );
+      installYield((reason, error) => ask(BEHIND_TOOLS.yield, reason, error), watching);
+    if ((flags & START_FLAGS.fetch) !== 0)
+      installFetch((request, error) => ask(BEHIND_TOOLS.fetch, request, error), watching);
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {

@@ -41,6 +41,14 @@ const [encodePercent, decodePercent, escapeBytes, unescapeBytes] = [
   (globalThis as unknown as { unescape: (text: string) => string }).unescape,
 ];
 
+export function bytesToBase64(bytes: Uint8Array): string {
+  return toBase64(bytes);
+}
+
+export function base64ToBytes(text: string): Uint8Array {
+  return nativeFromBase64(Uint8Array, text);
+}
+
 /** One byte per character. */
 function binaryText(bytes: Uint8Array, start: number, end: number): string {
   return atob(

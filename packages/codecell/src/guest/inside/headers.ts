@@ -1,5 +1,5 @@
 /**
- * Headers: the Fetch standard's Headers, with no guard.
+ * Headers: the Fetch standard's Headers, with no guard but that of responses, which cannot be changed.
  *
  * - Names are kept lower-case; values of one name are kept apart and joined when read, so that appending is
  *   cheap. The sorted view is built on demand and dropped on every change.
@@ -71,12 +71,22 @@ function toValue(value: unknown): string {
 
 let pairAt: (headers: Headers, index: number) => Pair | undefined;
 
-class Headers {
+/** Makes headers that cannot be changed any more. */
+export let freezeHeaders: (headers: Headers) => void;
+/** All pairs, by name, as they are read. */
+export let pairsOf: (headers: Headers) => List<Pair>;
+
+export class Headers {
   readonly #values: Map<string, List<string>> = new Map();
   #sorted: List<Pair> | undefined;
+  #isFrozen = false;
 
   static {
     pairAt = (headers, index) => headers.#sortedPairs()[index];
+    freezeHeaders = (headers) => {
+      headers.#isFrozen = true;
+    };
+    pairsOf = (headers) => headers.#sortedPairs();
   }
 
   constructor(init: unknown = undefined) {
@@ -88,6 +98,14 @@ class Headers {
     for (let i = 0; i < pairs.length; i += 1) {
       const pair = at(pairs, i);
       this.#append(toName(pair.name), toValue(pair.value));
+    }
+  }
+
+  #assertMutable(): void {
+    if (this.#isFrozen) {
+      throw new TypeError(
+        "Cannot change headers: they are a response's, copy them with new Headers(headers)",
+      );
     }
   }
 
@@ -118,12 +136,14 @@ class Headers {
 
   append(name: unknown, value: unknown): void {
     requireArguments("append a header", arguments.length, 2);
+    this.#assertMutable();
     this.#append(toName(name), toValue(value));
   }
 
   delete(name: unknown): void {
     requireArguments("delete a header", arguments.length, 1);
     const key = toName(name);
+    this.#assertMutable();
     this.#sorted = undefined;
     mapDelete(this.#values, key);
   }
@@ -152,6 +172,7 @@ class Headers {
     const key = toName(name);
     const values = list<string>();
     append(values, toValue(value));
+    this.#assertMutable();
     this.#sorted = undefined;
     mapSet(this.#values, key, values);
   }

@@ -155,6 +155,13 @@ export function regExpFlagsOf(pattern: unknown): string {
 /** Always of the engine's own Promise; its record is only read by own names. */
 export const withResolvers: () => PromiseWithResolvers<unknown> = Promise.withResolvers.bind(Promise);
 
+/** Calls one of two functions with what a promise of ours comes to. */
+export const promiseThen: <T>(
+  promise: Promise<T>,
+  onValue: (value: T) => void,
+  onReason: (reason: unknown) => void,
+) => unknown = uncurryThis(Promise.prototype.then) as never;
+
 export const mapGet: <K, V>(map: Map<K, V>, key: K) => V | undefined = uncurryThis(
   Map.prototype.get,
 ) as never;

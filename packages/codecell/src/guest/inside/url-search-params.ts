@@ -100,6 +100,7 @@ export let resetParams: (params: URLSearchParams, query: string | null) => void;
 /** Makes the params of a URL; `onChange` is told of every change made by guest code. */
 export let createLinkedParams: (query: string | null, onChange: () => void) => URLSearchParams;
 export let renderParams: (params: URLSearchParams) => string;
+export let isParams: (value: unknown) => value is URLSearchParams;
 let pairAt: (params: URLSearchParams, index: number) => Pair | undefined;
 
 export class URLSearchParams {
@@ -116,6 +117,8 @@ export class URLSearchParams {
       params.#onChange = onChange;
       return params;
     };
+    isParams = (value): value is URLSearchParams =>
+      typeof value === "object" && value !== null && #pairs in value;
     renderParams = (params) => renderForm(params.#pairs);
     pairAt = (params, index) => params.#pairs[index];
   }

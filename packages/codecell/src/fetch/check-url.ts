@@ -1,0 +1,74 @@
+/**
+ * Check URL: whether a fetch policy allows a URL. Every URL of a fetch passes here: the program's, each redirect's, and
+ * the one a response says it is from.
+ *
+ * - Compared after parsing, so that case, default ports, punycode and the spellings of an address do not matter. A host
+ *   with a final dot is another host.
+ */
+import { literalAddress, isPublicAddress } from "./addresses.ts";
+import { encodedSeparatorIn } from "./encoded-path.ts";
+import type { ResolvedFetchPolicy, UrlPrefix } from "./policy.ts";
+import { refusal } from "./refuse.ts";
+
+/** Longer ones are refused by most servers, and would keep the host busy. */
+const LONGEST_URL = 16_384;
+/** A name has at most 253; writing a long one in ASCII takes the square of its length, on the host's event loop. */
+const LONGEST_AUTHORITY = 300;
+const MOST_SHOWN = 10;
+/** Of what a URL parser leaves out of a text. */
+const IGNORED = /^[\0-\x20]+|[\t\n\r]+/gu;
+const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,})([^/\\?#]*)/iu;
+
+/** The URL without its fragment; throws a refusal. */
+export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL): URL {
+  if (text.length > LONGEST_URL) {
+    throw refusal(text, `the URL has ${text.length} characters, at most ${LONGEST_URL} are allowed`);
+  }
+  const [, authority = ""] = AUTHORITY.exec(text.replaceAll(IGNORED, "")) ?? [];
+  if (authority.length > LONGEST_AUTHORITY) {
+    throw refusal(
+      text,
+      `its host has ${authority.length} characters, at most ${LONGEST_AUTHORITY} are allowed`,
+    );
+  }
+  const url = URL.parse(text, base?.href);
+  if (url === null) throw refusal(text, "this is no absolute URL, write one like https://example.com/path");
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw refusal(text, `only http and https are possible. ${allowedIn(policy)}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw refusal(
+      `${url.origin}${url.pathname}`,
+      "the URL has a user name or password, use an authorization header",
+    );
+  }
+  url.hash = "";
+  const { href, origin, pathname } = url;
+  if (!policy.origins.has(origin)) {
+    if (!policy.prefixes.some((prefix) => isUnder(url, prefix))) {
+      throw refusal(href, `it is not allowed. ${allowedIn(policy)}`);
+    }
+    const hidden = encodedSeparatorIn(pathname);
+    if (hidden !== undefined) throw refusal(href, `its path has ${hidden}. ${allowedIn(policy)}`);
+  }
+  if (policy.blocksPrivateAddresses) {
+    const address = literalAddress(url);
+    if (address !== undefined && !isPublicAddress(address)) throw refusal(href, PRIVATE);
+  }
+  return url;
+}
+
+export const PRIVATE = "its host has an address that is not on the public internet, and those are blocked";
+
+function isUnder({ origin, pathname }: URL, prefix: UrlPrefix): boolean {
+  if (origin !== prefix.origin) return false;
+  if (pathname === prefix.path) return true;
+  return pathname.startsWith(prefix.path.endsWith("/") ? prefix.path : `${prefix.path}/`);
+}
+
+function allowedIn({ origins, prefixes }: ResolvedFetchPolicy): string {
+  const all = [...origins, ...prefixes.map(({ origin, path }) => `${origin}${path}`)];
+  if (all.length === 0) return "Nothing is allowed";
+  const more = all.length > MOST_SHOWN ? ` and ${all.length - MOST_SHOWN} more` : "";
+  return `Allowed are ${all.slice(0, MOST_SHOWN).join(", ")}${more}`;
+}

@@ -1,0 +1,118 @@
+/**
+ * Fetch tool: serves the fetches of one run under its fetch policy.
+ *
+ * - A run that was taken up without a policy has this tool too: its fetches are refused with what to do.
+ * - A body that is UTF-8 crosses as text, any other as base64. Cookies that a server sets do not cross.
+ */
+import { CallRefusal } from "../bridge/invoke.ts";
+import type { Limits } from "../contract/limits.ts";
+import type { AnyTool } from "../contract/tool.ts";
+import { utf8Bytes } from "../value/json-text.ts";
+import type { ResolvedFetchPolicy } from "./policy.ts";
+import { BodyTooLarge, cancelBody, readBody } from "./read-body.ts";
+import { refusal } from "./refuse.ts";
+import { parseRequest } from "./request.ts";
+import { type Answer, failed, send } from "./send.ts";
+
+/** A response as it crosses to the guest. */
+interface ResponseRecord {
+  readonly url: string;
+  readonly status: number;
+  readonly statusText: string;
+  readonly redirected: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly bodyBase64?: string;
+}
+
+const WITHHELD: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2"]);
+/** JSON writes one character as at most six. */
+const LARGEST_ESCAPE = 6;
+const LONGEST_STATUS_TEXT = 256;
+
+/** Keeps a byte order mark: the guest has to have every byte. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function createFetchTool(
+  policy: ResolvedFetchPolicy | undefined,
+  { callOutputBytes }: Pick<Limits, "callOutputBytes">,
+): AnyTool {
+  return {
+    execute: async (input: unknown, { signal }) => {
+      if (policy === undefined) {
+        throw new CallRefusal(
+          "fetch_failed",
+          "Cannot fetch: the run was taken up without a fetch policy, resume or fork it with fetchPolicy",
+        );
+      }
+      const { request, redirect } = parseRequest(input, policy);
+      const answer = await send(request, redirect, policy, signal);
+      const record = toRecord(answer, await bodyOf(answer, policy, callOutputBytes, signal));
+      assertCrosses(record, callOutputBytes);
+      return record;
+    },
+  };
+}
+
+async function bodyOf(
+  { response, url, method }: Answer,
+  { maxResponseBytes }: ResolvedFetchPolicy,
+  callOutputBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  // Its content-length is that of another request's body.
+  if (method === "HEAD") {
+    cancelBody(response);
+    return new Uint8Array();
+  }
+  const most = Math.min(maxResponseBytes, callOutputBytes);
+  try {
+    return await readBody(response, most, signal);
+  } catch (error) {
+    if (!(error instanceof BodyTooLarge)) throw failed(url.href, error, signal);
+    const bound = most < maxResponseBytes ? "limits.callOutputBytes" : "the fetch policy";
+    throw refusal(
+      url.href,
+      `the response has more than the ${most} bytes that ${bound} allows, ask for less at once`,
+    );
+  }
+}
+
+function toRecord({ response, url, redirected }: Answer, bytes: Uint8Array): ResponseRecord {
+  const headers: [string, string][] = [];
+  response.headers.forEach((value, name) => {
+    if (!WITHHELD.has(name.toLowerCase())) headers.push([name.toLowerCase(), value]);
+  });
+  const { status } = response;
+  // A fetch of the host programmer's may leave it out.
+  const statusText: unknown = response.statusText;
+  return {
+    url: url.href,
+    status,
+    statusText: typeof statusText === "string" ? statusText.slice(0, LONGEST_STATUS_TEXT) : "",
+    redirected,
+    headers: Object.fromEntries(headers),
+    ...toBody(bytes),
+  };
+}
+
+function toBody(bytes: Uint8Array): Pick<ResponseRecord, "body" | "bodyBase64"> {
+  try {
+    return { body: decoder.decode(bytes) };
+  } catch {
+    return { bodyBase64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
+  }
+}
+
+/** In words about the response: what is told of a tool's output says nothing to a program that fetched. */
+function assertCrosses(record: ResponseRecord, callOutputBytes: number): void {
+  const { body = "", bodyBase64 = "", headers } = record;
+  const size = JSON.stringify({ ...record, headers, body: "", bodyBase64: "" }).length;
+  if (size + bodyBase64.length + LARGEST_ESCAPE * body.length <= callOutputBytes) return;
+  const bytes = utf8Bytes(JSON.stringify(record));
+  if (bytes <= callOutputBytes) return;
+  throw refusal(
+    record.url,
+    `the response takes ${bytes} bytes on its way to the program, limits.callOutputBytes allows ${callOutputBytes}, ask for less at once`,
+  );
+}

@@ -1,0 +1,87 @@
+/**
+ * Guarded fetch: a fetch that connects to public addresses only.
+ *
+ * - A name is resolved once, by the connection itself: the address that was checked is the one that is connected to.
+ * - A name with any address that is not public is refused as a whole. Hosts that are addresses are not looked up, so
+ *   whoever calls this checks them.
+ */
+import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
+import { createRequire } from "node:module";
+import type { LookupFunction } from "node:net";
+import { join } from "node:path";
+import { isPublicAddress } from "./addresses.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+type Lookup = (
+  name: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** What is needed of undici. */
+interface Undici {
+  readonly fetch: (url: string, init: object) => Promise<unknown>;
+  readonly Agent: new (options: object) => object;
+}
+
+/** How a name is resolved and judged. */
+export interface AddressGuard {
+  readonly lookup: Lookup;
+  readonly isAllowed: (address: string) => boolean;
+}
+
+const PUBLIC: AddressGuard = { lookup: dnsLookup, isAllowed: isPublicAddress };
+
+/** Thrown while connecting; it is the cause of the error that a fetch gives. */
+export class AddressRefused extends Error {
+  override readonly name = "AddressRefused";
+}
+
+let shared: Fetch | undefined;
+
+/** Throws a TypeError that says what to install. */
+export function loadGuardedFetch(): Fetch {
+  shared ??= createGuardedFetch(loadUndici("undici", [import.meta.filename, join(process.cwd(), "noop.js")]));
+  return shared;
+}
+
+export function createGuardedFetch(undici: Undici, guard: AddressGuard = PUBLIC): Fetch {
+  // Its idle connections do not keep the process.
+  const dispatcher = new undici.Agent({ connect: { lookup: guardedLookup(guard) } });
+  const guarded = (url: string, init: object): Promise<unknown> => undici.fetch(url, { ...init, dispatcher });
+  return guarded as Fetch;
+}
+
+export function loadUndici(name: string, from: readonly string[]): Undici {
+  for (const file of from) {
+    try {
+      const found: unknown = createRequire(file)(name);
+      if (isUndici(found)) return found;
+    } catch {
+      // the next place may have it
+    }
+  }
+  throw new TypeError(
+    "Cannot use the fetch policy: blockPrivateAddresses needs the package undici, install it with: npm install undici",
+  );
+}
+
+function isUndici(value: unknown): value is Undici {
+  if (typeof value !== "object" || value === null) return false;
+  const { fetch, Agent } = value as Partial<Undici>;
+  return typeof fetch === "function" && typeof Agent === "function";
+}
+
+function guardedLookup({ lookup, isAllowed }: AddressGuard): LookupFunction {
+  return (name, options, done) => {
+    lookup(name, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error !== null) done(error, "");
+      else if (first === undefined || !addresses.every(({ address }) => isAllowed(address))) {
+        done(new AddressRefused(`"${name}" has an address that is not public`), "");
+      } else if (options.all === true) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+}
