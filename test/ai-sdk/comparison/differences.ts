@@ -150,6 +150,21 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     ours: { value: [{ name: "CodeModeToolApprovalDeniedError" }, { name: "CodeModeProtocolError" }] },
   },
   "two that wait at the same time": { why: BATCHES, in: ["hooks", "traces"] },
+  "a prefix with a query": {
+    why: "a policy that cannot be kept is refused before a program starts",
+    in: ["value", "error", "hooks", "traces"],
+    ours: { error: { name: "TypeError" } },
+  },
+  "a fetch of the host's own that fails": {
+    why: "whatever a fetch fails with is a CodeModeFetchError, with the message of what was thrown",
+    in: ["value"],
+    ours: { value: ["CodeModeFetchError", "CODE_MODE_FETCH_ERROR"] },
+  },
+  "calls and fetches": {
+    why: "ids count what a program asked for, fetches too: one number for each",
+    in: ["hooks", "traces"],
+    ours: { value: 1 },
+  },
   "fetches only": {
     why: "includeFetchSummary alone gives a summary of fetches",
     in: ["value"],

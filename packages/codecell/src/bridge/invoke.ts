@@ -34,10 +34,10 @@ export interface CallDetails {
   readonly resolution: Json | undefined;
 }
 
-/** What a program is told about a call that failed: name, message and codes. */
+/** What a program is told about a call that failed: name, message and codes. `thrown` is what its tool threw, if it did. */
 export type Rephrase = (
   failure: CallFailure,
-  call: { readonly callId: string; readonly tool: string },
+  call: { readonly callId: string; readonly tool: string; readonly thrown: unknown },
 ) => Omit<CallFailure, "code">;
 
 export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
@@ -52,6 +52,8 @@ export interface Invocation {
   readonly runBounded: RunBounded;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
+  /** For the host's own eyes: a program sees a failure made of it. */
+  readonly onThrown?: ((error: unknown) => void) | undefined;
 }
 
 const MAX_MESSAGE = 4096;
@@ -70,10 +72,13 @@ class SuspendSignal {
 export class CallRefusal {
   readonly code: CallFailureCode;
   readonly message: string;
+  /** Not told to programs. */
+  readonly cause: unknown;
 
-  constructor(code: CallFailureCode, message: string) {
+  constructor(code: CallFailureCode, message: string, cause?: unknown) {
     this.code = code;
     this.message = message;
+    this.cause = cause;
   }
 }
 
@@ -115,6 +120,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     return toCompleted(name, validated.value, limits);
   } catch (error) {
     if (error instanceof SuspendSignal) return toSuspended(name, error.payload);
+    invocation.onThrown?.(error);
     return { status: "failed", failure: toCallFailure(error) };
   }
 }

@@ -4,8 +4,8 @@ import { CallRefusal } from "../bridge/invoke.ts";
 const LONGEST_URL = 200;
 
 /** To be thrown. */
-export function refusal(url: string, problem: string): CallRefusal {
-  return new CallRefusal("fetch_failed", `Cannot fetch ${shown(url)}: ${problem}`);
+export function refusal(url: string, problem: string, cause?: unknown): CallRefusal {
+  return new CallRefusal("fetch_failed", `Cannot fetch ${shown(url)}: ${problem}`, cause);
 }
 
 /** A text of the program's or a server's, where a message repeats it. */

@@ -94,7 +94,7 @@ export function failed(url: string, error: unknown, signal: AbortSignal): CallRe
   const causes = causesOf(error);
   if (causes.some((cause) => cause instanceof AddressRefused)) return refusal(url, PRIVATE);
   const code = causes.map(codeOf).find((one) => one !== undefined);
-  return refusal(url, code === undefined ? "the request failed" : `the request failed with ${code}`);
+  return refusal(url, code === undefined ? "the request failed" : `the request failed with ${code}`, error);
 }
 
 const MOST_CAUSES = 5;

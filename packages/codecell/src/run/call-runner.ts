@@ -47,11 +47,17 @@ export class CallRunner {
     const callId = toCallId(runId, index);
     const { tool } = call;
     const startedAt = performance.now();
+    let thrown: unknown;
     const found =
       resolution !== undefined && "deny" in resolution
         ? denied(tool, resolution.deny)
-        : await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution?.resolution));
-    const outcome = found.status === "failed" ? this.#rephrased(found.failure, callId, tool) : found;
+        : await this.#inCallerContext(() =>
+            this.#invoke(callId, index, call, resolution?.resolution, (error) => {
+              thrown = error;
+            }),
+          );
+    const outcome =
+      found.status === "failed" ? this.#rephrased(found.failure, { callId, tool, thrown }) : found;
     if (outcome.status !== "suspended") {
       emit({
         type: "call-end",
@@ -74,6 +80,7 @@ export class CallRunner {
     index: number,
     { tool, input }: LedgerCall,
     resolution: Json | undefined,
+    onThrown: (error: unknown) => void,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, emit } = this.#setup;
     const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
@@ -88,13 +95,14 @@ export class CallRunner {
       runBounded,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
+      onThrown,
     });
   }
 
   /** An adapter that fails at it changes nothing. */
-  #rephrased(failure: CallFailure, callId: string, tool: string): CallOutcome {
+  #rephrased(failure: CallFailure, call: Parameters<Rephrase>[1]): CallOutcome {
     try {
-      const words = this.#setup.rephrase?.(failure, { callId, tool });
+      const words = this.#setup.rephrase?.(failure, call);
       return { status: "failed", failure: { ...failure, ...words, code: failure.code } };
     } catch {
       return { status: "failed", failure };

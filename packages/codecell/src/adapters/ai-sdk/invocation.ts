@@ -5,6 +5,9 @@
  * - Hooks are told in the order things happened, and all of them before the host is given anything.
  */
 import type { ToolSet } from "ai";
+import type { Rephrase } from "../../bridge/invoke.ts";
+import type { CallFailure } from "../../contract/failure.ts";
+import { FETCH_TOOL } from "../../contract/ledger.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
@@ -19,7 +22,7 @@ import { NestedCall } from "./nested-call.ts";
 import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
 import { type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
-import { inWordsOfCodeMode, toError } from "./to-error.ts";
+import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceBook } from "./trace-book.ts";
 
 /** An interrupted invocation that goes on. */
@@ -51,6 +54,8 @@ export class Invocation implements CallKeeper {
   readonly #setup: InvocationSetup;
   readonly #hooks: Hooks;
   readonly #trace: TraceBook;
+  /** By call id, for the host's eyes. */
+  readonly #fetchErrors = new Map<string, unknown>();
   readonly #executing = new Set<Promise<unknown>>();
   logs: readonly LogLine[] = [];
   logsDropped = 0;
@@ -64,7 +69,10 @@ export class Invocation implements CallKeeper {
     this.resolutions = continued?.given ?? new Map();
     this.id = `code-mode-${++count}`;
     this.#hooks = new Hooks(options.lifecycle);
-    this.#trace = new TraceBook(this.id, outerToolCallId, this.#hooks, (callId) => this.calls.get(callId));
+    this.#trace = new TraceBook(this.id, outerToolCallId, this.#hooks, {
+      outputOf: (callId) => this.calls.get(callId)?.output,
+      errorOf: (callId) => this.#errorOf(callId),
+    });
   }
 
   /** The program's value, or an interrupt. */
@@ -113,13 +121,7 @@ export class Invocation implements CallKeeper {
       tools: toRunTools(tools),
       context: this,
       authorize: createAuthorize(this),
-      rephrase: (
-        ...[failure, { callId }]: Parameters<NonNullable<Parameters<Host["start"]>[0]["rephrase"]>>
-      ) => {
-        const call = this.calls.get(callId);
-        if (call !== undefined) this.#move(call, "failed");
-        return inWordsOfCodeMode(failure, call?.error);
-      },
+      rephrase: (...given: Parameters<Rephrase>) => this.#rephrase(...given),
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),
       ...(typeof fetchPolicy === "object" ? { fetchPolicy } : {}),
@@ -133,6 +135,20 @@ export class Invocation implements CallKeeper {
       const hint = "continue with the options it was interrupted with, continuation.store among them";
       throw Object.assign(new CodeModeProtocolError(`${why}; ${hint}`), { cause });
     }
+  }
+
+  #rephrase(
+    failure: CallFailure,
+    { callId, tool, thrown }: Parameters<Rephrase>[1],
+  ): Omit<CallFailure, "code"> {
+    const call = this.calls.get(callId);
+    if (call !== undefined) this.#move(call, "failed");
+    if (tool === FETCH_TOOL) this.#fetchErrors.set(callId, toFetchError(failure, thrown));
+    return inWordsOfCodeMode(failure, call?.error);
+  }
+
+  #errorOf(callId: string): unknown {
+    return this.calls.get(callId)?.error ?? this.#fetchErrors.get(callId);
   }
 
   async #conclude(result: RunResult, limits: ReturnType<typeof toLimits>): Promise<unknown> {
@@ -150,7 +166,7 @@ export class Invocation implements CallKeeper {
         const error = toError(result.failure, {
           js,
           limits,
-          errorOf: (callId) => this.calls.get(callId)?.error,
+          errorOf: (callId) => this.#errorOf(callId),
         });
         await this.#trace.end("failed", result, error);
         throw error;

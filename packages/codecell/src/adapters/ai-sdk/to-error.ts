@@ -4,7 +4,7 @@
  * - Total: the compiler knows when a code is added.
  * - A class follows from what the host saw. Names and codes that a program gives its errors choose none.
  */
-import { toCallFailure } from "../../bridge/invoke.ts";
+import { CallRefusal, toCallFailure } from "../../bridge/invoke.ts";
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
 import type { Limits } from "../../contract/limits.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
@@ -174,6 +174,13 @@ export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<C
   }
   const [name, shownCode] = WORDS[failure.code];
   return { ...failure, name: failure.code === "tool_failed" ? failure.name : name, shownCode };
+}
+
+/** A fetch that failed, as the host is told of it: with what the host's own fetch threw, if it did. */
+export function toFetchError({ message }: CallFailure, thrown: unknown): CodeModeFetchError {
+  const cause = thrown instanceof CallRefusal ? thrown.cause : thrown;
+  if (cause === undefined) return new CodeModeFetchError(message);
+  return Object.assign(new CodeModeFetchError(message, { cause: toTraceError(cause) }), { cause });
 }
 
 /** As traces keep it. */

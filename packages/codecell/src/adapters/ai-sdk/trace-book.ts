@@ -28,6 +28,12 @@ type End =
   | { readonly status: "fulfilled"; readonly outputBytes: number; readonly output: unknown }
   | { readonly status: "rejected"; readonly error: unknown };
 
+/** What calls came to on this host, as it was given and thrown. */
+export interface CallEnds {
+  readonly outputOf: (callId: string) => unknown;
+  readonly errorOf: (callId: string) => unknown;
+}
+
 interface Started {
   readonly index: number;
   readonly tool: string;
@@ -41,7 +47,7 @@ export class TraceBook {
   readonly #invocationId: string;
   readonly #outerToolCallId: string;
   readonly #hooks: Hooks;
-  readonly #callOf: (callId: string) => NestedCall | undefined;
+  readonly #ends: CallEnds;
   readonly #startedAtMs = Date.now();
   readonly #entries: CodeModeTraceEntry[] = [];
   /** By index; calls that have not ended. */
@@ -49,16 +55,11 @@ export class TraceBook {
   /** Set when the invocation starts. */
   spans: Spans | undefined;
 
-  constructor(
-    invocationId: string,
-    outerToolCallId: string,
-    hooks: Hooks,
-    callOf: (callId: string) => NestedCall | undefined,
-  ) {
+  constructor(invocationId: string, outerToolCallId: string, hooks: Hooks, ends: CallEnds) {
     this.#invocationId = invocationId;
     this.#outerToolCallId = outerToolCallId;
     this.#hooks = hooks;
-    this.#callOf = callOf;
+    this.#ends = ends;
   }
 
   /** Whether anybody looks; without, nothing is followed. */
@@ -108,7 +109,6 @@ export class TraceBook {
 
   async #endCall(event: Extract<RunEvent, { type: "call-end" }>): Promise<void> {
     const { index, tool, outcome, callId } = event;
-    const call = this.#callOf(callId);
     // One of a tool that is none was never decided on.
     if (!this.#open.has(index)) {
       const startedAtMs = Date.now() - event.durationMs;
@@ -116,8 +116,8 @@ export class TraceBook {
     }
     const end: End =
       outcome.status === "completed"
-        ? { status: "fulfilled", outputBytes: outcome.outputBytes, output: call?.output }
-        : { status: "rejected", error: call?.error ?? toHostError(outcome.failure) };
+        ? { status: "fulfilled", outputBytes: outcome.outputBytes, output: this.#ends.outputOf(callId) }
+        : { status: "rejected", error: this.#ends.errorOf(callId) ?? toHostError(outcome.failure) };
     await this.#end(index, end);
   }
 
