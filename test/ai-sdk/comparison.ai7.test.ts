@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../sources.ts";
 import { ALONE, CASES } from "./comparison/cases.ts";
 import { DIFFERENCES } from "./comparison/differences.ts";
-import { type CodeMode, type Outcome, outcomeOf } from "./comparison/outcome.ts";
+import { type Outcome, outcomeOf } from "./comparison/outcome.ts";
 import { toolsFor } from "./comparison/tools.ts";
 
 const PARTS = ["value", "error", "executed", "hooks", "traces"] as const;
@@ -46,7 +46,7 @@ describe("comparison with experimental-ai-sdk-code-mode", () => {
 
   test.for(CASES)("$name", async (one) => {
     const their = theirs.get(one.name);
-    const our = await outcomeOf(one, ours as unknown as CodeMode, toolsFor);
+    const our = await outcomeOf(one, ours, toolsFor);
     const difference = DIFFERENCES[one.name];
     if (their === undefined) throw new Error("The package's process ended");
     for (const part of PARTS) {

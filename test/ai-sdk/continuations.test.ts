@@ -136,7 +136,7 @@ describe("continuations", () => {
       if (Array.isArray(value)) return value.map(reorder);
       return Object.fromEntries(
         Object.entries(value)
-          .reverse()
+          .toReversed()
           .map(([key, part]) => [key, reorder(part)]),
       );
     };

@@ -63,8 +63,8 @@ describe("the contract's README on fetch", () => {
   test("its block: a host's fetch, under the policy that it names", async () => {
     const asked: unknown[] = [];
     vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
-      asked.push([String(url), init.method]);
-      return new Response("x".repeat(String(url).endsWith("/large") ? 256 * 1024 + 1 : 3));
+      asked.push([url, init.method]);
+      return new Response("x".repeat(url.endsWith("/large") ? 256 * 1024 + 1 : 3));
     });
     const made = await runBlock(blockOf("Fetch"), {
       imports: 'import { createCodeModeTool } from "experimental-ai-sdk-code-mode";',

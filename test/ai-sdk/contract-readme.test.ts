@@ -22,11 +22,6 @@ const search = tool({
   execute: async () => ({ results: DOCUMENTS.map(({ id, title }) => ({ id, title })) }),
 });
 
-const readDocument = tool({
-  inputSchema: z.object({ id: z.string() }),
-  execute: async (input) => DOCUMENTS.find(({ id }) => id === input.id),
-});
-
 const add = tool({
   inputSchema: z.object({ a: z.number(), b: z.number() }),
   execute: async ({ a, b }) => ({ sum: a + b }),
@@ -272,9 +267,9 @@ describe("the contract's README", () => {
     expect(output).toEqual({ foo: "foo", barId: { id: "b1" } });
     const shown = await (made["codeMode"] as Made).toModelOutput?.({ toolCallId: "call_1", input, output });
     // The contract's own text of what is shown, with the names that are free in it.
-    const wanted = new Function("foo", "bar", `return (${blockOf("Observability", 3)})`)("foo", bar) as {
-      nestedTools: object[];
-    };
+    const text = `const wanted = (${blockOf("Observability", 3)});`;
+    const free = { foo: "foo", bar };
+    const wanted = (await runBlock(text, { free, gives: ["wanted"] }))["wanted"] as { nestedTools: object[] };
     const own = {
       kind: "tool",
       toolName: "getFoo",

@@ -1,5 +1,7 @@
 /** All that is compared. */
-import { APPROVALS, FETCH, HOOKS, INTERRUPTS, MODEL_OUTPUT } from "./host-cases.ts";
+import { FETCH } from "./fetch-cases.ts";
+import { HOOKS, MODEL_OUTPUT } from "./host-cases.ts";
+import { APPROVALS, INTERRUPTS } from "./interrupt-cases.ts";
 import type { Case } from "./outcome.ts";
 import { DETACHED, ERRORS, FORWARDING, LIMITS, TOOLS, VALUES } from "./programs.ts";
 

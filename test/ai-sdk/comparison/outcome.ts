@@ -40,7 +40,10 @@ export interface Kit {
   /** What tools were called with, in order. */
   readonly executed: unknown[];
   /** With the kit's tools, hooks and ids, unless the given ones are others. */
-  run(js: string, input?: { options?: object; tools?: object; execution?: object }): Promise<unknown>;
+  readonly run: (
+    js: string,
+    input?: { options?: object; tools?: object; execution?: object },
+  ) => Promise<unknown>;
 }
 
 export interface Case {
@@ -92,7 +95,7 @@ export async function outcomeOf(one: Case, mode: CodeMode, toolsFor: ToolsFor): 
   }
   const told = {
     ...end,
-    executed: executed.map((one) => JSON.stringify(one)).sort(),
+    executed: executed.map((call) => JSON.stringify(call)).sort(),
     hooks: byCall(hooks),
     traces,
   };
@@ -177,7 +180,9 @@ async function serve(): Promise<Server> {
       let body = "";
       request.setEncoding("utf8");
       request.on("data", (text: string) => (body += text));
-      request.on("end", () => response.end(`${request.method} ${request.headers["x-own"] ?? ""} ${body}`));
+      request.on("end", () =>
+        response.end(`${request.method} ${String(request.headers["x-own"] ?? "")} ${body}`),
+      );
     } else response.writeHead(200, { "content-type": "application/json", "x-kind": "test" }).end('{"a":1}');
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -33,11 +33,6 @@ export function blockOf(section: string, index = 0): string {
   return found.code;
 }
 
-/** What the contract says in prose, without line breaks. */
-export function prose(): string {
-  return readFileSync(`${ROOT}node_modules/${PACKAGE}/README.md`, "utf8").replaceAll(/\s+/gu, " ");
-}
-
 export interface Surroundings {
   /** Import statements that the block leaves to its reader. */
   readonly imports?: string;

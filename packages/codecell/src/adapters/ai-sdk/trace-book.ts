@@ -217,7 +217,7 @@ export class TraceBook {
   async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {
     if (!this.isWanted) return;
     // What was stopped with the program has an end too.
-    for (const index of [...this.#open.keys()]) await this.#end(index, { status: "rejected", error });
+    for (const index of this.#open.keys()) await this.#end(index, { status: "rejected", error });
     const completedAtMs = Date.now();
     this.spans?.end(
       {
