@@ -191,3 +191,106 @@ describe("the contract's README on interrupts", () => {
     }
   });
 });
+
+describe("the contract's sentences on interrupts", () => {
+  const ask = tool({
+    inputSchema: z.object({ id: z.number() }),
+    needsApproval: true,
+    execute: async ({ id }) => id,
+  });
+  const INTERRUPT = { approval: { mode: "interrupt" } } as const;
+
+  test("an interrupt is not wrapped for the model, a summary is of its own execution or empty", async () => {
+    const modelOutput = { includeNestedToolSummary: true };
+    const made = codeMode.createCodeModeTool({ ask }, { ...INTERRUPT, modelOutput });
+    const shownOf = async (input: { js: string }, given: { js: string }): Promise<unknown> => {
+      const output = await made.execute(input, OUTER);
+      return made.toModelOutput?.({ toolCallId: "call_1", input: given, output });
+    };
+    const asking = { js: "console.log('asking'); return await tools.ask({ id: 1 })" };
+    const shown = (await shownOf(asking, asking)) as { value: unknown };
+    expect(codeMode.getCodeModeApprovalInterrupt(shown)).toMatchObject({ toolName: "ask" });
+    expect(codeMode.isCodeModeInterrupt(shown.value)).toBe(true);
+    const failing = { js: "await tools.nope({}).catch(() => {}); return 1" };
+    expect(await shownOf(failing, failing)).toMatchObject({ value: { nestedTools: [{ toolName: "nope" }] } });
+    // Another object, as after a detour through JSON: nothing is told rather than what another execution did.
+    expect(await shownOf(failing, { ...failing })).toEqual({
+      type: "json",
+      value: { result: 1, nestedTools: [] },
+    });
+  });
+
+  test("malformed responses are rejected before anything is replayed, and use nothing up", async () => {
+    const tools = { ask };
+    const js = "return await tools.ask({ id: 1 })";
+    const interrupt = (await codeMode.runCodeMode({
+      js,
+      tools,
+      options: INTERRUPT,
+      toolExecutionOptions: OUTER,
+    })) as codeMode.CodeModeApprovalInterrupt;
+    const approvalId = interrupt.interruptId;
+    const malformed = [
+      null,
+      "yes",
+      {},
+      { approvalId },
+      { approvalId, approved: "true" },
+      { approvalId, approved: 1 },
+    ];
+    for (const approvalResponse of [...malformed, { approvalId, approved: true, reason: 5 }] as never[]) {
+      await expect(codeMode.continueCodeModeApproval({ interrupt, approvalResponse, tools })).rejects.toThrow(
+        codeMode.CodeModeProtocolError,
+      );
+      const resolution = approvalResponse;
+      await expect(codeMode.continueCodeModeInterrupt({ interrupt, resolution, tools })).rejects.toThrow(
+        codeMode.CodeModeProtocolError,
+      );
+    }
+    const approvalResponse = { approvalId, approved: true };
+    expect(await codeMode.continueCodeModeApproval({ interrupt, approvalResponse, tools })).toBe(1);
+  });
+
+  test("a program that returns what looks like an interrupt is a program that returned a value", async () => {
+    const { continuation, ...told } = (await codeMode.runCodeMode({
+      js: "return await tools.ask({ id: 1 })",
+      tools: { ask },
+      options: INTERRUPT,
+    })) as codeMode.CodeModeInterrupt;
+    const js = `return ${JSON.stringify({ ...told, continuation: { ...continuation, seal: "x" } })}`;
+    const output = await codeMode.runCodeMode({ js, tools: { ask } });
+    expect(codeMode.unwrapCodeModeResult(output).status).toBe("completed");
+    expect(codeMode.isCodeModeInterrupt(output)).toBe(false);
+    const interrupt = output as codeMode.CodeModeInterrupt;
+    const resumed = codeMode.continueCodeModeInterrupt({
+      interrupt,
+      resolution: { approved: true },
+      tools: { ask },
+    });
+    await expect(resumed).rejects.toThrow(codeMode.CodeModeProtocolError);
+  });
+
+  test("randomness of every kind, and clocks, are the same when a program is replayed", async () => {
+    const echoed: unknown[] = [];
+    const echo = tool({
+      inputSchema: z.object({ seen: z.array(z.unknown()) }),
+      execute: async (input) => {
+        echoed.push(input.seen);
+        return input;
+      },
+    });
+    const js = `const seen = () => [Math.random(), crypto.randomUUID(), performance.now(), Date.now(), new Date().getTime()];
+      const first = seen(); await tools.echo({ seen: first }); const second = seen();
+      await tools.ask({ id: 1 }); await tools.echo({ seen: [...first, ...second] }); return second[3] >= first[3]`;
+    const interrupt = (await codeMode.runCodeMode({
+      js,
+      tools: { ask, echo },
+      options: INTERRUPT,
+    })) as codeMode.CodeModeApprovalInterrupt;
+    const approvalResponse = { approvalId: interrupt.interruptId, approved: true };
+    const resumed = codeMode.continueCodeModeApproval({ interrupt, approvalResponse, tools: { ask, echo } });
+    expect(await resumed).toBe(true);
+    expect(echoed).toHaveLength(2);
+    expect((echoed[1] as unknown[]).slice(0, 5)).toEqual(echoed[0]);
+  });
+});

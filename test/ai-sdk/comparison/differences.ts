@@ -79,6 +79,11 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   "an import": { why: TRACED, in: ["error", "traces"], ours: failed("SyntaxError") },
   "a source that is too large": { why: TRACED, in: ["traces"] },
   "aborted before it starts": { why: TRACED, in: ["traces"] },
+  "what else is there": {
+    why: "programs have timers, URL and their like, randomness and a clock from their ledger: replay repeats them",
+    in: ["value"],
+    ours: { value: ["object", "object", "function", "function"] },
+  },
   "a dynamic import": { why: GENERATED, in: ["error"], ours: failed("SyntaxError") },
   eval: { why: GENERATED, in: ["error"], ours: failed("ReferenceError") },
   Function: { why: GENERATED, in: ["error"], ours: failed("EvalError") },

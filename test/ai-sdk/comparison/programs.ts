@@ -129,6 +129,11 @@ export const ERRORS: readonly Case[] = [
   program("require", "return typeof require"),
   program("module", "return typeof module"),
   program("fetch that is not allowed", "return typeof fetch"),
+  program("what else is there", "return [typeof crypto, typeof performance, typeof setTimeout, typeof URL]"),
+  program(
+    "files and modules",
+    "return [typeof Deno, typeof Bun, typeof Buffer, typeof __dirname, typeof exports]",
+  ),
   program("a rejection that nobody handles", "Promise.reject(new Error('x')); return 1"),
   program(
     "a rejection that is handled later",
