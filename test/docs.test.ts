@@ -8,7 +8,7 @@ import { readTable, renderTables } from "../scripts/doc-tables.ts";
 import { ROOT } from "./sources.ts";
 
 const execute = promisify(execFile);
-const READMES = ["README.md", "packages/codecell/README.md"];
+const READMES = ["README.md", "packages/codecell/README.md", "docs/ai-sdk.md"];
 const DOCUMENTS = [
   ...READMES,
   "ARCHITECTURE.md",
@@ -35,7 +35,7 @@ function read(path: string): string {
 }
 
 describe("documents", () => {
-  test("both READMEs have code to run", () => {
+  test("READMEs and their like have code to run", () => {
     for (const path of READMES) expect(blocks.some(({ place }) => place.startsWith(path))).toBe(true);
   });
 

@@ -1,5 +1,6 @@
 /** The same programs through the contract's package and through us come to the same, but for what a table says. */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import * as ours from "codecell/ai";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../sources.ts";
@@ -42,6 +43,14 @@ describe("comparison with experimental-ai-sdk-code-mode", () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     expect(Object.keys(DIFFERENCES).filter((name) => !names.includes(name))).toEqual([]);
     expect(names.length).toBeGreaterThan(200);
+  });
+
+  test("users are told of every difference, and of no other", () => {
+    const text = readFileSync(`${ROOT}docs/ai-sdk.md`, "utf8").toLowerCase();
+    const listed = text.slice(text.indexOf("## what differs")).match(/^- (?:.|\n {2})*/gmu) ?? [];
+    const told = listed.map((line) => line.replaceAll(/\s+/gu, " ").slice(2).replace(/\.$/u, ""));
+    const wanted = new Set(Object.values(DIFFERENCES).map(({ why }) => why.toLowerCase()));
+    expect(told.sort()).toEqual([...wanted].sort());
   });
 
   test.for(CASES)("$name", async (one) => {

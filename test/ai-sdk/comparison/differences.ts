@@ -161,7 +161,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     ours: { error: { name: "TypeError" } },
   },
   "a fetch of the host's own that fails": {
-    why: "whatever a fetch fails with is a CodeModeFetchError, with the message of what was thrown",
+    why: "whatever a fetch fails with is a CodeModeFetchError; the host is told what was thrown",
     in: ["value"],
     ours: { value: ["CodeModeFetchError", "CODE_MODE_FETCH_ERROR"] },
   },
