@@ -1,12 +1,13 @@
-/** What the contract leaves open or goes beyond: log lines, progress, hooks, the description, odd options. */
-import { generateText, tool } from "ai";
-import { MockLanguageModelV3 } from "ai/test";
+/** What the contract leaves open or goes beyond: log lines, hooks, the description, odd options. */
+import { tool } from "ai";
 import {
+  type CodeModeInterrupt,
   type CodeModeLifecycle,
   type CodeModeOptions,
-  type CodeModeProgress,
   type CodeModeToolSet,
+  CodeModeToolError,
   type CodeModeTrace,
+  continueCodeModeInterrupt,
   createCodeModeTool,
   requestCodeModeInterrupt,
   runCodeMode,
@@ -44,6 +45,32 @@ describe("log lines", () => {
     const js = "console.log('so far'); throw new Error('then this')";
     const failing = createCodeModeTool({}).execute({ js }, OUTER);
     await expect(failing).rejects.toThrow(/then this[^]*The program had printed:\nso far$/u);
+  });
+
+  test("are not added to an error object of the host's own", async () => {
+    const own = new CodeModeToolError("of the host", { row: 1 });
+    const fail = tool({
+      inputSchema: anything,
+      execute: async (): Promise<string> => {
+        throw own;
+      },
+    });
+    const js = "console.log('line'); return await tools.fail({})";
+    for (let round = 0; round < 2; round++) {
+      const failing = createCodeModeTool({ fail }).execute({ js }, OUTER);
+      const error = (await failing.catch((reason: unknown) => reason)) as CodeModeToolError;
+      expect(error).toBeInstanceOf(CodeModeToolError);
+      expect(error).not.toBe(own);
+      expect(error.message).toBe("of the host\nThe program had printed:\nline");
+      expect(error).toMatchObject({
+        name: "CodeModeToolError",
+        code: own.code,
+        details: { row: 1 },
+        cause: own,
+      });
+    }
+    expect(own.message).toBe("of the host");
+    expect(own.details).toEqual({ row: 1 });
   });
 
   test("are bounded in what is shown, and counted", async () => {
@@ -101,97 +128,59 @@ describe("the description", () => {
   });
 });
 
-describe("an execution", () => {
-  const gated = (gate: Promise<void>): typeof echo =>
-    tool({
+describe("values that are no JSON", () => {
+  test("of a nested toModelOutput are lost alone", async () => {
+    const odd = tool({
       inputSchema: anything,
-      execute: async (input) => {
-        await gate;
-        return input;
+      execute: async () => "odd",
+      toModelOutput: () => ({ type: "json", value: 1n }) as never,
+    });
+    const made = createCodeModeTool({ odd, echo }, { modelOutput: { includeNestedToolOutputs: true } });
+    const input = { js: "await tools.odd({}); await tools.echo({ a: 1 }); return 'kept'" };
+    const output = await made.execute(input, OUTER);
+    expect(await made.toModelOutput?.({ toolCallId: "call_1", input, output })).toMatchObject({
+      value: {
+        result: "kept",
+        nestedTools: [
+          { output: { type: "text", value: "odd" } },
+          { output: { type: "json", value: { a: 1 } } },
+        ],
       },
     });
+  });
 
-  test("can be awaited, and iterated for progress while it runs; the output comes last", async () => {
-    const gate = Promise.withResolvers<void>();
-    const made = createCodeModeTool({ echo, slow: gated(gate.promise) });
-    const js = "const a = await tools.echo({ a: 1 }); await tools.slow({}); return a";
-    const seen: unknown[] = [];
-    for await (const part of made.execute({ js }, OUTER)) {
-      seen.push(part);
-      const { calls = [] } = part as Partial<CodeModeProgress>;
-      if (calls.some(({ toolName }) => toolName === "slow")) gate.resolve();
-    }
-    expect(seen.at(-1)).toEqual({ a: 1 });
-    expect(seen.at(-2)).toMatchObject({
-      type: "code-mode-progress",
-      total: 2,
-      calls: [{ toolName: "echo", toolCallId: "call_1:tool-1", status: "completed" }, { toolName: "slow" }],
+  test.each([
+    ["a bigint", { kind: "k", id: 1n }],
+    ["toJSON that gives nothing", { kind: "k", toJSON: () => null }],
+    [
+      "toJSON that gives another kind",
+      { kind: "k", toJSON: () => ({ kind: "ai-sdk-code-mode/tool-approval" }) },
+    ],
+  ])("a payload with %s fails the call", async (_name, payload) => {
+    const ask = tool({
+      inputSchema: anything,
+      execute: async (): Promise<string> => requestCodeModeInterrupt(payload),
+    });
+    const running = runCodeMode({ js: "return await tools.ask({})", tools: { ask } });
+    await expect(running).rejects.toMatchObject({
+      name: "CodeModeToolError",
+      message: expect.stringMatching(/^Cannot interrupt code mode: the payload has to be JSON/u) as string,
     });
   });
 
-  test("lists the last calls only", async () => {
-    const made = createCodeModeTool({ echo });
-    const js = "for (let i = 0; i < 100; i++) await tools.echo({ i }); return 1";
-    for await (const part of made.execute({ js }, OUTER)) {
-      const { calls = [] } = part as Partial<CodeModeProgress>;
-      expect(calls.length).toBeLessThanOrEqual(32);
-    }
-  });
-
-  test("that fails and that nobody looks at does not end the process", async () => {
-    const unhandled: unknown[] = [];
-    const listener = (reason: unknown): unknown => unhandled.push(reason);
-    process.on("unhandledRejection", listener);
-    try {
-      const made = createCodeModeTool({});
-      void made.execute({ js: "throw new Error('unseen')" }, OUTER);
-      const iterated = made.execute({ js: "throw new Error('seen')" }, OUTER);
-      await expect(Array.fromAsync(iterated)).rejects.toThrow("seen");
-      await expect(made.execute({ js: "return 1" }, OUTER)).resolves.toBe(1);
-      expect(unhandled).toEqual([]);
-    } finally {
-      process.off("unhandledRejection", listener);
-    }
-  });
-
-  test("of wrong arguments rejects, and does not throw", async () => {
-    const made = createCodeModeTool({});
-    await expect(made.execute({ js: 5 as never }, OUTER)).rejects.toThrow(/^Cannot run code mode: js/u);
-    await expect(runCodeMode({ js: "return 1", tools: null as never })).rejects.toThrow(/tools must be/u);
-  });
-
-  test("in generateText gives the SDK its output, and the model what is shown of it", async () => {
-    const prompts: unknown[] = [];
-    const call = { type: "tool-call", toolCallId: "call_1", toolName: "codeMode" } as const;
-    const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } } as never;
-    const model = new MockLanguageModelV3({
-      doGenerate: async ({ prompt }) => {
-        prompts.push(prompt);
-        const input = JSON.stringify({ js: "console.log('seen'); return await tools.echo({ a: 1 })" });
-        return prompts.length === 1
-          ? {
-              content: [{ ...call, input }],
-              finishReason: { unified: "tool-calls", raw: undefined },
-              usage,
-              warnings: [],
-            }
-          : {
-              content: [{ type: "text", text: "done" }],
-              finishReason: { unified: "stop", raw: undefined },
-              usage,
-              warnings: [],
-            };
-      },
+  test("a validated input that is none is shown as the program wrote it", async () => {
+    const given: unknown[] = [];
+    const remove = tool({
+      inputSchema: z.object({ id: z.number().transform(BigInt) }),
+      needsApproval: true,
+      execute: async (input) => given.push(input),
     });
-    const result = await generateText({
-      model,
-      tools: { codeMode: createCodeModeTool({ echo }) },
-      stopWhen: ({ steps }) => steps.length === 2,
-      prompt: "go",
-    });
-    expect(result.steps[0]?.toolResults[0]?.output).toEqual({ a: 1 });
-    expect(JSON.stringify(prompts[1])).toContain('{"result":{"a":1},"console":["seen"]}');
-    expect(result.text).toBe("done");
+    const js = "return await tools.remove({ id: 5 })";
+    const options = { approval: { mode: "interrupt" } } as const;
+    const interrupt = (await runCodeMode({ js, tools: { remove }, options })) as CodeModeInterrupt;
+    expect(interrupt.input).toEqual({ id: 5 });
+    await continueCodeModeInterrupt({ interrupt, resolution: { approved: true }, tools: { remove } });
+    expect(given).toEqual([{ id: 5n }]);
   });
 });
 

@@ -267,6 +267,39 @@ describe("continuations", () => {
     expect(given[0]).toBe(client);
   });
 
+  test.each([undefined, null, "text", {}, { type: "code-mode-interrupt" }, { continuation: 5 }, []])(
+    "%o in place of an interrupt is refused clearly",
+    async (given) => {
+      const interrupt = given as never;
+      const approvalResponse = { approvalId: "a", approved: true };
+      expect(isCodeModeInterrupt(given)).toBe(false);
+      expect(() => getPendingCodeModeInterrupts(interrupt)).toThrow(codeMode.CodeModeProtocolError);
+      for (const doing of [
+        go(interrupt),
+        continueCodeModeInterrupts({ interrupt, resolutions: {}, tools }),
+        codeMode.continueCodeModeApproval({ interrupt, approvalResponse, tools }),
+        codeMode.continueCodeModeApprovals({ interrupt, approvalResponses: [approvalResponse], tools }),
+      ]) {
+        await expect(doing).rejects.toEqual(refused);
+      }
+    },
+  );
+
+  test("what is no JSON, in an interrupt, or no tools, are refused and use nothing up", async () => {
+    const interrupt = await interruptOf();
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    for (const input of [cyclic, 1n]) {
+      expect(isCodeModeInterrupt({ ...interrupt, input })).toBe(false);
+      await expect(go({ ...interrupt, input })).rejects.toEqual(refused);
+    }
+    const none = continueCodeModeInterrupt({ interrupt, resolution: 1, tools: undefined as never });
+    await expect(none).rejects.toThrow(/tools must be/u);
+    const nothing = continueCodeModeInterrupts({ interrupt, resolutions: null as never, tools });
+    await expect(nothing).rejects.toEqual(refused);
+    expect(await go(interrupt)).toEqual({ id: 1, answer: "yes" });
+  });
+
   test("time and randomness are the same after it as before", async () => {
     const js = `const seen = () => [Date.now(), new Date().getTime(), Math.random()];
       const before = seen(); await tools.ask({ id: 1 }); const after = seen();

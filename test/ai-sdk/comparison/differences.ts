@@ -64,6 +64,11 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     in: ["value"],
     ours: { value: ["RangeError", "CODE_MODE_HOST_TOOL_ERROR", true, false, null] },
   },
+  "input that its JSON Schema refuses": {
+    why: "a plain JSON Schema is validated too, not only shown",
+    in: ["value", "error", "executed", "hooks", "traces"],
+    ours: failed("CodeModeToolError", "CODE_MODE_TOOL_ERROR"),
+  },
   "reading tools": {
     why: "tools is an object whose keys are the tools",
     in: ["value"],

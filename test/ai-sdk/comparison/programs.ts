@@ -71,6 +71,8 @@ export const TOOLS: readonly Case[] = [
   program("input that is made by its schema", "return await tools.typed({ path: '  /a ' })"),
   program("input that is invalid", "return await tools.typed({ path: 1 })"),
   program("input that is invalid, caught", caught("tools.typed({ path: 1 })")),
+  program("input that its JSON Schema refuses", "return await tools.strict({ a: 'text' })"),
+  program("input that its JSON Schema takes", "return await tools.strict({ a: 1 })"),
   program("no input", "return await tools.typed()"),
   program("input that is no JSON", "return await tools.echo({ a: 1n })"),
   program("input with undefined", "return await tools.echo({ a: undefined, b: [undefined] })"),

@@ -56,6 +56,12 @@ export function toolsFor(mode: CodeMode, executed: unknown[]): object {
       inputSchema: z.object({ path: z.string().trim(), count: z.number().default(3) }),
       execute: kept("typed", async (input) => input),
     }),
+    strict: made(
+      kept("strict", async (input) => input),
+      {
+        inputSchema: jsonSchema({ type: "object", properties: { a: { type: "number" } }, required: ["a"] }),
+      },
+    ),
     stream: made(async function* () {
       yield 1;
       yield { last: true };

@@ -1,7 +1,7 @@
 /** Approvals: interrupts that ask for a yes or no, in the messages of the AI SDK and back. */
 import { generateText, type ModelMessage, streamText } from "ai";
 import { isRecord } from "../../value/shape.ts";
-import { isCodeModeInterrupt } from "./continuation.ts";
+import { isCodeModeInterrupt, verifyInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeApprovalInterrupt } from "./interrupt.ts";
 import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
@@ -37,6 +37,7 @@ export async function continueCodeModeApproval(
   input: ContinueApproval & { approvalResponse: CodeModeApprovalResponse },
 ): Promise<unknown> {
   const { approvalResponse, options, ...rest } = input;
+  verifyInterrupt(rest.interrupt);
   const { interruptId } = rest.interrupt;
   const resolution = parseResponse(approvalResponse);
   if (approvalResponse.approvalId !== interruptId) {
@@ -52,6 +53,9 @@ export async function continueCodeModeApprovals(
   input: ContinueApproval & { approvalResponses: readonly CodeModeApprovalResponse[] },
 ): Promise<unknown> {
   const { approvalResponses, options, ...rest } = input;
+  if (!Array.isArray(approvalResponses)) {
+    throw new CodeModeProtocolError("Cannot continue: approvalResponses must be a list of responses");
+  }
   const resolutions = Object.fromEntries(
     approvalResponses.map((response) => [response.approvalId, parseResponse(response)]),
   );

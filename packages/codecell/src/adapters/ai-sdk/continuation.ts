@@ -89,8 +89,8 @@ function toPending(
 
 /** One for each call that waits, all of the same paused invocation. */
 export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
-  const { continuation, outerToolCallId } = interrupt;
   verifyInterrupt(interrupt);
+  const { continuation, outerToolCallId } = interrupt;
   return continuation.pending.map(({ interruptId, toolName, toolCallId, input, payload }) => ({
     type: "code-mode-interrupt",
     interruptId,
@@ -176,11 +176,15 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** The same text for equal JSON, in whatever order its keys are. */
+/** The same text for equal JSON, in whatever order its keys are; an empty one for what is no JSON. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    isRecord(part) && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
+  try {
+    return JSON.stringify(value, (_key, part: unknown) =>
+      isRecord(part) && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : part,
+    );
+  } catch {
+    return "";
+  }
 }

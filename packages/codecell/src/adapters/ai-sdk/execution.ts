@@ -22,9 +22,11 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
   // What then() and its like give are plain promises.
   static override readonly [Symbol.species]: PromiseConstructor = Promise;
   #calls: Calls = new Map();
-  #isNews = false;
+  /** Grows with every change of the calls. */
+  #news = 0;
   #isOver = false;
-  #wake: (() => void) | undefined;
+  /** Of whoever reads and sleeps: there may be several. */
+  readonly #wakes = new Set<() => void>();
 
   constructor(run: (onProgress: (calls: Calls) => void) => Promise<unknown>) {
     const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -32,43 +34,48 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
     resolve(
       run((calls) => {
         this.#calls = calls;
-        this.#isNews = true;
-        this.#wake?.();
+        this.#news++;
+        this.#wake();
       }),
     );
+    const over = (): void => {
+      this.#isOver = true;
+      this.#wake();
+    };
     // Whoever only iterates hears of a failure there.
-    this.catch(() => {});
+    this.then(over, over);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, undefined> {
-    const over = (): void => {
-      this.#isOver = true;
-      this.#wake?.();
-    };
-    this.then(over, over);
+    let told = 0;
     while (!this.#isOver) {
-      if (this.#isNews) {
-        this.#isNews = false;
+      if (this.#news > told) {
+        told = this.#news;
         yield this.#progress();
         await this.#sleep(PAUSE_MS, () => this.#isOver);
       } else {
-        await this.#sleep(undefined, () => this.#isOver || this.#isNews);
+        await this.#sleep(undefined, () => this.#isOver || this.#news > told);
       }
     }
     yield await this;
+  }
+
+  #wake(): void {
+    for (const wake of this.#wakes) wake();
   }
 
   /** Until something is to be told; for a while at most. */
   async #sleep(ms: number | undefined, isDone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
-    this.#wake = () => {
+    const wake = (): void => {
       if (isDone()) resolve();
     };
-    this.#wake();
+    this.#wakes.add(wake);
+    wake();
     await promise;
     clearTimeout(timer);
-    this.#wake = undefined;
+    this.#wakes.delete(wake);
   }
 
   #progress(): CodeModeProgress {

@@ -11,7 +11,7 @@ import type {
 import { Invocation } from "./invocation.ts";
 import { toToolOutput } from "./model-output.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
-import { toContinued } from "./run-code-mode.ts";
+import { assertTools, toContinued } from "./run-code-mode.ts";
 
 interface ContinueCommon {
   tools: CodeModeToolSet;
@@ -29,6 +29,7 @@ export async function continueCodeModeInterrupt<
   input: ContinueCommon & { interrupt: CodeModeInterrupt<TPayload>; resolution: TResolution },
 ): Promise<unknown> {
   const { interrupt, resolution, ...rest } = input;
+  verifyInterrupt(interrupt);
   return continueAll(interrupt, new Map([[interrupt.interruptId, resolution]]), rest);
 }
 
@@ -42,6 +43,9 @@ export async function continueCodeModeInterrupts(
   },
 ): Promise<unknown> {
   const { interrupt, resolutions, ...rest } = input;
+  if (!isRecord(resolutions)) {
+    throw new CodeModeProtocolError("Cannot continue: resolutions must be an object, by interrupt ids");
+  }
   return continueAll(interrupt, new Map(Object.entries(resolutions)), rest);
 }
 
@@ -51,6 +55,7 @@ async function continueAll(
   { tools, options = {}, toolExecutionOptions: execution = {} }: ContinueCommon,
 ): Promise<unknown> {
   verifyInterrupt(interrupt);
+  assertTools(tools);
   const { continuation } = interrupt;
   const { outerToolCallId } = openContinuation(continuation);
   const continued = toContinued(continuation, resolutions);

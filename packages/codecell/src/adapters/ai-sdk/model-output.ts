@@ -125,7 +125,8 @@ export class ModelOutput {
   async #outputOf(event: CodeModeNestedToolResultEvent & { status: "fulfilled" }): Promise<unknown> {
     const { toolName, toolCallId, input, output } = event;
     const tool = this.#tools[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
-    return (await tool?.toModelOutput?.({ toolCallId, input, output })) ?? toToolOutput(output);
+    // One that is no JSON must not take the others, and the result, with it.
+    return toJson(await tool?.toModelOutput?.({ toolCallId, input, output })) ?? toToolOutput(output);
   }
 }
 

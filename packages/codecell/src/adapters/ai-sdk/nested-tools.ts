@@ -12,6 +12,7 @@ import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { runBounded } from "../../run/run-bounded.ts";
+import { toJsonText } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
 import { CodeModeProtocolError } from "./errors.ts";
@@ -137,7 +138,7 @@ async function ask(
   const { toolName, toolCallId, validated: input } = call;
   if (mode === "interrupt") {
     const payload = { kind: APPROVAL_KIND, ...(reason === undefined ? {} : { reason }) };
-    return { suspend: toKept(call, payload) };
+    return { suspend: toKept(call, payload) ?? null };
   }
   const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);
   if (answer === undefined) throw new CodeModeToolApprovalRequiredError(toolName, input, toolCallId);
@@ -202,19 +203,24 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
     return call.output;
   } catch (error) {
     const payload = requestedBy(error);
-    if (payload !== undefined) run.suspend(toKept(call, payload));
-    call.error = error;
-    throw error;
+    const kept = payload === undefined ? undefined : toKept(call, payload);
+    if (kept !== undefined) run.suspend(kept);
+    call.error = payload === undefined ? error : new CodeModeToolError(NO_JSON, { toolName: call.toolName });
+    throw call.error;
   }
 }
+
+const NO_JSON = "Cannot interrupt code mode: the payload has to be JSON, an object with a kind";
 
 async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
   const { execution, tools } = keeper;
   const context = execution.context ?? execution.experimental_context;
   const experimental = execution.experimental_context ?? execution.context;
+  // One that an outer invocation resumes is not this call's.
+  const { codeModeInterrupt: _others, ...given } = execution;
   const options = {
     messages: [],
-    ...execution,
+    ...given,
     toolCallId: call.toolCallId,
     abortSignal: run.signal,
     ...(context === undefined ? {} : { context }),
@@ -249,7 +255,12 @@ async function lastOf(items: AsyncIterable<unknown>, signal: AbortSignal): Promi
   return last;
 }
 
-function toKept(call: NestedCall, payload: CodeModeInterruptPayload): Json {
+/** What is told of a call that waits; undefined for a payload that is lost on its way. */
+function toKept(call: NestedCall, given: CodeModeInterruptPayload): Json | undefined {
+  const payload = toJson(given);
+  if (!isRecord(payload) || payload["kind"] !== given.kind) return undefined;
   call.state = "waiting";
-  return { payload: toJson(payload), input: toJson(call.validated) };
+  // What JSON cannot carry of an input is told as the program wrote it.
+  const input = toJson(toJsonText(call.validated) === undefined ? call.input : call.validated);
+  return { payload, input };
 }

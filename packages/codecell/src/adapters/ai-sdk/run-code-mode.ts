@@ -18,7 +18,7 @@ export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
 export function toSetup(input: RunCodeModeInput): InvocationSetup {
   const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
   if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
-  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
+  assertTools(tools);
   const { interruptResolution } = input;
   if (continuation === undefined) {
     if (interruptResolution !== undefined) {
@@ -41,6 +41,10 @@ export function toSetup(input: RunCodeModeInput): InvocationSetup {
   }
   const continued = toContinued(continuation, resolutions);
   return { js, tools, options, execution, outerToolCallId, continued };
+}
+
+export function assertTools(tools: unknown): void {
+  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
 }
 
 let unnamed = 0;

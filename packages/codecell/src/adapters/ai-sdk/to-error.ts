@@ -116,9 +116,20 @@ function toolFailed({ message, details }: Failure, errorOf: FailedInvocation["er
     call?: CallFailure;
   };
   const thrown = callId === undefined ? undefined : errorOf(callId);
-  if (thrown instanceof CodeModeError) return thrown;
+  if (thrown instanceof CodeModeError) return copyOf(thrown);
   const error = call === undefined ? new CodeModeToolError(message) : classOf(call, message, toolName);
   return thrown === undefined ? error : Object.assign(error, { cause: thrown });
+}
+
+/** What is added to it is not added to an object of the host's, which may throw the same one again. */
+function copyOf(thrown: CodeModeError): CodeModeError {
+  const { name, message, code, details } = thrown;
+  const made = Reflect.construct(
+    Error,
+    [message],
+    thrown.constructor as typeof CodeModeError,
+  ) as CodeModeError;
+  return Object.assign(made, { name, code, details, cause: thrown });
 }
 
 /** For a call that failed in another process: by what its ledger says, which no program writes. */
