@@ -14,6 +14,8 @@ export type CodeModeToolSet = ToolSet;
 export interface CodeModeToolInput {
   /** JavaScript or TypeScript; the body of an async function. */
   js: string;
+  /** Goes on with the program of an earlier call; written by `withCodeModeApprovals`, never by a model. */
+  resume?: string;
 }
 
 export interface CodeModeExecutionPolicy {

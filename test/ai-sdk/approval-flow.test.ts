@@ -1,0 +1,293 @@
+/** Approvals of a program's calls, asked for by the AI SDK itself; with both generations of it. */
+import { generateText, type ModelMessage, streamText, tool, ToolLoopAgent } from "ai";
+import { createCodeModeTool, requestCodeModeInterrupt, withCodeModeApprovals } from "codecell/ai";
+import { beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { answers, messagesOf, requestsIn } from "./conversation.ts";
+import { IS_AI_6, type Move, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
+
+const deleted: string[] = [];
+const read: string[] = [];
+
+const deleteFile = tool({
+  description: "Deletes a file",
+  inputSchema: z.object({ path: z.string() }),
+  needsApproval: true,
+  execute: async ({ path }) => {
+    deleted.push(path);
+    return { gone: path };
+  },
+});
+
+const readFile = tool({
+  inputSchema: z.object({ path: z.string() }),
+  execute: async ({ path }) => {
+    read.push(path);
+    return `text of ${path}`;
+  },
+});
+
+const askHost = tool({
+  inputSchema: z.object({}),
+  execute: async (): Promise<string> => requestCodeModeInterrupt({ kind: "host/question" }),
+});
+
+const FOREVER = ({ steps }: { steps: readonly unknown[] }): boolean => steps.length === 20;
+
+function settingsFor(scripted: ScriptedModel) {
+  return withCodeModeApprovals({
+    model: scripted.model,
+    tools: { code_mode: createCodeModeTool({ deleteFile, readFile, askHost }) },
+    stopWhen: FOREVER,
+  });
+}
+
+/** Over generateText: what is asked for, and what comes of the answers, turn by turn. */
+async function converse(moves: readonly Move[], ...turns: readonly (readonly (boolean | string)[])[]) {
+  const scripted = scriptedModel(moves);
+  const settings = settingsFor(scripted);
+  const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+  const asked: unknown[][] = [];
+  let result = await generateText({ ...settings, messages });
+  messages.push(...messagesOf(result));
+  for (const given of turns) {
+    const requests = requestsIn(result);
+    asked.push(requests.map(({ toolCall }) => toolCall.input));
+    messages.push(answers(requests, given));
+    result = await generateText({ ...settings, messages });
+    messages.push(...messagesOf(result));
+  }
+  return { scripted, settings, messages, asked, result };
+}
+
+/** The program's output as its model was shown it. */
+function outputShown({ requests }: ScriptedModel, outerToolCallId = "call-1"): unknown {
+  const parts = requests
+    .flatMap(({ prompt }) => prompt)
+    .flatMap(({ role, content }) => (role === "tool" ? content : []));
+  return parts.findLast((part) => part.type === "tool-result" && part.toolCallId === outerToolCallId);
+}
+
+function program(js: string): Move {
+  return { call: "code_mode", input: { js } };
+}
+
+beforeEach(() => {
+  deleted.length = 0;
+  read.length = 0;
+});
+
+describe("generateText", () => {
+  test("a program's call is asked for under its own name, and the program goes on where it stopped", async () => {
+    const js = `const text = await tools.readFile({ path: "a" });
+      const { gone } = await tools.deleteFile({ path: "a" });
+      return { text, gone }`;
+    const { scripted, asked, result } = await converse([program(js), { say: "Done" }], [true]);
+    expect(asked).toEqual([[{ path: "a" }]]);
+    expect(result.text).toBe("Done");
+    expect({ deleted, read }).toEqual({ deleted: ["a"], read: ["a"] });
+    expect(outputShown(scripted)).toMatchObject({
+      output: { type: "json", value: { text: "text of a", gone: "a" } },
+    });
+  });
+
+  test("the user is asked before anything else is done", async () => {
+    const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`)]);
+    const result = await generateText({ ...settingsFor(scripted), prompt: "Go" });
+    expect(requestsIn(result)).toMatchObject([
+      { toolCall: { toolName: "deleteFile", toolCallId: "call-1:tool-1", input: { path: "a" } } },
+    ]);
+    expect(result.finishReason).toBe("tool-calls");
+    expect(deleted).toEqual([]);
+  });
+
+  test("a batch is asked for at once, and each call gets its own answer", async () => {
+    const js = `const all = await Promise.allSettled(["a", "b", "c"].map((path) => tools.deleteFile({ path })));
+      return all.map(({ value, reason }) => value?.gone ?? reason.message)`;
+    const { scripted, asked } = await converse([program(js), { say: "Done" }], [true, "Not this one", true]);
+    expect(asked).toEqual([[{ path: "a" }, { path: "b" }, { path: "c" }]]);
+    expect(deleted).toEqual(["a", "c"]);
+    expect(outputShown(scripted)).toMatchObject({
+      output: { value: ["a", expect.stringContaining("Not this one"), "c"] },
+    });
+  });
+
+  test("a program that asks again is paused again", async () => {
+    const js = `await tools.deleteFile({ path: "a" });
+      await tools.deleteFile({ path: "b" });
+      return "both"`;
+    const { scripted, asked, messages } = await converse([program(js), { say: "Done" }], [true], [true]);
+    expect(asked).toEqual([[{ path: "a" }], [{ path: "b" }]]);
+    expect(deleted).toEqual(["a", "b"]);
+    expect(outputShown(scripted)).toMatchObject({ output: { value: "both" } });
+    expect(JSON.stringify(messages)).toContain("code-mode-interrupt");
+  });
+
+  test("two programs of one step are asked for together and go on together", async () => {
+    const two = ["a", "b"].map((path) => ({
+      call: "code_mode",
+      input: { js: `return await tools.deleteFile({ path: "${path}" })` },
+    }));
+    const { scripted, asked } = await converse([two, { say: "Done" }], [true, false]);
+    expect(asked).toEqual([[{ path: "a" }, { path: "b" }]]);
+    expect(deleted).toEqual(["a"]);
+    expect(outputShown(scripted)).toMatchObject({ output: { value: { gone: "a" } } });
+    expect(outputShown(scripted, "call-1-1")).toMatchObject({ output: { type: "error-text" } });
+  });
+
+  test("the provider sees neither tokens, receipts, nor tools that only programs have", async () => {
+    const js = `await tools.deleteFile({ path: "a" }); return await tools.deleteFile({ path: "b" })`;
+    const { scripted } = await converse([program(js), { say: "Done" }], [true], ["No"]);
+    expect(scripted.requests.map(({ tools }) => tools?.map(({ name }) => name))).toEqual([
+      ["code_mode"],
+      ["code_mode"],
+    ]);
+    expect(scripted.requests[1]?.prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+    for (const secret of ["code-mode-interrupt", "token", "receipt", "code-mode-approved", "resume"]) {
+      expect(scripted.sent()).not.toContain(secret);
+    }
+  });
+
+  test("later turns show the program and its output once", async () => {
+    const { scripted, settings, messages } = await converse(
+      [program(`return await tools.deleteFile({ path: "a" })`), { say: "Done" }, { say: "Again" }],
+      [true],
+    );
+    messages.push({ role: "user", content: "And?" });
+    const { text } = await generateText({ ...settings, messages });
+    expect(text).toBe("Again");
+    expect(scripted.requests[2]?.prompt.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+    expect(deleted).toEqual(["a"]);
+  });
+
+  test("one step at a time: each call of generateText goes one step further", async () => {
+    const scripted = scriptedModel([
+      program(`return await tools.deleteFile({ path: "a" })`),
+      { say: "Done" },
+    ]);
+    const { stopWhen: _, ...settings } = settingsFor(scripted);
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    const step = async () => {
+      const result = await generateText({ ...settings, messages });
+      messages.push(...messagesOf(result));
+      return result;
+    };
+    const started = await step();
+    expect(requestsIn(started)).toEqual([]);
+    const asked = await step();
+    expect(requestsIn(asked)).toHaveLength(1);
+    messages.push(answers(requestsIn(asked), [true]));
+    const resumed = await step();
+    expect([resumed.text, deleted]).toEqual(["", ["a"]]);
+    expect((await step()).text).toBe("Done");
+    expect(scripted.isOver()).toBe(true);
+  });
+
+  test("who says something instead of answering is not asked again, and nothing is done", async () => {
+    const scripted = scriptedModel([
+      program(`return await tools.deleteFile({ path: "a" })`),
+      { say: "As you wish" },
+    ]);
+    const settings = settingsFor(scripted);
+    const started = await generateText({
+      ...settings,
+      prompt: "Go",
+      stopWhen: ({ steps }) => steps.length === 1,
+    });
+    const messages: ModelMessage[] = [
+      { role: "user", content: "Go" },
+      ...messagesOf(started),
+      { role: "user", content: "Leave it" },
+    ];
+    const { text } = await generateText({ ...settings, messages });
+    expect(text).toBe("As you wish");
+    expect(deleted).toEqual([]);
+    expect(outputShown(scripted)).toMatchObject({
+      output: { type: "error-text", value: expect.stringContaining('deleteFile({"path":"a"})') },
+    });
+    expect(scripted.sent()).not.toContain("token");
+  });
+
+  test("what else a program waits for is left to the host, and the model is not kept from going on", async () => {
+    const js = `const [gone] = await Promise.all([tools.deleteFile({ path: "a" }), tools.askHost({})]); return gone`;
+    const { scripted, result, messages } = await converse([program(js), { say: "Waiting" }], [true]);
+    expect(result.text).toBe("Waiting");
+    expect(deleted).toEqual(["a"]);
+    expect(outputShown(scripted)).toMatchObject({
+      output: { type: "error-text", value: expect.stringContaining("host/question") },
+    });
+    expect(scripted.sent()).not.toContain("token");
+    expect(JSON.stringify(messages.at(-2))).toContain("code-mode-interrupt");
+  });
+
+  test("a choice of tools and active tools are for the model's steps only", async () => {
+    const scripted = scriptedModel([
+      program(`return await tools.deleteFile({ path: "a" })`),
+      { say: "Done" },
+    ]);
+    const settings = { ...settingsFor(scripted), activeTools: ["code_mode" as const] };
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    const toolChoice = { type: "tool", toolName: "code_mode" } as const;
+    const first = await generateText({ ...settings, messages, toolChoice });
+    messages.push(...messagesOf(first), answers(requestsIn(first), [true]));
+    const second = await generateText({ ...settings, messages, toolChoice: "none" });
+    expect([deleted, second.text]).toEqual([["a"], "Done"]);
+    expect(scripted.requests.map((request) => request.toolChoice?.type)).toEqual(["tool", "none"]);
+  });
+
+  test("a model that a step brings along is answered for too", async () => {
+    const other = scriptedModel([{ say: "Other" }]);
+    const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`)]);
+    const settings = withCodeModeApprovals({
+      model: scripted.model,
+      tools: { code_mode: createCodeModeTool({ deleteFile }) },
+      stopWhen: FOREVER,
+      prepareStep: ({ messages }: { messages: ModelMessage[] }) =>
+        messages.length === 1 ? {} : { model: other.model },
+    });
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    const first = await generateText({ ...settings, messages });
+    messages.push(...messagesOf(first), answers(requestsIn(first), [true]));
+    expect((await generateText({ ...settings, messages })).text).toBe("Other");
+    expect(deleted).toEqual(["a"]);
+    expect(other.sent()).not.toContain("token");
+  });
+});
+
+test("streamText asks, and goes on", async () => {
+  const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`), { say: "Done" }]);
+  const settings = settingsFor(scripted);
+  const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+  const first = streamText({ ...settings, messages });
+  const content = await first.content;
+  messages.push(...(await responseMessagesOf(first)), answers(requestsIn({ content }), [true]));
+  const second = streamText({ ...settings, messages });
+  expect(await second.text).toBe("Done");
+  expect(deleted).toEqual(["a"]);
+  expect(outputShown(scripted)).toMatchObject({ output: { value: { gone: "a" } } });
+});
+
+async function responseMessagesOf(result: object): Promise<ModelMessage[]> {
+  const { response, responseMessages } = result as ReturnType<typeof streamText>;
+  return IS_AI_6 ? (await response).messages : responseMessages;
+}
+
+test("a ToolLoopAgent asks, and goes on, both ways", async () => {
+  const js = `await tools.deleteFile({ path: "a" }); return await tools.deleteFile({ path: "b" })`;
+  const scripted = scriptedModel([program(js), { say: "Done" }]);
+  const agent = new ToolLoopAgent(settingsFor(scripted));
+  const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+  const first = await agent.generate({ messages });
+  messages.push(...messagesOf(first), answers(requestsIn(first), [true]));
+  const second = await agent.stream({ messages });
+  const content = await second.content;
+  messages.push(...(await responseMessagesOf(second)), answers(requestsIn({ content }), [true]));
+  expect((await agent.generate({ messages })).text).toBe("Done");
+  expect(deleted).toEqual(["a", "b"]);
+});
