@@ -17,7 +17,10 @@ export type {
   CodeModeApprovalResult,
 } from "./approvals.ts";
 export { withCodeModeApprovals } from "./approval-flow/with-code-mode-approvals.ts";
-export type { CodeModeApprovalSettings } from "./approval-flow/with-code-mode-approvals.ts";
+export type {
+  CodeModeApprovalSettings,
+  WithCodeModeApprovals,
+} from "./approval-flow/with-code-mode-approvals.ts";
 export type { CodeModeApprovalReceipt } from "./approval-flow/receipt.ts";
 export type { ToolApproval, ToolApprovalCall, ToolApprovalStatus } from "./approval-status.ts";
 export {

@@ -5,6 +5,7 @@
  * - All state is in the messages, sealed. Whoever has them and the key goes on: another process, days later.
  */
 import type { LanguageModel, ModelMessage, ToolSet } from "ai";
+import { isRecord } from "../../../value/shape.ts";
 import type { ToolApproval } from "../approval-status.ts";
 import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../code-mode-tool.ts";
 import { askingForPrograms } from "./ask.ts";
@@ -13,26 +14,12 @@ import { History } from "./history.ts";
 import { answeringForPrograms, type FlowModel, nextCalls } from "./model.ts";
 import { type Nested, toStandIn } from "./stand-in.ts";
 
-/** What has to be known of the settings; they may have whatever else the AI SDK takes. */
-export interface CodeModeApprovalSettings {
-  model: LanguageModel;
-  tools?: ToolSet | undefined;
-}
-
 type Callers = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** Of both generations. */
-interface AllSettings extends CodeModeApprovalSettings {
-  toolApproval?: ToolApproval;
-  runtimeContext?: unknown;
-  toolsContext?: Readonly<Record<string, unknown>>;
-  experimental_toolCallers?: Callers;
-  experimental_refineToolInput?: Readonly<Record<string, unknown>>;
-  prepareStep?: (given: StepGiven) => StepPrepared | undefined | PromiseLike<StepPrepared | undefined>;
-}
-
 interface StepGiven {
-  readonly messages: ModelMessage[];
+  messages: ModelMessage[];
+  stepNumber: number;
+  steps: readonly unknown[];
 }
 
 interface StepPrepared {
@@ -42,14 +29,33 @@ interface StepPrepared {
   readonly toolChoice?: unknown;
 }
 
+/** What has to be known of the settings; they may have whatever else the AI SDK takes. */
+export interface CodeModeApprovalSettings {
+  model: LanguageModel;
+  tools?: ToolSet | undefined;
+  /** For calls of the model and of programs; tools that only programs have can be named too. */
+  toolApproval?: ToolApproval | undefined;
+  runtimeContext?: unknown;
+  toolsContext?: unknown;
+  experimental_toolCallers?: Callers | undefined;
+  experimental_refineToolInput?: unknown;
+  // Its types are known to the user only: methods compare their parameters both ways.
+  prepareStep?: { bivariant(step: StepGiven): unknown }["bivariant"] | undefined;
+}
+
+/** The same settings. What was rewritten for the AI SDK is not to be read. */
+export type WithCodeModeApprovals<Settings> = {
+  [Name in keyof Settings]: Name extends "toolApproval" | "experimental_toolCallers" ? never : Settings[Name];
+};
+
 /**
  * Gives settings of the same kind. In them a call of a program that needs approval, by `toolApproval` or by its tool's
  * `needsApproval`, is asked for under its own name, and the program goes on with what was answered.
  */
 export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>(
   settings: Settings,
-): Settings {
-  const given = settings as AllSettings;
+): WithCodeModeApprovals<NoInfer<Settings>> {
+  const given: CodeModeApprovalSettings = settings;
   const { tools = {}, toolApproval, runtimeContext, toolsContext, experimental_toolCallers: callers } = given;
   if (Object.values(tools).some(isStandIn)) {
     throw new TypeError("Cannot add approvals of code mode: these settings have them already, add them once");
@@ -57,7 +63,8 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
   const codeModeTools = new Set(Object.keys(tools).filter((name) => partsOf(tools[name]) !== undefined));
   const nested = nestedIn(tools, codeModeTools, callers ?? {});
   const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
-  const flow = new ApprovalFlow({ toolApproval, runtimeContext, toolsContext });
+  const contexts = isRecord(toolsContext) ? toolsContext : undefined;
+  const flow = new ApprovalFlow({ toolApproval, runtimeContext, toolsContext: contexts });
   const flowModel = { codeModeTools, hidden };
   const own = {
     ...given,
@@ -76,7 +83,10 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
     ...withoutRefinements(given, hidden),
   };
   const names = [...Object.keys(tools), ...hidden];
-  return { ...own, prepareStep: preparing(given.prepareStep, flowModel, names) } as unknown as Settings;
+  return {
+    ...own,
+    prepareStep: preparing(given.prepareStep, flowModel, names),
+  } as unknown as WithCodeModeApprovals<NoInfer<Settings>>;
 }
 
 /** The tools that programs call, each once. */
@@ -129,10 +139,10 @@ function withDirectCalls(routes: Callers, hidden: ReadonlySet<string>): Callers 
 
 /** Calls of programs are not refined: what is approved would be another call. */
 function withoutRefinements(
-  { experimental_refineToolInput: refinements }: AllSettings,
+  { experimental_refineToolInput: refinements }: CodeModeApprovalSettings,
   hidden: ReadonlySet<string>,
-): Partial<AllSettings> {
-  if (refinements === undefined) return {};
+): object {
+  if (!isRecord(refinements)) return {};
   const left = Object.entries(refinements).filter(([name]) => !hidden.has(name));
   return { experimental_refineToolInput: Object.fromEntries(left) };
 }
@@ -153,12 +163,12 @@ function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
 
 /** A step of ours takes no choice of tools; a model that a step brings along is wrapped like the others. */
 function preparing(
-  prepareStep: AllSettings["prepareStep"],
+  prepareStep: CodeModeApprovalSettings["prepareStep"],
   flow: FlowModel,
   activeTools: readonly string[],
-): NonNullable<AllSettings["prepareStep"]> {
+): (step: StepGiven) => Promise<StepPrepared> {
   return async (step) => {
-    const own = (await prepareStep?.(step)) ?? {};
+    const own = ((await prepareStep?.(step)) ?? {}) as StepPrepared;
     const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
     const isOurs = nextCalls(new History(own.messages ?? step.messages), flow).length > 0;
     return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
