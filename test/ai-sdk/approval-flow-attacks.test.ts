@@ -81,8 +81,10 @@ test("messages that were used once do nothing twice, and the model is told why",
 test("a call whose input was changed after it was shown is not made", async () => {
   const { messages, step } = start([DELETE_A, { say: "Done" }]);
   const asked = await step();
-  const at = messages.findIndex((message) => JSON.stringify(message).includes("tool-approval-request"));
-  messages[at] = altered(messages[at], '"a"', '"b"') as ModelMessage;
+  const shown = messages.map((message) =>
+    JSON.stringify(message).includes("tool-approval-request") ? altered(message, '"a"', '"b"') : message,
+  );
+  messages.splice(0, messages.length, ...shown);
   messages.push(answers(requestsIn(asked), [true]));
   await step();
   expect(deleted).toEqual([]);
@@ -124,8 +126,8 @@ test.each([
 ])("a receipt that is %s is none", async (_, forge) => {
   const { scripted, messages, step } = start([DELETE_A, { say: "Done" }]);
   await step();
-  const [first] = results(messages);
-  const seal = (first?.output as { value: { continuation: { seal: string } } }).value.continuation.seal;
+  const [first] = results(messages) as { output: { value: { continuation: { seal: string } } } }[];
+  const seal = first?.output.value.continuation.seal ?? "";
   messages.push({
     role: "tool",
     content: [

@@ -47,15 +47,13 @@ export function answers(
   };
 }
 
-type UIPart = UIMessage["parts"][number];
-
 /** As `addToolApprovalResponse` of a chat does it, for all requests of the message. */
 export function approveInUI(message: UIMessage, approved: boolean, reason?: string): UIMessage {
   const parts = message.parts.map((part) => {
     const { state, approval } = part as { state?: string; approval?: { id: string } };
     if (state !== "approval-requested" || approval === undefined) return part;
     const answered = { ...approval, approved, ...(reason === undefined ? {} : { reason }) };
-    return Object.assign({ ...part }, { state: "approval-responded", approval: answered }) as UIPart;
+    return Object.assign({ ...part }, { state: "approval-responded", approval: answered });
   });
   return { ...message, parts };
 }
