@@ -197,6 +197,34 @@ describe("toolApproval", () => {
   });
 });
 
+test("a nested tool gets its own context, to be decided on and to be called with", async () => {
+  const seen: unknown[] = [];
+  const whoAmI = tool({
+    inputSchema: z.object({}),
+    contextSchema: z.object({ user: z.string() }),
+    execute: async (_, { context }) => {
+      seen.push(context);
+      return context.user;
+    },
+  });
+  const scripted = scriptedModel([program(`return await tools.whoAmI({})`), { say: "Done" }]);
+  const settings = withCodeModeApprovals({
+    model: scripted.model,
+    tools: { code_mode: codeModeTool(), whoAmI },
+    experimental_toolCallers: { whoAmI: ["code_mode"] },
+    toolsContext: { whoAmI: { user: "ana" } },
+    toolApproval: {
+      whoAmI: (_: unknown, { toolContext }: { toolContext: unknown }) => {
+        seen.push(toolContext);
+        return "approved" as const;
+      },
+    },
+    stopWhen: isStepCount(5),
+  });
+  await generateText({ ...settings, prompt: "Go" });
+  expect(seen).toEqual([{ user: "ana" }, { user: "ana" }]);
+});
+
 describe("experimental_toolCallers", () => {
   test("tools are routed to code mode, and to the model where that is said", async () => {
     const tools = { code_mode: experimental_codeModeTool(), deleteFile, listFiles } as const;

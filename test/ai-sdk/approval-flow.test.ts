@@ -226,6 +226,57 @@ describe("generateText", () => {
     expect(JSON.stringify(messages.at(-2))).toContain("code-mode-interrupt");
   });
 
+  test("a provider that uses an id of a call again is understood", async () => {
+    const again = (path: string): Move => ({
+      id: "same",
+      call: "code_mode",
+      input: { js: `return await tools.deleteFile({ path: "${path}" })` },
+    });
+    const { scripted, asked, result } = await converse(
+      [again("a"), again("b"), { say: "Done" }],
+      [true],
+      [true],
+    );
+    expect(asked).toEqual([[{ path: "a" }], [{ path: "b" }]]);
+    expect([result.text, deleted]).toEqual(["Done", ["a", "b"]]);
+    const prompt = JSON.stringify(scripted.requests[2]?.prompt);
+    expect([prompt.includes('{"gone":"a"}'), prompt.includes('{"gone":"b"}')]).toEqual([true, true]);
+  });
+
+  test("what a program throws and prints after it went on is told of its own call", async () => {
+    const js = `console.log("before"); await tools.deleteFile({ path: "a" });
+      console.log("after"); throw new RangeError("too far")`;
+    const { scripted } = await converse([program(js), { say: "Done" }], [true]);
+    expect(outputShown(scripted)).toMatchObject({
+      output: { type: "error-text", value: expect.stringMatching(/too far[^]*after/u) },
+    });
+  });
+
+  test("a call of the model that needs approval and a program of the same step come one after the other", async () => {
+    const scripted = scriptedModel([
+      [
+        { call: "deleteFile", input: { path: "direct" } },
+        { call: "code_mode", input: { js: `return await tools.deleteFile({ path: "nested" })` } },
+      ],
+      { say: "Done" },
+    ]);
+    const settings = withCodeModeApprovals({
+      model: scripted.model,
+      tools: { code_mode: createCodeModeTool({ deleteFile }), deleteFile },
+      stopWhen: FOREVER,
+    });
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    const asked: unknown[] = [];
+    for (let turn = 0; turn < 2; turn++) {
+      const result = await generateText({ ...settings, messages });
+      asked.push(requestsIn(result).map(({ toolCall }) => toolCall.input));
+      messages.push(...messagesOf(result), answers(requestsIn(result), [true]));
+    }
+    expect((await generateText({ ...settings, messages })).text).toBe("Done");
+    expect(asked).toEqual([[{ path: "direct" }], [{ path: "nested" }]]);
+    expect(deleted).toEqual(["direct", "nested"]);
+  });
+
   test("a choice of tools and active tools are for the model's steps only", async () => {
     const scripted = scriptedModel([
       program(`return await tools.deleteFile({ path: "a" })`),

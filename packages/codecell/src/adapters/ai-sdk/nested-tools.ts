@@ -196,8 +196,9 @@ async function execute(keeper: CallKeeper, run: CallContext): Promise<unknown> {
 }
 
 async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
-  const { execution, tools } = keeper;
-  const context = execution.context ?? execution.experimental_context;
+  const { execution, tools, approval } = keeper;
+  const own = approval.toolsContext?.[call.toolName];
+  const context = own ?? execution.context ?? execution.experimental_context;
   const experimental = execution.experimental_context ?? execution.context;
   const options = {
     messages: [],

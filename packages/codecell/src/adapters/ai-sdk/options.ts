@@ -60,6 +60,7 @@ export interface CodeModeApprovalOptions {
   toolApproval?: ToolApproval;
   /** Given to the functions of `toolApproval`. */
   runtimeContext?: unknown;
+  /** By the names of tools; what a tool has here is its `context`, in `toolApproval` and when it is called. */
   toolsContext?: Readonly<Record<string, unknown>>;
 }
 

@@ -65,7 +65,8 @@ export class History {
     const { input, toolName } = part;
     const resumed = isRecord(input) && typeof input["resume"] === "string" ? input["resume"] : undefined;
     const program = resumed === undefined ? undefined : this.#byOuterId.get(resumed);
-    if (program !== undefined && program.toolName === toolName) {
+    // A model that writes such a call before its time gets an answer of its own.
+    if (program?.toolName === toolName && program?.stage === "resume") {
       program.resumeId = id;
       this.#byResumeId.set(id, program);
       this.#ours.add(part);

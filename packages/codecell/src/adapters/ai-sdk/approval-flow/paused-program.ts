@@ -54,12 +54,14 @@ export class PausedProgram {
     return this.#pending().filter(({ payload }) => payload.kind === APPROVAL_KIND);
   }
 
-  /** Ids of all calls that wait, if only by what the messages claim. */
+  /** Ids of all calls that wait, if only by what the messages claim; no others than a program of this call can have. */
   get callIds(): readonly string[] {
     const { continuation }: Record<string, unknown> = this.#claimed ?? {};
     const pending: unknown = isRecord(continuation) ? continuation["pending"] : undefined;
     return (Array.isArray(pending) ? (pending as unknown[]) : []).flatMap((one) =>
-      isRecord(one) && typeof one["toolCallId"] === "string" ? [one["toolCallId"]] : [],
+      isRecord(one) && typeof one["toolCallId"] === "string" && this.#isOwn(one["toolCallId"])
+        ? [one["toolCallId"]]
+        : [],
     );
   }
 
@@ -101,6 +103,10 @@ export class PausedProgram {
 
   get #isExpired(): boolean {
     return (this.#interrupt?.continuation.expiresAtMs ?? 0) <= Date.now();
+  }
+
+  #isOwn(toolCallId: string): boolean {
+    return toolCallId.startsWith(`${this.outerToolCallId}:tool-`);
   }
 
   #pending(): readonly CodeModePendingInterrupt[] {

@@ -93,6 +93,8 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
 function nestedIn(tools: ToolSet, codeModeTools: ReadonlySet<string>, routes: Callers): Nested[] {
   const found = new Map<string, Nested>();
   const add = (name: string, tool: SdkTool, caller: string, isDirect: boolean): void => {
+    // Programs cannot call it; it may be one that a browser executes.
+    if (typeof tool.execute !== "function") return;
     const { callers = [] } = found.get(name) ?? {};
     found.set(name, { name, tool, isDirect, callers: [...callers, caller] });
   };
