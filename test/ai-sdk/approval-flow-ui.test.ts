@@ -1,9 +1,11 @@
 /** Approvals in UI messages, as a chat has them: what is shown, answered, sent back, and shown then. */
 import {
   convertToModelMessages,
+  createAgentUIStream,
   readUIMessageStream,
   streamText,
   tool,
+  ToolLoopAgent,
   type UIMessage,
   type UIMessageChunk,
 } from "ai";
@@ -157,5 +159,24 @@ test("calls of a program are seen while they run, before it waits and after", as
   const done = await turn(scripted, [USER, approveInUI(asked, true)], watch);
   expect(seen).toContain("slow running");
   expect(seen.join()).toContain("deleteFile");
+  expect([textOf(done), deleted]).toEqual(["Done", ["a"]]);
+});
+
+test("an agent's own UI stream, which checks the messages against the tools, takes the answers too", async () => {
+  const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`), { say: "Done" }]);
+  const agent = new ToolLoopAgent(settingsFor(scripted));
+  const request = async (uiMessages: readonly UIMessage[]): Promise<UIMessage> => {
+    const sent = JSON.parse(JSON.stringify(uiMessages)) as UIMessage[];
+    const stream = await createAgentUIStream({ agent, uiMessages: sent, originalMessages: sent as never });
+    const last = sent.at(-1);
+    const known = last?.role === "assistant" ? { message: last } : {};
+    let message: UIMessage | undefined;
+    const chunks = stream as ReadableStream<UIMessageChunk>;
+    for await (const one of readUIMessageStream({ stream: chunks, ...known })) message = one;
+    if (message === undefined) throw new Error("Nothing came back");
+    return message;
+  };
+  const asked = await request([USER]);
+  const done = await request([USER, approveInUI(asked, true)]);
   expect([textOf(done), deleted]).toEqual(["Done", ["a"]]);
 });

@@ -1,6 +1,14 @@
 /** Approvals of a program's calls, asked for by the AI SDK itself; with both generations of it. */
 import { generateText, type ModelMessage, streamText, tool, ToolLoopAgent } from "ai";
-import { createCodeModeTool, requestCodeModeInterrupt, withCodeModeApprovals } from "codecell/ai";
+import {
+  type CodeModeToolExecutionOptions,
+  continueCodeModeInterrupt,
+  createCodeModeTool,
+  getCodeModeInterrupt,
+  replaceCodeModeInterruptResult,
+  requestCodeModeInterrupt,
+  withCodeModeApprovals,
+} from "codecell/ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { answers, messagesOf, requestsIn } from "./conversation.ts";
@@ -29,7 +37,10 @@ const readFile = tool({
 
 const askHost = tool({
   inputSchema: z.object({}),
-  execute: async (): Promise<string> => requestCodeModeInterrupt({ kind: "host/question" }),
+  execute: async (_, options): Promise<unknown> => {
+    const { codeModeInterrupt: answered } = options as CodeModeToolExecutionOptions;
+    return answered?.resolution ?? requestCodeModeInterrupt({ kind: "host/question" });
+  },
 });
 
 const FOREVER = ({ steps }: { steps: readonly unknown[] }): boolean => steps.length === 20;
@@ -215,15 +226,28 @@ describe("generateText", () => {
   });
 
   test("what else a program waits for is left to the host, and the model is not kept from going on", async () => {
-    const js = `const [gone] = await Promise.all([tools.deleteFile({ path: "a" }), tools.askHost({})]); return gone`;
-    const { scripted, result, messages } = await converse([program(js), { say: "Waiting" }], [true]);
+    const js = `return await Promise.all([tools.deleteFile({ path: "a" }), tools.askHost({})])`;
+    const { scripted, settings, result, messages } = await converse(
+      [program(js), { say: "Waiting" }, { say: "Done" }],
+      [true],
+    );
     expect(result.text).toBe("Waiting");
     expect(deleted).toEqual(["a"]);
     expect(outputShown(scripted)).toMatchObject({
       output: { type: "error-text", value: expect.stringContaining("host/question") },
     });
     expect(scripted.sent()).not.toContain("token");
-    expect(JSON.stringify(messages.at(-2))).toContain("code-mode-interrupt");
+    // The host finds out, goes on with the program, and puts what it came to where the interrupt was.
+    const interrupt = getCodeModeInterrupt(messages.at(-2));
+    if (interrupt === undefined) throw new Error("The interrupt is not there");
+    const tools = { deleteFile, askHost };
+    const output = await continueCodeModeInterrupt({ interrupt, tools, resolution: "an answer" });
+    expect(output).toEqual([{ gone: "a" }, "an answer"]);
+    const replaced = replaceCodeModeInterruptResult(messages.slice(0, -1), interrupt, output);
+    expect((await generateText({ ...settings, messages: replaced })).text).toBe("Done");
+    expect(scripted.requests[2]?.prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+    expect(outputShown(scripted)).toMatchObject({ output: { value: [{ gone: "a" }, "an answer"] } });
+    expect(scripted.sent()).not.toContain("token");
   });
 
   test("a provider that uses an id of a call again is understood", async () => {
