@@ -176,25 +176,32 @@ describe("toolApproval", () => {
     expect(scripted.requests[0]?.tools?.map(({ name }) => name)).toEqual(["code_mode", "deleteFile"]);
   });
 
-  test("an input that its schema transforms is approved as the tool gets it", async () => {
-    const resize = tool({
-      inputSchema: z.object({ by: z.string().transform((text) => text.length) }),
-      execute: async ({ by }) => by * 2,
-    });
-    const scripted = scriptedModel([program(`return await tools.resize({ by: "four" })`), { say: "Done" }]);
-    const settings = withCodeModeApprovals({
-      model: scripted.model,
-      tools: { code_mode: createCodeModeTool({ resize }) },
-      stopWhen,
-      toolApproval: { resize: "user-approval" },
-    });
-    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
-    const asked = await generateText({ ...settings, messages });
-    expect(requestsIn(asked)).toMatchObject([{ toolCall: { input: { by: 4 } } }]);
-    messages.push(...asked.responseMessages, answers(requestsIn(asked), [true]));
-    await generateText({ ...settings, messages });
-    expect(scripted.requests[1]?.prompt.at(-1)).toMatchObject({ content: [{ output: { value: 8 } }] });
-  });
+  test.each([
+    ["only programs have", false],
+    ["the model has too", true],
+  ])(
+    "an input that the schema of a tool %s transforms is approved as the tool gets it",
+    async (_, isDirect) => {
+      const resize = tool({
+        inputSchema: z.object({ by: z.string().transform((text) => text.length) }),
+        execute: async ({ by }) => by * 2,
+      });
+      const scripted = scriptedModel([program(`return await tools.resize({ by: "four" })`), { say: "Done" }]);
+      const settings = withCodeModeApprovals({
+        model: scripted.model,
+        tools: { code_mode: createCodeModeTool({ resize }), ...(isDirect ? { resize } : {}) },
+        stopWhen,
+        toolApproval: { resize: "user-approval" },
+        experimental_toolApprovalSecret: "secret of the server",
+      });
+      const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+      const asked = await generateText({ ...settings, messages });
+      expect(requestsIn(asked)).toMatchObject([{ toolCall: { input: { by: 4 } } }]);
+      messages.push(...asked.responseMessages, answers(requestsIn(asked), [true]));
+      await generateText({ ...settings, messages });
+      expect(scripted.requests[1]?.prompt.at(-1)).toMatchObject({ content: [{ output: { value: 8 } }] });
+    },
+  );
 });
 
 test("a nested tool gets its own context, to be decided on and to be called with", async () => {

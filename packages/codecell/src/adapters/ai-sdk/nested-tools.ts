@@ -14,6 +14,7 @@ import type { Json } from "../../contract/value.ts";
 import { runBounded } from "../../run/run-bounded.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
+import { canonical } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import {
   CodeModeToolApprovalDeniedError,
@@ -136,7 +137,13 @@ async function ask(
 ): Promise<Decision> {
   const { toolName, toolCallId, validated: input } = call;
   if (mode === "interrupt") {
-    const payload = { kind: APPROVAL_KIND, ...(reason === undefined ? {} : { reason }) };
+    const given = toJson(call.input);
+    const isAsGiven = canonical(given) === canonical(toJson(input));
+    const payload = {
+      kind: APPROVAL_KIND,
+      ...(reason === undefined ? {} : { reason }),
+      ...(isAsGiven ? {} : { given }),
+    };
     return { suspend: toKept(call, payload) };
   }
   const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);

@@ -28,12 +28,16 @@ export interface FlowModel {
 }
 
 /** Whether the next step is ours: the calls that are made then. */
-export function nextCalls(history: History, { codeModeTools }: FlowModel): ToolCall[] {
+export function nextCalls(history: History, { codeModeTools, hidden }: FlowModel): ToolCall[] {
   const known = history.programs.filter(({ toolName }) => codeModeTools.has(toolName));
   const asked = known
     .filter(({ stage }) => stage === "ask")
     .flatMap(({ approvals }) => approvals)
-    .map(({ toolCallId, toolName, input }) => toCall(toolCallId, toolName, input));
+    .map(({ toolCallId, toolName, input, payload }) => {
+      // Where the AI SDK applies the tool's schema, it has to come to the same input.
+      const given = hidden.has(toolName) ? input : (payload["given"] ?? input);
+      return toCall(toolCallId, toolName, given);
+    });
   if (asked.length > 0) return asked;
   return known
     .filter(({ stage }) => stage === "resume")
