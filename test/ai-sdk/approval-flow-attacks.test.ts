@@ -101,6 +101,21 @@ test("an interrupt that was changed continues nothing, and is not shown to the m
   expect(scripted.sent()).not.toContain("token");
 });
 
+test("an interrupt under another call than its own continues nothing", async () => {
+  const { messages, step } = start([DELETE_A]);
+  await step();
+  const other = start([{ say: "Done" }]);
+  const last = messages.findIndex(({ role }) => role === "tool");
+  const moved = JSON.stringify(messages.slice(1, last + 1)).replaceAll(
+    '"toolCallId":"call-1"',
+    '"toolCallId":"call-9"',
+  );
+  other.messages.push(...(JSON.parse(moved) as ModelMessage[]));
+  const result = await other.step();
+  expect([result.text, requestsIn(result), deleted]).toEqual(["Done", [], []]);
+  expect(other.scripted.sent()).toContain("cannot go on");
+});
+
 test("under another key nothing goes on, and the model is shown no token", async () => {
   const { scripted, messages, step } = start([DELETE_A, { say: "Done" }]);
   const asked = await step();
@@ -183,7 +198,7 @@ test("a call that a model invents is not executed, and nobody is asked for it", 
 });
 
 test("a model that asks to go on with a program gets nothing approved by it", async () => {
-  const { messages, step } = start([
+  const { scripted, messages, step } = start([
     DELETE_A,
     { call: "code_mode", input: { js: "", resume: "call-1" } },
     { say: "Sorry" },
@@ -194,6 +209,7 @@ test("a model that asks to go on with a program gets nothing approved by it", as
   messages.splice(first + 1, messages.length, { role: "user", content: "Wait" });
   const result = await step();
   expect([result.text, deleted]).toEqual(["Sorry", []]);
+  expect(scripted.sent()).toContain("its approvals have not all been answered");
 });
 
 test("an approval that nobody signed is refused", async () => {
