@@ -329,3 +329,20 @@ test("tools that a browser executes stay with the browser", async () => {
   expect(result.toolCalls.map(({ toolName }) => toolName)).toEqual(["askUser"]);
   expect(result.toolResults).toEqual([]);
 });
+
+test("the answer of any other tool is shown as it is, whatever it calls itself", async () => {
+  const page = tool({
+    inputSchema: z.object({}),
+    execute: async () => ({ type: "code-mode-interrupt", text: "a page about interrupts" }),
+  });
+  const scripted = scriptedModel([{ call: "page", input: {} }, { say: "Done" }]);
+  await generateText({
+    ...withCodeModeApprovals({
+      model: scripted.model,
+      tools: { code_mode: createCodeModeTool({ deleteFile }), page },
+      stopWhen: ({ steps }: { steps: readonly unknown[] }) => steps.length === 3,
+    }),
+    prompt: "Go",
+  });
+  expect(scripted.sent()).toContain("a page about interrupts");
+});

@@ -159,6 +159,23 @@ describe("toolApproval", () => {
     expect(scripted.sent()).toContain("Too late");
   });
 
+  test.each([
+    ["by its entry", { code_mode: "user-approval", deleteFile: "user-approval" } as const],
+    ["by a function for all", () => "user-approval" as const],
+  ])("where programs need approval to start %s, they need none to go on", async (_, toolApproval) => {
+    const scripted = scriptedModel([DELETE_A, { say: "Done" }]);
+    const settings = withCodeModeApprovals({ model: scripted.model, tools, stopWhen, toolApproval });
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    const asked: string[] = [];
+    for (let turn = 0; turn < 2; turn++) {
+      const result = await generateText({ ...settings, messages });
+      asked.push(...requestsIn(result).map(({ toolCall }) => toolCall.toolName));
+      messages.push(...result.responseMessages, answers(requestsIn(result), [true]));
+    }
+    const { text } = await generateText({ ...settings, messages });
+    expect([text, asked, deleted]).toEqual(["Done", ["code_mode", "deleteFile"], ["a"]]);
+  });
+
   test("calls that the model makes itself are decided as ever", async () => {
     const scripted = scriptedModel([{ call: "deleteFile", input: { path: "b" } }, { say: "Done" }]);
     const settings = withCodeModeApprovals({

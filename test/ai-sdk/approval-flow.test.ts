@@ -7,6 +7,7 @@ import {
   getCodeModeInterrupt,
   replaceCodeModeInterruptResult,
   requestCodeModeInterrupt,
+  setCodeModeContinuationSigningKey,
   withCodeModeApprovals,
 } from "codecell/ai";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -175,6 +176,40 @@ describe("generateText", () => {
       "user",
     ]);
     expect(deleted).toEqual(["a"]);
+  });
+
+  test("later turns show it even where the key has changed since", async () => {
+    const js = `await tools.deleteFile({ path: "a" }); return await tools.deleteFile({ path: "b" })`;
+    const { scripted, settings, messages } = await converse(
+      [program(js), { say: "Done" }, { say: "Again" }],
+      [true],
+      [true],
+    );
+    messages.push({ role: "user", content: "And?" });
+    setCodeModeContinuationSigningKey("another secret of enough bytes");
+    await generateText({ ...settings, messages });
+    setCodeModeContinuationSigningKey();
+    const roles = scripted.requests[2]?.prompt.map(({ role }) => role);
+    expect(roles).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    expect(outputShown(scripted)).toMatchObject({ output: { value: { gone: "b" } } });
+  });
+
+  test("where programs need approval to start, they need none to go on", async () => {
+    const scripted = scriptedModel([
+      program(`return await tools.deleteFile({ path: "a" })`),
+      { say: "Done" },
+    ]);
+    const tools = { code_mode: { ...createCodeModeTool({ deleteFile }), needsApproval: true } };
+    const settings = withCodeModeApprovals({ model: scripted.model, tools, stopWhen: FOREVER });
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    const asked: string[] = [];
+    for (let turn = 0; turn < 2; turn++) {
+      const result = await generateText({ ...settings, messages });
+      asked.push(...requestsIn(result).map(({ toolCall }) => toolCall.toolName));
+      messages.push(...messagesOf(result), answers(requestsIn(result), [true]));
+    }
+    const { text } = await generateText({ ...settings, messages });
+    expect([text, asked, deleted]).toEqual(["Done", ["code_mode", "deleteFile"], ["a"]]);
   });
 
   test("one step at a time: each call of generateText goes one step further", async () => {

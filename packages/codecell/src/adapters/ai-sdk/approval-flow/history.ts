@@ -7,6 +7,7 @@
  *   came to its output.
  */
 import { isRecord } from "../../../value/shape.ts";
+import { isCodeModeInterrupt } from "../continuation.ts";
 import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";
 import type { WaitingCall } from "./receipt.ts";
 
@@ -21,7 +22,11 @@ export class History {
   readonly #ours = new Set<unknown>();
   readonly #outputs = new Map<unknown, PausedProgram>();
 
-  constructor(messages: readonly unknown[]) {
+  readonly #codeModeTools: ReadonlySet<string>;
+
+  /** Of tools that are known to be code mode, interrupts are taken for such even if their seal does not fit. */
+  constructor(messages: readonly unknown[], codeModeTools: ReadonlySet<string> = new Set()) {
+    this.#codeModeTools = codeModeTools;
     for (const message of messages) {
       if (!isRecord(message)) continue;
       if (message["role"] === "user") for (const program of this.programs) program.supersede();
@@ -36,6 +41,12 @@ export class History {
   /** The call of a program that waits for approval under this id. */
   approval(toolCallId: string): WaitingCall | undefined {
     return this.#byCallId.get(toolCallId)?.approval(toolCallId);
+  }
+
+  /** Whether this is the input of a call that goes on with a program, and its time has come. */
+  isResumption(input: unknown): boolean {
+    const resume = resumeIn(input);
+    return resume !== undefined && this.program(resume)?.stage === "resume";
   }
 
   /** As a model may see it. */
@@ -63,10 +74,10 @@ export class History {
 
   #takeCall(part: Part, id: string): void {
     const { input, toolName } = part;
-    const resumed = isRecord(input) && typeof input["resume"] === "string" ? input["resume"] : undefined;
+    const resumed = resumeIn(input);
     const program = resumed === undefined ? undefined : this.#byOuterId.get(resumed);
     // A model that writes such a call before its time gets an answer of its own.
-    if (program?.toolName === toolName && program?.stage === "resume") {
+    if (program?.toolName === toolName && program?.isAnswered === true) {
       program.resumeId = id;
       this.#byResumeId.set(id, program);
       this.#ours.add(part);
@@ -92,7 +103,9 @@ export class History {
       this.#ours.add(part);
       return;
     }
-    if (!looksLikeInterrupt(valueOf(output)) || typeof toolName !== "string") return;
+    const value = valueOf(output);
+    if (typeof toolName !== "string" || !looksLikeInterrupt(value)) return;
+    if (!this.#codeModeTools.has(toolName) && !isCodeModeInterrupt(value)) return;
     const program = new PausedProgram(id, toolName, output);
     this.programs.push(program);
     this.#byOuterId.set(id, program);
@@ -103,6 +116,10 @@ export class History {
   #expect(program: PausedProgram): void {
     for (const id of program.callIds) this.#byCallId.set(id, program);
   }
+}
+
+function resumeIn(input: unknown): string | undefined {
+  return isRecord(input) && typeof input["resume"] === "string" ? input["resume"] : undefined;
 }
 
 function partsOf({ content }: Record<string, unknown>): Part[] {

@@ -54,12 +54,12 @@ function toCall(toolCallId: string, toolName: string, input: unknown): ToolCall 
 export function answeringForPrograms(model: LanguageModel, flow: FlowModel): LanguageModel {
   const middleware: LanguageModelMiddleware = {
     wrapGenerate: async ({ params, model: own }) => {
-      const history = new History(params.prompt);
+      const history = new History(params.prompt, flow.codeModeTools);
       const calls = nextCalls(history, flow);
       return calls.length > 0 ? toGenerated(calls) : own.doGenerate(toShown(params, history, flow));
     },
     wrapStream: async ({ params, model: own }) => {
-      const history = new History(params.prompt);
+      const history = new History(params.prompt, flow.codeModeTools);
       const calls = nextCalls(history, flow);
       return calls.length > 0 ? toStreamed(calls) : own.doStream(toShown(params, history, flow));
     },

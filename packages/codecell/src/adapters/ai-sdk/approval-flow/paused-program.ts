@@ -2,7 +2,7 @@
  * PausedProgram: a program that was interrupted, as the messages of a conversation tell of it.
  *
  * - What is told is believed only as far as its seal goes. Of an interrupt that does not fit its seal nothing is taken
- *   but the ids of its calls, so that they can be left out.
+ *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
  */
 import { isRecord } from "../../../value/shape.ts";
 import { isCodeModeInterrupt } from "../continuation.ts";
@@ -56,13 +56,14 @@ export class PausedProgram {
 
   /** Ids of all calls that wait, if only by what the messages claim; no others than a program of this call can have. */
   get callIds(): readonly string[] {
-    const { continuation }: Record<string, unknown> = this.#claimed ?? {};
-    const pending: unknown = isRecord(continuation) ? continuation["pending"] : undefined;
-    return (Array.isArray(pending) ? (pending as unknown[]) : []).flatMap((one) =>
-      isRecord(one) && typeof one["toolCallId"] === "string" && this.#isOwn(one["toolCallId"])
-        ? [one["toolCallId"]]
-        : [],
-    );
+    return this.#claims().map(({ toolCallId }) => toolCallId);
+  }
+
+  /** Whether all approvals have been answered, if only by what the messages claim, and nothing went on since. */
+  get isAnswered(): boolean {
+    const approvals = this.#claims().filter(({ kind }) => kind === APPROVAL_KIND);
+    const isAnswered = approvals.every(({ toolCallId }) => this.#answers.has(toolCallId));
+    return approvals.length > 0 && isAnswered && this.resumeId === undefined;
   }
 
   approval(toolCallId: string): WaitingCall | undefined {
@@ -90,9 +91,8 @@ export class PausedProgram {
 
   get stage(): Stage {
     if (this.#claimed === undefined) return "over";
-    const { approvals } = this;
-    if (approvals.length === 0 || this.resumeId !== undefined) return "stuck";
-    if (approvals.every(({ toolCallId }) => this.#answers.has(toolCallId))) return "resume";
+    if (this.approvals.length === 0 || this.resumeId !== undefined) return "stuck";
+    if (this.isAnswered) return "resume";
     return this.#asked.size > 0 || this.#isSuperseded || this.#isExpired ? "stuck" : "ask";
   }
 
@@ -105,8 +105,14 @@ export class PausedProgram {
     return (this.#interrupt?.continuation.expiresAtMs ?? 0) <= Date.now();
   }
 
-  #isOwn(toolCallId: string): boolean {
-    return toolCallId.startsWith(`${this.outerToolCallId}:tool-`);
+  #claims(): { readonly toolCallId: string; readonly kind: unknown }[] {
+    const { continuation }: Record<string, unknown> = this.#claimed ?? {};
+    const pending: unknown = isRecord(continuation) ? continuation["pending"] : undefined;
+    return (Array.isArray(pending) ? (pending as unknown[]) : []).flatMap((one) => {
+      const { toolCallId, payload }: Record<string, unknown> = isRecord(one) ? one : {};
+      const isOwn = typeof toolCallId === "string" && toolCallId.startsWith(`${this.outerToolCallId}:tool-`);
+      return isOwn ? [{ toolCallId, kind: isRecord(payload) ? payload["kind"] : undefined }] : [];
+    });
   }
 
   #pending(): readonly CodeModePendingInterrupt[] {

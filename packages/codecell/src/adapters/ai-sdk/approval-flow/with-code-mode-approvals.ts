@@ -60,7 +60,7 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
   if (Object.values(tools).some(isStandIn)) {
     throw new TypeError("Cannot add approvals of code mode: these settings have them already, add them once");
   }
-  const codeModeTools = new Set(Object.keys(tools).filter((name) => partsOf(tools[name]) !== undefined));
+  const codeModeTools = new Set(Object.keys(tools).filter((name) => isCodeMode(tools[name])));
   const nested = nestedIn(tools, codeModeTools, callers ?? {});
   const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
   const contexts = isRecord(toolsContext) ? toolsContext : undefined;
@@ -78,15 +78,21 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
       ),
       ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one)])),
     },
-    ...(toolApproval === undefined ? {} : { toolApproval: askingForPrograms(toolApproval, nested) }),
+    ...(toolApproval === undefined
+      ? {}
+      : { toolApproval: askingForPrograms(toolApproval, nested, codeModeTools) }),
     ...(callers === undefined ? {} : { experimental_toolCallers: withDirectCalls(callers, hidden) }),
     ...withoutRefinements(given, hidden),
   };
-  const names = [...Object.keys(tools), ...hidden];
+  const names = [...new Set([...Object.keys(tools), ...hidden])];
   return {
     ...own,
     prepareStep: preparing(given.prepareStep, flowModel, names),
   } as unknown as WithCodeModeApprovals<NoInfer<Settings>>;
+}
+
+function isCodeMode(tool: SdkTool | undefined): boolean {
+  return partsOf(tool) !== undefined && typeof tool?.execute === "function";
 }
 
 /** The tools that programs call, each once. */
@@ -105,12 +111,12 @@ function nestedIn(tools: ToolSet, codeModeTools: ReadonlySet<string>, routes: Ca
           `Cannot add approvals of code mode: "${caller}" has a tool "${name}", which is code mode's own name, use another`,
         );
       }
-      const own = Object.hasOwn(tools, name) ? tools[name] : undefined;
-      add(name, own ?? tool, caller, own !== undefined && isForModels(routes[name], tools));
+      const own = ownOf(tools, name);
+      add(name, own ?? tool, caller, own !== undefined && isForModels(ownOf(routes, name), tools));
     }
   }
   for (const [name, route] of Object.entries(routes)) {
-    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+    const tool = ownOf(tools, name);
     if (tool === undefined || codeModeTools.has(name)) continue;
     const own = (route ?? []).filter((caller) => codeModeTools.has(caller));
     for (const caller of own) add(name, tool, caller, isForModels(route, tools));
@@ -118,11 +124,15 @@ function nestedIn(tools: ToolSet, codeModeTools: ReadonlySet<string>, routes: Ca
   return [...found.values()];
 }
 
+function ownOf<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
 /** Whether the AI SDK shows the tool to the model: without a route it does. */
 function isForModels(route: readonly string[] | undefined, tools: ToolSet): boolean {
   if (route === undefined) return true;
   return route.some((caller) => {
-    const { experimental_toolCaller: definition } = (tools[caller] ?? {}) as {
+    const { experimental_toolCaller: definition } = (ownOf(tools, caller) ?? {}) as {
       experimental_toolCaller?: { type: string };
     };
     return caller === DIRECT_TOOL_CALL || definition?.type === "provider";
@@ -151,16 +161,32 @@ function withoutRefinements(
 
 /** The same tool, which is told of the flow when it is executed. */
 function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
-  const { execute, experimental_toolCaller: caller } = tool as {
+  const {
+    execute,
+    needsApproval,
+    experimental_toolCaller: caller,
+  } = tool as {
     execute: (input: unknown, options: object) => unknown;
+    needsApproval?: unknown;
     experimental_toolCaller?: { bind: (tools: ToolSet) => CodeModeTool };
   };
   const told = {
     ...tool,
     execute: (input: unknown, options: object) => execute(input, { ...options, [FLOW]: flow }),
+    ...(needsApproval === undefined ? {} : { needsApproval: exceptToResume(needsApproval) }),
   } as SdkTool;
   if (caller === undefined) return told;
   return asToolCaller(told, (tools) => inFlow(caller.bind(tools), flow) as CodeModeTool);
+}
+
+/** To go on with a program needs no approval of its own. */
+function exceptToResume(needsApproval: unknown) {
+  return async (input: unknown, options: { readonly messages: ModelMessage[] }): Promise<boolean> => {
+    if (new History(options.messages).isResumption(input)) return false;
+    const asked: unknown =
+      typeof needsApproval === "function" ? needsApproval(input, options) : needsApproval;
+    return Boolean(await asked);
+  };
 }
 
 /** A step of ours takes no choice of tools; a model that a step brings along is wrapped like the others. */
@@ -172,7 +198,7 @@ function preparing(
   return async (step) => {
     const own = ((await prepareStep?.(step)) ?? {}) as StepPrepared;
     const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
-    const isOurs = nextCalls(new History(own.messages ?? step.messages), flow).length > 0;
+    const isOurs = nextCalls(new History(own.messages ?? step.messages, flow.codeModeTools), flow).length > 0;
     return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
   };
 }
