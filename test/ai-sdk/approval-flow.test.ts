@@ -1,5 +1,5 @@
 /** Approvals of a program's calls, asked for by the AI SDK itself; with both generations of it. */
-import { generateText, type ModelMessage, streamText, tool, ToolLoopAgent } from "ai";
+import { generateText, type ModelMessage, tool } from "ai";
 import {
   type CodeModeToolExecutionOptions,
   continueCodeModeInterrupt,
@@ -13,28 +13,8 @@ import {
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { answers, messagesOf, requestsIn } from "./conversation.ts";
-import { IS_AI_6, type Move, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
-
-const deleted: string[] = [];
-const read: string[] = [];
-
-const deleteFile = tool({
-  description: "Deletes a file",
-  inputSchema: z.object({ path: z.string() }),
-  needsApproval: true,
-  execute: async ({ path }) => {
-    deleted.push(path);
-    return { gone: path };
-  },
-});
-
-const readFile = tool({
-  inputSchema: z.object({ path: z.string() }),
-  execute: async ({ path }) => {
-    read.push(path);
-    return `text of ${path}`;
-  },
-});
+import { deleted, deleteFile, FOREVER, program, read, readFile } from "./files.ts";
+import { type Move, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
 
 const askHost = tool({
   inputSchema: z.object({}),
@@ -43,8 +23,6 @@ const askHost = tool({
     return answered?.resolution ?? requestCodeModeInterrupt({ kind: "host/question" });
   },
 });
-
-const FOREVER = ({ steps }: { steps: readonly unknown[] }): boolean => steps.length === 20;
 
 function settingsFor(scripted: ScriptedModel) {
   return withCodeModeApprovals({
@@ -78,10 +56,6 @@ function outputShown({ requests }: ScriptedModel, outerToolCallId = "call-1"): u
     .flatMap(({ prompt }) => prompt)
     .flatMap(({ role, content }) => (role === "tool" ? content : []));
   return parts.findLast((part) => part.type === "tool-result" && part.toolCallId === outerToolCallId);
-}
-
-function program(js: string): Move {
-  return { call: "code_mode", input: { js } };
 }
 
 beforeEach(() => {
@@ -335,69 +309,4 @@ describe("generateText", () => {
     expect(asked).toEqual([[{ path: "direct" }], [{ path: "nested" }]]);
     expect(deleted).toEqual(["direct", "nested"]);
   });
-
-  test("a choice of tools and active tools are for the model's steps only", async () => {
-    const scripted = scriptedModel([
-      program(`return await tools.deleteFile({ path: "a" })`),
-      { say: "Done" },
-    ]);
-    const settings = { ...settingsFor(scripted), activeTools: ["code_mode" as const] };
-    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
-    const toolChoice = { type: "tool", toolName: "code_mode" } as const;
-    const first = await generateText({ ...settings, messages, toolChoice });
-    messages.push(...messagesOf(first), answers(requestsIn(first), [true]));
-    const second = await generateText({ ...settings, messages, toolChoice: "none" });
-    expect([deleted, second.text]).toEqual([["a"], "Done"]);
-    expect(scripted.requests.map((request) => request.toolChoice?.type)).toEqual(["tool", "none"]);
-  });
-
-  test("a model that a step brings along is answered for too", async () => {
-    const other = scriptedModel([{ say: "Other" }]);
-    const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`)]);
-    const settings = withCodeModeApprovals({
-      model: scripted.model,
-      tools: { code_mode: createCodeModeTool({ deleteFile }) },
-      stopWhen: FOREVER,
-      prepareStep: ({ messages }: { messages: ModelMessage[] }) =>
-        messages.length === 1 ? {} : { model: other.model },
-    });
-    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
-    const first = await generateText({ ...settings, messages });
-    messages.push(...messagesOf(first), answers(requestsIn(first), [true]));
-    expect((await generateText({ ...settings, messages })).text).toBe("Other");
-    expect(deleted).toEqual(["a"]);
-    expect(other.sent()).not.toContain("token");
-  });
-});
-
-test("streamText asks, and goes on", async () => {
-  const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`), { say: "Done" }]);
-  const settings = settingsFor(scripted);
-  const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
-  const first = streamText({ ...settings, messages });
-  const content = await first.content;
-  messages.push(...(await responseMessagesOf(first)), answers(requestsIn({ content }), [true]));
-  const second = streamText({ ...settings, messages });
-  expect(await second.text).toBe("Done");
-  expect(deleted).toEqual(["a"]);
-  expect(outputShown(scripted)).toMatchObject({ output: { value: { gone: "a" } } });
-});
-
-async function responseMessagesOf(result: object): Promise<ModelMessage[]> {
-  const { response, responseMessages } = result as ReturnType<typeof streamText>;
-  return IS_AI_6 ? (await response).messages : responseMessages;
-}
-
-test("a ToolLoopAgent asks, and goes on, both ways", async () => {
-  const js = `await tools.deleteFile({ path: "a" }); return await tools.deleteFile({ path: "b" })`;
-  const scripted = scriptedModel([program(js), { say: "Done" }]);
-  const agent = new ToolLoopAgent(settingsFor(scripted));
-  const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
-  const first = await agent.generate({ messages });
-  messages.push(...messagesOf(first), answers(requestsIn(first), [true]));
-  const second = await agent.stream({ messages });
-  const content = await second.content;
-  messages.push(...(await responseMessagesOf(second)), answers(requestsIn({ content }), [true]));
-  expect((await agent.generate({ messages })).text).toBe("Done");
-  expect(deleted).toEqual(["a", "b"]);
 });
