@@ -221,6 +221,31 @@ describe("toolApproval", () => {
   );
 });
 
+test.each([
+  ["only programs have is not refined", false, ["a"]],
+  ["the model has too is refined, and then it is not the call that waits", true, []],
+])("the input of a tool that %s", async (_, isDirect, gone) => {
+  const scripted = scriptedModel([DELETE_A, { say: "Done" }]);
+  const settings = withCodeModeApprovals({
+    model: scripted.model,
+    tools: { code_mode: createCodeModeTool({ deleteFile }), ...(isDirect ? { deleteFile } : {}) },
+    toolApproval: { deleteFile: "user-approval" },
+    experimental_refineToolInput: { deleteFile: ({ path }: { path: string }) => ({ path: `/home/${path}` }) },
+    stopWhen: isStepCount(5),
+  });
+  const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+  const asked = await generateText({ ...settings, messages });
+  messages.push(...asked.responseMessages, answers(requestsIn(asked), [true]));
+  expect((await generateText({ ...settings, messages })).text).toBe("Done");
+  expect(deleted).toEqual(gone);
+});
+
+test("a tool of a program cannot have the name of code mode itself", () => {
+  const { model } = scriptedModel([]);
+  const tools = { code_mode: createCodeModeTool({ code_mode: deleteFile }) };
+  expect(() => withCodeModeApprovals({ model, tools })).toThrow("code mode's own name");
+});
+
 test("a nested tool gets its own context, to be decided on and to be called with", async () => {
   const seen: unknown[] = [];
   const whoAmI = tool({
