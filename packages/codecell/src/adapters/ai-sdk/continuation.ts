@@ -172,12 +172,12 @@ export function openContinuation(continuation: unknown): OpenedContinuation {
   return { outerToolCallId, isOf: (js) => digestOf(js) === source };
 }
 
-function digestOf(text: string): string {
+export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
 /** The same text for equal JSON, in whatever order its keys are; an empty one for what is no JSON. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   try {
     return JSON.stringify(value, (_key, part: unknown) =>
       isRecord(part) && !Array.isArray(part)

@@ -15,6 +15,7 @@ import { runBounded } from "../../run/run-bounded.ts";
 import { toJsonText } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
+import { canonical } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import {
   CodeModeToolApprovalDeniedError,
@@ -137,7 +138,13 @@ async function ask(
 ): Promise<Decision> {
   const { toolName, toolCallId, validated: input } = call;
   if (mode === "interrupt") {
-    const payload = { kind: APPROVAL_KIND, ...(reason === undefined ? {} : { reason }) };
+    const given = toJson(call.input);
+    const isAsGiven = canonical(given) === canonical(toShown(call));
+    const payload = {
+      kind: APPROVAL_KIND,
+      ...(reason === undefined ? {} : { reason }),
+      ...(isAsGiven ? {} : { given }),
+    };
     return { suspend: toKept(call, payload) ?? null };
   }
   const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);
@@ -213,8 +220,9 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
 const NO_JSON = "Cannot interrupt code mode: the payload has to be JSON, an object with a kind";
 
 async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
-  const { execution, tools } = keeper;
-  const context = execution.context ?? execution.experimental_context;
+  const { execution, tools, approval } = keeper;
+  const own = approval.toolsContext?.[call.toolName];
+  const context = own ?? execution.context ?? execution.experimental_context;
   const experimental = execution.experimental_context ?? execution.context;
   // One that an outer invocation resumes is not this call's.
   const { codeModeInterrupt: _others, ...given } = execution;
@@ -260,7 +268,10 @@ function toKept(call: NestedCall, given: CodeModeInterruptPayload): Json | undef
   const payload = toJson(given);
   if (!isRecord(payload) || payload["kind"] !== given.kind) return undefined;
   call.state = "waiting";
-  // What JSON cannot carry of an input is told as the program wrote it.
-  const input = toJson(toJsonText(call.validated) === undefined ? call.input : call.validated);
-  return { payload, input };
+  return { payload, input: toShown(call) };
+}
+
+/** A call's input as its tool gets it; what JSON cannot carry of that is shown as the program wrote it. */
+function toShown({ validated: own, input }: NestedCall): Json {
+  return toJson(toJsonText(own) === undefined ? input : own);
 }
