@@ -129,7 +129,7 @@ function copyOf(thrown: CodeModeError): CodeModeError {
     [message],
     thrown.constructor as typeof CodeModeError,
   ) as CodeModeError;
-  return Object.assign(made, { name, code, details, cause: thrown });
+  return Object.assign(made, { name, code, details, cause: thrown.cause ?? thrown });
 }
 
 /** For a call that failed in another process: by what its ledger says, which no program writes. */
