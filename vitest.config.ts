@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from "vitest/config";
+import LongestFirst from "./scripts/longest-first.ts";
 
 const conditions = ["@codecell/source"];
 const exclude = [...configDefaults.exclude, "bench/peers/**"];
@@ -11,6 +12,7 @@ export default defineConfig({
     execArgv: ["-C", "@codecell/source"],
     reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -12,10 +12,14 @@ for (const name of ["draft-1.txt", "draft-2.txt", "notes.txt"]) writeFileSync(jo
 
 /** One request. The server is started for it and gone afterwards: what it knew is in the messages. */
 async function send(messages: readonly UIMessage[]): Promise<UIMessage> {
-  const server = spawn(process.execPath, ["-C", "@codecell/source", "server.ts", folder], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, CODECELL_SEAL_KEY: KEY },
-  });
+  const server = spawn(
+    process.execPath,
+    ["-C", "@codecell/source", join(import.meta.dirname, "server.ts"), folder],
+    {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, CODECELL_SEAL_KEY: KEY },
+    },
+  );
   server.stdin.end(JSON.stringify(messages));
   const lines = createInterface({ input: server.stdout });
   const stream = ReadableStream.from(toChunks(lines)) as ReadableStream<UIMessageChunk>;
