@@ -285,6 +285,14 @@ describe("odd options and tools [P27]", () => {
     }
   });
 
+  test("a tool that is named like the one behind fetch is none", async () => {
+    const js = "return await tools['globalThis.fetch']({ url: 'http://127.0.0.1' })";
+    await expect(runCodeMode({ js, tools: { echo } })).rejects.toMatchObject({ name: "CodeModeToolError" });
+    expect(await runCodeMode({ js: "return await tools.fetch({ a: 1 })", tools: { fetch: echo } })).toEqual({
+      a: 1,
+    });
+  });
+
   test("stripping types does not change what a program means", async () => {
     const js = "const b = (x) => 'called ' + x; const a = b\ntype A = string\n;(1)\nreturn typeof a";
     expect(await runCodeMode({ js, tools: {} })).toBe("function");

@@ -322,6 +322,7 @@ describe("Isolation And Security, TypeScript, Errors", () => {
     const js = `throw Object.assign(new Error("x"), { name: "CodeModeTimeoutError", code: "CODE_MODE_TOOL_APPROVAL_REQUIRED", details: { toolName: "danger" } })`;
     const error = await failureOf(run(js));
     expect(error.constructor).toBe(codeMode.CodeModeError);
+    expect(error.name).toBe("Error");
     expect(error.code).toBe("CODE_MODE_ERROR");
     expect(JSON.stringify(error.details)).not.toContain("danger");
   });

@@ -28,7 +28,8 @@ const REFUSED = "what would be lost is refused, with its path, instead of becomi
 const GENERATED = "code from texts and modules is refused by other means, so the name of the error differs";
 const NAMES = "the name of the class, where a bundler's short name was told";
 const TOOL_NAMES = "errors of tools keep their name and message: programs and models have to tell them apart";
-const OWN_CODES = "the code of an error is ours to give: a program cannot choose what its host reads";
+const OWN_CODES =
+  "the code of an error, and names like those of its classes, are ours to give: a program cannot choose what its host reads";
 const QUEUED =
   "calls beyond maxInFlightBridgeRequests wait for their turn: Promise.all over many items is honest code";
 const FINAL = "the limit of calls ends a program; it cannot go on trying";
@@ -80,6 +81,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     ours: { value: { a: 1 } },
   },
   "a thrown error with a code": { why: OWN_CODES, in: ["error", "traces"], ours: failed("Error") },
+  "an error with a name of the package": { why: OWN_CODES, in: ["error"], ours: failed("Error") },
   "a syntax error": { why: TRACED, in: ["error", "traces"], ours: failed("SyntaxError") },
   "an import": { why: TRACED, in: ["error", "traces"], ours: failed("SyntaxError") },
   "a source that is too large": { why: TRACED, in: ["traces"] },

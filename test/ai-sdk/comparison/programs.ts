@@ -62,6 +62,11 @@ export const TOOLS: readonly Case[] = [
     "errors among others",
     "return (await Promise.allSettled([tools.fail({}), tools.echo({})])).map((r) => r.status)",
   ),
+  program("a tool's error thrown again", "try { await tools.noExecute({}) } catch (e) { throw e }"),
+  program(
+    "a tool's error in another one",
+    "try { await tools.noExecute({}) } catch (e) { throw new Error('mine', { cause: e }) }",
+  ),
   program("an unknown tool", "return await tools.nope({})"),
   program("an unknown tool, caught", caught("tools.nope({})")),
   program("a tool by computed name", "return await tools['ec' + 'ho']({ a: 1 })"),
@@ -119,6 +124,10 @@ export const ERRORS: readonly Case[] = [
   program("a thrown object", "throw { a: 1 }"),
   program("thrown null", "throw null"),
   program("an error of one's own class", "class Mine extends Error { name = 'Mine' } throw new Mine('x')"),
+  program(
+    "an error with a name of the package",
+    "throw Object.assign(new Error('x'), { name: 'CodeModeTimeoutError' })",
+  ),
   program("an error caught", "try { throw new Error('x') } catch (e) { return e.message }"),
   program("a name that is not there", "return nope"),
   program("a syntax error", "return ("),

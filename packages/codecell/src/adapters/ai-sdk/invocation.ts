@@ -7,7 +7,6 @@
 import type { ToolSet } from "ai";
 import type { Rephrase } from "../../bridge/invoke.ts";
 import type { CallFailure } from "../../contract/failure.ts";
-import { FETCH_TOOL } from "../../contract/ledger.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
@@ -137,13 +136,10 @@ export class Invocation implements CallKeeper {
     }
   }
 
-  #rephrase(
-    failure: CallFailure,
-    { callId, tool, thrown }: Parameters<Rephrase>[1],
-  ): Omit<CallFailure, "code"> {
+  #rephrase(failure: CallFailure, { callId, thrown }: Parameters<Rephrase>[1]): Omit<CallFailure, "code"> {
     const call = this.calls.get(callId);
     if (call !== undefined) this.#move(call, "failed");
-    if (tool === FETCH_TOOL) this.#fetchErrors.set(callId, toFetchError(failure, thrown));
+    if (failure.code === "fetch_failed") this.#fetchErrors.set(callId, toFetchError(failure, thrown));
     return inWordsOfCodeMode(failure, call?.error);
   }
 

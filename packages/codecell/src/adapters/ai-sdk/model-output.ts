@@ -107,7 +107,7 @@ export class ModelOutput {
       .filter(({ kind }) =>
         kind === "fetch" ? includeFetchSummary : includeNestedToolSummary || includeNestedToolOutputs,
       )
-      .slice(0, maxSummaryEntries ?? MOST_ENTRIES);
+      .slice(0, Math.max(0, maxSummaryEntries ?? MOST_ENTRIES));
     return Promise.all(
       told.map(async (entry) => {
         const { status, replayed } = entry;

@@ -58,7 +58,7 @@ function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): 
     case "module_denied":
       return named("SyntaxError", message);
     case "guest_error":
-      return named(error?.name || "Error", message);
+      return named(toGuestName(error?.name), message);
     case "memory_limit":
       return named("InternalError", message);
     case "tool_failed":
@@ -98,6 +98,13 @@ function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): 
     default:
       return code satisfies never;
   }
+}
+
+const LONGEST_NAME = 128;
+
+/** As the program named its error; names of ours are ours to give. */
+function toGuestName(name = ""): string {
+  return name === "" || name.startsWith("CodeMode") ? "Error" : name.slice(0, LONGEST_NAME);
 }
 
 function named(name: string, message: string): CodeModeError {
