@@ -248,6 +248,18 @@ describe("the contract's sentences on interrupts", () => {
       );
     }
     const approvalResponse = { approvalId, approved: true };
+    const lists = [
+      null,
+      {},
+      [null],
+      [approvalResponse, { approvalId, approved: false }],
+      [approvalResponse, "yes"],
+    ];
+    for (const approvalResponses of lists as never[]) {
+      await expect(
+        codeMode.continueCodeModeApprovals({ interrupt, approvalResponses, tools }),
+      ).rejects.toThrow(codeMode.CodeModeProtocolError);
+    }
     expect(await codeMode.continueCodeModeApproval({ interrupt, approvalResponse, tools })).toBe(1);
   });
 

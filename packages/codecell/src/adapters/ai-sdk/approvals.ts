@@ -56,9 +56,14 @@ export async function continueCodeModeApprovals(
   if (!Array.isArray(approvalResponses)) {
     throw new CodeModeProtocolError("Cannot continue: approvalResponses must be a list of responses");
   }
-  const resolutions = Object.fromEntries(
-    approvalResponses.map((response) => [response.approvalId, parseResponse(response)]),
-  );
+  const resolutions: Record<string, CodeModeApprovalResolution> = {};
+  for (const response of approvalResponses as readonly CodeModeApprovalResponse[]) {
+    const resolution = parseResponse(response);
+    if (Object.hasOwn(resolutions, response.approvalId)) {
+      throw new CodeModeProtocolError(`Cannot continue: "${response.approvalId}" is answered twice`);
+    }
+    resolutions[response.approvalId] = resolution;
+  }
   return continueCodeModeInterrupts({ ...rest, options: interrupting(options), resolutions });
 }
 
