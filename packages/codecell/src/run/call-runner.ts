@@ -94,7 +94,10 @@ export class CallRunner {
   /** An adapter that fails at it changes nothing. */
   #rephrased(failure: CallFailure, callId: string, tool: string): CallOutcome {
     try {
-      return { status: "failed", failure: inWords(failure, this.#setup.rephrase?.(failure, { callId, tool })) };
+      return {
+        status: "failed",
+        failure: inWords(failure, this.#setup.rephrase?.(failure, { callId, tool })),
+      };
     } catch {
       return { status: "failed", failure };
     }
