@@ -116,6 +116,17 @@ describe("telemetry", () => {
     expect(written).toHaveLength(3);
   });
 
+  test("of a fetch no query is told, also not where it failed", async () => {
+    const js = 'await fetch("https://example.com/a?token=hunter2")';
+    await expect(runCodeMode({ js, tools, options: { ...ON, fetchPolicy: {} } })).rejects.toThrow("fetch");
+    expect(named("ai.code_mode.fetch").attributes).toMatchObject({
+      "code_mode.fetch.url": "https://example.com/a",
+      "code_mode.error.name": "CodeModeFetchError",
+    });
+    const told = spans().map(({ attributes, events, status }) => ({ attributes, events, status }));
+    expect(JSON.stringify(told)).not.toContain(SECRET);
+  });
+
   test("failures are told with name, message and code, on the call and on the run", async () => {
     const failing = runCodeMode({ js: "await tools.fail({})", tools, options: ON });
     await expect(failing).rejects.toThrow("No disk");
