@@ -17,7 +17,7 @@ import {
   runCodeMode,
 } from "codecell/ai";
 import { type CodeModeInterrupt, requestCodeModeInterrupt } from "codecell/ai";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 
 const exporter = new InMemorySpanExporter();
@@ -184,6 +184,24 @@ describe("telemetry", () => {
     expect(
       await runCodeMode({ js: 'return (await tools.read({ path: "a" })).path', tools, options: other }),
     ).toBe("a");
+  });
+
+  test.each<[string, () => unknown]>([
+    [
+      "throw",
+      () => {
+        throw new Error("Broken");
+      },
+    ],
+    ["reject", () => Promise.reject(new Error("Broken"))],
+  ])("spans whose functions %s change nothing, and are ended", async (_how, fail) => {
+    const end = vi.fn<() => unknown>(fail);
+    const setStatus = vi.fn<() => unknown>(fail);
+    const span = { setAttributes: fail, recordException: fail, setStatus, end };
+    const options = { telemetry: { isEnabled: true, tracer: { startSpan: () => span } } };
+    await expect(runCodeMode({ js: "await tools.fail({})", tools, options })).rejects.toThrow("No disk");
+    expect(end).toHaveBeenCalledTimes(2);
+    expect(setStatus).toHaveBeenCalledTimes(2);
   });
 
   test("with the AI SDK's own telemetry, the run lies beneath the tool call that the model made", async () => {
