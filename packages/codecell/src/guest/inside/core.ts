@@ -45,7 +45,7 @@ export type HostFunction = (kind: number, ...args: (string | number)[]) => unkno
 
 interface PendingCall extends PromiseWithResolvers<unknown> {
   /** Made when the call was, so that its stack shows the line of the call. */
-  error: Error;
+  readonly error: Error;
 }
 
 type Callback = (...args: unknown[]) => unknown;
@@ -82,7 +82,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   let hasGivenUp = false;
 
   function makeCall(tool: number | string, input: unknown, error: Error): Promise<unknown> {
-    const call = withResolvers() as PendingCall;
+    const call = withResolvers();
     try {
       const refusal = host(
         typeof tool === "number" ? HOST.call : HOST.callUnknown,
@@ -91,8 +91,9 @@ export function createCore(host: HostFunction): CoreFunctions {
       );
       if (typeof refusal === "string") call.reject(toCallError(error, jsonParse(refusal)));
       else {
-        call.error = error;
-        pending[calls++] = call;
+        const { promise, resolve, reject } = call;
+        // Without a prototype: a program could have it lose its error there, and pass for one without the call.
+        pending[calls++] = { __proto__: null, promise, resolve, reject, error } as unknown as PendingCall;
         if (watch !== undefined) watch.watch(calls - 1, call.promise, error);
       }
     } catch (problem) {
