@@ -117,7 +117,6 @@ interface HookEvents {
 }
 
 export type HookName = keyof HookEvents;
-export type HookEvent<Name extends HookName> = HookEvents[Name];
 
 /** A hook threw or rejected. */
 export interface CodeModeLifecycleHookErrorEvent {
