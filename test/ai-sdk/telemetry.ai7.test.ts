@@ -169,6 +169,36 @@ describe("telemetry", () => {
     ).toEqual([true, false]);
   });
 
+  test("what a run leaves behind has its span ended with it", async () => {
+    const abort = new AbortController();
+    const stuck = {
+      wait: tool({
+        inputSchema: z.object({}),
+        execute: (): Promise<string> => {
+          abort.abort();
+          return new Promise(() => {});
+        },
+      }),
+    };
+    const toolExecutionOptions = { abortSignal: abort.signal };
+    const running = runCodeMode({
+      js: "return await tools.wait({})",
+      tools: stuck,
+      toolExecutionOptions,
+      options: ON,
+    });
+    await expect(running).rejects.toThrow("aborted");
+    expect(named("ai.code_mode.nested_tool").attributes["code_mode.status"]).toBe("abandoned");
+    expect(named("ai.code_mode.execute").attributes["code_mode.status"]).toBe("failed");
+  });
+
+  test("a run that cannot begin has its span ended", async () => {
+    const fetchPolicy = { allowedOrigins: ["nowhere"] };
+    const running = runCodeMode({ js: "return 1", tools, options: { ...ON, fetchPolicy } });
+    await expect(running).rejects.toThrow("allowedOrigins");
+    expect(named("ai.code_mode.execute").attributes["code_mode.status"]).toBe("failed");
+  });
+
   test("a tracer that throws changes nothing", async () => {
     const broken = {
       startSpan: () => {

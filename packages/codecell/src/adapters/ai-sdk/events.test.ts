@@ -65,6 +65,7 @@ describe("a hook", () => {
     ["a promise of another realm", () => runInNewContext('Promise.reject(new Error("No disk"))')],
     [
       "what is no promise and has a then",
+      // oxlint-disable-next-line unicorn/no-thenable -- that is the point
       () => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error("No disk")) }),
     ],
   ])("may give %s", async (_what, give) => {

@@ -159,12 +159,10 @@ export class Hooks {
   }
 
   async #report(error: unknown, event: CodeModeLifecycleHookErrorEvent): Promise<void> {
-    // Nobody is left to tell.
-    const ignore = (): void => {};
     try {
-      await this.#settled("onHookError", this.#lifecycle.onHookError?.(error, event), ignore);
+      await this.#settled("onHookError", this.#lifecycle.onHookError?.(error, event), forget);
     } catch {
-      ignore();
+      forget();
     }
   }
 
@@ -194,6 +192,9 @@ export class Hooks {
     }
   }
 }
+
+/** For what nobody is left to tell. */
+function forget(): void {}
 
 /** Promises of other realms are none of ours, and have to be waited for all the same. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
