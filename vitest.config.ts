@@ -1,21 +1,49 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+import LongestFirst from "./scripts/longest-first.ts";
 
 const conditions = ["@codecell/source"];
+const exclude = [...configDefaults.exclude, "bench/peers/**"];
 
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "{test,scripts,bench}/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "bench/peers/**"],
-    typecheck: {
-      enabled: true,
-      include: ["packages/*/src/**/*.test-d.ts", "test/**/*.test-d.ts"],
-      tsconfig: "tsconfig.test.json",
-    },
     globalSetup: ["scripts/build-embedded.ts"],
     execArgv: ["-C", "@codecell/source"],
     reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "main",
+          env: { AI_SDK_GENERATION: "7" },
+          include: ["packages/*/src/**/*.test.ts", "{test,scripts,bench}/**/*.test.ts"],
+          exclude,
+          typecheck: {
+            enabled: true,
+            include: ["packages/*/src/**/*.test-d.ts", "test/**/*.test-d.ts"],
+            tsconfig: "tsconfig.test.json",
+          },
+        },
+      },
+      {
+        // The adapter again, with the generation of the AI SDK before.
+        extends: true,
+        resolve: {
+          alias: [
+            { find: /^ai$/u, replacement: "ai6" },
+            { find: /^ai\/test$/u, replacement: "ai6/test" },
+          ],
+        },
+        test: {
+          name: "ai6",
+          env: { AI_SDK_GENERATION: "6" },
+          include: ["test/ai-sdk/**/*.test.ts"],
+          exclude: [...exclude, "**/*.ai7.test.ts"],
+        },
+      },
+    ],
   },
 });

@@ -84,6 +84,11 @@ export interface Ledger {
    * as JSON text; empty for a program that cannot ask for it. `toolNames` are the convenience names it may ask for.
    */
   readonly allTools?: string;
+  /**
+   * What tools gave before a snapshot was taken is not in it, and stands there as `null`: the run goes on from that
+   * snapshot, and cannot be repeated from its start.
+   */
+  readonly hollow?: true;
   readonly calls: readonly LedgerCall[];
   readonly deliveries: readonly Delivery[];
   /** Why the host ended the run before the program did. */

@@ -35,6 +35,11 @@ export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asser
   if (isRecord(ledger) && typeof ledger["version"] === "number" && ledger["version"] !== 1) {
     throw new TypeError(`Cannot ${purpose} a ledger of version ${ledger["version"]}: only 1 is known`);
   }
+  if (isRecord(ledger) && ledger["hollow"] === true) {
+    throw new TypeError(
+      `Cannot ${purpose} a run: its ledger is hollow, it was resumed from a token that had its memory and not what tools gave it`,
+    );
+  }
   // A replay finds out by itself that something is missing; a fork would make the call that is missing once more.
   if (!isLedger(ledger) || (purpose === "fork" && !isWhole(ledger))) {
     throw new TypeError(`Cannot ${purpose} a run: this is no ledger, give one as a run's handle gave it`);

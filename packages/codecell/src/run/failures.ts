@@ -71,6 +71,13 @@ export function ledgerFailure({ ledgerSize }: Limits): Failure {
 }
 
 export function lostFailure(loss: Loss, limits: Limits): Failure {
+  if (loss === "snapshot_refused") {
+    return {
+      code: "token_version",
+      message:
+        "Cannot resume: the token has the memory of its program and not what it was given, and that memory is of another build of the engine; create hosts without compactTokens where tokens have to outlive an update",
+    };
+  }
   if (loss === "overran") {
     return {
       code: "timeout",

@@ -32,6 +32,11 @@ export interface HostOptions {
   readonly sealKey?: Uint8Array;
   /** Instead of `sealKey`, to replace a key: the first one seals, all of them open. */
   readonly sealKeys?: readonly Uint8Array[];
+  /**
+   * Tokens of runs that were given far more than their memory holds have that memory and not what they were given: small,
+   * and good only for hosts with the same build of the engine. False unless said otherwise.
+   */
+  readonly compactTokens?: boolean;
   /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
   readonly encrypt?: boolean;
   /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */

@@ -96,7 +96,7 @@ class SandboxHost implements Host {
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
     const { store, leaseMs = LEASE_MS } = options;
-    this.#suspender = new Suspender(vault, store, leaseMs);
+    this.#suspender = new Suspender(vault, store, leaseMs, options.compactTokens === true);
   }
 
   get isDurable(): boolean {

@@ -104,6 +104,10 @@ export class Residence {
     const { source, language, seed, clock, toolNames, limits, mayYield, fetch, detachedCalls, allTools } =
       this.#book.header;
     const beginning = this.#beginning(snapshot);
+    if (beginning.snapshot === undefined && this.#book.header.hollow === true) {
+      this.#listener.onLost("snapshot_refused");
+      return;
+    }
     const isCurrent = (): boolean => placement === this.#placements;
     this.#placement = this.#sandbox.place(
       {
@@ -158,6 +162,7 @@ export class Residence {
   }
 
   get #isReplayCheap(): boolean {
+    if (this.#book.header.hollow === true) return false;
     return this.#book.size < REPLAY_SIZE && this.#cpuTimeMs < REPLAY_CPU_MS;
   }
 
@@ -219,6 +224,7 @@ export class Residence {
     this.#placement = undefined;
     if (loss === "crashed") this.#crashes++;
     if (loss === "snapshot_refused") {
+      // A hollow ledger is no way back either, which placing it finds.
       this.#snapshot = undefined;
       this.place();
       return;

@@ -34,8 +34,8 @@ export class Suspender {
   /** Names this host in tokens; nobody can ask it there. */
   readonly #executor = randomUUID();
 
-  constructor(vault: Vault, store: Store | undefined, leaseMs: number) {
-    this.#tokens = new Tokens(vault);
+  constructor(vault: Vault, store: Store | undefined, leaseMs: number, hasCompactTokens: boolean) {
+    this.#tokens = new Tokens(vault, hasCompactTokens);
     this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs);
   }
 

@@ -38,7 +38,7 @@ const exact = bytesOf(bookOf(99_999));
 describe.each(["token", "store"])("a run that is suspended into a %s", (where) => {
   async function suspend(book: LedgerBook, snapshot?: Uint8Array<ArrayBuffer>): Promise<string> {
     await using store = createMemoryStore();
-    const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000);
+    const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000, false);
     const result = await suspender.suspend(book, "", suspender.stored?.keep(book, ""), {
       ...rest,
       snapshot: snapshot && { bytes: snapshot, progress: book.progress },

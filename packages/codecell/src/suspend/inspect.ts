@@ -33,7 +33,7 @@ export interface Inspection {
   readonly deliveries: readonly InspectedDelivery[];
 }
 
-/** Every call and delivery of a run, with times and sizes. */
+/** Every call and delivery of a run, with times and sizes; those of outputs are 0 where the ledger is hollow. */
 export function inspect(ledger: Ledger): Inspection {
   const outcomes = new Map<number, InspectedCall["outcome"]>();
   const deliveries = ledger.deliveries.map(({ clock, items }, index): InspectedDelivery => {
@@ -50,7 +50,7 @@ export function inspect(ledger: Ledger): Inspection {
         outcomes.set(item.call, { status: "failed", failure: item.failure, delivery: index });
         continue;
       }
-      const outputBytes = utf8Bytes(item.output);
+      const outputBytes = ledger.hollow === true ? 0 : utf8Bytes(item.output);
       bytes += outputBytes;
       outcomes.set(item.call, { status: "completed", outputBytes, delivery: index });
     }

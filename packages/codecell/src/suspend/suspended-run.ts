@@ -67,32 +67,60 @@ export interface GivenRun {
 /** Of the size a run counts for, at least this part is printed: a timer counts for more than its text has. */
 const PRINTED_PART = 1 / 3;
 
+/** A snapshot so many times smaller than what crossed to and fro is kept in place of it, where tokens are compact. */
+const HOLLOW_TIMES = 4;
+/** Of less than this nothing is gained. */
+const HOLLOW_FROM = 16_384;
+
 /**
  * Refused when it takes more bytes than its limits allow, before they are compressed and sealed. Its snapshot is left out
- * where it is too much: without it the run only takes longer to come back.
+ * where it is too much: without it the run only takes longer to come back. A hollow ledger does not bring it back at all.
  */
 export function giveAway(
   book: LedgerBook,
   scope: string,
   executor: string,
   rest: RunAtRest,
+  isCompact = false,
 ): GivenRun | Failure {
-  const given = giveWhole(book, scope, executor, rest);
-  const isTooMuch = "code" in given && rest.snapshot !== undefined;
-  return isTooMuch ? giveWhole(book, scope, executor, { ...rest, snapshot: undefined }) : given;
+  const { snapshot } = rest;
+  const isHollow =
+    book.header.hollow === true ||
+    (isCompact && book.size > Math.max(HOLLOW_FROM, HOLLOW_TIMES * (snapshot?.bytes.length ?? Infinity)));
+  if (isHollow) {
+    return snapshot === undefined ? noSnapshot() : giveWhole(book, scope, executor, rest, isCompact);
+  }
+  const given = giveWhole(book, scope, executor, rest, false);
+  const isTooMuch = "code" in given && snapshot !== undefined;
+  return isTooMuch ? giveWhole(book, scope, executor, { ...rest, snapshot: undefined }, false) : given;
 }
 
-function giveWhole(book: LedgerBook, scope: string, executor: string, rest: RunAtRest): GivenRun | Failure {
+function noSnapshot(): Failure {
+  return {
+    code: "suspension_limit",
+    message:
+      "Cannot suspend the run: it was continued from its memory alone, and that has become too large to be kept",
+  };
+}
+
+function giveWhole(
+  book: LedgerBook,
+  scope: string,
+  executor: string,
+  rest: RunAtRest,
+  isHollowed: boolean,
+): GivenRun | Failure {
   const { suspensionBytes } = book.header.limits;
   const { snapshot } = rest;
+  const ledger = book.toLedger();
   const run: SuspendedRun = {
     ...toStandstill(book, executor, rest),
     scope,
-    ledger: book.toLedger(),
+    ledger: isHollowed ? hollowed(ledger) : ledger,
     ...(snapshot === undefined ? {} : { snapshot: snapshot.bytes }),
   };
   // Far too large ones are not even printed.
-  const least = Math.ceil(book.size * PRINTED_PART);
+  const least = isHollowed ? 0 : Math.ceil(book.size * PRINTED_PART);
   const sealable = least > suspensionBytes ? undefined : tryPrint(run);
   const bytes = sealable === undefined ? least : sizeOf(sealable);
   if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
@@ -100,6 +128,17 @@ function giveWhole(book: LedgerBook, scope: string, executor: string, rest: RunA
     code: "suspension_limit",
     message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
   };
+}
+
+/** Without what the program was given: its memory has what it kept of it. */
+function hollowed(ledger: Ledger): Ledger {
+  const deliveries = ledger.deliveries.map(({ clock, items }) => ({
+    clock,
+    items: items.map((item) =>
+      item.kind === "output" ? { kind: item.kind, call: item.call, output: "null" } : item,
+    ),
+  }));
+  return { ...ledger, deliveries, hollow: true };
 }
 
 /** Undefined when the text would be longer than texts can be. */

@@ -38,9 +38,11 @@ const used = new UsedIds();
 
 export class Tokens {
   readonly #vault: Vault;
+  readonly #isCompact: boolean;
 
-  constructor(vault: Vault) {
+  constructor(vault: Vault, isCompact = false) {
     this.#vault = vault;
+    this.#isCompact = isCompact;
   }
 
   issue(
@@ -49,7 +51,7 @@ export class Tokens {
     executor: string,
     rest: RunAtRest,
   ): { readonly token: string; readonly expiresAt: number } | Failure {
-    const given = giveAway(book, scope, executor, rest);
+    const given = giveAway(book, scope, executor, rest, this.#isCompact);
     if ("code" in given) return given;
     const { run, sealable } = given;
     return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt: run.expiresAt };

@@ -28,6 +28,7 @@ export function isLedger(value: unknown): value is Ledger {
     (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
     (value["fetch"] === undefined || value["fetch"] === true) &&
     (value["allTools"] === undefined || isText(value["allTools"])) &&
+    (value["hollow"] === undefined || value["hollow"] === true) &&
     isArrayOf(value["calls"], isCall) &&
     isArrayOf(value["deliveries"], isDelivery) &&
     (stopped === undefined || (isRecord(stopped) && isText(stopped["code"]) && isText(stopped["message"])))

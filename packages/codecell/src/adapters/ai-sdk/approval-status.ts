@@ -15,7 +15,13 @@ type StatusType = (typeof STATUSES)[number];
 export type ToolApprovalStatus = StatusType | { type: StatusType; reason?: string } | undefined;
 
 export interface ToolApprovalCall {
-  toolCall: { type: "tool-call"; toolCallId: string; toolName: string; input: unknown; dynamic?: boolean };
+  toolCall: {
+    type: "tool-call";
+    toolCallId: string;
+    toolName: string;
+    input: unknown;
+    dynamic?: boolean | undefined;
+  };
   tools: ToolSet | undefined;
   toolsContext: unknown;
   runtimeContext: unknown;

@@ -3,8 +3,11 @@
  *
  * - What `execute` gives can be awaited, and can be iterated: then it tells of the program's calls while they run, and
  *   the last thing it gives is the output. The AI SDK does the latter.
+ * - A tool tells what it was made of under a symbol, which survives being spread into another object.
  */
-import { jsonSchema, type Tool } from "ai";
+import { jsonSchema, type Tool, type ToolSet } from "ai";
+import { type ApprovalFlow, FLOW, originalsOf } from "./approval-flow/flow.ts";
+import { toResumption } from "./approval-flow/resumption.ts";
 import { describeTool, JS_DESCRIPTION } from "./describe-tool.ts";
 import { CodeModeError } from "./errors.ts";
 import { Execution } from "./execution.ts";
@@ -19,8 +22,62 @@ export type CodeModeTool = Tool<CodeModeToolInput, unknown> & {
   execute: (input: CodeModeToolInput, options: CodeModeToolExecutionOptions) => Execution;
 };
 
+/** Code mode whose tools are those that `experimental_toolCallers` routes to it. */
+export type CodeModeToolCaller = CodeModeTool & {
+  readonly experimental_toolCaller: {
+    readonly type: "local";
+    readonly bind: (tools: ToolSet) => CodeModeTool;
+  };
+};
+
+/** In `experimental_toolCallers`: the model may call the tool by itself too. */
+export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
+
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
-  const modelOutput = new ModelOutput(options.modelOutput, tools);
+  return toTool(tools, options, new ModelOutput(options.modelOutput), { tools });
+}
+
+/**
+ * A tool caller of AI SDK 7: generateText, streamText and ToolLoopAgent give it, step by step, the tools that
+ * `experimental_toolCallers` routes to it.
+ */
+export function codeModeTool(options: CodeModeOptions = {}): CodeModeToolCaller {
+  // One for all steps: what a model is told of an execution is asked of the tool as it was before it was bound.
+  const modelOutput = new ModelOutput(options.modelOutput);
+  const parts: CodeModeParts = { tools: undefined };
+  const bind = (tools: ToolSet): CodeModeTool => toTool(originalsOf(tools), options, modelOutput, parts);
+  return asToolCaller(bind({}), bind);
+}
+
+/** As the AI SDK marks tool callers; set by hand, since AI SDK 6 has no function for it. */
+export function asToolCaller<T extends object>(
+  tool: T,
+  bind: (tools: ToolSet) => CodeModeTool,
+): T & CodeModeToolCaller {
+  const definition = { type: "local", bind } as const;
+  return Object.defineProperty({ ...tool }, "experimental_toolCaller", { value: definition }) as T &
+    CodeModeToolCaller;
+}
+
+const PARTS = Symbol.for("codecell.code-mode");
+
+/** What a code mode tool was made of. */
+export interface CodeModeParts {
+  /** Undefined for a tool caller: its tools are bound to it. */
+  readonly tools: CodeModeToolSet | undefined;
+}
+
+/** Undefined for a tool that is not code mode. */
+export function partsOf(tool: unknown): CodeModeParts | undefined {
+  return (tool as { [PARTS]?: CodeModeParts } | undefined)?.[PARTS];
+}
+
+function toTool(
+  tools: CodeModeToolSet,
+  options: CodeModeOptions,
+  modelOutput: ModelOutput,
+  parts: CodeModeParts,
+): CodeModeTool {
   const made = {
     description: describeTool(tools, options),
     inputSchema: jsonSchema<CodeModeToolInput>({
@@ -31,16 +88,26 @@ export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOpti
     }),
     toModelOutput: (given: { readonly input: unknown; readonly output: unknown }) =>
       modelOutput.toModelOutput(given),
-    execute: (input: CodeModeToolInput, execution: CodeModeToolExecutionOptions): Execution =>
+    execute: (
+      input: CodeModeToolInput,
+      { [FLOW]: flow, ...execution }: CodeModeToolExecutionOptions & { [FLOW]?: ApprovalFlow },
+    ): Execution =>
       new Execution(async (onProgress) => {
-        const account = modelOutput.open(input);
+        const account = modelOutput.open(input, tools);
         const lifecycle = modelOutput.watch(options.lifecycle, account);
-        const setup = toSetup({
-          js: input.js,
+        const given = {
           tools,
-          options: lifecycle === undefined ? options : { ...options, lifecycle },
+          options: {
+            ...options,
+            ...(lifecycle === undefined ? {} : { lifecycle }),
+            ...(flow === undefined ? {} : { approval: flow.approvalFor(options.approval) }),
+          },
           toolExecutionOptions: execution,
-        });
+        };
+        const setup =
+          flow !== undefined && typeof input.resume === "string"
+            ? toResumption(input.resume, given)
+            : toSetup({ ...given, js: input.js });
         const invocation = new Invocation({ ...setup, onProgress: () => onProgress(invocation.calls) });
         try {
           return await invocation.run();
@@ -51,6 +118,7 @@ export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOpti
           account.logsDropped = invocation.logsDropped;
         }
       }),
+    [PARTS]: parts,
   };
   return made;
 }

@@ -165,12 +165,12 @@ export function openContinuation(continuation: unknown): OpenedContinuation {
   return { outerToolCallId, isOf: (js) => digestOf(js) === source };
 }
 
-function digestOf(text: string): string {
+export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
 /** The same text for equal JSON, in whatever order its keys are. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     isRecord(part) && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -72,6 +72,7 @@ export function hostFor(store: Store | undefined): SharedHost {
   if (kept !== undefined) return kept;
   const made = new SharedHost({
     encrypt: true,
+    compactTokens: true,
     ...(settings.sealKeys === undefined ? {} : { sealKeys: settings.sealKeys }),
     ...(store === undefined ? {} : { store }),
     ...(settings.workerUrl === undefined ? {} : { workerUrl: settings.workerUrl }),

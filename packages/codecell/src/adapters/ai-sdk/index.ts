@@ -16,9 +16,20 @@ export type {
   CodeModeApprovalResponse,
   CodeModeApprovalResult,
 } from "./approvals.ts";
+export { withCodeModeApprovals } from "./approval-flow/with-code-mode-approvals.ts";
+export type {
+  CodeModeApprovalSettings,
+  WithCodeModeApprovals,
+} from "./approval-flow/with-code-mode-approvals.ts";
+export type { CodeModeApprovalReceipt } from "./approval-flow/receipt.ts";
 export type { ToolApproval, ToolApprovalCall, ToolApprovalStatus } from "./approval-status.ts";
-export { createCodeModeTool } from "./code-mode-tool.ts";
-export type { CodeModeTool } from "./code-mode-tool.ts";
+export {
+  codeModeTool,
+  codeModeTool as experimental_codeModeTool,
+  createCodeModeTool,
+  DIRECT_TOOL_CALL,
+} from "./code-mode-tool.ts";
+export type { CodeModeTool, CodeModeToolCaller } from "./code-mode-tool.ts";
 export { getPendingCodeModeInterrupts, isCodeModeInterrupt } from "./continuation.ts";
 export {
   CodeModeAbortedError,

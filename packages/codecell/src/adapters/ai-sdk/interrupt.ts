@@ -50,6 +50,8 @@ export interface CodeModeApprovalInterruptPayload extends CodeModeInterruptPaylo
   kind: typeof APPROVAL_KIND;
   /** For whoever approves. */
   reason?: string;
+  /** What the program gave, if the tool's schema made another input of it. */
+  given?: unknown;
 }
 
 export type CodeModeApprovalInterrupt = CodeModeInterrupt<CodeModeApprovalInterruptPayload>;

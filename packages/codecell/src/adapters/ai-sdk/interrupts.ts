@@ -82,6 +82,18 @@ function readInterrupt(value: unknown): CodeModeInterrupt | undefined {
   return isCodeModeInterrupt(value["value"]) ? value["value"] : undefined;
 }
 
+/** The call that went on with the program and came to this interrupt, if it is another than the outer call. */
+function resumptionHolding(messages: readonly ModelMessage[], interrupt: CodeModeInterrupt): unknown {
+  for (const { content } of messages) {
+    for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
+      if (!isRecord(part) || part["toolCallId"] === interrupt.outerToolCallId) continue;
+      const held = readInterrupt(part["output"]);
+      if (held?.continuation.token === interrupt.continuation.token) return part["toolCallId"];
+    }
+  }
+  return undefined;
+}
+
 export type CodeModeUnwrappedResult =
   | { status: "completed"; output: unknown }
   | { status: "interrupted"; interrupt: CodeModeInterrupt };
@@ -93,7 +105,10 @@ export function unwrapCodeModeResult(result: unknown): CodeModeUnwrappedResult {
     : { status: "interrupted", interrupt };
 }
 
-/** The messages with the outer call's result replaced; throws unless exactly one holds the interrupt. */
+/**
+ * The messages with the outer call's result replaced, or that of the call that went on with its program; throws unless
+ * exactly one holds the interrupt.
+ */
 export function replaceCodeModeInterruptResult(
   messages: ModelMessage[],
   interrupt: CodeModeInterrupt,
@@ -102,9 +117,10 @@ export function replaceCodeModeInterruptResult(
   const { outerToolCallId, interruptId } = interrupt;
   const details = { outerToolCallId, interruptId };
   let replaced = 0;
+  const resumeId = resumptionHolding(messages, interrupt);
   const replace = (part: unknown): unknown => {
-    if (!isRecord(part) || part["type"] !== "tool-result" || part["toolCallId"] !== outerToolCallId)
-      return part;
+    const isHolder = isRecord(part) && part["toolCallId"] === (resumeId ?? outerToolCallId);
+    if (!isHolder || part["type"] !== "tool-result") return part;
     const held = readInterrupt(part["output"]);
     if (held === undefined || !held.continuation.pending.some((one) => one.interruptId === interruptId)) {
       throw new CodeModeProtocolError(

@@ -39,16 +39,19 @@ export class Account {
   readonly outputs: Map<number, CodeModeNestedToolResultEvent> = new Map();
   logs: readonly LogLine[] = [];
   logsDropped = 0;
+  readonly tools: ToolSet;
+
+  constructor(tools: ToolSet) {
+    this.tools = tools;
+  }
 }
 
 export class ModelOutput {
   readonly #options: CodeModeModelOutputOptions;
-  readonly #tools: ToolSet;
   readonly #accounts = new WeakMap<object, Account>();
 
-  constructor(options: CodeModeModelOutputOptions | undefined, tools: ToolSet) {
+  constructor(options: CodeModeModelOutputOptions | undefined) {
     this.#options = options ?? {};
-    this.#tools = tools;
   }
 
   get tellsCalls(): boolean {
@@ -56,9 +59,9 @@ export class ModelOutput {
     return Boolean(includeNestedToolSummary || includeNestedToolOutputs || includeFetchSummary);
   }
 
-  /** Begins the account of an execution. */
-  open(input: CodeModeToolInput): Account {
-    const account = new Account();
+  /** Begins the account of an execution, which has these tools. */
+  open(input: CodeModeToolInput, tools: ToolSet): Account {
+    const account = new Account(tools);
     this.#accounts.set(input, account);
     return account;
   }
@@ -114,7 +117,8 @@ export class ModelOutput {
         }
         const { toolName, toolCallId } = entry;
         const ended = includeNestedToolOutputs ? account?.outputs.get(entry.bridgeIndex) : undefined;
-        const output = ended?.status === "fulfilled" ? await this.#outputOf(ended) : undefined;
+        const output =
+          ended?.status === "fulfilled" ? await this.#outputOf(ended, account?.tools) : undefined;
         const own = { kind: "tool", toolName, toolCallId, status, replayed } as const;
         return output === undefined ? own : Object.assign(own, { output });
       }),
@@ -122,9 +126,12 @@ export class ModelOutput {
   }
 
   /** As the tool itself would have a model see it. */
-  async #outputOf(event: CodeModeNestedToolResultEvent & { status: "fulfilled" }): Promise<unknown> {
+  async #outputOf(
+    event: CodeModeNestedToolResultEvent & { status: "fulfilled" },
+    tools: ToolSet | undefined,
+  ): Promise<unknown> {
     const { toolName, toolCallId, input, output } = event;
-    const tool = this.#tools[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
+    const tool = tools?.[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
     return (await tool?.toModelOutput?.({ toolCallId, input, output })) ?? toToolOutput(output);
   }
 }

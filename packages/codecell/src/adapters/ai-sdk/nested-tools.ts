@@ -14,6 +14,7 @@ import type { Json } from "../../contract/value.ts";
 import { runBounded } from "../../run/run-bounded.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
+import { canonical } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import {
   CodeModeToolApprovalDeniedError,
@@ -136,7 +137,13 @@ async function ask(
 ): Promise<Decision> {
   const { toolName, toolCallId, validated: input } = call;
   if (mode === "interrupt") {
-    const payload = { kind: APPROVAL_KIND, ...(reason === undefined ? {} : { reason }) };
+    const given = toJson(call.input);
+    const isAsGiven = canonical(given) === canonical(toJson(input));
+    const payload = {
+      kind: APPROVAL_KIND,
+      ...(reason === undefined ? {} : { reason }),
+      ...(isAsGiven ? {} : { given }),
+    };
     return { suspend: toKept(call, payload) };
   }
   const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);
@@ -209,8 +216,9 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
 }
 
 async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
-  const { execution, tools } = keeper;
-  const context = execution.context ?? execution.experimental_context;
+  const { execution, tools, approval } = keeper;
+  const own = approval.toolsContext?.[call.toolName];
+  const context = own ?? execution.context ?? execution.experimental_context;
   const experimental = execution.experimental_context ?? execution.context;
   const options = {
     messages: [],

@@ -15,6 +15,8 @@ export type CodeModeToolSet = ToolSet;
 export interface CodeModeToolInput {
   /** JavaScript or TypeScript; the body of an async function. */
   js: string;
+  /** Goes on with the program of an earlier call; written by `withCodeModeApprovals`, never by a model. */
+  resume?: string;
 }
 
 export interface CodeModeExecutionPolicy {
@@ -50,6 +52,7 @@ export interface CodeModeApprovalOptions {
   toolApproval?: ToolApproval;
   /** Given to the functions of `toolApproval`. */
   runtimeContext?: unknown;
+  /** By the names of tools; what a tool has here is its `context`, in `toolApproval` and when it is called. */
   toolsContext?: Readonly<Record<string, unknown>>;
 }
 

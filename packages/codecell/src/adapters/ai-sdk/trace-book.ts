@@ -124,7 +124,7 @@ export class TraceBook {
 
   /** What was there before the invocation went on. */
   async #retell(handle: RunHandle): Promise<void> {
-    const { calls, deliveries } = handle.ledger();
+    const { calls, deliveries, hollow } = handle.ledger();
     for (const { clock, items } of deliveries) {
       for (const item of items) {
         if (item.kind === "timer") continue;
@@ -142,7 +142,13 @@ export class TraceBook {
         await this.#end(
           item.call,
           item.kind === "output"
-            ? { status: "fulfilled", outputBytes: utf8Bytes(item.output), output: JSON.parse(item.output) }
+            ? {
+                status: "fulfilled",
+                // Of a program that goes on from its memory nobody knows any more what it was given.
+                ...(hollow === true
+                  ? { outputBytes: 0, output: undefined }
+                  : { outputBytes: utf8Bytes(item.output), output: JSON.parse(item.output) as unknown }),
+              }
             : { status: "rejected", error: toHostError(item.failure) },
           clock,
         );

@@ -1,0 +1,74 @@
+/**
+ * Ask: `toolApproval` as the AI SDK gets it, in which calls of programs that wait are known.
+ *
+ * - To go on with a program needs no approval of its own, even where to start one does.
+ * - A call that waits is asked for with the reason that was given when the program made it. A second opinion counts if
+ *   it is a no.
+ */
+import { isRecord } from "../../../value/shape.ts";
+import type { ToolApproval, ToolApprovalCall, ToolApprovalStatus } from "../approval-status.ts";
+import { History } from "./history.ts";
+import type { Nested } from "./stand-in.ts";
+
+type Answer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
+
+/** A function for one tool. */
+type PerTool = Extract<
+  Exclude<ToolApproval, (...args: never[]) => unknown>[string],
+  (...args: never[]) => unknown
+>;
+
+interface Question {
+  readonly toolCallId: string;
+  readonly input: unknown;
+  readonly isCodeMode: boolean;
+  readonly messages: readonly unknown[];
+  readonly isDirect: boolean;
+  readonly own: () => Answer;
+}
+
+export function askingForPrograms(
+  toolApproval: ToolApproval,
+  nested: readonly Nested[],
+  codeModeTools: ReadonlySet<string>,
+): ToolApproval {
+  const byName = new Map(nested.map((one) => [one.name, one]));
+  const kindOf = (name: string): Pick<Question, "isDirect" | "isCodeMode"> => ({
+    isDirect: byName.get(name)?.isDirect ?? true,
+    isCodeMode: codeModeTools.has(name),
+  });
+  if (typeof toolApproval === "function") {
+    return async (call: ToolApprovalCall) => {
+      const { toolCallId, toolName, input } = call.toolCall;
+      const { messages } = call;
+      return decide({ ...kindOf(toolName), toolCallId, input, messages, own: () => toolApproval(call) });
+    };
+  }
+  const asking: Record<string, PerTool> = {};
+  for (const [name, own] of Object.entries(toolApproval)) {
+    const isOurs = byName.has(name) || codeModeTools.has(name);
+    // A tool without an entry of its own is asked for by its stand-in.
+    if (!isOurs || own === undefined || own === null) continue;
+    asking[name] = async (input, options) =>
+      decide({
+        ...kindOf(name),
+        toolCallId: options.toolCallId,
+        input,
+        messages: options.messages,
+        own: () => (typeof own === "function" ? own(input, options) : own),
+      });
+  }
+  return { ...toolApproval, ...asking };
+}
+
+async function decide(question: Question): Promise<ToolApprovalStatus> {
+  const { toolCallId, input, messages, isDirect, isCodeMode, own } = question;
+  const history = new History(messages);
+  if (isCodeMode && history.isResumption(input)) return "not-applicable";
+  const waiting = history.approval(toolCallId);
+  if (waiting === undefined) return isDirect ? own() : "not-applicable";
+  const status = await own();
+  if (status === "denied" || (isRecord(status) && status["type"] === "denied")) return status;
+  const { reason } = waiting.call.payload;
+  return { type: "user-approval", ...(typeof reason === "string" ? { reason } : {}) };
+}

@@ -1,0 +1,58 @@
+/**
+ * Flow: what withCodeModeApprovals tells a code mode tool when it is executed, and the stand-ins of nested tools.
+ *
+ * - It travels in the options of one execution, under a symbol: a tool that is also used elsewhere is not changed.
+ */
+import type { ToolSet } from "ai";
+import type { ToolApproval } from "../approval-status.ts";
+import type { CodeModeApprovalOptions } from "../options.ts";
+
+export const FLOW: unique symbol = Symbol.for("codecell.code-mode.approval-flow");
+
+/** Any tool of the AI SDK. */
+export type SdkTool = ToolSet[string];
+
+/** What the settings say about approvals. */
+export interface ApprovalSettings {
+  readonly toolApproval: ToolApproval | undefined;
+  readonly runtimeContext: unknown;
+  readonly toolsContext: Readonly<Record<string, unknown>> | undefined;
+}
+
+export class ApprovalFlow {
+  readonly #settings: ApprovalSettings;
+
+  constructor(settings: ApprovalSettings) {
+    this.#settings = settings;
+  }
+
+  /** The settings go before the tool's own options; nobody is asked but by an interrupt. */
+  approvalFor(own: CodeModeApprovalOptions = {}): CodeModeApprovalOptions {
+    const { toolApproval = own.toolApproval, runtimeContext, toolsContext } = this.#settings;
+    const context = toolsContext ?? own.toolsContext;
+    return {
+      mode: "interrupt",
+      ...(toolApproval === undefined ? {} : { toolApproval }),
+      runtimeContext: runtimeContext ?? own.runtimeContext,
+      ...(context === undefined ? {} : { toolsContext: context }),
+    };
+  }
+}
+
+const ORIGINAL = Symbol.for("codecell.code-mode.original-tool");
+
+/** Marks the stand-in of a nested tool. */
+export function markedAs(standIn: object, original: SdkTool): SdkTool {
+  return Object.assign(standIn, { [ORIGINAL]: original }) as unknown as SdkTool;
+}
+
+export function isStandIn(tool: object): boolean {
+  return ORIGINAL in tool;
+}
+
+/** Programs call the tools themselves, never their stand-ins. */
+export function originalsOf(tools: ToolSet): ToolSet {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => [name, (tool as { [ORIGINAL]?: SdkTool })[ORIGINAL] ?? tool]),
+  );
+}

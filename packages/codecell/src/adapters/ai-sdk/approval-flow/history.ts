@@ -1,0 +1,127 @@
+/**
+ * History: the paused programs of a conversation, read from its messages in their order.
+ *
+ * - Reads messages of the AI SDK and prompts of a provider alike.
+ * - What we made the conversation say (requests for approval, receipts, calls that go on with a program) is known by the
+ *   ids of the programs it belongs to. Models are shown a history without it, in which each program was called once and
+ *   came to its output.
+ */
+import { isRecord } from "../../../value/shape.ts";
+import { isCodeModeInterrupt } from "../continuation.ts";
+import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";
+import type { WaitingCall } from "./receipt.ts";
+
+type Part = Record<string, unknown>;
+
+export class History {
+  readonly programs: PausedProgram[] = [];
+  /** By the outer call's id; a provider may use one again, then the last counts. */
+  readonly #byOuterId = new Map<string, PausedProgram>();
+  readonly #byCallId = new Map<string, PausedProgram>();
+  readonly #byResumeId = new Map<string, PausedProgram>();
+  readonly #ours = new Set<unknown>();
+  readonly #outputs = new Map<unknown, PausedProgram>();
+
+  readonly #codeModeTools: ReadonlySet<string>;
+
+  /** Of tools that are known to be code mode, interrupts are taken for such even if their seal does not fit. */
+  constructor(messages: readonly unknown[], codeModeTools: ReadonlySet<string> = new Set()) {
+    this.#codeModeTools = codeModeTools;
+    for (const message of messages) {
+      if (!isRecord(message)) continue;
+      if (message["role"] === "user") for (const program of this.programs) program.supersede();
+      for (const part of partsOf(message)) this.#take(part);
+    }
+  }
+
+  program(outerToolCallId: string): PausedProgram | undefined {
+    return this.#byOuterId.get(outerToolCallId);
+  }
+
+  /** The call of a program that waits for approval under this id. */
+  approval(toolCallId: string): WaitingCall | undefined {
+    return this.#byCallId.get(toolCallId)?.approval(toolCallId);
+  }
+
+  /** Whether this is the input of a call that goes on with a program, and its time has come. */
+  isResumption(input: unknown): boolean {
+    const resume = resumeIn(input);
+    return resume !== undefined && this.program(resume)?.stage === "resume";
+  }
+
+  /** As a model may see it. */
+  collapse<M>(messages: readonly M[]): M[] {
+    return messages.flatMap((message) => {
+      if (!isRecord(message) || !Array.isArray(message["content"])) return [message];
+      const parts = message["content"] as unknown[];
+      const left = parts.filter((part) => !this.#ours.has(part));
+      if (left.length === 0 && parts.length > 0) return [];
+      return [Object.assign({ ...message }, { content: left.map((part) => this.#shown(part)) })];
+    });
+  }
+
+  #shown(part: unknown): unknown {
+    const program = this.#outputs.get(part);
+    return program === undefined ? part : { ...(part as Part), output: program.told };
+  }
+
+  #take(part: Part): void {
+    const { type, toolCallId: id } = part;
+    if (typeof id !== "string") return;
+    if (type === "tool-call") this.#takeCall(part, id);
+    else if (type === "tool-result") this.#takeResult(part, id);
+  }
+
+  #takeCall(part: Part, id: string): void {
+    const { input, toolName } = part;
+    const resumed = resumeIn(input);
+    const program = resumed === undefined ? undefined : this.#byOuterId.get(resumed);
+    // A model that writes such a call before its time gets an answer of its own.
+    if (program?.toolName === toolName && program?.isAnswered === true) {
+      program.resumeId = id;
+      this.#byResumeId.set(id, program);
+      this.#ours.add(part);
+      return;
+    }
+    const waiting = this.#byCallId.get(id);
+    waiting?.ask(id);
+    if (waiting !== undefined) this.#ours.add(part);
+  }
+
+  #takeResult(part: Part, id: string): void {
+    const { output, toolName } = part;
+    const resumed = this.#byResumeId.get(id);
+    if (resumed !== undefined) {
+      resumed.update(output);
+      this.#expect(resumed);
+      this.#ours.add(part);
+      return;
+    }
+    const waiting = this.#byCallId.get(id);
+    if (waiting !== undefined) {
+      waiting.answer(id, output);
+      this.#ours.add(part);
+      return;
+    }
+    const value = valueOf(output);
+    if (typeof toolName !== "string" || !looksLikeInterrupt(value)) return;
+    if (!this.#codeModeTools.has(toolName) && !isCodeModeInterrupt(value)) return;
+    const program = new PausedProgram(id, toolName, output);
+    this.programs.push(program);
+    this.#byOuterId.set(id, program);
+    this.#outputs.set(part, program);
+    this.#expect(program);
+  }
+
+  #expect(program: PausedProgram): void {
+    for (const id of program.callIds) this.#byCallId.set(id, program);
+  }
+}
+
+function resumeIn(input: unknown): string | undefined {
+  return isRecord(input) && typeof input["resume"] === "string" ? input["resume"] : undefined;
+}
+
+function partsOf({ content }: Record<string, unknown>): Part[] {
+  return Array.isArray(content) ? (content as unknown[]).filter(isRecord) : [];
+}

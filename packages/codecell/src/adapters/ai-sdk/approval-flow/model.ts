@@ -1,0 +1,120 @@
+/**
+ * Model: answers for the model when a program waits or can go on, and shows it nothing of that.
+ *
+ * - Keeps nothing: all it does follows from the prompt. Any process answers the same.
+ * - A provider sees no token, no receipt, and no tool that only programs have.
+ */
+import { gateway, type LanguageModel, type LanguageModelMiddleware, wrapLanguageModel } from "ai";
+import { History } from "./history.ts";
+
+type Wrap = Parameters<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>[0];
+type Params = Wrap["params"];
+type Generated = Awaited<ReturnType<Wrap["doGenerate"]>>;
+type Streamed = Awaited<ReturnType<Wrap["doStream"]>>;
+type StreamPart = Streamed["stream"] extends ReadableStream<infer P> ? P : never;
+
+interface ToolCall {
+  readonly type: "tool-call";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** JSON. */
+  readonly input: string;
+}
+
+export interface FlowModel {
+  readonly codeModeTools: ReadonlySet<string>;
+  /** Tools that only programs have. */
+  readonly hidden: ReadonlySet<string>;
+}
+
+/** Whether the next step is ours: the calls that are made then. */
+export function nextCalls(history: History, { codeModeTools, hidden }: FlowModel): ToolCall[] {
+  const known = history.programs.filter(({ toolName }) => codeModeTools.has(toolName));
+  const asked = known
+    .filter(({ stage }) => stage === "ask")
+    .flatMap(({ approvals }) => approvals)
+    .map(({ toolCallId, toolName, input, payload }) => {
+      // Where the AI SDK applies the tool's schema, it has to come to the same input.
+      const given = hidden.has(toolName) ? input : (payload["given"] ?? input);
+      return toCall(toolCallId, toolName, given);
+    });
+  if (asked.length > 0) return asked;
+  return known
+    .filter(({ stage }) => stage === "resume")
+    .map(({ toolName, outerToolCallId }) =>
+      toCall(`resume-${crypto.randomUUID()}`, toolName, { js: "", resume: outerToolCallId }),
+    );
+}
+
+function toCall(toolCallId: string, toolName: string, input: unknown): ToolCall {
+  return { type: "tool-call", toolCallId, toolName, input: JSON.stringify(input ?? null) };
+}
+
+/** The model of the settings, which is not called when the next step is ours. */
+export function answeringForPrograms(model: LanguageModel, flow: FlowModel): LanguageModel {
+  const middleware: LanguageModelMiddleware = {
+    wrapGenerate: async ({ params, model: own }) => {
+      const history = new History(params.prompt, flow.codeModeTools);
+      const calls = nextCalls(history, flow);
+      return calls.length > 0 ? toGenerated(calls) : own.doGenerate(toShown(params, history, flow));
+    },
+    wrapStream: async ({ params, model: own }) => {
+      const history = new History(params.prompt, flow.codeModeTools);
+      const calls = nextCalls(history, flow);
+      return calls.length > 0 ? toStreamed(calls) : own.doStream(toShown(params, history, flow));
+    },
+  };
+  return wrapLanguageModel({ model: resolve(model), middleware });
+}
+
+function toShown(params: Params, history: History, { hidden }: FlowModel): Params {
+  const { tools } = params;
+  return {
+    ...params,
+    prompt: history.collapse(params.prompt),
+    ...(tools === undefined ? {} : { tools: tools.filter(({ name }) => !hidden.has(name)) }),
+  };
+}
+
+/** A text is the id of a model, for which the AI SDK asks the same. */
+function resolve(model: LanguageModel): Exclude<LanguageModel, string> {
+  if (typeof model !== "string") return model;
+  const { AI_SDK_DEFAULT_PROVIDER: provider = gateway } = globalThis as {
+    AI_SDK_DEFAULT_PROVIDER?: { languageModel: (id: string) => Exclude<LanguageModel, string> };
+  };
+  return provider.languageModel(model);
+}
+
+const FINISH_REASON: Generated["finishReason"] = { unified: "tool-calls", raw: undefined };
+
+const NO_USAGE: Generated["usage"] = {
+  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 0, text: 0, reasoning: 0 },
+};
+
+function toGenerated(calls: ToolCall[]): Generated {
+  return { content: calls, finishReason: FINISH_REASON, usage: NO_USAGE, warnings: [] };
+}
+
+function toStreamed(calls: readonly ToolCall[]): Streamed {
+  const parts: StreamPart[] = [
+    { type: "stream-start", warnings: [] },
+    ...calls.flatMap((call): StreamPart[] => {
+      const { toolCallId: id, toolName, input } = call;
+      return [
+        { type: "tool-input-start", id, toolName },
+        { type: "tool-input-delta", id, delta: input },
+        { type: "tool-input-end", id },
+        call,
+      ];
+    }),
+    { type: "finish", finishReason: FINISH_REASON, usage: NO_USAGE },
+  ];
+  const stream = new ReadableStream<StreamPart>({
+    start: (controller) => {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+  return { stream };
+}

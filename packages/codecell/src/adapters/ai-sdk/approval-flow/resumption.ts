@@ -1,0 +1,63 @@
+/**
+ * Resumption: goes on with a paused program, by what the messages say about its approvals.
+ *
+ * - A yes is a receipt for exactly the call that waits. A no needs no proof. Anything else continues nothing.
+ */
+import type { ModelMessage } from "ai";
+import { isRecord } from "../../../value/shape.ts";
+import { CodeModeProtocolError } from "../errors.ts";
+import type { CodeModeToolExecutionOptions } from "../interrupt.ts";
+import type { InvocationSetup } from "../invocation.ts";
+import type { CodeModeOptions, CodeModeToolSet } from "../options.ts";
+import { toContinued } from "../run-code-mode.ts";
+import { History } from "./history.ts";
+import { valueOf } from "./paused-program.ts";
+import { isReceiptFor, type WaitingCall } from "./receipt.ts";
+
+interface Given {
+  readonly tools: CodeModeToolSet;
+  readonly options: CodeModeOptions;
+  readonly toolExecutionOptions: Partial<CodeModeToolExecutionOptions>;
+}
+
+export function toResumption(outerToolCallId: string, given: Given): InvocationSetup {
+  const { tools, options, toolExecutionOptions: execution } = given;
+  const messages: readonly ModelMessage[] = execution.messages ?? [];
+  const program = new History(messages).program(outerToolCallId);
+  const interrupt = program?.interrupt;
+  if (program === undefined || interrupt === undefined) {
+    throw refusal(outerToolCallId, "the messages have no program that waits under this id");
+  }
+  if (program.stage !== "resume") throw refusal(outerToolCallId, "its approvals have not all been answered");
+  const resolutions = new Map(
+    program.approvals.map((call) => [
+      call.interruptId,
+      toResolution(program.answerTo(call.toolCallId), { interrupt, call }),
+    ]),
+  );
+  const continued = toContinued(interrupt.continuation, resolutions);
+  // The source is the run's own: only its token has it.
+  return { js: "", tools, options, execution, outerToolCallId, continued };
+}
+
+function toResolution(output: unknown, waiting: WaitingCall): { approved: boolean; reason?: string } {
+  if (isReceiptFor(valueOf(output), waiting)) return { approved: true };
+  const { type, reason, value }: Record<string, unknown> = isRecord(output) ? output : {};
+  switch (type) {
+    case "execution-denied":
+      return typeof reason === "string" ? { approved: false, reason } : { approved: false };
+    // What the AI SDK makes of a denial later on, and of an approval it refuses.
+    case "error-text":
+    case "error-json":
+      return { approved: false, reason: typeof value === "string" ? value : JSON.stringify(value) };
+    default:
+      throw refusal(
+        waiting.interrupt.outerToolCallId,
+        `the result of "${waiting.call.toolCallId}" is no receipt for the approved call`,
+      );
+  }
+}
+
+function refusal(outerToolCallId: string, why: string): CodeModeProtocolError {
+  return new CodeModeProtocolError(`Cannot go on with the program of "${outerToolCallId}": ${why}`);
+}

@@ -1,0 +1,204 @@
+/**
+ * WithCodeModeApprovals: settings of generateText, streamText and ToolLoopAgent in which programs wait for approvals of
+ * their calls, and the AI SDK asks for them as for calls of the model.
+ *
+ * - All state is in the messages, sealed. Whoever has them and the key goes on: another process, days later.
+ */
+import type { LanguageModel, ModelMessage, ToolSet } from "ai";
+import { isRecord } from "../../../value/shape.ts";
+import type { ToolApproval } from "../approval-status.ts";
+import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../code-mode-tool.ts";
+import { askingForPrograms } from "./ask.ts";
+import { ApprovalFlow, FLOW, isStandIn, type SdkTool } from "./flow.ts";
+import { History } from "./history.ts";
+import { answeringForPrograms, type FlowModel, nextCalls } from "./model.ts";
+import { type Nested, toStandIn } from "./stand-in.ts";
+
+type Callers = Readonly<Record<string, readonly string[] | undefined>>;
+
+interface StepGiven {
+  messages: ModelMessage[];
+  stepNumber: number;
+  steps: readonly unknown[];
+}
+
+interface StepPrepared {
+  readonly model?: LanguageModel;
+  readonly messages?: ModelMessage[];
+  readonly activeTools?: readonly string[];
+  readonly toolChoice?: unknown;
+}
+
+/** What has to be known of the settings; they may have whatever else the AI SDK takes. */
+export interface CodeModeApprovalSettings {
+  model: LanguageModel;
+  tools?: ToolSet | undefined;
+  /** For calls of the model and of programs; tools that only programs have can be named too. */
+  toolApproval?: ToolApproval | undefined;
+  runtimeContext?: unknown;
+  toolsContext?: unknown;
+  experimental_toolCallers?: Callers | undefined;
+  experimental_refineToolInput?: unknown;
+  // Its types are known to the user only: methods compare their parameters both ways.
+  prepareStep?: { bivariant(step: StepGiven): unknown }["bivariant"] | undefined;
+}
+
+/** The same settings. What was rewritten for the AI SDK is not to be read. */
+export type WithCodeModeApprovals<Settings> = {
+  [Name in keyof Settings]: Name extends "toolApproval" | "experimental_toolCallers" ? never : Settings[Name];
+};
+
+/**
+ * Gives settings of the same kind. In them a call of a program that needs approval, by `toolApproval` or by its tool's
+ * `needsApproval`, is asked for under its own name, and the program goes on with what was answered.
+ */
+export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>(
+  settings: Settings,
+): WithCodeModeApprovals<NoInfer<Settings>> {
+  const given: CodeModeApprovalSettings = settings;
+  const { tools = {}, toolApproval, runtimeContext, toolsContext, experimental_toolCallers: callers } = given;
+  if (Object.values(tools).some(isStandIn)) {
+    throw new TypeError("Cannot add approvals of code mode: these settings have them already, add them once");
+  }
+  const codeModeTools = new Set(Object.keys(tools).filter((name) => isCodeMode(tools[name])));
+  const nested = nestedIn(tools, codeModeTools, callers ?? {});
+  const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
+  const contexts = isRecord(toolsContext) ? toolsContext : undefined;
+  const flow = new ApprovalFlow({ toolApproval, runtimeContext, toolsContext: contexts });
+  const flowModel = { codeModeTools, hidden };
+  const own = {
+    ...given,
+    model: answeringForPrograms(given.model, flowModel),
+    tools: {
+      ...Object.fromEntries(
+        Object.entries(tools).map(([name, tool]) => [
+          name,
+          codeModeTools.has(name) ? inFlow(tool, flow) : tool,
+        ]),
+      ),
+      ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one)])),
+    },
+    ...(toolApproval === undefined
+      ? {}
+      : { toolApproval: askingForPrograms(toolApproval, nested, codeModeTools) }),
+    ...(callers === undefined ? {} : { experimental_toolCallers: withDirectCalls(callers, hidden) }),
+    ...withoutRefinements(given, hidden),
+  };
+  const names = [...new Set([...Object.keys(tools), ...hidden])];
+  return {
+    ...own,
+    prepareStep: preparing(given.prepareStep, flowModel, names),
+  } as unknown as WithCodeModeApprovals<NoInfer<Settings>>;
+}
+
+function isCodeMode(tool: SdkTool | undefined): boolean {
+  return partsOf(tool) !== undefined && typeof tool?.execute === "function";
+}
+
+/** The tools that programs call, each once. */
+function nestedIn(tools: ToolSet, codeModeTools: ReadonlySet<string>, routes: Callers): Nested[] {
+  const found = new Map<string, Nested>();
+  const add = (name: string, tool: SdkTool, caller: string, isDirect: boolean): void => {
+    // Programs cannot call it; it may be one that a browser executes.
+    if (typeof tool.execute !== "function") return;
+    const { callers = [] } = found.get(name) ?? {};
+    found.set(name, { name, tool, isDirect, callers: [...callers, caller] });
+  };
+  for (const caller of codeModeTools) {
+    for (const [name, tool] of Object.entries(partsOf(tools[caller])?.tools ?? {})) {
+      if (codeModeTools.has(name)) {
+        throw new TypeError(
+          `Cannot add approvals of code mode: "${caller}" has a tool "${name}", which is code mode's own name, use another`,
+        );
+      }
+      const own = ownOf(tools, name);
+      add(name, own ?? tool, caller, own !== undefined && isForModels(ownOf(routes, name), tools));
+    }
+  }
+  for (const [name, route] of Object.entries(routes)) {
+    const tool = ownOf(tools, name);
+    if (tool === undefined || codeModeTools.has(name)) continue;
+    const own = (route ?? []).filter((caller) => codeModeTools.has(caller));
+    for (const caller of own) add(name, tool, caller, isForModels(route, tools));
+  }
+  return [...found.values()];
+}
+
+function ownOf<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** Whether the AI SDK shows the tool to the model: without a route it does. */
+function isForModels(route: readonly string[] | undefined, tools: ToolSet): boolean {
+  if (route === undefined) return true;
+  return route.some((caller) => {
+    const { experimental_toolCaller: definition } = (ownOf(tools, caller) ?? {}) as {
+      experimental_toolCaller?: { type: string };
+    };
+    return caller === DIRECT_TOOL_CALL || definition?.type === "provider";
+  });
+}
+
+/** The AI SDK takes calls of no other tools; models are not shown them all the same. */
+function withDirectCalls(routes: Callers, hidden: ReadonlySet<string>): Callers {
+  return Object.fromEntries(
+    Object.entries(routes).map(([name, route]) => [
+      name,
+      hidden.has(name) ? [...(route ?? []), DIRECT_TOOL_CALL] : route,
+    ]),
+  );
+}
+
+/** Calls of programs are not refined: what is approved would be another call. */
+function withoutRefinements(
+  { experimental_refineToolInput: refinements }: CodeModeApprovalSettings,
+  hidden: ReadonlySet<string>,
+): object {
+  if (!isRecord(refinements)) return {};
+  const left = Object.entries(refinements).filter(([name]) => !hidden.has(name));
+  return { experimental_refineToolInput: Object.fromEntries(left) };
+}
+
+/** The same tool, which is told of the flow when it is executed. */
+function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
+  const {
+    execute,
+    needsApproval,
+    experimental_toolCaller: caller,
+  } = tool as {
+    execute: (input: unknown, options: object) => unknown;
+    needsApproval?: unknown;
+    experimental_toolCaller?: { bind: (tools: ToolSet) => CodeModeTool };
+  };
+  const told = {
+    ...tool,
+    execute: (input: unknown, options: object) => execute(input, { ...options, [FLOW]: flow }),
+    ...(needsApproval === undefined ? {} : { needsApproval: exceptToResume(needsApproval) }),
+  } as SdkTool;
+  if (caller === undefined) return told;
+  return asToolCaller(told, (tools) => inFlow(caller.bind(tools), flow) as CodeModeTool);
+}
+
+/** To go on with a program needs no approval of its own. */
+function exceptToResume(needsApproval: unknown) {
+  return async (input: unknown, options: { readonly messages: ModelMessage[] }): Promise<boolean> => {
+    if (new History(options.messages).isResumption(input)) return false;
+    const asked: unknown =
+      typeof needsApproval === "function" ? needsApproval(input, options) : needsApproval;
+    return Boolean(await asked);
+  };
+}
+
+/** A step of ours takes no choice of tools; a model that a step brings along is wrapped like the others. */
+function preparing(
+  prepareStep: CodeModeApprovalSettings["prepareStep"],
+  flow: FlowModel,
+  activeTools: readonly string[],
+): (step: StepGiven) => Promise<StepPrepared> {
+  return async (step) => {
+    const own = ((await prepareStep?.(step)) ?? {}) as StepPrepared;
+    const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
+    const isOurs = nextCalls(new History(own.messages ?? step.messages, flow.codeModeTools), flow).length > 0;
+    return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Sequencer: files that take minutes start first. With nothing known of earlier runs vitest starts the largest files first,
+ * and the longest one would run alone at the end.
+ */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Longest first; all others keep their order behind them. */
+const LONGEST: readonly string[] = [
+  "test/attacks/attacks.test.ts",
+  "test/crash/crash.test.ts",
+  "test/bundles.test.ts",
+  "test/package.test.ts",
+  "test/ai-sdk/",
+  "test/surface/",
+];
+
+export default class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = LONGEST.findIndex((path) => moduleId.includes(`/${path}`));
+  return rank === -1 ? LONGEST.length : rank;
+}
