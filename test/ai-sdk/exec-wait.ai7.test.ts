@@ -1,7 +1,11 @@
 /** `exec` and `wait` over tools of the AI SDK, on its own agent. */
 import { tool, ToolLoopAgent, wrapLanguageModel } from "ai";
 import type { Json } from "codecell";
-import { createExecWaitTools } from "codecell/ai";
+import {
+  type CodeModeToolExecutionOptions,
+  createExecWaitTools,
+  requestCodeModeInterrupt,
+} from "codecell/ai";
 import { createAgentRuntime } from "codecell/surface";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,6 +14,37 @@ import { scriptedModel } from "../../examples/agent/scripted-model.ts";
 const CONTEXT = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k", tenant: "acme" };
 
 describe("exec and wait over tools of the AI SDK", () => {
+  test("a tool that asks for something is called again with the answer; a denial is told with its reason", async () => {
+    const tools = {
+      connect: tool({
+        inputSchema: z.object({}),
+        execute: (_input, options) => {
+          const { codeModeInterrupt } = options as CodeModeToolExecutionOptions;
+          if (codeModeInterrupt === undefined) return requestCodeModeInterrupt({ kind: "auth" });
+          return codeModeInterrupt.resolution;
+        },
+      }),
+      remove: tool({ inputSchema: z.object({}), needsApproval: true, execute: async () => "gone" }),
+    };
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools(tools, { runtime, context: CONTEXT });
+    const { run } = codeMode;
+    const code = `const removed = tools.remove({}).catch(({ code, message }) => [code, message]);
+return [await tools.connect({}), await removed]`;
+    const waiting = await run.exec({ code });
+    if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+    const [remove, connect] = waiting.pendingToolCalls ?? [];
+    expect(connect?.asks).toEqual({ kind: "auth" });
+    run.resolve({
+      [remove?.id ?? ""]: { resolution: { approved: false, reason: "It is in use" } },
+      [connect?.id ?? ""]: { resolution: { resolution: { token: "t" } } },
+    });
+    expect(await run.wait({ runId: waiting.runId })).toMatchObject({
+      status: "completed",
+      value: [{ token: "t" }, ["denied", expect.stringContaining("It is in use")]],
+    });
+  });
+
   test("an agent works with them in place of its tools, which see its context", async () => {
     const seen: unknown[] = [];
     const tools = {

@@ -1,11 +1,14 @@
 /**
  * Exec and wait over tools of the AI SDK: for agents with more tools than a description can list.
  *
- * - A tool that needs approval is not executed without: its program waits for a resolution.
+ * - A tool that needs approval is not executed without, and one that calls `requestCodeModeInterrupt` is called again with
+ *   the answer: their programs wait for `run.resolve`, with `{ approved, reason? }` or `{ resolution }`.
  * - Tools validate by their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
+import { CallRefusal } from "../../bridge/invoke.ts";
 import type { CallContext } from "../../contract/tool.ts";
+import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import type { AgentTool, AgentToolSet } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/nested-call.ts";
@@ -19,7 +22,8 @@ import { isRecord } from "../../value/shape.ts";
 import { needsApproval } from "./approval-status.ts";
 import { schemaOf } from "./describe-tool.ts";
 import { CodeModeProtocolError } from "./errors.ts";
-import { APPROVAL_KIND } from "./interrupt.ts";
+import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
+import { toJson } from "./nested-call.ts";
 import { callTool } from "./nested-tools.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
@@ -63,10 +67,24 @@ function toAgentTool(tool: Tool): AgentTool {
     input: toStandard(tool),
     ...(output === undefined ? {} : { output }),
     execute: async (input: unknown, call) => {
-      const { callId: toolCallId, signal: abortSignal, context } = call;
-      const options = { toolCallId, messages: [], abortSignal, context, experimental_context: context };
-      if (await needsApproval(tool, input, options)) decide(call);
-      return callTool(tool, input, options);
+      const { callId: toolCallId, signal: abortSignal, context, resolution } = call;
+      const options = {
+        toolCallId,
+        messages: [],
+        abortSignal,
+        context,
+        experimental_context: context,
+        ...(isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
+      };
+      // A tool that asked for something had been approved before.
+      if (!isInterruptResolution(resolution) && (await needsApproval(tool, input, options))) decide(call);
+      try {
+        return await callTool(tool, input, options);
+      } catch (error) {
+        const payload = requestedBy(error);
+        if (payload !== undefined) call.suspend(toJson(payload));
+        throw error;
+      }
     },
   };
 }
@@ -89,12 +107,18 @@ function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
   return { "~standard": standard };
 }
 
+/** What a call that asked for something was resolved with: `{ resolution }`, and whatever the host adds. */
+function isInterruptResolution(given: Json | undefined): given is { readonly resolution: Json } & Json {
+  return isRecord(given) && !Array.isArray(given) && "resolution" in given;
+}
+
 /** Goes on only with a yes: without an answer the program waits for one. */
 function decide({ resolution, suspend }: CallContext): void {
   if (resolution === undefined) suspend({ kind: APPROVAL_KIND });
-  if (!isRecord(resolution) || resolution["approved"] !== true) {
-    throw new CodeModeProtocolError("Cannot call the tool: it was not approved");
-  }
+  const { approved, reason }: Record<string, unknown> = isRecord(resolution) ? resolution : {};
+  if (approved === true) return;
+  const why = typeof reason === "string" && reason !== "" ? `: ${reason}` : "";
+  throw new CallRefusal("denied", `Cannot call the tool: it was not approved${why}`);
 }
 
 /** What a model may see of an agent run, as the AI SDK wants it; the context is for tools that it calls by itself. */

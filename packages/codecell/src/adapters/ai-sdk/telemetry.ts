@@ -108,9 +108,8 @@ export class Spans {
     const api = await loadApi();
     const tracer = (options.tracer as Tracer | undefined) ?? api?.trace.getTracer(TRACER_NAME);
     if (quietly(() => typeof tracer?.startSpan) !== "function" || tracer === undefined) {
-      throw new TypeError(
-        "Cannot record telemetry: give telemetry.tracer, or install @opentelemetry/api for its global one",
-      );
+      warnOnce();
+      return undefined;
     }
     return new Spans(
       api,
@@ -209,6 +208,18 @@ export class Spans {
       ...(Object.fromEntries(own) as Attributes),
     };
   }
+}
+
+let isWarned = false;
+
+/** Programs run without it all the same. */
+function warnOnce(): void {
+  if (isWarned) return;
+  isWarned = true;
+  process.emitWarning(
+    "Cannot record telemetry of code mode: give telemetry.tracer, or install @opentelemetry/api for its global one",
+    { code: "CODECELL_NO_TRACER" },
+  );
 }
 
 /** An origin and a path: what comes behind may hold secrets. */

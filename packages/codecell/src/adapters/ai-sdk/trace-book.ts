@@ -8,7 +8,7 @@ import type { CallFailure } from "../../contract/failure.ts";
 import { FETCH_TOOL } from "../../contract/ledger.ts";
 import type { RunEvent, RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host.ts";
-import { parseJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { parseJsonText, toJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
 import { indexOfToolCall, toolCallIdOf } from "./continuation.ts";
 import type {
@@ -52,6 +52,8 @@ export class TraceBook {
   readonly #entries: CodeModeTraceEntry[] = [];
   /** By index; calls that have not ended. */
   readonly #open = new Map<number, Started>();
+  /** By index; inputs of calls that have not ended. */
+  readonly #asked = new Map<number, unknown>();
   /** In a continued invocation, once it goes on: settles when what was there before has been told. */
   #retold: Promise<void> | undefined;
   /** Set when the invocation starts. */
@@ -103,17 +105,23 @@ export class TraceBook {
   }
 
   async #startFetch({ index, tool, input }: Extract<RunEvent, { type: "call-start" }>): Promise<void> {
-    if (tool !== FETCH_TOOL) return;
+    if (tool !== FETCH_TOOL) {
+      this.#asked.set(index, input);
+      return;
+    }
     const inputBytes = utf8Bytes(JSON.stringify(input));
     await this.#start({ index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: false });
   }
 
   async #endCall(event: Extract<RunEvent, { type: "call-end" }>): Promise<void> {
     const { index, tool, outcome, callId } = event;
+    const input = this.#asked.get(index);
+    this.#asked.delete(index);
     // One of a tool that is none was never decided on.
     if (!this.#open.has(index)) {
       const startedAtMs = Date.now() - event.durationMs;
-      await this.#start({ index, tool, input: undefined, inputBytes: 0, startedAtMs, replayed: false });
+      const inputBytes = utf8Bytes(toJsonText(input) ?? "");
+      await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
     }
     const end: End =
       outcome.status === "completed"
