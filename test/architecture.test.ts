@@ -81,8 +81,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
-    imports: ["contract", "value", "declare", "bridge", "run", "suspend", "surface"],
-    types: ["fetch"],
+    imports: ["contract", "value", "declare", "bridge", "fetch", "run", "suspend", "surface"],
     files: ["sandbox/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",

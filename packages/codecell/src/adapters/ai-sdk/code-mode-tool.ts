@@ -13,7 +13,12 @@ import { CodeModeError } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { ModelOutput, toConsole } from "./model-output.ts";
-import type { CodeModeOptions, CodeModeToolInput, CodeModeToolSet } from "./options.ts";
+import {
+  assertOptions,
+  type CodeModeOptions,
+  type CodeModeToolInput,
+  type CodeModeToolSet,
+} from "./options.ts";
 import { Invocation } from "./invocation.ts";
 import { toSetup } from "./run-code-mode.ts";
 
@@ -35,6 +40,7 @@ export type CodeModeToolCaller = CodeModeTool & {
 export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
+  assertOptions(options);
   return toTool(tools, options, new ModelOutput(options.modelOutput), { tools });
 }
 
@@ -43,6 +49,7 @@ export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOpti
  * `experimental_toolCallers` routes to it.
  */
 export function codeModeTool(options: CodeModeOptions = {}): CodeModeToolCaller {
+  assertOptions(options);
   // One for all steps: what a model is told of an execution is asked of the tool as it was before it was bound.
   const modelOutput = new ModelOutput(options.modelOutput);
   const parts: CodeModeParts = { tools: undefined };

@@ -2,7 +2,7 @@
 import type { ToolSet } from "ai";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
-import type { FetchPolicy } from "../../fetch/policy.ts";
+import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
 import type { ToolApproval } from "./approval-status.ts";
 import type { CodeModeLifecycle } from "./events.ts";
 import type { CodeModeContinuation, CodeModeInterruptResolution } from "./interrupt.ts";
@@ -106,6 +106,12 @@ const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, n
   ["maxInFlightBridgeRequests", "callsInFlight", 32],
   ["maxConsoleOutputBytes", "logBytes", 64 * 1024],
 ];
+
+/** Throws for what no invocation could begin with: whoever creates a tool should hear of it, and not a model. */
+export function assertOptions({ executionPolicy, fetchPolicy }: CodeModeOptions): void {
+  toLimits(executionPolicy);
+  if (fetchPolicy !== undefined && fetchPolicy !== false) resolveFetchPolicy(fetchPolicy);
+}
 
 export function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
   const limits: { -readonly [Name in keyof Limits]?: number } = {};
