@@ -56,7 +56,7 @@ describe("comparison with experimental-ai-sdk-code-mode", () => {
 
   test.for(CASES)("$name", async (one) => {
     const our = await outcomeOf(one, ours, toolsFor);
-    const { in: differs = [], ours: wanted = {} } = DIFFERENCES[one.name] ?? {};
+    const { in: differs, ours: wanted = {} } = DIFFERENCES[one.name] ?? { in: [] };
     const isAsExpected = (): boolean =>
       PARTS.every(
         (part) => isDeepStrictEqual(our[part], theirs.get(one.name)?.[part]) !== differs.includes(part),
