@@ -1,5 +1,6 @@
 /** `exec` and `wait` over tools of the AI SDK, on its own agent. */
 import { tool, ToolLoopAgent, wrapLanguageModel } from "ai";
+import type { Json } from "codecell";
 import { createExecWaitTools } from "codecell/ai";
 import { createAgentRuntime } from "codecell/surface";
 import { describe, expect, test } from "vitest";
@@ -92,5 +93,25 @@ return ends.map(({ status }) => status)`;
       value: ["fulfilled", "rejected"],
     });
     expect(deleted).toEqual(["tmp", "a"]);
+  });
+
+  test.each<[string, Json]>([
+    ["nothing", null],
+    ["a text", "approved"],
+    ["a word for yes", { approved: "yes" }],
+    ["a number", { approved: 1 }],
+    ["an answer without a decision", { reason: "fine" }],
+  ])("an approval that is %s is none", async (_what, resolution) => {
+    let calls = 0;
+    const tools = {
+      remove: tool({ inputSchema: z.object({}), needsApproval: true, execute: async () => ++calls }),
+    };
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools(tools, { runtime, context: CONTEXT });
+    const waiting = await codeMode.run.exec({ code: "return await tools.remove({})" });
+    if (waiting.status !== "waiting") throw new Error("It does not wait");
+    codeMode.run.resolve({ [waiting.pendingToolCalls?.[0]?.id ?? ""]: { resolution } });
+    expect(await codeMode.run.wait({ runId: waiting.runId })).toMatchObject({ status: "failed" });
+    expect(calls).toBe(0);
   });
 });

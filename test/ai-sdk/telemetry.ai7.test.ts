@@ -17,7 +17,7 @@ import {
   runCodeMode,
 } from "codecell/ai";
 import { type CodeModeInterrupt, requestCodeModeInterrupt } from "codecell/ai";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 
 const exporter = new InMemorySpanExporter();
@@ -116,6 +116,17 @@ describe("telemetry", () => {
     expect(written).toHaveLength(3);
   });
 
+  test("of a fetch no query is told, also not where it failed", async () => {
+    const js = 'await fetch("https://example.com/a?token=hunter2")';
+    await expect(runCodeMode({ js, tools, options: { ...ON, fetchPolicy: {} } })).rejects.toThrow("fetch");
+    expect(named("ai.code_mode.fetch").attributes).toMatchObject({
+      "code_mode.fetch.url": "https://example.com/a",
+      "code_mode.error.name": "CodeModeFetchError",
+    });
+    const told = spans().map(({ attributes, events, status }) => ({ attributes, events, status }));
+    expect(JSON.stringify(told)).not.toContain(SECRET);
+  });
+
   test("failures are told with name, message and code, on the call and on the run", async () => {
     const failing = runCodeMode({ js: "await tools.fail({})", tools, options: ON });
     await expect(failing).rejects.toThrow("No disk");
@@ -158,6 +169,36 @@ describe("telemetry", () => {
     ).toEqual([true, false]);
   });
 
+  test("what a run leaves behind has its span ended with it", async () => {
+    const abort = new AbortController();
+    const stuck = {
+      wait: tool({
+        inputSchema: z.object({}),
+        execute: (): Promise<string> => {
+          abort.abort();
+          return new Promise(() => {});
+        },
+      }),
+    };
+    const toolExecutionOptions = { abortSignal: abort.signal };
+    const running = runCodeMode({
+      js: "return await tools.wait({})",
+      tools: stuck,
+      toolExecutionOptions,
+      options: ON,
+    });
+    await expect(running).rejects.toThrow("aborted");
+    expect(named("ai.code_mode.nested_tool").attributes["code_mode.status"]).toBe("abandoned");
+    expect(named("ai.code_mode.execute").attributes["code_mode.status"]).toBe("failed");
+  });
+
+  test("a run that cannot begin has its span ended", async () => {
+    const fetchPolicy = { allowedOrigins: ["nowhere"] };
+    const running = runCodeMode({ js: "return 1", tools, options: { ...ON, fetchPolicy } });
+    await expect(running).rejects.toThrow("allowedOrigins");
+    expect(named("ai.code_mode.execute").attributes["code_mode.status"]).toBe("failed");
+  });
+
   test("a tracer that throws changes nothing", async () => {
     const broken = {
       startSpan: () => {
@@ -173,6 +214,24 @@ describe("telemetry", () => {
     expect(
       await runCodeMode({ js: 'return (await tools.read({ path: "a" })).path', tools, options: other }),
     ).toBe("a");
+  });
+
+  test.each<[string, () => unknown]>([
+    [
+      "throw",
+      () => {
+        throw new Error("Broken");
+      },
+    ],
+    ["reject", () => Promise.reject(new Error("Broken"))],
+  ])("spans whose functions %s change nothing, and are ended", async (_how, fail) => {
+    const end = vi.fn<() => unknown>(fail);
+    const setStatus = vi.fn<() => unknown>(fail);
+    const span = { setAttributes: fail, recordException: fail, setStatus, end };
+    const options = { telemetry: { isEnabled: true, tracer: { startSpan: () => span } } };
+    await expect(runCodeMode({ js: "await tools.fail({})", tools, options })).rejects.toThrow("No disk");
+    expect(end).toHaveBeenCalledTimes(2);
+    expect(setStatus).toHaveBeenCalledTimes(2);
   });
 
   test("with the AI SDK's own telemetry, the run lies beneath the tool call that the model made", async () => {

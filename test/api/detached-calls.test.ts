@@ -115,6 +115,10 @@ describe("a call that nobody looked at fails the run [result:detached]", () => {
 
 describe("a call that is still pending fails the run [result:detached]", () => {
   test.each([
+    [
+      "a setter of the program, which would swallow its error",
+      'Object.defineProperty(Object.prototype, "error", { get() {}, set() {} }); tools.slow({}).then(() => {}); return 1',
+    ],
     ["then", "tools.slow({}).then(() => {}); return 1"],
     ["catch", "tools.slow({}).catch(() => {}); return 1"],
     ["race", "return await Promise.race([tools.echo({ a: 1 }), tools.slow({})])"],

@@ -351,6 +351,55 @@ describe("an abort in the program", () => {
     });
   });
 
+  test.each(["wait", "fail"] as const)(
+    "gives it up: the program goes on and returns, and the request ends with it (%s)",
+    async (detachedCalls) => {
+      const program = `
+        const lost = await fetch(origin + "/never", { signal: AbortSignal.timeout(1) }).catch((error) => error.name);
+        return [lost, (await fetch(origin + "/json")).status];`;
+      const handle = host.start({ source: withServer(program), fetchPolicy, detachedCalls });
+      const value = ["TimeoutError", 200];
+      expect(await handle.result).toMatchObject({ status: "completed", value });
+      expect(await host.replay(handle.ledger()).result).toMatchObject({ status: "completed", value });
+    },
+  );
+
+  test("of one fetch leaves the others to be waited for", async () => {
+    const program = `
+      const abort = new AbortController();
+      const lost = fetch(origin + "/never", { signal: abort.signal }).catch((error) => error.name);
+      tools.echo(1).then(() => console.log("waited for"));
+      abort.abort();
+      return await lost;`;
+    const { result } = host.start({ source: withServer(program), fetchPolicy, tools: echo });
+    expect(await result).toMatchObject({ value: "AbortError", logs: [{ text: "waited for" }] });
+    expect(
+      await failureOf(withServer(program), { fetchPolicy, tools: echo, detachedCalls: "fail" }),
+    ).toMatchObject({ code: "detached_call", details: { tool: "echo", state: "pending" } });
+  });
+
+  test("cannot be claimed by what a program writes into prototypes", async () => {
+    const program = `
+      Object.prototype[0] = true;
+      Object.prototype.givenUp = true;
+      void fetch(origin + "/never").then(() => {});
+      return 1;`;
+    expect(await failureOf(withServer(program), { fetchPolicy, detachedCalls: "fail" })).toMatchObject({
+      code: "detached_call",
+      message: expect.stringContaining("while its call of fetch was still pending (line 5") as string,
+    });
+  });
+
+  test("may be missing: a run whose time is over says what it waited for", async () => {
+    const limits = { wallTimeMs: 50 };
+    expect(
+      await failureOf(withServer('return await fetch(origin + "/never")'), { fetchPolicy, limits }),
+    ).toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("while waiting for fetch:") as string,
+    });
+  });
+
   test("after the fetch changes nothing", async () => {
     const program = `
       const abort = new AbortController();

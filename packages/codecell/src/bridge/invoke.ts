@@ -226,6 +226,18 @@ export function toCallFailure(error: unknown): CallFailure {
   }
 }
 
+/** A failure in the words of an adapter, which may have taken them from what a tool threw: only texts, and short ones. */
+export function inWords(failure: CallFailure, words: Omit<CallFailure, "code"> | undefined): CallFailure {
+  if (words === undefined) return failure;
+  const shownCode = bounded(words.shownCode, MAX_NAME);
+  return {
+    ...failure,
+    name: bounded(words.name, MAX_NAME) || failure.name,
+    message: bounded(words.message, MAX_MESSAGE) || failure.message,
+    ...(shownCode === "" ? {} : { shownCode }),
+  };
+}
+
 function bounded(value: unknown, length: number): string {
   return typeof value === "string" ? value.slice(0, length) : "";
 }

@@ -150,3 +150,12 @@ test("an address that is not public is refused where those are blocked, whatever
   expect(messageFor("http://example.com/", policy)).toBeUndefined();
   expect(messageFor("http://127.0.0.1/", { allowedOrigins })).toBeUndefined();
 });
+
+test("the same where a redirect leads", () => {
+  const base = new URL("https://example.com/");
+  for (const origin of ["http://127.0.0.1", "http://[::1]"]) {
+    const resolved = resolveFetchPolicy({ allowedOrigins: [origin], blockPrivateAddresses: true });
+    expect(() => checkUrl(origin, resolved, base)).toThrow("not on the public internet");
+    expect(checkUrl(origin, { ...resolved, blocksPrivateAddresses: false }, base).origin).toBe(origin);
+  }
+});

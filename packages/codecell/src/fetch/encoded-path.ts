@@ -8,12 +8,17 @@
 /** Paths nested deeper than anybody decodes are refused. */
 const MOST_ROUNDS = 8;
 const PERCENT = 37;
+const UNIT = /^%u[0-9a-f]{4}$/iu;
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
+const BLANK = /[\0-\x20\x7f]/gu;
+// oxlint-disable-next-line no-control-regex -- all of them
+const ASCII = /^[\0-\x7f]*$/u;
 
 /** What is wrong with the path of a URL, as a part of a sentence. */
 export function encodedSeparatorIn(pathname: string): string | undefined {
   let path = pathname;
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    const problem = problemIn(path);
+    const problem = problemIn(path) ?? problemIn(compatible(path));
     if (problem !== undefined) return problem;
     const decoded = decodeOnce(path);
     if (decoded === undefined) return "an encoded separator, write / as it is and nothing else in its place";
@@ -26,10 +31,16 @@ export function encodedSeparatorIn(pathname: string): string | undefined {
 function problemIn(path: string): string | undefined {
   for (const segment of path.split("/")) {
     const end = segment.indexOf(";");
-    const name = end === -1 ? segment : segment.slice(0, end);
+    // Some servers leave out space and control characters, in between or at the end.
+    const name = (end === -1 ? segment : segment.slice(0, end)).replaceAll(BLANK, "");
     if (name === "." || name === "..") return `an encoded dot segment "${segment.slice(0, 40)}"`;
   }
   return undefined;
+}
+
+/** Bytes as text, with wide forms of dots and slashes as the plain ones: what a server may look for a file by. */
+function compatible(bytes: string): string {
+  return ASCII.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString("utf8").normalize("NFKC");
 }
 
 /** Each byte as a character; undefined when a separator, or a byte that no valid text has, was encoded. */
@@ -38,14 +49,22 @@ function decodeOnce(path: string): string | undefined {
   let from = 0;
   for (let at = path.indexOf("%"); at !== -1; at = path.indexOf("%", at + 1)) {
     const byte = byteAt(path, at);
-    if (byte === undefined) continue;
-    // 0xC0 and 0xC1 begin overlong forms, in which old decoders find ASCII.
-    if (byte === 0 || byte === 47 || byte === 92 || byte === 0xc0 || byte === 0xc1) return undefined;
+    if (byte === undefined) {
+      // A form that some servers know: %u002e.
+      if (UNIT.test(path.slice(at, at + 6))) return undefined;
+      continue;
+    }
+    if (byte === 0 || byte === 47 || byte === 92 || isOverlong(byte, byteAt(path, at + 3))) return undefined;
     decoded += path.slice(from, at) + String.fromCharCode(byte);
     from = at + 3;
     at += 2;
   }
   return decoded + path.slice(from);
+}
+
+/** Begins a form of a character that has a shorter one; old decoders find ASCII in there. */
+function isOverlong(byte: number, next = 0xff): boolean {
+  return byte === 0xc0 || byte === 0xc1 || (byte === 0xe0 && next < 0xa0) || (byte === 0xf0 && next < 0x90);
 }
 
 function byteAt(path: string, at: number): number | undefined {

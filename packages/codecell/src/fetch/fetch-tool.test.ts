@@ -55,6 +55,13 @@ describe("the host's fetch", () => {
     });
   });
 
+  test("that ended elsewhere and does not say that it was redirected is refused like one that does", async () => {
+    const ended = (): Response =>
+      Object.defineProperties(new Response("x"), { url: { value: `${ORIGIN}/elsewhere` } });
+    expect(await refused(ended)).toContain("redirects are not allowed");
+    expect(await fetched(ended, { allowRedirects: true })).toMatchObject({ url: `${ORIGIN}/elsewhere` });
+  });
+
   test("that followed redirects all the same is judged by where it ended", async () => {
     const ended = (url: string): Response =>
       Object.defineProperties(new Response("x"), { url: { value: url }, redirected: { value: true } });

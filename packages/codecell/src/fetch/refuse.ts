@@ -1,15 +1,26 @@
 /** Refuse: how a fetch that is not made, or failed, is told to the program: one code, and what to do next. */
 import { CallRefusal } from "../bridge/invoke.ts";
 
-const LONGEST_URL = 200;
+const LONGEST_SHOWN = 200;
+/** More of a text is not looked at. */
+const LONGEST_READ = 16_384;
+const USER = /^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\]*@/iu;
 
 /** To be thrown. */
 export function refusal(url: string, problem: string, cause?: unknown): CallRefusal {
-  return new CallRefusal("fetch_failed", `Cannot fetch ${shown(url)}: ${problem}`, cause);
+  return new CallRefusal("fetch_failed", `Cannot fetch ${shownUrl(url)}: ${problem}`, cause);
+}
+
+/** Without a query and a user name, which may be secrets: messages end up in logs, traces and ledgers. */
+export function shownUrl(url: string): string {
+  const read = url.slice(0, LONGEST_READ).trimStart();
+  const end = read.search(/[?#]/u);
+  const path = end === -1 ? read : `${read.slice(0, end + 1)}…`;
+  return shown(path.replace(USER, "$1…@"));
 }
 
 /** A text of the program's or a server's, where a message repeats it. */
 export function shown(text: string): string {
-  const cut = text.length <= LONGEST_URL ? text : `${text.slice(0, LONGEST_URL).toWellFormed()}…`;
+  const cut = text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`;
   return JSON.stringify(cut);
 }

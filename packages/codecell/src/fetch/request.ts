@@ -9,7 +9,7 @@ import { CallRefusal } from "../bridge/invoke.ts";
 import { isRecord } from "../value/shape.ts";
 import { checkUrl } from "./check-url.ts";
 import { type ResolvedFetchPolicy, toMethod } from "./policy.ts";
-import { refusal, shown } from "./refuse.ts";
+import { refusal, shown, shownUrl } from "./refuse.ts";
 
 export interface FetchRequest {
   readonly url: URL;
@@ -115,7 +115,7 @@ function checkTarget(location: string, policy: ResolvedFetchPolicy, from: URL): 
     return checkUrl(location, policy, from);
   } catch (error) {
     if (!(error instanceof CallRefusal)) throw error;
-    throw new CallRefusal(error.code, `${error.message}. ${shown(from.href)} redirects there`);
+    throw new CallRefusal(error.code, `${error.message}. ${shownUrl(from.href)} redirects there`);
   }
 }
 

@@ -26,6 +26,8 @@ export const HOST = {
   callUnknown: 8,
   /** (callIndex, one of `DETACHED`, stack of the call): said when asked, if the program is to fail for it. */
   detached: 9,
+  /** (): the program returned, and has given up every call that is still pending. */
+  over: 10,
 } as const;
 
 /** Index of each function in the array the prelude returns. */
@@ -40,7 +42,7 @@ export const GUEST = {
   fire: 3,
   /** (promise, reason, isHandled): the engine's rejection tracker. */
   track: 4,
-  /** (): reports what is left unhandled, and what is left detached. */
+  /** (): reports what is left unhandled, what is left detached, and that nothing is waited for. */
   finish: 5,
   /** (value): an exception no guest code caught. */
   uncaught: 6,

@@ -6,7 +6,7 @@
  * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Authorize, type CallOutcome, invoke, type Rephrase } from "../bridge/invoke.ts";
+import { type Authorize, type CallOutcome, invoke, inWords, type Rephrase } from "../bridge/invoke.ts";
 import type { CallFailure } from "../contract/failure.ts";
 import { FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
@@ -102,8 +102,7 @@ export class CallRunner {
   /** An adapter that fails at it changes nothing. */
   #rephrased(failure: CallFailure, call: Parameters<Rephrase>[1]): CallOutcome {
     try {
-      const words = this.#setup.rephrase?.(failure, call);
-      return { status: "failed", failure: { ...failure, ...words, code: failure.code } };
+      return { status: "failed", failure: inWords(failure, this.#setup.rephrase?.(failure, call)) };
     } catch {
       return { status: "failed", failure };
     }

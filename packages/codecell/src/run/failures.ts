@@ -20,7 +20,7 @@ export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undef
 
 export function timeoutFailure(book: LedgerBook, executing: readonly number[]): Failure {
   const { wallTimeMs } = book.header.limits;
-  const tools = [...new Set(executing.map((index) => `"${book.calls[index]?.tool}"`))];
+  const tools = [...new Set(executing.map((index) => named(book.calls[index]?.tool ?? "")))];
   const waiting = tools.length === 0 ? "" : ` while waiting for ${tools.slice(0, 3).join(", ")}`;
   return {
     code: "timeout",
@@ -110,9 +110,14 @@ function detachedFailure(book: LedgerBook, failure: Failure, index: number, stat
   if (tool === undefined) return failure;
   const message =
     state === "unawaited"
-      ? `The program returned without having waited for its call of "${tool}"${placeOf(failure)}: await every call, or handle what comes of it with then and catch`
-      : `The program returned while its call of "${tool}" was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
+      ? `The program returned without having waited for its call of ${named(tool)}${placeOf(failure)}: await every call, or handle what comes of it with then and catch`
+      : `The program returned while its call of ${named(tool)} was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
   return { ...failure, message, details: { tool, callId: toCallId(book.header.runId, index), state } };
+}
+
+/** What was called, as a program calls it. */
+function named(tool: string): string {
+  return tool === FETCH_TOOL ? "fetch" : `"${tool}"`;
 }
 
 function placeOf({ position }: Failure): string {

@@ -261,7 +261,8 @@ export class Run {
     }
     const { stopped, openYields } = this.#book;
     const mustSuspend = this.#suspended.size > 0 || (this.#dispatcher !== undefined && openYields.size > 0);
-    if (this.#queue.size > 0) {
+    // A program that is over has given up the calls that go on: they are aborted with its run.
+    if (this.#queue.size > 0 && this.#lastReport?.isOver !== true) {
       if (mustSuspend) this.#suspendSoon();
       return;
     }

@@ -8,7 +8,7 @@
  */
 import type { CellEnd, CellFailure, CellSnapshot, Report } from "../bridge/protocol.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import { BEHIND_TOOL_NAMES, type Delivery, type Progress } from "../contract/ledger.ts";
+import { BEHIND_TOOL_NAMES, type Delivery } from "../contract/ledger.ts";
 import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
@@ -16,7 +16,7 @@ import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from ".
 import { nameRefusal, originOf, type StartCommand, toGuestStart } from "./cell-start.ts";
 import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
-import type { CellState, SnapshotCodec } from "./snapshot.ts";
+import { type CellState, isSameProgress, type SnapshotCodec } from "./snapshot.ts";
 import type { SourceCache } from "./source-cache.ts";
 import { detachedCall, type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
@@ -55,6 +55,8 @@ export class Cell implements VmOwner, VmHolder {
   #hasOldLimits = false;
   #compiling = false;
   #returned: string | undefined;
+  /** The program has given up the calls that have not ended. */
+  #isLeft = false;
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
 
@@ -69,7 +71,7 @@ export class Cell implements VmOwner, VmHolder {
 
   /** Whether nothing can happen to this cell any more. */
   get isOver(): boolean {
-    const waits = this.#outbox.callCount > this.#settledCalls;
+    const waits = this.#outbox.callCount > this.#settledCalls && !this.#isLeft;
     return this.#end !== null || (this.#returned !== undefined && !waits);
   }
 
@@ -190,6 +192,9 @@ export class Cell implements VmOwner, VmHolder {
         return undefined;
       case HOST.detached:
         this.#fail(this.#detached(args));
+        return undefined;
+      case HOST.over:
+        this.#isLeft = true;
         return undefined;
       default:
         throw new VmFault("trap", `The prelude sent an unknown message ${kind}`);
@@ -371,13 +376,4 @@ export class Cell implements VmOwner, VmHolder {
     if (this.#returned === undefined) return null;
     return { status: "returned", result: this.#returned };
   }
-}
-
-function isSameProgress(one: Progress, other: Progress): boolean {
-  return (
-    one.deliveries === other.deliveries &&
-    one.calls === other.calls &&
-    one.timers === other.timers &&
-    one.logs === other.logs
-  );
 }

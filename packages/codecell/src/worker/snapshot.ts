@@ -209,3 +209,12 @@ function isRealCount(value: unknown): boolean {
 function aligned(offset: number): number {
   return Math.ceil(offset / 4) * 4;
 }
+
+export function isSameProgress(one: Progress, other: Progress): boolean {
+  return (
+    one.deliveries === other.deliveries &&
+    one.calls === other.calls &&
+    one.timers === other.timers &&
+    one.logs === other.logs
+  );
+}

@@ -134,19 +134,11 @@ export type CodeModeLifecycle = {
 /** How long a program may be kept waiting by a hook: one that never settles must not hold it for ever. */
 const PATIENCE_MS = 10_000;
 
-async function inTime(hook: HookName, told: Promise<unknown>): Promise<void> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const problem = `Hook ${hook} has not settled after ${PATIENCE_MS} ms: it is not waited for any longer`;
-  const timer = setTimeout(() => reject(new Error(problem)), PATIENCE_MS);
-  try {
-    await Promise.race([told, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
+/** The hooks of one invocation. */
 export class Hooks {
   readonly #lifecycle: CodeModeLifecycle;
+  /** Those that have not settled in time: they are told, and not waited for again. */
+  readonly #late = new Set<keyof CodeModeLifecycle>();
 
   constructor(lifecycle: CodeModeLifecycle = {}) {
     this.#lifecycle = lifecycle;
@@ -157,20 +149,54 @@ export class Hooks {
   }
 
   async call<Name extends HookName>(hook: Name, event: HookEvents[Name]): Promise<void> {
+    const report = (error: unknown): Promise<void> => this.#report(error, { hook, event });
     try {
       const tell = this.#lifecycle[hook] as ((event: HookEvents[Name]) => unknown) | undefined;
-      const told = tell?.(event);
-      if (told instanceof Promise) await inTime(hook, told);
+      await this.#settled(hook, tell?.(event), report);
     } catch (error) {
-      await this.#report(error, { hook, event });
+      await report(error);
     }
   }
 
   async #report(error: unknown, event: CodeModeLifecycleHookErrorEvent): Promise<void> {
     try {
-      await this.#lifecycle.onHookError?.(error, event);
+      await this.#settled("onHookError", this.#lifecycle.onHookError?.(error, event), forget);
     } catch {
-      // Nobody is left to tell.
+      forget();
     }
   }
+
+  /** Of a hook that is not waited for, what it fails with later is given to `onLate`. */
+  async #settled(
+    hook: keyof CodeModeLifecycle,
+    told: unknown,
+    onLate: (error: unknown) => unknown,
+  ): Promise<void> {
+    if (!isThenable(told)) return;
+    const settled = Promise.resolve(told);
+    if (this.#late.has(hook)) {
+      settled.catch(onLate);
+      return;
+    }
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      this.#late.add(hook);
+      reject(
+        new Error(`Hook ${hook} has not settled after ${PATIENCE_MS} ms: it is not waited for any longer`),
+      );
+    }, PATIENCE_MS);
+    try {
+      await Promise.race([settled, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** For what nobody is left to tell. */
+function forget(): void {}
+
+/** Promises of other realms are none of ours, and have to be waited for all the same. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -1,7 +1,7 @@
 /**
  * Hosts: what all invocations of a process share: worker threads, the keys of continuations, how many may be active.
  *
- * - One host for each store, and one for invocations without; made when first used.
+ * - One host for each store, and one for invocations without; made when first used. Of many stores those used last have one.
  * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
  */
 import { hkdfSync } from "node:crypto";
@@ -14,6 +14,8 @@ import { CodeModeConcurrencyError } from "./errors.ts";
 
 const HOUR_MS = 3_600_000;
 const LEAST_KEY_BYTES = 16;
+/** Stores whose hosts are kept: a process has one or two, unless it makes one for each request. */
+const MOST_STORES = 4;
 
 type Key = string | Uint8Array;
 
@@ -69,7 +71,10 @@ function change(next: Partial<Settings>): void {
 
 export function hostFor(store: Store | undefined): SharedHost {
   const kept = store === undefined ? plain : stored.get(store);
-  if (kept !== undefined) return kept;
+  if (kept !== undefined) {
+    if (store !== undefined) keep(store, kept);
+    return kept;
+  }
   const made = new SharedHost({
     encrypt: true,
     compactTokens: true,
@@ -78,8 +83,18 @@ export function hostFor(store: Store | undefined): SharedHost {
     ...(settings.workerUrl === undefined ? {} : { workerUrl: settings.workerUrl }),
   });
   if (store === undefined) plain = made;
-  else stored.set(store, made);
+  else keep(store, made);
   return made;
+}
+
+/** Each has threads of its own: the one that was used longest ago makes room, and ends with its last invocation. */
+function keep(store: Store, shared: SharedHost): void {
+  stored.delete(store);
+  stored.set(store, shared);
+  const [oldest] = stored;
+  if (stored.size <= MOST_STORES || oldest === undefined) return;
+  stored.delete(oldest[0]);
+  oldest[1].retire();
 }
 
 /** Seals what is told of a continuation, with the keys of the hosts. */

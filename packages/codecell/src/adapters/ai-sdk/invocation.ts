@@ -87,6 +87,8 @@ export class Invocation implements CallKeeper {
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)
         : undefined;
+      // Told when it is waited for, below.
+      followed?.catch(() => {});
       const result = await handle.result;
       await followed;
       this.logs = result.logs;

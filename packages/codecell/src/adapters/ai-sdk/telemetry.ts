@@ -107,7 +107,7 @@ export class Spans {
     if (options?.isEnabled !== true) return undefined;
     const api = await loadApi();
     const tracer = (options.tracer as Tracer | undefined) ?? api?.trace.getTracer(TRACER_NAME);
-    if (typeof tracer?.startSpan !== "function") {
+    if (quietly(() => typeof tracer?.startSpan) !== "function" || tracer === undefined) {
       throw new TypeError(
         "Cannot record telemetry: give telemetry.tracer, or install @opentelemetry/api for its global one",
       );
@@ -126,6 +126,8 @@ export class Spans {
 
   start({ index, kind, replayed, inputBytes, attributes }: CallFacts): void {
     const bytes = { [`code_mode.${kind}.input.bytes`]: inputBytes };
+    // One that begins after the end would never be ended.
+    if (this.#isEnded) return;
     const started = this.#start(
       kind === "tool" ? "ai.code_mode.nested_tool" : "ai.code_mode.fetch",
       {
@@ -180,21 +182,21 @@ export class Spans {
   #end(open: OpenSpan | undefined, attributes: Attributes, error: CodeModeTraceError | undefined): void {
     if (open === undefined) return;
     const { span } = open;
-    quietly(() => {
-      span.setAttributes?.(onlyPlain(attributes));
-      if (error !== undefined) {
-        const { name, message, code } = error;
-        span.recordException?.({ name, message, ...(code === undefined ? {} : { code }) });
-        span.setStatus?.({ code: STATUS_ERROR, message });
+    quietly(() => span.setAttributes?.(onlyPlain(attributes)));
+    if (error !== undefined) {
+      const { name, message, code } = error;
+      quietly(() => span.recordException?.({ name, message, ...(code === undefined ? {} : { code }) }));
+      quietly(() => span.setStatus?.({ code: STATUS_ERROR, message }));
+      quietly(() =>
         span.setAttributes?.(
           onlyPlain({
             "code_mode.error.name": name,
             "code_mode.error.message": message,
             "code_mode.error.code": code,
           }),
-        );
-      }
-    });
+        ),
+      );
+    }
     quietly(() => span.end?.());
   }
 
@@ -214,9 +216,12 @@ export function withoutQuery(url: string): string {
   return URL.canParse(url) ? new URL(url).origin + new URL(url).pathname : "";
 }
 
+/** What a tracer throws is nobody's, nor what it rejects with later. */
 function quietly<T>(act: () => T): T | undefined {
   try {
-    return act();
+    const made = act();
+    if (made instanceof Promise) made.catch(() => {});
+    return made;
   } catch {
     return undefined;
   }

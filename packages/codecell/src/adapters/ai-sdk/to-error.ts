@@ -38,9 +38,13 @@ export interface FailedInvocation {
 
 export function toError(failure: Failure, invocation: FailedInvocation): CodeModeError {
   const error = errorFor(failure, invocation);
-  return Object.assign(error, {
-    details: { ...(isRecord(error.details) ? error.details : {}), ...factsOf(failure) },
-  });
+  try {
+    const details = { ...(isRecord(error.details) ? error.details : {}), ...factsOf(failure) };
+    return Object.assign(error, { details });
+  } catch {
+    // A tool threw it as it is, and it cannot be added to.
+    return error;
+  }
 }
 
 function factsOf({ code, position, advice }: Failure): object {
@@ -201,10 +205,16 @@ export function toFetchError({ message }: CallFailure, thrown: unknown): CodeMod
   return Object.assign(new CodeModeFetchError(message, { cause: toTraceError(cause) }), { cause });
 }
 
-/** As traces keep it. */
+/** As traces keep it; of what a tool threw as far as it can be read. */
 export function toTraceError(error: unknown): CodeModeTraceError {
-  if (!isRecord(error)) return { name: "Error", message: String(error) };
-  const { name, message, stack, code, details } = error;
+  try {
+    return isRecord(error) ? traceErrorOf(error) : { name: "Error", message: String(error) };
+  } catch {
+    return { name: "Error", message: "The error cannot be read" };
+  }
+}
+
+function traceErrorOf({ name, message, stack, code, details }: Record<string, unknown>): CodeModeTraceError {
   return {
     name: typeof name === "string" ? name : "Error",
     message: typeof message === "string" ? message : "",

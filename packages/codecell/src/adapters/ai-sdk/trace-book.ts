@@ -52,6 +52,8 @@ export class TraceBook {
   readonly #entries: CodeModeTraceEntry[] = [];
   /** By index; calls that have not ended. */
   readonly #open = new Map<number, Started>();
+  /** In a continued invocation, once it goes on: settles when what was there before has been told. */
+  #retold: Promise<void> | undefined;
   /** Set when the invocation starts. */
   spans: Spans | undefined;
 
@@ -79,15 +81,14 @@ export class TraceBook {
   /** A call is about to be decided on: its tool is not called before this settles. */
   async started(call: NestedCall): Promise<void> {
     if (!this.isWanted) return;
+    if (this.#retold !== undefined) await this.#retold;
     const { index, toolName: tool, input, inputBytes, startedAtMs } = call;
     await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
   async follow(handle: RunHandle, isContinued: boolean): Promise<void> {
-    let isFirst = isContinued;
     for await (const event of handle.events) {
-      if (isFirst) await this.#retell(handle);
-      isFirst = false;
+      if (isContinued) await (this.#retold ??= this.#retell(handle));
       await this.#tell(event);
     }
   }

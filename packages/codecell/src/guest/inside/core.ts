@@ -45,7 +45,7 @@ export type HostFunction = (kind: number, ...args: (string | number)[]) => unkno
 
 interface PendingCall extends PromiseWithResolvers<unknown> {
   /** Made when the call was, so that its stack shows the line of the call. */
-  error: Error;
+  readonly error: Error;
 }
 
 type Callback = (...args: unknown[]) => unknown;
@@ -75,9 +75,14 @@ export function createCore(host: HostFunction): CoreFunctions {
   /** Only where the program has to wait for its calls. */
   let watch: CallWatch | undefined;
   let hasReturned = false;
+  /** By the promise of the call. */
+  const fetches = new primordial.WeakMap<object, number>();
+  /** Calls that the program has given up, by index. */
+  const givenUp = record<true | undefined>();
+  let hasGivenUp = false;
 
   function makeCall(tool: number | string, input: unknown, error: Error): Promise<unknown> {
-    const call = withResolvers() as PendingCall;
+    const call = withResolvers();
     try {
       const refusal = host(
         typeof tool === "number" ? HOST.call : HOST.callUnknown,
@@ -86,8 +91,9 @@ export function createCore(host: HostFunction): CoreFunctions {
       );
       if (typeof refusal === "string") call.reject(toCallError(error, jsonParse(refusal)));
       else {
-        call.error = error;
-        pending[calls++] = call;
+        const { promise, resolve, reject } = call;
+        // Without a prototype: a program could have it lose its error there, and pass for one without the call.
+        pending[calls++] = { __proto__: null, promise, resolve, reject, error } as unknown as PendingCall;
         if (watch !== undefined) watch.watch(calls - 1, call.promise, error);
       }
     } catch (problem) {
@@ -107,6 +113,24 @@ export function createCore(host: HostFunction): CoreFunctions {
     const made = pending[index];
     if (made !== undefined) watch?.watch(index, promise, made.error);
     return promise;
+  }
+
+  function askFetch(request: unknown, error: Error): Promise<unknown> {
+    const own = ask(BEHIND_TOOLS.fetch, request, error);
+    if (pending[calls - 1]?.promise === own) weakMapSet(fetches, own, calls - 1);
+    return own;
+  }
+
+  function giveUp(fetched: Promise<unknown>): void {
+    const index = weakMapGet(fetches, fetched);
+    if (index === undefined) return;
+    givenUp[index] = true;
+    hasGivenUp = true;
+  }
+
+  /** A call that has neither ended nor been given up. */
+  function awaited(index: number): PendingCall | undefined {
+    return givenUp[index] === true ? undefined : pending[index];
   }
 
   function toCallError(error: Error, failure: CallFailure): Error {
@@ -138,6 +162,12 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   const tools = installTools(makeCall);
+  let toolCount = 0;
+
+  function ask(behind: number, input: unknown, error: Error): Promise<unknown> {
+    return makeCall(toolCount + behind, input, error);
+  }
+
   /** How the program's result is written. */
   let encodeResult = encode;
 
@@ -145,8 +175,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
-    const ask = (behind: number, input: unknown, error: Error): Promise<unknown> =>
-      makeCall(names.length + behind, input, error);
+    toolCount = names.length;
     if (allTools === undefined) tools.setNames(names);
     else {
       tools.setNames(names, createHelpers(makeCall, ask));
@@ -157,8 +186,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     const watching = watch === undefined ? undefined : standIn;
     if ((flags & START_FLAGS.mayYield) !== 0)
       installYield((reason, error) => ask(BEHIND_TOOLS.yield, reason, error), watching);
-    if ((flags & START_FLAGS.fetch) !== 0)
-      installFetch((request, error) => ask(BEHIND_TOOLS.fetch, request, error), watching);
+    if ((flags & START_FLAGS.fetch) !== 0) installFetch(askFetch, giveUp, watching);
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {
@@ -233,6 +261,12 @@ export function createCore(host: HostFunction): CoreFunctions {
     if (mapSize(unhandled) > 0) reportUnhandled();
     // Afterwards: reading an error may run code of the program, which may make a call.
     if (watch !== undefined && hasReturned) reportDetached(watch);
+    if (hasReturned && hasGivenUp && !isWaiting()) host(HOST.over);
+  }
+
+  function isWaiting(): boolean {
+    for (let index = 0; index < calls; index++) if (awaited(index) !== undefined) return true;
+    return false;
   }
 
   function reportUnhandled(): void {
@@ -247,7 +281,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   function reportDetached({ unobserved }: CallWatch): void {
     for (let index = 0; index < calls; index++) {
       const unseen = unobserved[index];
-      const error = unseen ?? pending[index]?.error;
+      const error = unseen ?? awaited(index)?.error;
       if (error !== undefined) {
         const state = unseen === undefined ? DETACHED.pending : DETACHED.unawaited;
         host(HOST.detached, index, state, bounded(errorStack(error)));

@@ -2,7 +2,8 @@
  * Fetch: the global with which a program of a run with a fetch policy asks the host for a URL.
  *
  * - Only shape is judged here; what may be fetched is for the host to say.
- * - A fetch is a call like any other: an abort rejects the program's promise, and the call goes on without it.
+ * - A fetch is a call like any other: an abort rejects the program's promise and gives the call up. It goes on without the
+ *   program, and ends with it.
  */
 import { isSignal, onAbort, reasonOf } from "./abort.ts";
 import type { Ask, StandIn } from "./call-watch.ts";
@@ -27,21 +28,24 @@ interface Init {
 
 const FORM = "application/x-www-form-urlencoded;charset=UTF-8";
 
+/** Nobody waits any longer for what a call comes to. */
+type GiveUp = (call: Promise<unknown>) => void;
+
 /** With a stand-in the program has to look at the promise it gets, or be said to have left the call behind. */
-export function installFetch(call: Ask, standIn: StandIn | undefined): void {
+export function installFetch(call: Ask, giveUp: GiveUp, standIn: StandIn | undefined): void {
   if (standIn === undefined) {
-    exposeGlobal("fetch", createFetch(call));
+    exposeGlobal("fetch", createFetch(call, giveUp));
     return;
   }
   const watched = {
     fetch(...args: unknown[]): Promise<unknown> {
-      return standIn(call, (watchedCall) => apply(createFetch(watchedCall), undefined, args));
+      return standIn(call, (watchedCall) => apply(createFetch(watchedCall, giveUp), undefined, args));
     },
   };
   exposeGlobal("fetch", watched.fetch);
 }
 
-function createFetch(ask: Ask): (input: unknown, init?: unknown) => Promise<unknown> {
+function createFetch(ask: Ask, giveUp: GiveUp): (input: unknown, init?: unknown) => Promise<unknown> {
   // A method, so that it has its name and is no constructor, like a built-in.
   const { fetch } = {
     async fetch(input: unknown, init: unknown = undefined): Promise<unknown> {
@@ -55,15 +59,20 @@ function createFetch(ask: Ask): (input: unknown, init?: unknown) => Promise<unkn
       const request = toRequest(input, given);
       const answer = withResolvers();
       // Forgotten when there is an answer: a signal that outlives many fetches must not keep their bodies.
-      let reject: ((reason: unknown) => void) | undefined = answer.reject;
+      let abandon: ((reason: unknown) => void) | undefined = answer.reject;
       if (isSignal(signal)) {
         // oxlint-disable-next-line typescript/only-throw-error -- the reason is the guest's
-        if (!onAbort(signal, () => reject?.(reasonOf(signal)))) throw reasonOf(signal);
+        if (!onAbort(signal, () => abandon?.(reasonOf(signal)))) throw reasonOf(signal);
       }
+      const made = ask(request, error);
+      abandon = (reason) => {
+        giveUp(made);
+        answer.reject(reason);
+      };
       promiseThen(
-        ask(request, error),
+        made,
         (response) => {
-          reject = undefined;
+          abandon = undefined;
           try {
             answer.resolve(toResponse(response as ResponseRecord));
           } catch (problem) {
@@ -71,7 +80,7 @@ function createFetch(ask: Ask): (input: unknown, init?: unknown) => Promise<unkn
           }
         },
         (reason) => {
-          reject = undefined;
+          abandon = undefined;
           answer.reject(reason);
         },
       );

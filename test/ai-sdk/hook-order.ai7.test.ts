@@ -1,0 +1,49 @@
+/** The order in which hooks are told of calls, also when they take their time. */
+import { tool } from "ai";
+import {
+  type CodeModeInterrupt,
+  continueCodeModeInterrupt,
+  requestCodeModeInterrupt,
+  runCodeMode,
+} from "codecell/ai";
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const inputSchema = z.object({});
+const tools = {
+  read: tool({ inputSchema, execute: async () => "read" }),
+  ask: tool({
+    inputSchema,
+    execute: (_input, options) =>
+      (options as { codeModeInterrupt?: unknown }).codeModeInterrupt === undefined
+        ? requestCodeModeInterrupt({ kind: "ask" })
+        : "answered",
+  }),
+};
+
+/** Longer than a program takes to get on. */
+async function slowly(): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) await setImmediate();
+}
+
+test("a continued run tells of all calls made before, and then of those that it makes", async () => {
+  const js = "await tools.read({}); await tools.read({}); return await tools.ask({})";
+  const interrupt = (await runCodeMode({ js, tools })) as CodeModeInterrupt;
+  const told: string[] = [];
+  const options = {
+    lifecycle: {
+      onNestedToolCall: async ({ toolName }: { toolName: string }) => {
+        await slowly();
+        told.push(`call ${toolName}`);
+      },
+      onNestedToolResult: async ({ toolName }: { toolName: string }) => {
+        await slowly();
+        told.push(`result ${toolName}`);
+      },
+    },
+  };
+  expect(await continueCodeModeInterrupt({ interrupt, resolution: {}, tools, options })).toBe("answered");
+  const read = ["call read", "result read"];
+  expect(told).toEqual([...read, ...read, "call ask", "result ask"]);
+});
