@@ -1,6 +1,7 @@
 /** The same programs through the contract's package and through us come to the same, but for what a table says. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import * as ours from "codecell/ai";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../sources.ts";
@@ -54,15 +55,22 @@ describe("comparison with experimental-ai-sdk-code-mode", () => {
   });
 
   test.for(CASES)("$name", async (one) => {
-    const their = theirs.get(one.name);
     const our = await outcomeOf(one, ours, toolsFor);
     const difference = DIFFERENCES[one.name];
+    const differs = difference?.in ?? [];
+    const isAsExpected = (): boolean =>
+      PARTS.every(
+        (part) => isDeepStrictEqual(our[part], theirs.get(one.name)?.[part]) !== differs.includes(part),
+      );
+    // A late answer to one of its programs can end its next one: such a program gets a second chance, alone.
+    if (!isAsExpected()) await outcomesOf([one.name]);
+    const their = theirs.get(one.name);
     if (their === undefined) throw new Error("The package's process ended");
     for (const part of PARTS) {
-      if (difference?.in.includes(part))
+      if (differs.includes(part))
         expect(our[part], `no difference any more: ${part}`).not.toEqual(their[part]);
       else expect(our[part], part).toEqual(their[part]);
     }
-    if (difference?.ours !== undefined) expect(our).toMatchObject(difference.ours);
+    expect(our).toMatchObject(difference?.ours ?? {});
   });
 });
