@@ -188,7 +188,7 @@ describe("telemetry", () => {
       options: ON,
     });
     await expect(running).rejects.toThrow("aborted");
-    expect(named("ai.code_mode.nested_tool").attributes["code_mode.status"]).toBe("abandoned");
+    expect(named("ai.code_mode.nested_tool").attributes["code_mode.status"]).toBe("rejected");
     expect(named("ai.code_mode.execute").attributes["code_mode.status"]).toBe("failed");
   });
 
