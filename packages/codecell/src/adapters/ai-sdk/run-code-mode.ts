@@ -65,9 +65,11 @@ export function toContinued(
   return { token, resolutions, given };
 }
 
-function toStored({ interruptId, payload }: CodeModePendingInterrupt, resolution: unknown): StoredResolution {
-  if (payload.kind === APPROVAL_KIND) return { kind: "approval", ...parseApproval(resolution) };
-  return { kind: "interrupt", interruptId, payload: toJson(payload), resolution: toJson(resolution) };
+function toStored(waiting: CodeModePendingInterrupt, resolution: unknown): StoredResolution {
+  const { interruptId, payload } = waiting;
+  const input = waiting.input as Json;
+  if (payload.kind === APPROVAL_KIND) return { kind: "approval", input, ...parseApproval(resolution) };
+  return { kind: "interrupt", input, interruptId, payload: toJson(payload), resolution: toJson(resolution) };
 }
 
 /** Only a boolean decides. */
