@@ -88,7 +88,8 @@ export class Invocation implements CallKeeper {
       this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       shared.release();
       // A place is taken as long as the work it was taken for goes on; not for ever by tools that ignore being aborted.
-      void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
+      if (this.#executing.size === 0) leave();
+      else void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
     }
   }
 
