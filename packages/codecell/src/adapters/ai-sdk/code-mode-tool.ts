@@ -106,7 +106,7 @@ function toTool(
         };
         const setup =
           flow !== undefined && typeof input.resume === "string"
-            ? toResumption(input.resume, given)
+            ? toResumption(input.resume, flow.toolName, given)
             : toSetup({ ...given, js: input.js });
         const invocation = new Invocation({ ...setup, onProgress: () => onProgress(invocation.calls) });
         try {

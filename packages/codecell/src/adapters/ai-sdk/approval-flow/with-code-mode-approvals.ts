@@ -9,7 +9,7 @@ import { isRecord } from "../../../value/shape.ts";
 import type { ToolApproval } from "../approval-status.ts";
 import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../code-mode-tool.ts";
 import { askingForPrograms } from "./ask.ts";
-import { ApprovalFlow, FLOW, isStandIn, type SdkTool } from "./flow.ts";
+import { ApprovalFlow, type ApprovalSettings, FLOW, isStandIn, type SdkTool } from "./flow.ts";
 import { History } from "./history.ts";
 import { answeringForPrograms, type FlowModel, nextCalls } from "./model.ts";
 import { type Nested, toStandIn } from "./stand-in.ts";
@@ -64,7 +64,7 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
   const nested = nestedIn(tools, codeModeTools, callers ?? {});
   const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
   const contexts = isRecord(toolsContext) ? toolsContext : undefined;
-  const flow = new ApprovalFlow({ toolApproval, runtimeContext, toolsContext: contexts });
+  const approvals: ApprovalSettings = { toolApproval, runtimeContext, toolsContext: contexts };
   const flowModel = { codeModeTools, hidden };
   const own = {
     ...given,
@@ -73,7 +73,7 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
       ...Object.fromEntries(
         Object.entries(tools).map(([name, tool]) => [
           name,
-          codeModeTools.has(name) ? inFlow(tool, flow) : tool,
+          codeModeTools.has(name) ? inFlow(tool, new ApprovalFlow(approvals, name)) : tool,
         ]),
       ),
       ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one)])),
