@@ -112,7 +112,7 @@ test("an interrupt whose payload cannot be stored fails where it is asked for", 
   for (const payload of [cycle, { kind: "login", at: 1n }, { kind: "login", toJSON: () => null }]) {
     const login = tool({
       inputSchema: z.object({}),
-      execute: async () => requestCodeModeInterrupt(payload),
+      execute: async (): Promise<unknown> => requestCodeModeInterrupt(payload),
     });
     const js = "return await tools.login({}).catch((error) => error.message)";
     expect(await runCodeMode({ js, tools: { login } })).toMatch(/Cannot interrupt code mode: the payload/u);
