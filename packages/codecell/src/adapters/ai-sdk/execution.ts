@@ -22,9 +22,11 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
   // What then() and its like give are plain promises.
   static override readonly [Symbol.species]: PromiseConstructor = Promise;
   #calls: Calls = new Map();
-  #isNews = false;
+  /** How often there was something to tell. */
+  #news = 0;
   #isOver = false;
-  #wake: (() => void) | undefined;
+  /** Of those that iterate, each its own. */
+  readonly #wakes = new Set<() => void>();
 
   constructor(run: (onProgress: (calls: Calls) => void) => Promise<unknown>) {
     const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -32,8 +34,8 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
     resolve(
       run((calls) => {
         this.#calls = calls;
-        this.#isNews = true;
-        this.#wake?.();
+        this.#news++;
+        this.#wakeAll();
       }),
     );
     // Whoever only iterates hears of a failure there.
@@ -43,16 +45,17 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, undefined> {
     const over = (): void => {
       this.#isOver = true;
-      this.#wake?.();
+      this.#wakeAll();
     };
     this.then(over, over);
+    let told = 0;
     while (!this.#isOver) {
-      if (this.#isNews) {
-        this.#isNews = false;
+      if (this.#news > told) {
+        told = this.#news;
         yield this.#progress();
         await this.#sleep(PAUSE_MS, () => this.#isOver);
       } else {
-        await this.#sleep(undefined, () => this.#isOver || this.#isNews);
+        await this.#sleep(undefined, () => this.#isOver || this.#news > told);
       }
     }
     yield await this;
@@ -62,13 +65,18 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
   async #sleep(ms: number | undefined, isDone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
-    this.#wake = () => {
+    const wake = (): void => {
       if (isDone()) resolve();
     };
-    this.#wake();
+    this.#wakes.add(wake);
+    wake();
     await promise;
     clearTimeout(timer);
-    this.#wake = undefined;
+    this.#wakes.delete(wake);
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#wakes) wake();
   }
 
   #progress(): CodeModeProgress {
