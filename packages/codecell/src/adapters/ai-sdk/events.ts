@@ -135,7 +135,7 @@ export type CodeModeLifecycle = {
 /** How long a program may be kept waiting by a hook: one that never settles must not hold it for ever. */
 const PATIENCE_MS = 10_000;
 
-async function inTime(hook: HookName, told: Promise<unknown>): Promise<void> {
+async function inTime(hook: keyof CodeModeLifecycle, told: Promise<unknown>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const problem = `Hook ${hook} has not settled after ${PATIENCE_MS} ms: it is not waited for any longer`;
   const timer = setTimeout(() => reject(new Error(problem)), PATIENCE_MS);
@@ -169,7 +169,8 @@ export class Hooks {
 
   async #report(error: unknown, event: CodeModeLifecycleHookErrorEvent): Promise<void> {
     try {
-      await this.#lifecycle.onHookError?.(error, event);
+      const told = this.#lifecycle.onHookError?.(error, event);
+      if (told instanceof Promise) await inTime("onHookError", told);
     } catch {
       // Nobody is left to tell.
     }

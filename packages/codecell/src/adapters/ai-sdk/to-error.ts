@@ -169,9 +169,16 @@ export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<C
   return { ...failure, name: failure.code === "tool_failed" ? failure.name : name, shownCode };
 }
 
-/** As traces keep it. */
+/** As traces keep it. Tools throw what they like: reading that may throw too. */
 export function toTraceError(error: unknown): CodeModeTraceError {
-  if (!isRecord(error)) return { name: "Error", message: String(error) };
+  try {
+    return isRecord(error) ? read(error) : { name: "Error", message: String(error) };
+  } catch {
+    return { name: "Error", message: "" };
+  }
+}
+
+function read(error: Record<string, unknown>): CodeModeTraceError {
   const { name, message, stack, code, details } = error;
   return {
     name: typeof name === "string" ? name : "Error",
