@@ -13,7 +13,8 @@ import { CodeModeError } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { ModelOutput, toConsole } from "./model-output.ts";
-import type { CodeModeOptions, CodeModeToolInput, CodeModeToolSet } from "./options.ts";
+import { checkTools, type CodeModeOptions, type CodeModeToolInput, type CodeModeToolSet } from "./options.ts";
+import { isRecord } from "../../value/shape.ts";
 import { Invocation } from "./invocation.ts";
 import { toSetup } from "./run-code-mode.ts";
 
@@ -34,6 +35,7 @@ export type CodeModeToolCaller = CodeModeTool & {
 export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
+  checkTools(tools);
   return toTool(tools, options, new ModelOutput(options.modelOutput), { tools });
 }
 
@@ -93,6 +95,8 @@ function toTool(
       { [FLOW]: flow, ...execution }: CodeModeToolExecutionOptions & { [FLOW]?: ApprovalFlow },
     ): Execution =>
       new Execution(async (onProgress) => {
+        if (!isRecord(input))
+          throw new TypeError("Cannot run code mode: its input must be an object with js");
         const account = modelOutput.open(input, tools);
         const lifecycle = modelOutput.watch(options.lifecycle, account);
         const given = {

@@ -16,7 +16,7 @@ import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrup
 import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
 import { NestedCall } from "./nested-call.ts";
 import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
-import { type CodeModeOptions, toLimits } from "./options.ts";
+import { checkTools, type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError } from "./to-error.ts";
 import { TraceBook } from "./trace-book.ts";
@@ -56,6 +56,7 @@ export class Invocation implements CallKeeper {
 
   constructor(setup: InvocationSetup) {
     const { tools, options, execution, outerToolCallId, continued } = setup;
+    checkTools(tools);
     this.#setup = setup;
     this.tools = tools;
     this.approval = options.approval ?? {};

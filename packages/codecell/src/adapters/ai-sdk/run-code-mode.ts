@@ -18,7 +18,6 @@ export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
 export function toSetup(input: RunCodeModeInput): InvocationSetup {
   const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
   if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
-  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
   const { interruptResolution } = input;
   if (continuation === undefined) {
     if (interruptResolution !== undefined) {
