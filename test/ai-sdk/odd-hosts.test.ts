@@ -2,6 +2,7 @@
 import { tool, type ToolSet } from "ai";
 import {
   type CodeModeInterrupt,
+  CodeModeToolError,
   continueCodeModeInterrupt,
   createCodeModeTool,
   requestCodeModeInterrupt,
@@ -49,6 +50,30 @@ test("an error that cannot be read is told as one, and ends no more than its cal
   expect(onTrace.mock.calls).toMatchObject([
     [{ bridgeRequests: [{ status: "rejected", error: { name: "Error" } }] }],
   ]);
+});
+
+test("an error that a tool keeps is left as it is, and told anew each time", async () => {
+  const kept = Object.freeze(new CodeModeToolError("No quota", { left: 0 }));
+  const fail = tool({
+    inputSchema,
+    execute: async () => {
+      throw kept;
+    },
+  });
+  const codeMode = createCodeModeTool({ fail });
+  for (const toolCallId of ["1", "2"]) {
+    const js = `console.log("Before"); await tools.fail({})`;
+    const error: unknown = await codeMode
+      .execute({ js }, { toolCallId, messages: [] })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CodeModeToolError);
+    expect(error).toMatchObject({
+      name: "CodeModeToolError",
+      message: "No quota\nThe program had printed:\nBefore",
+      details: { left: 0, failure: "tool_failed" },
+    });
+  }
+  expect(kept.message).toBe("No quota");
 });
 
 test("an execution can be iterated by several at once", async () => {

@@ -115,9 +115,17 @@ function toolFailed({ message, details }: Failure, errorOf: FailedInvocation["er
     call?: CallFailure;
   };
   const thrown = callId === undefined ? undefined : errorOf(callId);
-  if (thrown instanceof CodeModeError) return thrown;
+  if (thrown instanceof CodeModeError) return copyOf(thrown);
   const error = call === undefined ? new CodeModeToolError(message) : classOf(call, message, toolName);
   return thrown === undefined ? error : Object.assign(error, { cause: thrown });
+}
+
+/** What a tool throws is its own: it may be frozen, or thrown again by the next call. */
+function copyOf(thrown: CodeModeError): CodeModeError {
+  const { message, code, details, name, stack } = thrown;
+  const copy = new CodeModeError(message, code, details);
+  Object.setPrototypeOf(copy, Object.getPrototypeOf(thrown) as object);
+  return Object.assign(copy, thrown, { name, stack });
 }
 
 /** For a call that failed in another process: by what its ledger says, which no program writes. */
