@@ -40,7 +40,7 @@ test("an error that cannot be read is told as one, and ends no more than its cal
   });
   const fail = tool({
     inputSchema,
-    execute: async () => {
+    execute: async (): Promise<unknown> => {
       throw bomb;
     },
   });
@@ -56,7 +56,7 @@ test("an error that a tool keeps is left as it is, and told anew each time", asy
   const kept = Object.freeze(new CodeModeToolError("No quota", { left: 0 }));
   const fail = tool({
     inputSchema,
-    execute: async () => {
+    execute: async (): Promise<unknown> => {
       throw kept;
     },
   });
