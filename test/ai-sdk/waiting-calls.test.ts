@@ -160,6 +160,39 @@ test("a program goes on under the tool that started it only", async () => {
   expect([ours.length, theirs.length]).toEqual([1, 0]);
 });
 
+test("a receipt is for one program, even if another waits with the same call under the same ids", async () => {
+  const made: unknown[] = [];
+  const schema = z.object({ path: z.string() });
+  const toolCallId = "call-1:tool-1";
+  const waiting = async () => {
+    const { model } = scriptedModel([
+      { call: "code_mode", input: { js: `return await tools.deleteFile({ path: "a" })` } },
+    ]);
+    const settings = withCodeModeApprovals({
+      model,
+      tools: { code_mode: createCodeModeTool(deleting(schema, made)) },
+    });
+    const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
+    messages.push(...messagesOf(await generateText({ ...settings, messages })));
+    const { deleteFile, code_mode: codeMode } = settings.tools as unknown as Record<
+      "deleteFile" | "code_mode",
+      { execute: (input: object, options: object) => unknown }
+    >;
+    const receipt = await deleteFile.execute({ path: "a" }, { toolCallId, messages });
+    const resume = async (value: unknown) => {
+      const output = { type: "json", value: value as never } as const;
+      const part = { type: "tool-result", toolCallId, toolName: "deleteFile", output } as const;
+      const answered: ModelMessage[] = [...messages, { role: "tool", content: [part] }];
+      return codeMode.execute({ js: "", resume: "call-1" }, { toolCallId: "2", messages: answered });
+    };
+    return { receipt, resume };
+  };
+  const [one, other] = [await waiting(), await waiting()];
+  await expect(one.resume(other.receipt)).rejects.toThrow("is no receipt for the approved call");
+  expect(made).toEqual([]);
+  expect(await one.resume(one.receipt)).toBe(1);
+});
+
 test("a program that goes on from its memory alone has no outputs to tell a model of", async () => {
   const texts = Array.from({ length: 40 }, (_, n) =>
     Array.from({ length: 1000 }, (_none, at) => ((n * 7919 + at * 104_729) % 999_983).toString(36)).join(""),
