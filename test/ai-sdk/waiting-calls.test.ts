@@ -182,8 +182,8 @@ test("a receipt is for one program, even if another waits with the same call und
     const resume = async (value: unknown) => {
       const output = { type: "json", value: value as never } as const;
       const part = { type: "tool-result", toolCallId, toolName: "deleteFile", output } as const;
-      const answered: ModelMessage[] = [...messages, { role: "tool", content: [part] }];
-      return codeMode.execute({ js: "", resume: "call-1" }, { toolCallId: "2", messages: answered });
+      const history: ModelMessage[] = [...messages, { role: "tool", content: [part] }];
+      return codeMode.execute({ js: "", resume: "call-1" }, { toolCallId: "2", messages: history });
     };
     return { receipt, resume };
   };
