@@ -14,7 +14,7 @@ type StatusType = (typeof STATUSES)[number];
 
 export type ToolApprovalStatus = StatusType | { type: StatusType; reason?: string } | undefined;
 
-export interface ToolApprovalCall {
+export interface ToolApprovalCall<Context = unknown> {
   toolCall: {
     type: "tool-call";
     toolCallId: string;
@@ -24,7 +24,7 @@ export interface ToolApprovalCall {
   };
   tools: ToolSet | undefined;
   toolsContext: unknown;
-  runtimeContext: unknown;
+  runtimeContext: Context;
   messages: ModelMessage[];
 }
 
@@ -32,8 +32,8 @@ type Answer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
 
 /** As `toolApproval` of AI SDK 7: one function for all tools, or a status or function for each. */
 // The types of a user's own functions are known to the user only: methods compare their parameters both ways.
-export type ToolApproval =
-  | { bivariant(call: ToolApprovalCall): Answer }["bivariant"]
+export type ToolApproval<Context = unknown> =
+  | { bivariant(call: ToolApprovalCall<Context>): Answer }["bivariant"]
   | Readonly<
       Record<
         string,
@@ -45,7 +45,7 @@ export type ToolApproval =
                 toolCallId: string;
                 messages: ModelMessage[];
                 toolContext: unknown;
-                runtimeContext: unknown;
+                runtimeContext: Context;
               },
             ): Answer;
           }["bivariant"]

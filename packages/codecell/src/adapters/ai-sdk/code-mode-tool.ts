@@ -15,10 +15,12 @@ import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { ModelOutput, toConsole } from "./model-output.ts";
 import {
   assertOptions,
+  checkTools,
   type CodeModeOptions,
   type CodeModeToolInput,
   type CodeModeToolSet,
 } from "./options.ts";
+import { isRecord } from "../../value/shape.ts";
 import { Invocation } from "./invocation.ts";
 import { toSetup } from "./run-code-mode.ts";
 
@@ -41,6 +43,7 @@ export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
   assertOptions(options);
+  checkTools(tools);
   return toTool(tools, options, new ModelOutput(options.modelOutput), { tools });
 }
 
@@ -101,6 +104,8 @@ function toTool(
       { [FLOW]: flow, ...execution }: CodeModeToolExecutionOptions & { [FLOW]?: ApprovalFlow },
     ): Execution =>
       new Execution(async (onProgress) => {
+        if (!isRecord(input))
+          throw new TypeError("Cannot run code mode: its input must be an object with js");
         const account = modelOutput.open(input, tools);
         const lifecycle = modelOutput.watch(options.lifecycle, account);
         const given = {
@@ -114,7 +119,7 @@ function toTool(
         };
         const setup =
           flow !== undefined && typeof input.resume === "string"
-            ? toResumption(input.resume, given)
+            ? toResumption(input.resume, flow.toolName, given)
             : toSetup({ ...given, js: input.js });
         const invocation = new Invocation({ ...setup, onProgress: () => onProgress(invocation.calls) });
         try {

@@ -1,6 +1,8 @@
 /** Interrupts as data: what a paused invocation looks like to its host, and how a nested call asks for one. */
 import type { ModelMessage } from "ai";
 import type { Json } from "../../contract/value.ts";
+import { isRecord } from "../../value/shape.ts";
+import { toJson } from "./nested-call.ts";
 
 /** Says what somebody has to do before the call goes on; `kind` tells one kind of request from another. */
 export interface CodeModeInterruptPayload {
@@ -114,6 +116,10 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
   }
   if (kind === APPROVAL_KIND) {
     throw new TypeError(`Cannot interrupt code mode: "${kind}" is reserved, set needsApproval instead`);
+  }
+  const kept = toJson(payload);
+  if (!isRecord(kept) || kept["kind"] !== kind) {
+    throw new TypeError("Cannot interrupt code mode: the payload is no JSON, give one that can be stored");
   }
   throw new InterruptRequest(payload);
 }

@@ -11,7 +11,7 @@ import type {
 import { Invocation } from "./invocation.ts";
 import { toToolOutput } from "./model-output.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
-import { assertTools, toContinued } from "./run-code-mode.ts";
+import { toContinued } from "./run-code-mode.ts";
 
 interface ContinueCommon {
   tools: CodeModeToolSet;
@@ -55,7 +55,6 @@ async function continueAll(
   { tools, options = {}, toolExecutionOptions: execution = {} }: ContinueCommon,
 ): Promise<unknown> {
   verifyInterrupt(interrupt);
-  assertTools(tools);
   const { continuation } = interrupt;
   const { outerToolCallId } = openContinuation(continuation);
   const continued = toContinued(continuation, resolutions);

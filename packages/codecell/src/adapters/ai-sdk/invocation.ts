@@ -19,7 +19,7 @@ import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrup
 import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
 import { NestedCall } from "./nested-call.ts";
 import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
-import { type CodeModeOptions, toLimits } from "./options.ts";
+import { checkTools, type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceBook } from "./trace-book.ts";
@@ -61,6 +61,7 @@ export class Invocation implements CallKeeper {
 
   constructor(setup: InvocationSetup) {
     const { tools, options, execution, outerToolCallId, continued } = setup;
+    checkTools(tools);
     this.#setup = setup;
     this.tools = tools;
     this.approval = options.approval ?? {};
@@ -98,7 +99,8 @@ export class Invocation implements CallKeeper {
       this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       shared.release();
       // A place is taken as long as the work it was taken for goes on; not for ever by tools that ignore being aborted.
-      void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
+      if (this.#executing.size === 0) leave();
+      else void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
     }
   }
 

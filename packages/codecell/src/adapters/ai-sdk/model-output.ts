@@ -72,7 +72,9 @@ export class ModelOutput {
     return {
       ...lifecycle,
       onNestedToolResult: async (event) => {
-        if (event.status === "fulfilled") account.outputs.set(event.bridgeIndex, event);
+        // What a program was given before it went on from its memory alone, nobody knows any more.
+        const isKnown = event.status === "fulfilled" && !(event.replayed && event.output === undefined);
+        if (isKnown) account.outputs.set(event.bridgeIndex, event);
         await lifecycle?.onNestedToolResult?.(event);
       },
       onTrace: async (trace) => {

@@ -42,3 +42,17 @@ export function toJson(value: unknown): Json {
   const text = toJsonText(value);
   return text === undefined ? null : (JSON.parse(text) as Json);
 }
+
+/** An input as whoever decides on its call sees it: what JSON alone would lose, or could not print, is spelt out. */
+export function toShown(input: unknown): Json {
+  try {
+    return JSON.parse(JSON.stringify(input, spelt)) as Json;
+  } catch {
+    return null;
+  }
+}
+
+function spelt(_key: string, part: unknown): unknown {
+  if (typeof part === "bigint") return String(part);
+  return part instanceof Set || part instanceof Map ? [...part] : part;
+}

@@ -12,7 +12,6 @@ import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { runBounded } from "../../run/run-bounded.ts";
-import { toJsonText } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
 import { canonical } from "./continuation.ts";
@@ -28,7 +27,7 @@ import {
   type CodeModeToolExecutionOptions,
   requestedBy,
 } from "./interrupt.ts";
-import { type NestedCall, toJson } from "./nested-call.ts";
+import { type NestedCall, toJson, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
 
 /** What the invocation that a call belongs to does for it. */
@@ -44,15 +43,16 @@ export interface CallKeeper {
   track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T>;
 }
 
-/** How a call that waited goes on, as a run keeps it. */
-export type StoredResolution =
+/** How a call that waited goes on, as a run keeps it; with the input that was shown while it waited. */
+export type StoredResolution = { readonly input: Json } & (
   | { readonly kind: "approval"; readonly approved: boolean; readonly reason?: string }
   | {
       readonly kind: "interrupt";
       readonly interruptId: string;
       readonly payload: Json;
       readonly resolution: Json;
-    };
+    }
+);
 
 /** The same for all invocations: a call knows its own by the context it was made with. */
 export function toRunTools(tools: ToolSet): RunTools {
@@ -87,8 +87,14 @@ async function decide(
   if (tool.execute === undefined || tool.execute === null) {
     throw new CodeModeToolError(`Cannot call tool "${toolName}": it has no execute()`, { toolName });
   }
-  const input = await validated(tool, call);
+  if (resolution?.kind === "approval" && !resolution.approved) {
+    throw new CodeModeToolApprovalDeniedError(toolName, resolution.input, toolCallId, resolution.reason);
+  }
+  const input = await (resolution === undefined
+    ? validated(tool, call)
+    : validatedAs(resolution.input, tool, call));
   call.validated = input;
+  if (resolution?.kind === "approval") return "allow";
   if (resolution?.kind === "interrupt") {
     const { interruptId, payload } = resolution;
     call.interrupt = {
@@ -99,10 +105,6 @@ async function decide(
         : resolution.resolution,
     };
     return "allow";
-  }
-  if (resolution?.kind === "approval") {
-    if (resolution.approved) return "allow";
-    throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, resolution.reason);
   }
   const { messages = [], context, experimental_context: experimental } = execution;
   const status = await approvalStatusOf({
@@ -139,7 +141,7 @@ async function ask(
   const { toolName, toolCallId, validated: input } = call;
   if (mode === "interrupt") {
     const given = toJson(call.input);
-    const isAsGiven = canonical(given) === canonical(toShown(call));
+    const isAsGiven = canonical(given) === canonical(toShown(input));
     const payload = {
       kind: APPROVAL_KIND,
       ...(reason === undefined ? {} : { reason }),
@@ -167,6 +169,21 @@ function parseDecision(
     );
   }
   return { approved, ...(reason === undefined ? {} : { reason }) };
+}
+
+/**
+ * The input of a call that waited. Schemas may have changed meanwhile, and some make another value each time: what was
+ * shown then is what the tool is called with, or it is not called.
+ */
+async function validatedAs(shown: Json, tool: Tool, call: NestedCall): Promise<unknown> {
+  const isShown = (input: unknown): boolean => canonical(toShown(input)) === canonical(shown);
+  const again = await validated(tool, call);
+  if (isShown(again)) return again;
+  const kept = await validatorFor(tool)(shown);
+  if (kept.ok && isShown(kept.value)) return kept.value;
+  throw new CodeModeProtocolError(
+    `Cannot call tool "${call.toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
+  );
 }
 
 async function validated(tool: Tool, { toolName, input }: NestedCall): Promise<unknown> {
@@ -268,10 +285,5 @@ function toKept(call: NestedCall, given: CodeModeInterruptPayload): Json | undef
   const payload = toJson(given);
   if (!isRecord(payload) || payload["kind"] !== given.kind) return undefined;
   call.state = "waiting";
-  return { payload, input: toShown(call) };
-}
-
-/** A call's input as its tool gets it; what JSON cannot carry of that is shown as the program wrote it. */
-function toShown({ validated: own, input }: NestedCall): Json {
-  return toJson(toJsonText(own) === undefined ? input : own);
+  return { payload, input: toShown(call.validated) };
 }

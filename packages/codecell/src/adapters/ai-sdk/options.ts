@@ -3,6 +3,7 @@ import type { ToolSet } from "ai";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
+import { isRecord } from "../../value/shape.ts";
 import type { ToolApproval } from "./approval-status.ts";
 import type { CodeModeLifecycle } from "./events.ts";
 import type { CodeModeContinuation, CodeModeInterruptResolution } from "./interrupt.ts";
@@ -89,6 +90,13 @@ export interface RunCodeModeInput {
   /** Goes on with an interrupted invocation of the same source instead of starting one. */
   continuation?: CodeModeContinuation;
   interruptResolution?: CodeModeInterruptResolution;
+}
+
+export function checkTools(tools: unknown): asserts tools is CodeModeToolSet {
+  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
+  const wrong = Object.keys(tools).find((name) => !isRecord(tools[name]));
+  if (wrong === undefined) return;
+  throw new TypeError(`Cannot run code mode: "${wrong}" of its tools is none, leave it out or give a tool`);
 }
 
 const MiB = 1024 * 1024;

@@ -18,7 +18,6 @@ export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
 export function toSetup(input: RunCodeModeInput): InvocationSetup {
   const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
   if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
-  assertTools(tools);
   const { interruptResolution } = input;
   if (continuation === undefined) {
     if (interruptResolution !== undefined) {
@@ -43,10 +42,6 @@ export function toSetup(input: RunCodeModeInput): InvocationSetup {
   return { js, tools, options, execution, outerToolCallId, continued };
 }
 
-export function assertTools(tools: unknown): void {
-  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
-}
-
 let unnamed = 0;
 
 /** Throws for a resolution of a call that does not wait, and for one that its kind cannot have. */
@@ -69,9 +64,11 @@ export function toContinued(
   return { token, resolutions, given };
 }
 
-function toStored({ interruptId, payload }: CodeModePendingInterrupt, resolution: unknown): StoredResolution {
-  if (payload.kind === APPROVAL_KIND) return { kind: "approval", ...parseApproval(resolution) };
-  return { kind: "interrupt", interruptId, payload: toJson(payload), resolution: toJson(resolution) };
+function toStored(waiting: CodeModePendingInterrupt, resolution: unknown): StoredResolution {
+  const { interruptId, payload } = waiting;
+  const input = waiting.input as Json;
+  if (payload.kind === APPROVAL_KIND) return { kind: "approval", input, ...parseApproval(resolution) };
+  return { kind: "interrupt", input, interruptId, payload: toJson(payload), resolution: toJson(resolution) };
 }
 
 /** Only a boolean decides. */

@@ -21,9 +21,12 @@ export interface ApprovalSettings {
 
 export class ApprovalFlow {
   readonly #settings: ApprovalSettings;
+  /** What the settings call the code mode tool; it goes on with programs of its own only. */
+  readonly toolName: string;
 
-  constructor(settings: ApprovalSettings) {
+  constructor(settings: ApprovalSettings, toolName: string) {
     this.#settings = settings;
+    this.toolName = toolName;
   }
 
   /** The settings go before the tool's own options; nobody is asked but by an interrupt. */

@@ -9,7 +9,7 @@ import { canonical, digestOf } from "../continuation.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import { continuationSealer } from "../hosts.ts";
 import type { CodeModeInterrupt, CodeModePendingInterrupt } from "../interrupt.ts";
-import { toJson } from "../nested-call.ts";
+import { toShown } from "../nested-call.ts";
 
 const PURPOSE = "code mode approval receipt";
 
@@ -36,7 +36,7 @@ export function issueReceipt(
   input: unknown,
 ): CodeModeApprovalReceipt {
   const { call } = waiting;
-  if (call.toolName !== toolName || canonical(toJson(input)) !== canonical(call.input)) {
+  if (call.toolName !== toolName || canonical(toShown(input)) !== canonical(call.input)) {
     throw new CodeModeProtocolError(
       `Cannot approve the call of "${toolName}": what was approved is not the call that waits`,
     );

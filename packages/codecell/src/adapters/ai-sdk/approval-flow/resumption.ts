@@ -20,13 +20,14 @@ interface Given {
   readonly toolExecutionOptions: Partial<CodeModeToolExecutionOptions>;
 }
 
-export function toResumption(outerToolCallId: string, given: Given): InvocationSetup {
+/** Throws for the program of another tool than `toolName`: it would be given tools that it was not written for. */
+export function toResumption(outerToolCallId: string, toolName: string, given: Given): InvocationSetup {
   const { tools, options, toolExecutionOptions: execution } = given;
   const messages: readonly ModelMessage[] = execution.messages ?? [];
   const program = new History(messages).program(outerToolCallId);
   const interrupt = program?.interrupt;
-  if (program === undefined || interrupt === undefined) {
-    throw refusal(outerToolCallId, "the messages have no program that waits under this id");
+  if (program?.toolName !== toolName || interrupt === undefined) {
+    throw refusal(outerToolCallId, "the messages have no program of this tool that waits under this id");
   }
   if (program.stage !== "resume") throw refusal(outerToolCallId, "its approvals have not all been answered");
   const resolutions = new Map(

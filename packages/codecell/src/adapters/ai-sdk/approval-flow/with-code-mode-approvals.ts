@@ -4,43 +4,51 @@
  *
  * - All state is in the messages, sealed. Whoever has them and the key goes on: another process, days later.
  */
-import type { LanguageModel, ModelMessage, ToolSet } from "ai";
+import type { generateText, LanguageModel, ModelMessage, ToolSet } from "ai";
 import { isRecord } from "../../../value/shape.ts";
 import type { ToolApproval } from "../approval-status.ts";
 import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../code-mode-tool.ts";
 import { askingForPrograms } from "./ask.ts";
-import { ApprovalFlow, FLOW, isStandIn, type SdkTool } from "./flow.ts";
+import { ApprovalFlow, type ApprovalSettings, FLOW, isStandIn, type SdkTool } from "./flow.ts";
 import { History } from "./history.ts";
 import { answeringForPrograms, type FlowModel, nextCalls } from "./model.ts";
 import { type Nested, toStandIn } from "./stand-in.ts";
 
 type Callers = Readonly<Record<string, readonly string[] | undefined>>;
 
-interface StepGiven {
-  messages: ModelMessage[];
-  stepNumber: number;
-  steps: readonly unknown[];
+/** As both generations have it. */
+type StepGiven = Parameters<NonNullable<Parameters<typeof generateText>[0]["prepareStep"]>>[0];
+
+type ToolChoice<Name> = "auto" | "none" | "required" | { type: "tool"; toolName: Name };
+type Reasoning = "provider-default" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+interface StepPrepared<Name> {
+  readonly model?: LanguageModel | undefined;
+  readonly messages?: ModelMessage[] | undefined;
+  readonly activeTools?: readonly Name[] | undefined;
+  readonly toolChoice?: ToolChoice<Name> | undefined;
 }
 
-interface StepPrepared {
-  readonly model?: LanguageModel;
-  readonly messages?: ModelMessage[];
-  readonly activeTools?: readonly string[];
-  readonly toolChoice?: unknown;
-}
+type Prepared<Name> = StepPrepared<Name> | undefined;
 
 /** What has to be known of the settings; they may have whatever else the AI SDK takes. */
-export interface CodeModeApprovalSettings {
+export interface CodeModeApprovalSettings<Name extends string = string, Context = unknown> {
   model: LanguageModel;
   tools?: ToolSet | undefined;
   /** For calls of the model and of programs; tools that only programs have can be named too. */
-  toolApproval?: ToolApproval | undefined;
-  runtimeContext?: unknown;
+  toolApproval?: ToolApproval<Context> | undefined;
+  runtimeContext?: Context | undefined;
   toolsContext?: unknown;
   experimental_toolCallers?: Callers | undefined;
   experimental_refineToolInput?: unknown;
   // Its types are known to the user only: methods compare their parameters both ways.
-  prepareStep?: { bivariant(step: StepGiven): unknown }["bivariant"] | undefined;
+  prepareStep?:
+    | { bivariant(step: StepGiven): Prepared<Name> | PromiseLike<Prepared<Name>> }["bivariant"]
+    | undefined;
+  // Named so that what is written in place keeps its literal types.
+  activeTools?: readonly Name[] | undefined;
+  toolChoice?: ToolChoice<Name> | undefined;
+  reasoning?: Reasoning | undefined;
 }
 
 /** The same settings. What was rewritten for the AI SDK is not to be read. */
@@ -52,9 +60,11 @@ export type WithCodeModeApprovals<Settings> = {
  * Gives settings of the same kind. In them a call of a program that needs approval, by `toolApproval` or by its tool's
  * `needsApproval`, is asked for under its own name, and the program goes on with what was answered.
  */
-export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>(
-  settings: Settings,
-): WithCodeModeApprovals<NoInfer<Settings>> {
+export function withCodeModeApprovals<
+  Settings extends CodeModeApprovalSettings<Name, Context>,
+  Name extends string = string,
+  Context = unknown,
+>(settings: Settings & { runtimeContext?: Context }): WithCodeModeApprovals<NoInfer<Settings>> {
   const given: CodeModeApprovalSettings = settings;
   const { tools = {}, toolApproval, runtimeContext, toolsContext, experimental_toolCallers: callers } = given;
   if (Object.values(tools).some(isStandIn)) {
@@ -64,7 +74,7 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
   const nested = nestedIn(tools, codeModeTools, callers ?? {});
   const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
   const contexts = isRecord(toolsContext) ? toolsContext : undefined;
-  const flow = new ApprovalFlow({ toolApproval, runtimeContext, toolsContext: contexts });
+  const approvals: ApprovalSettings = { toolApproval, runtimeContext, toolsContext: contexts };
   const flowModel = { codeModeTools, hidden };
   const own = {
     ...given,
@@ -73,7 +83,7 @@ export function withCodeModeApprovals<Settings extends CodeModeApprovalSettings>
       ...Object.fromEntries(
         Object.entries(tools).map(([name, tool]) => [
           name,
-          codeModeTools.has(name) ? inFlow(tool, flow) : tool,
+          codeModeTools.has(name) ? inFlow(tool, new ApprovalFlow(approvals, name)) : tool,
         ]),
       ),
       ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one)])),
@@ -194,9 +204,9 @@ function preparing(
   prepareStep: CodeModeApprovalSettings["prepareStep"],
   flow: FlowModel,
   activeTools: readonly string[],
-): (step: StepGiven) => Promise<StepPrepared> {
+): (step: StepGiven) => Promise<StepPrepared<string>> {
   return async (step) => {
-    const own = ((await prepareStep?.(step)) ?? {}) as StepPrepared;
+    const own = (await prepareStep?.(step)) ?? {};
     const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
     const isOurs = nextCalls(new History(own.messages ?? step.messages, flow.codeModeTools), flow).length > 0;
     return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
