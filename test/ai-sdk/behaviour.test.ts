@@ -163,12 +163,12 @@ describe("values that are no JSON", () => {
     });
     const running = runCodeMode({ js: "return await tools.ask({})", tools: { ask } });
     await expect(running).rejects.toMatchObject({
-      name: "CodeModeToolError",
-      message: expect.stringMatching(/^Cannot interrupt code mode: the payload has to be JSON/u) as string,
+      name: "TypeError",
+      message: expect.stringContaining("Cannot interrupt code mode: the payload is no JSON") as string,
     });
   });
 
-  test("a validated input that is none is shown as the program wrote it", async () => {
+  test("a validated input that is no JSON is spelt out", async () => {
     const given: unknown[] = [];
     const remove = tool({
       inputSchema: z.object({ id: z.number().transform(BigInt) }),
@@ -178,7 +178,7 @@ describe("values that are no JSON", () => {
     const js = "return await tools.remove({ id: 5 })";
     const options = { approval: { mode: "interrupt" } } as const;
     const interrupt = (await runCodeMode({ js, tools: { remove }, options })) as CodeModeInterrupt;
-    expect(interrupt.input).toEqual({ id: 5 });
+    expect(interrupt.input).toEqual({ id: "5" });
     await continueCodeModeInterrupt({ interrupt, resolution: { approved: true }, tools: { remove } });
     expect(given).toEqual([{ id: 5n }]);
   });
@@ -311,7 +311,7 @@ describe("odd options and tools [P27]", () => {
     expect(await run("throw new TypeError('x')")).toBe("TypeError");
     expect(await run("return (")).toBe("SyntaxError");
     expect(await run("return 1", { executionPolicy: { timeoutMs: 0 } })).toBe("TypeError");
-    expect(await run("return 1", { telemetry: { isEnabled: true, tracer: {} } })).toBe("TypeError");
+    expect(await run("return 1", { telemetry: { isEnabled: true, tracer: {} } })).toBe(1);
     expect(await run("return await tools.ask({})", { approval: { mode: "interrupt" } })).toMatchObject({
       toolName: "ask",
     });

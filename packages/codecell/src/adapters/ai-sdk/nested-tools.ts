@@ -147,7 +147,7 @@ async function ask(
       ...(reason === undefined ? {} : { reason }),
       ...(isAsGiven ? {} : { given }),
     };
-    return { suspend: toKept(call, payload) ?? null };
+    return { suspend: toKept(call, payload) };
   }
   const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);
   if (answer === undefined) throw new CodeModeToolApprovalRequiredError(toolName, input, toolCallId);
@@ -227,14 +227,11 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
     return call.output;
   } catch (error) {
     const payload = requestedBy(error);
-    const kept = payload === undefined ? undefined : toKept(call, payload);
-    if (kept !== undefined) run.suspend(kept);
-    call.error = payload === undefined ? error : new CodeModeToolError(NO_JSON, { toolName: call.toolName });
-    throw call.error;
+    if (payload !== undefined) run.suspend(toKept(call, payload));
+    call.error = error;
+    throw error;
   }
 }
-
-const NO_JSON = "Cannot interrupt code mode: the payload has to be JSON, an object with a kind";
 
 async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
   const { execution, tools, approval } = keeper;
@@ -280,10 +277,8 @@ async function lastOf(items: AsyncIterable<unknown>, signal: AbortSignal): Promi
   return last;
 }
 
-/** What is told of a call that waits; undefined for a payload that is lost on its way. */
-function toKept(call: NestedCall, given: CodeModeInterruptPayload): Json | undefined {
-  const payload = toJson(given);
-  if (!isRecord(payload) || payload["kind"] !== given.kind) return undefined;
+/** What is told of a call that waits. */
+function toKept(call: NestedCall, payload: CodeModeInterruptPayload): Json {
   call.state = "waiting";
-  return { payload, input: toShown(call.validated) };
+  return { payload: toJson(payload), input: toShown(call.validated) };
 }
