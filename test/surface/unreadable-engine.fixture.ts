@@ -1,6 +1,15 @@
-/** Prints what an agent run shows and answers in a process that may read everything but the engine. */
+/** Prints what an agent run shows and answers in a process that may read neither the engine nor the embedded one. */
+import { registerHooks } from "node:module";
 import { createAgentRuntime } from "codecell/surface";
 import { CONTEXT, createFixtures, POLICY } from "./fixtures.ts";
+
+// Loaded when the engine's own file cannot be read.
+registerHooks({
+  resolve: (specifier, context, next) => {
+    if (specifier.includes("embedded.generated")) throw new Error("Not for this process");
+    return next(specifier, context);
+  },
+});
 
 await using runtime = createAgentRuntime();
 const { tools, told } = createFixtures();
