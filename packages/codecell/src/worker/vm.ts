@@ -82,6 +82,8 @@ export class Vm implements HostArguments {
   spoilt = false;
   #engine: EngineExports;
   #bytes: Uint8Array<ArrayBuffer>;
+  /** What its guest may use. */
+  #memoryBytes = Infinity;
   #view: DataView<ArrayBuffer>;
   #addresses: VmAddresses | undefined;
   #argv = 0;
@@ -173,6 +175,7 @@ export class Vm implements HostArguments {
 
   /** For a guest that has run already: when it collects next is part of what it has come to. */
   limitAgain(memoryBytes: number, stackBytes: number): void {
+    this.#memoryBytes = memoryBytes;
     this.#engine.qjs_set_memory_limit(memoryBytes);
     this.#engine.qjs_set_max_stack_size(stackBytes);
   }
@@ -222,6 +225,7 @@ export class Vm implements HostArguments {
   /** Runs the job queue until it is empty. */
   runJobs(): VmOutcome {
     const engine = this.#engine;
+    this.#assertNothingLost();
     while (engine.qjs_is_job_pending() !== 0) {
       if (engine.qjs_execute_pending_job() < 0) {
         const outcome = this.#uncaught();
@@ -263,6 +267,20 @@ export class Vm implements HostArguments {
     const failed = engine.qjs_is_exception(result) !== 0;
     engine.qjs_free_value(result);
     return failed ? this.#uncaught() : "ok";
+  }
+
+  /**
+   * The engine drops a job that it has no memory for and goes on: all that tells of it is an exception nobody was thrown.
+   * A program must not end as if what it asked for had happened.
+   */
+  #assertNothingLost(): void {
+    if (this.memory.buffer.byteLength < this.#memoryBytes / 2) return;
+    const exception = this.#engine.qjs_get_exception();
+    this.#memory();
+    const kindOf = (value: number): number => this.#view.getUint32(value + 4, true);
+    const isThere = kindOf(exception) === kindOf(this.#fixed.functions[GUEST.uncaught] ?? 0);
+    this.#engine.qjs_free_value(exception);
+    if (isThere) throw new VmFault("memory", "No memory for a job");
   }
 
   /** Hands an exception that no guest code caught to the prelude, which reports it. */
