@@ -232,7 +232,10 @@ describe("the contract's README", () => {
       free: { tools: { add }, tracer },
       gives: ["codeMode"],
     });
-    await (made["codeMode"] as Made).execute({ js: "return (await tools.add({ a: 41, b: 2 })).sum" }, OUTER);
+    await (made["codeMode"] as Made).execute(
+      { js: "return (await tools.add({ a: 987_654, b: 1 })).sum" },
+      OUTER,
+    );
     expect(spans.map(({ name }) => name)).toEqual(["ai.code_mode.execute", "ai.code_mode.nested_tool"]);
     const [outer] = spans;
     expect(outer?.attributes).toMatchObject({
@@ -241,7 +244,7 @@ describe("the contract's README", () => {
     });
     for (const { attributes } of spans) expect(attributes["ended"]).toBe(true);
     // Neither source nor inputs nor outputs.
-    expect(JSON.stringify(spans)).not.toMatch(/tools\.add|41|43/u);
+    expect(JSON.stringify(spans)).not.toMatch(/tools\.add|987654|987655/u);
   });
 
   test("Observability: what the model is shown of calls", async () => {
