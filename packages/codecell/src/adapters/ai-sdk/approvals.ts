@@ -1,12 +1,11 @@
 /** Approvals: interrupts that ask for a yes or no, in the messages of the AI SDK and back. */
 import { generateText, type ModelMessage, streamText } from "ai";
 import { isRecord } from "../../value/shape.ts";
-import { isCodeModeInterrupt, verifyInterrupt } from "./continuation.ts";
+import { isCodeModeInterrupt, openInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeApprovalInterrupt } from "./interrupt.ts";
-import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
-import { continueCodeModeInterrupt, continueCodeModeInterrupts, getCodeModeInterrupt } from "./interrupts.ts";
-import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
+import { type ContinueCommon, continueCodeModeInterrupts, getCodeModeInterrupt, goOn } from "./interrupts.ts";
+import type { CodeModeOptions } from "./options.ts";
 import { parseApproval } from "./run-code-mode.ts";
 
 export interface CodeModeApprovalResponse {
@@ -25,27 +24,24 @@ export function isCodeModeApprovalInterrupt(value: unknown): value is CodeModeAp
   return isCodeModeInterrupt(value) && value.payload.kind === APPROVAL_KIND;
 }
 
-interface ContinueApproval {
+interface ContinueApproval extends ContinueCommon {
   interrupt: CodeModeApprovalInterrupt;
-  tools: CodeModeToolSet;
-  options?: CodeModeOptions;
-  toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
 }
 
 /** Goes on with what was decided. Later calls that need approval interrupt too. */
 export async function continueCodeModeApproval(
   input: ContinueApproval & { approvalResponse: CodeModeApprovalResponse },
 ): Promise<unknown> {
-  const { approvalResponse, options, ...rest } = input;
-  verifyInterrupt(rest.interrupt);
-  const { interruptId } = rest.interrupt;
+  const { approvalResponse, interrupt, options, ...rest } = input;
+  const opened = openInterrupt(interrupt);
+  const { interruptId } = opened.interrupt;
   const resolution = parseResponse(approvalResponse);
   if (approvalResponse.approvalId !== interruptId) {
     throw new CodeModeProtocolError(
       `Cannot continue "${interruptId}": the response is for "${approvalResponse.approvalId}"`,
     );
   }
-  return continueCodeModeInterrupt({ ...rest, options: interrupting(options), resolution });
+  return goOn(opened, new Map([[interruptId, resolution]]), { ...rest, options: interrupting(options) });
 }
 
 /** Goes on with all that was decided of the calls that wait together; the others stay waiting. */

@@ -32,8 +32,8 @@ export interface Paused {
   readonly runId: string;
   readonly suspension: Suspension;
   readonly outerToolCallId: string;
-  /** The program, of which only a digest is kept in the open. */
-  readonly js: string;
+  /** Digest of the program: only the token has it whole. */
+  readonly source: string;
 }
 
 const TOOL_CALL = /:tool-(\d+)$/u;
@@ -57,14 +57,14 @@ export function toolCallIdOf(outerToolCallId: string, callIndex: number): string
   return `${outerToolCallId}:tool-${callIndex + 1}`;
 }
 
-export function toInterrupt({ runId, suspension, outerToolCallId, js }: Paused): CodeModeInterrupt {
+export function toInterrupt({ runId, suspension, outerToolCallId, source }: Paused): CodeModeInterrupt {
   const { token, expiresAt: expiresAtMs } = suspension;
   const pending = suspension.pending.map((call) => toPending(call, outerToolCallId));
   const facts: SealedFacts = {
     version: 2,
     token: digestOf(token),
     outerToolCallId,
-    source: digestOf(js),
+    source,
     expiresAtMs,
     pending: digestOf(canonical([runId, pending])),
   };
@@ -89,8 +89,7 @@ function toPending(
 
 /** One for each call that waits, all of the same paused invocation. */
 export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
-  verifyInterrupt(interrupt);
-  const { continuation, outerToolCallId } = interrupt;
+  const { continuation, outerToolCallId } = openInterrupt(interrupt).interrupt;
   return continuation.pending.map(({ interruptId, toolName, toolCallId, input, payload }) => ({
     type: "code-mode-interrupt",
     interruptId,
@@ -103,17 +102,25 @@ export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): Code
   }));
 }
 
+/** An interrupt that holds what its seal says. */
+export interface OpenedInterrupt {
+  readonly interrupt: CodeModeInterrupt;
+  readonly opened: OpenedContinuation;
+}
+
 /** Throws unless every word of it is what this host, or one with the same key, wrote. */
-export function verifyInterrupt(interrupt: unknown): asserts interrupt is CodeModeInterrupt {
-  const problem = problemWith(interrupt);
-  if (problem !== undefined) throw new CodeModeProtocolError(`Cannot continue: ${problem}`);
+export function openInterrupt(given: unknown): OpenedInterrupt {
+  const facts = factsOf(given);
+  if (typeof facts === "string") throw refusal(facts);
+  return { interrupt: given as CodeModeInterrupt, opened: facts };
 }
 
 export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
-  return problemWith(value) === undefined;
+  return typeof factsOf(value) !== "string";
 }
 
-function problemWith(value: unknown): string | undefined {
+/** What was sealed; a text that says why the interrupt cannot be trusted. */
+function factsOf(value: unknown): SealedFacts | string {
   if (!isRecord(value) || value["type"] !== "code-mode-interrupt" || !isContinuation(value["continuation"])) {
     return "this is no interrupt of code mode";
   }
@@ -124,10 +131,8 @@ function problemWith(value: unknown): string | undefined {
   const own = continuation.pending.find(({ interruptId }) => interruptId === told["interruptId"]);
   if (own === undefined) return "it was altered: no call of it waits under this interruptId";
   const { interruptId, toolName, toolCallId, input, payload } = told;
-  if (canonical({ interruptId, toolName, toolCallId, input, payload }) !== canonical(own)) {
-    return "it was altered: the call it tells of is not the one that waits";
-  }
-  return undefined;
+  const isOwn = canonical({ interruptId, toolName, toolCallId, input, payload }) === canonical(own);
+  return isOwn ? facts : "it was altered: the call it tells of is not the one that waits";
 }
 
 function isContinuation(value: unknown): value is CodeModeContinuation {
@@ -159,17 +164,18 @@ function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
   return facts;
 }
 
-export interface OpenedContinuation {
-  readonly outerToolCallId: string;
-  readonly isOf: (js: string) => boolean;
-}
+/** What is known of a continuation that was not altered: which outer call and source it is of. */
+export type OpenedContinuation = Pick<SealedFacts, "outerToolCallId" | "source">;
 
 /** Throws for one that this host, or one with the same key, did not write. */
 export function openContinuation(continuation: unknown): OpenedContinuation {
   const facts = isContinuation(continuation) ? openFacts(continuation) : "this is no continuation";
-  if (typeof facts === "string") throw new CodeModeProtocolError(`Cannot continue: ${facts}`);
-  const { outerToolCallId, source } = facts;
-  return { outerToolCallId, isOf: (js) => digestOf(js) === source };
+  if (typeof facts === "string") throw refusal(facts);
+  return facts;
+}
+
+function refusal(why: string): CodeModeProtocolError {
+  return new CodeModeProtocolError(`Cannot continue: ${why}`);
 }
 
 export function digestOf(text: string): string {

@@ -1,7 +1,7 @@
 /** Interrupts: found in whatever the AI SDK gives back, continued, and replaced by what came of them. */
 import type { ModelMessage } from "ai";
 import { isRecord } from "../../value/shape.ts";
-import { isCodeModeInterrupt, openContinuation, verifyInterrupt } from "./continuation.ts";
+import { isCodeModeInterrupt, openInterrupt, type OpenedInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import type {
   CodeModeInterrupt,
@@ -11,9 +11,9 @@ import type {
 import { Invocation } from "./invocation.ts";
 import { toToolOutput } from "./model-output.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
-import { toContinued } from "./run-code-mode.ts";
+import { toContinuedSetup } from "./run-code-mode.ts";
 
-interface ContinueCommon {
+export interface ContinueCommon {
   tools: CodeModeToolSet;
   options?: CodeModeOptions;
   toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
@@ -28,9 +28,9 @@ export async function continueCodeModeInterrupt<
 >(
   input: ContinueCommon & { interrupt: CodeModeInterrupt<TPayload>; resolution: TResolution },
 ): Promise<unknown> {
-  const { interrupt, resolution, ...rest } = input;
-  verifyInterrupt(interrupt);
-  return continueAll(interrupt, new Map([[interrupt.interruptId, resolution]]), rest);
+  const { resolution, ...rest } = input;
+  const opened = openInterrupt(input.interrupt);
+  return goOn(opened, new Map([[opened.interrupt.interruptId, resolution]]), rest);
 }
 
 // oxlint-enable typescript/no-unnecessary-type-parameters
@@ -46,20 +46,16 @@ export async function continueCodeModeInterrupts(
   if (!isRecord(resolutions)) {
     throw new CodeModeProtocolError("Cannot continue: resolutions must be an object, by interrupt ids");
   }
-  return continueAll(interrupt, new Map(Object.entries(resolutions)), rest);
+  return goOn(openInterrupt(interrupt), new Map(Object.entries(resolutions)), rest);
 }
 
-async function continueAll(
-  interrupt: CodeModeInterrupt,
+export async function goOn(
+  { interrupt, opened }: OpenedInterrupt,
   resolutions: ReadonlyMap<string, unknown>,
   { tools, options = {}, toolExecutionOptions: execution = {} }: ContinueCommon,
 ): Promise<unknown> {
-  verifyInterrupt(interrupt);
-  const { continuation } = interrupt;
-  const { outerToolCallId } = openContinuation(continuation);
-  const continued = toContinued(continuation, resolutions);
-  // The source is the run's own: only its token has it.
-  return new Invocation({ js: "", tools, options, execution, outerToolCallId, continued }).run();
+  const given = { tools, options, execution };
+  return new Invocation(toContinuedSetup(interrupt.continuation, opened, resolutions, given)).run();
 }
 
 /** In the value itself, in what a tool's output was made of, or in the results of generateText and the like. */

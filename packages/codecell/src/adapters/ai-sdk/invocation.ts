@@ -12,7 +12,7 @@ import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
 import { within } from "../../run/timers.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
-import { toInterrupt } from "./continuation.ts";
+import { digestOf, toInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
@@ -26,6 +26,8 @@ import { TraceBook } from "./trace-book.ts";
 
 /** An interrupted invocation that goes on. */
 export interface Continued {
+  /** Digest of the program, which only the token has. */
+  readonly source: string;
   readonly token: string;
   readonly resolutions: Resolutions;
   /** As the host gave them, by call id. */
@@ -33,6 +35,7 @@ export interface Continued {
 }
 
 export interface InvocationSetup {
+  /** Empty where only the token has it. */
   readonly js: string;
   readonly tools: ToolSet;
   readonly options: CodeModeOptions;
@@ -152,13 +155,14 @@ export class Invocation implements CallKeeper {
   }
 
   async #conclude(result: RunResult, limits: ReturnType<typeof toLimits>): Promise<unknown> {
-    const { js, outerToolCallId } = this.#setup;
+    const { js, outerToolCallId, continued } = this.#setup;
     switch (result.status) {
       case "completed":
         await this.#trace.end("completed", result);
         return result.value;
       case "suspended": {
-        const interrupt: CodeModeInterrupt = toInterrupt({ ...result, outerToolCallId, js });
+        const source = continued?.source ?? digestOf(js);
+        const interrupt: CodeModeInterrupt = toInterrupt({ ...result, outerToolCallId, source });
         await this.#trace.interrupted(interrupt, result);
         return interrupt;
       }

@@ -1,7 +1,7 @@
 /** Runs programs: from their start, or from where they were interrupted. */
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
-import { callIdOf, openContinuation } from "./continuation.ts";
+import { callIdOf, digestOf, openContinuation, type OpenedContinuation } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
 import { type Continued, Invocation, type InvocationSetup } from "./invocation.ts";
@@ -31,24 +31,34 @@ export function toSetup(input: RunCodeModeInput): InvocationSetup {
       outerToolCallId: execution.toolCallId ?? `code-mode:${++unnamed}`,
     };
   }
-  const { outerToolCallId, isOf } = openContinuation(continuation);
-  if (!isOf(js))
+  const opened = openContinuation(continuation);
+  if (digestOf(js) !== opened.source)
     throw new CodeModeProtocolError("Cannot continue: js is not the source that was interrupted");
   const resolutions = new Map<string, unknown>();
   if (interruptResolution !== undefined) {
     resolutions.set(interruptResolution.interruptId, interruptResolution.resolution);
   }
-  const continued = toContinued(continuation, resolutions);
-  return { js, tools, options, execution, outerToolCallId, continued };
+  return toContinuedSetup(continuation, opened, resolutions, { js, tools, options, execution });
+}
+
+/** An invocation that goes on; by interrupt ids what the calls that go on are resolved with. */
+export function toContinuedSetup(
+  continuation: CodeModeContinuation,
+  { outerToolCallId, source }: OpenedContinuation,
+  resolutions: ReadonlyMap<string, unknown>,
+  given: Pick<InvocationSetup, "tools" | "options" | "execution"> & Partial<Pick<InvocationSetup, "js">>,
+): InvocationSetup {
+  const continued = { source, ...toResolved(continuation, resolutions) };
+  return { js: "", ...given, outerToolCallId, continued };
 }
 
 let unnamed = 0;
 
 /** Throws for a resolution of a call that does not wait, and for one that its kind cannot have. */
-export function toContinued(
+function toResolved(
   { runId, token, pending }: CodeModeContinuation,
   byInterruptId: ReadonlyMap<string, unknown>,
-): Continued {
+): Omit<Continued, "source"> {
   const resolutions: Record<string, CallResolution> = {};
   const given = new Map<string, unknown>();
   for (const [interruptId, resolution] of byInterruptId) {

@@ -5,11 +5,12 @@
  */
 import type { ModelMessage } from "ai";
 import { isRecord } from "../../../value/shape.ts";
+import { openContinuation } from "../continuation.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import type { CodeModeToolExecutionOptions } from "../interrupt.ts";
 import type { InvocationSetup } from "../invocation.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "../options.ts";
-import { toContinued } from "../run-code-mode.ts";
+import { toContinuedSetup } from "../run-code-mode.ts";
 import { History } from "./history.ts";
 import { valueOf } from "./paused-program.ts";
 import { isReceiptFor, type WaitingCall } from "./receipt.ts";
@@ -36,9 +37,12 @@ export function toResumption(outerToolCallId: string, toolName: string, given: G
       toResolution(program.answerTo(call.toolCallId), { interrupt, call }),
     ]),
   );
-  const continued = toContinued(interrupt.continuation, resolutions);
-  // The source is the run's own: only its token has it.
-  return { js: "", tools, options, execution, outerToolCallId, continued };
+  const { continuation } = interrupt;
+  return toContinuedSetup(continuation, openContinuation(continuation), resolutions, {
+    tools,
+    options,
+    execution,
+  });
 }
 
 function toResolution(output: unknown, waiting: WaitingCall): { approved: boolean; reason?: string } {
