@@ -49,7 +49,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   sandbox: {
     runs: "host",
     imports: ["contract", "bridge"],
-    files: ["worker/engine-module.ts"],
+    files: ["worker/engine-module.ts", "worker/wasm-binary.ts"],
     node: "all",
   },
   // Browsers search their tools too.

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { cutEngineModule, withDigest } from "../worker/engine-module.ts";
 import { loadEmbeddedEngine } from "./embedded.ts";
+import { holdImportWrappers } from "./import-wrappers.ts";
 import { ownFile } from "./own-file.ts";
 
 let compiled: Promise<WebAssembly.Module> | undefined;
@@ -18,8 +19,14 @@ export function loadEngine(): Promise<WebAssembly.Module> {
 }
 
 async function compile(): Promise<WebAssembly.Module> {
-  const module = cutEngineModule((await readFromPackage()) ?? (await loadEmbeddedEngine()));
-  return await WebAssembly.compile(withDigest(module, createHash("sha256").update(module).digest()));
+  const wasm = (await readFromPackage()) ?? (await loadEmbeddedEngine());
+  const module = cutEngineModule(wasm);
+  const [engine] = await Promise.all([
+    WebAssembly.compile(withDigest(module, createHash("sha256").update(module).digest())),
+    // Needs this thread alone, which would only wait for those that compile.
+    holdImportWrappers(wasm),
+  ]);
+  return engine;
 }
 
 async function readFromPackage(): Promise<Uint8Array | undefined> {

@@ -6,6 +6,7 @@
  * - Exports the driver does not use are dropped: instantiation pays for each of them.
  * - Refuses a module whose layout is not the one the driver was written against.
  */
+import { concat, leb, name, readLeb, SECTION, section, sectionsOf } from "./wasm-binary.ts";
 
 /** What the driver calls. A missing name fails the start, not the first use. */
 export const ENGINE_EXPORTS = [
@@ -45,7 +46,6 @@ export type EngineExport = (typeof ENGINE_EXPORTS)[number];
 /** Pages of 64 KiB the module asks for at least; read from the module by `cutEngineModule`. */
 export const ENGINE_INITIAL_PAGES = 18;
 
-const SECTION = { custom: 0, import: 2, memory: 5, export: 7 } as const;
 const KIND_MEMORY = 2;
 const MAX_PAGES = 65_536;
 
@@ -66,18 +66,12 @@ export function engineDigestOf(module: WebAssembly.Module): Uint8Array {
 
 export function cutEngineModule(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [wasm.subarray(0, 8)];
-  let offset = 8;
   const wanted = new Set<string>(ENGINE_EXPORTS);
-  while (offset < wasm.length) {
-    const id = wasm[offset];
-    const size = readLeb(wasm, offset + 1);
-    const end = size.next + size.value;
-    const body = wasm.subarray(size.next, end);
+  for (const { id, body, whole } of sectionsOf(wasm)) {
     if (id === SECTION.import) parts.push(section(SECTION.import, addMemoryImport(body)));
     else if (id === SECTION.export) parts.push(section(SECTION.export, keepExports(body, wanted)));
     else if (id === SECTION.memory) checkMemory(body);
-    else if (id !== SECTION.custom) parts.push(wasm.subarray(offset, end));
-    offset = end;
+    else if (id !== SECTION.custom) parts.push(whole);
   }
   if (wanted.size > 0) {
     throw new Error(`Cannot use this engine: it does not export ${[...wanted].join(", ")}`);
@@ -118,44 +112,4 @@ function keepExports(body: Uint8Array, wanted: Set<string>): Uint8Array {
     if (wanted.delete(exported)) kept.push(body.subarray(start, offset));
   }
   return concat([Uint8Array.from(leb(kept.length)), ...kept]);
-}
-
-function section(id: number, body: Uint8Array): Uint8Array {
-  return concat([Uint8Array.from([id, ...leb(body.length)]), body]);
-}
-
-function name(text: string): number[] {
-  const bytes = new TextEncoder().encode(text);
-  return [...leb(bytes.length), ...bytes];
-}
-
-function leb(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  do {
-    const low = rest & 0x7f;
-    rest >>>= 7;
-    bytes.push(rest === 0 ? low : low | 0x80);
-  } while (rest !== 0);
-  return bytes;
-}
-
-function readLeb(bytes: Uint8Array, start: number): { readonly value: number; readonly next: number } {
-  let value = 0;
-  let next = start;
-  for (let shift = 0; ; shift += 7) {
-    const byte = bytes[next++] ?? 0;
-    value |= (byte & 0x7f) << shift;
-    if ((byte & 0x80) === 0) return { value: value >>> 0, next };
-  }
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }

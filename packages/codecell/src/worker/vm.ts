@@ -93,6 +93,7 @@ export class Vm implements HostArguments {
     this.memory = new WebAssembly.Memory({ initial: ENGINE_INITIAL_PAGES, maximum: maxPages });
     this.#bytes = new Uint8Array(this.memory.buffer as ArrayBuffer);
     this.#view = new DataView(this.memory.buffer as ArrayBuffer);
+    // Each function has as many parameters as its signature: sandbox/import-wrappers.ts counts on that.
     const instance = new WebAssembly.Instance(module, {
       env: {
         memory: this.memory,
@@ -101,9 +102,9 @@ export class Vm implements HostArguments {
         host_interrupt: () => (this.owner?.interrupt() === false ? 0 : 1),
         host_promise_rejection: (promise: number, reason: number, isHandled: number) =>
           this.#track(promise, reason, isHandled),
-        host_module_normalize: () => 0,
-        host_module_load: () => 0,
-        host_get_timezone_offset: () => 0,
+        host_module_normalize: (_base: number, _name: number) => 0,
+        host_module_load: (_name: number, _length: number) => 0,
+        host_get_timezone_offset: (_low: number, _high: number) => 0,
       },
       wasi_snapshot_preview1: {
         clock_time_get: (_id: number, _precision: bigint, result: number) => {
@@ -117,10 +118,10 @@ export class Vm implements HostArguments {
           this.#memory().fill(0, address, address + length);
           return 0;
         },
-        fd_close: () => 8,
-        fd_fdstat_get: () => 8,
-        fd_seek: () => 8,
-        fd_write: () => 8,
+        fd_close: (_fd: number) => 8,
+        fd_fdstat_get: (_fd: number, _result: number) => 8,
+        fd_seek: (_fd: number, _offset: bigint, _whence: number, _result: number) => 8,
+        fd_write: (_fd: number, _buffers: number, _count: number, _result: number) => 8,
       },
     });
     this.#engine = instance.exports as unknown as EngineExports;
