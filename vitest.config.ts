@@ -1,7 +1,8 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import LongestFirst from "./scripts/longest-first.ts";
+import { SOURCE_CONDITION, SOURCE_FLAGS } from "./scripts/source-flags.ts";
 
-const conditions = ["@codecell/source"];
+const conditions = [SOURCE_CONDITION];
 const exclude = [...configDefaults.exclude, "bench/peers/**"];
 
 export default defineConfig({
@@ -9,7 +10,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     globalSetup: ["scripts/build-embedded.ts"],
-    execArgv: ["-C", "@codecell/source"],
+    execArgv: [...SOURCE_FLAGS],
     reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
     sequence: { sequencer: LongestFirst },

@@ -22,11 +22,11 @@ import { renderTable } from "./report/table.ts";
 import { WORKLOADS } from "./workloads/index.ts";
 import { toolSearchQuality } from "./workloads/tool-search.ts";
 import type { Workload } from "./workloads/workload.ts";
+import { SOURCE_FLAGS } from "../scripts/source-flags.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const RESULTS = new URL("./results/", import.meta.url);
 const LOCAL_RESULTS = new URL("./results/local/", import.meta.url);
-const SOURCE_FLAGS = ["-C", "@codecell/source"];
 
 async function main(args: Arguments): Promise<number> {
   const contestants = createContestants().filter((each) => args.only?.has(each.id) ?? true);

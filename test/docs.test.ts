@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { readTable, renderTables } from "../scripts/doc-tables.ts";
 import { ROOT } from "./sources.ts";
+import { SOURCE_FLAGS } from "../scripts/source-flags.ts";
 
 const execute = promisify(execFile);
 const READMES = ["README.md", "packages/codecell/README.md", "docs/ai-sdk.md"];
@@ -41,7 +42,7 @@ describe("documents", () => {
 
   test.each(blocks)("the block at $place runs and ends [docs:true]", async ({ file, code }) => {
     expect(code, "a block asserts its own outcome").toContain("assert");
-    await execute(process.execPath, ["-C", "@codecell/source", join(folder, file)], { timeout: 30_000 });
+    await execute(process.execPath, [...SOURCE_FLAGS, join(folder, file)], { timeout: 30_000 });
   });
 
   test("the blocks type-check in a strict project [docs:true]", async () => {

@@ -75,7 +75,7 @@ describe("the packed package", () => {
        console.log(JSON.stringify(result.value), process.versions.node);`,
     );
     const { stdout } = await execute(process.execPath, ["main.mjs"], { cwd: folder, timeout: 20_000 });
-    expect(stdout).toMatch(/^42 24\./u);
+    expect(stdout.trim()).toBe(`42 ${process.versions.node}`);
   });
 
   test("type-checks in a strict project that knows nothing of this repository", async () => {

@@ -18,7 +18,7 @@ function title(text: string): void {
 
 function command(name: string): string {
   title(`node ${name}`);
-  const args = ["-C", "@codecell/source", join(import.meta.dirname, name), folder];
+  const args = [...process.execArgv, join(import.meta.dirname, name), folder];
   const said = execFileSync(process.execPath, args, { env, encoding: "utf8" });
   process.stdout.write(said);
   return said;

@@ -14,7 +14,7 @@ for (const name of ["draft-1.txt", "draft-2.txt", "notes.txt"]) writeFileSync(jo
 async function send(messages: readonly UIMessage[]): Promise<UIMessage> {
   const server = spawn(
     process.execPath,
-    ["-C", "@codecell/source", join(import.meta.dirname, "server.ts"), folder],
+    [...process.execArgv, join(import.meta.dirname, "server.ts"), folder],
     {
       stdio: ["pipe", "pipe", "inherit"],
       env: { ...process.env, CODECELL_SEAL_KEY: KEY },

@@ -24,7 +24,7 @@ function title(text: string): void {
 /** A process of the cluster; `onNews` hears what it says. */
 function start(name: string, orders: readonly number[], onNews: (news: string) => void): ChildProcess {
   const args = [join(import.meta.dirname, "worker.ts"), name, JSON.stringify(server.connection)];
-  const child = spawn(process.execPath, ["-C", "@codecell/source", ...args, ...orders.map(String)], {
+  const child = spawn(process.execPath, [...process.execArgv, ...args, ...orders.map(String)], {
     env,
     stdio: ["pipe", "pipe", "inherit"],
   });

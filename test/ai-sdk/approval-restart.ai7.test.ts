@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { ModelMessage } from "ai";
 import { expect, onTestFinished, test } from "vitest";
 import { type ApprovalRequest, answers } from "./conversation.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 interface Answer {
   readonly did: string[];
@@ -15,7 +16,7 @@ interface Answer {
 }
 
 async function serve(messages: readonly ModelMessage[], storePath?: string): Promise<Answer> {
-  const args = ["-C", "@codecell/source", join(import.meta.dirname, "approval-restart.fixture.ts")];
+  const args = [...SOURCE_FLAGS, join(import.meta.dirname, "approval-restart.fixture.ts")];
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = execFile(process.execPath, args, { timeout: 30_000 }, (error, stdout) => {
     if (error === null) resolve(stdout);

@@ -9,6 +9,7 @@ import { ALONE, CASES } from "./comparison/cases.ts";
 import { DIFFERENCES } from "./comparison/differences.ts";
 import { type Outcome, outcomeOf } from "./comparison/outcome.ts";
 import { toolsFor } from "./comparison/tools.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const PARTS = ["value", "error", "executed", "hooks", "traces"] as const;
 const theirs = new Map<string, Outcome>();
@@ -27,7 +28,7 @@ beforeAll(async () => {
 async function outcomesOf(names: readonly string[]): Promise<void> {
   const fixture = `${ROOT}test/ai-sdk/comparison/peer.fixture.ts`;
   const stdout = await new Promise<string>((resolve) => {
-    const args = ["-C", "@codecell/source", fixture, JSON.stringify(names)];
+    const args = [...SOURCE_FLAGS, fixture, JSON.stringify(names)];
     const options = { timeout: 240_000, maxBuffer: 16 * 1024 * 1024 };
     // One that ends before its time leaves outcomes out, which is found where they are asked for.
     execFile(process.execPath, args, options, (_error, text) => resolve(text));

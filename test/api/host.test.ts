@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { createHost, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { echo, host, sleep, valueOf } from "./harness.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const HOSTILE = [
   "for (;;);",
@@ -92,14 +93,14 @@ describe("host", () => {
     const code = `import { run } from "codecell";
       const result = await run({ source: "return 42" });
       console.log(result.status === "completed" ? result.value : result);`;
-    const flags = ["-C", "@codecell/source", "--input-type=module", "--eval"];
+    const flags = [...SOURCE_FLAGS, "--input-type=module", "--eval"];
     const { stdout } = await promisify(execFile)(process.execPath, [...flags, code], { timeout: 20_000 });
     expect(stdout.trim()).toBe("42");
   });
 
   test("thousands of runs leave nothing, and the process ends [host:flat] [host:exits] [host:released]", async () => {
     const fixture = fileURLToPath(new URL("thousand-runs.fixture.ts", import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, ["-C", "@codecell/source", fixture], {
+    const { stdout } = await promisify(execFile)(process.execPath, [...SOURCE_FLAGS, fixture], {
       timeout: 60_000,
     });
     const { first, second, disposed } = JSON.parse(stdout) as Record<

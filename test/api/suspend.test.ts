@@ -8,6 +8,7 @@ import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
 import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
 import { host } from "./harness.ts";
 import { suspensionOf } from "./suspension-of.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const source = `
   console.log("before");
@@ -49,7 +50,7 @@ async function suspend(tools: ToolSet): Promise<Suspension> {
 async function inProcess(what: "suspend" | "resume", key?: string, input = ""): Promise<string> {
   const fixture = fileURLToPath(new URL("suspend-process.fixture.ts", import.meta.url));
   const { CODECELL_SEAL_KEY: _, ...environment } = process.env;
-  const child = spawn(process.execPath, ["-C", "@codecell/source", fixture, what], {
+  const child = spawn(process.execPath, [...SOURCE_FLAGS, fixture, what], {
     env: { ...environment, ...(key === undefined ? {} : { CODECELL_SEAL_KEY: key }) },
     timeout: 20_000,
   });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AttackCase } from "./case.ts";
 import type { Verdict } from "./child.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const CHILD = new URL("child.ts", import.meta.url);
 /** A child that takes longer hangs. */
@@ -13,7 +14,7 @@ const SHOWN_OUTPUT = 2000;
 
 export async function launch(file: URL, attack: AttackCase): Promise<Verdict> {
   const child = fork(CHILD, [file.href], {
-    execArgv: ["-C", "@codecell/source"],
+    execArgv: [...SOURCE_FLAGS],
     // A cache of compiled modules halves the start of each child.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "codecell-attacks") },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

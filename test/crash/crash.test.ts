@@ -20,6 +20,7 @@ import { crashProgram } from "./crash-programs.ts";
 import { rowsIn } from "./crash-stores.ts";
 import { crashTools, REPEATABLE } from "./crash-tools.ts";
 import { executionsIn, type Life, PUT, type Report, type StorePlace } from "./life.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const ROUNDS = Number(process.env["CRASH_ROUNDS"] ?? 4);
 const LEASE_MS = 200;
@@ -47,7 +48,7 @@ const plan = fc.record({
 
 /** How a process ended: killed, or by itself with what it said about its runs. */
 async function live(life: Life): Promise<"killed" | string[]> {
-  const args = ["-C", "@codecell/source", `${ROOT}test/crash/crash-process.fixture.ts`, JSON.stringify(life)];
+  const args = [...SOURCE_FLAGS, `${ROOT}test/crash/crash-process.fixture.ts`, JSON.stringify(life)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const closed = once(child, "close");
   const lines: string[] = [];

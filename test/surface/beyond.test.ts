@@ -9,6 +9,7 @@ import type { AgentTools, CodeModeResult } from "codecell/surface";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { instead } from "../api/store-doubles.ts";
 import { CONTEXT, openDesk, openWarmDesk, until, waitingOf } from "./fixtures.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const SOON = { enabled: true, timeoutMs: 300 };
 
@@ -206,7 +207,7 @@ describe("a restart", () => {
     return new Promise((resolve, reject) => {
       execFile(
         process.execPath,
-        ["-C", "@codecell/source", fixture, mode, folder, ...rest],
+        [...SOURCE_FLAGS, fixture, mode, folder, ...rest],
         { env: { ...process.env, CODECELL_SEAL_KEY: sealKey }, encoding: "utf8" },
         (error, stdout, stderr) => {
           if (stdout.startsWith("{")) resolve(JSON.parse(stdout) as CodeModeResult);

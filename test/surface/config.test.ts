@@ -13,6 +13,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ROOT } from "../sources.ts";
 import { CONTEXT, createFixtures, openDesk, POLICY } from "./fixtures.ts";
 import { expectResult, expectStatus } from "./result-schema.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const JUST_ON = { enabled: true };
 const OFF: readonly (readonly [string, { readonly config?: unknown }])[] = [
@@ -271,7 +272,7 @@ test("[exec-wait:7] without the engine every program fails, and no other tool is
     "node_modules/quickjs-wasi/package.json",
   ].map((path) => `--allow-fs-read=${ROOT}${path}`);
   const fixture = fileURLToPath(new URL("unreadable-engine.fixture.ts", import.meta.url));
-  const flags = ["-C", "@codecell/source", "--permission", "--allow-worker", ...readable];
+  const flags = [...SOURCE_FLAGS, "--permission", "--allow-worker", ...readable];
   const child = spawn(process.execPath, [...flags, fixture], { timeout: 20_000 });
   const [printed, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
   if (printed === "") throw new Error(complaint);

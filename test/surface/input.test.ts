@@ -6,6 +6,7 @@ import type { CodeModeFailed } from "codecell/surface";
 import { afterAll, describe, expect, test } from "vitest";
 import { openDesk } from "./fixtures.ts";
 import { expectResult, expectStatus } from "./result-schema.ts";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const desk = openDesk();
 afterAll(() => desk[Symbol.asyncDispose]());
@@ -179,7 +180,7 @@ describe("the compiler", () => {
 
   async function scriptsOf(what: string): Promise<{ statuses: string[]; urls: string[] }> {
     const fixture = fileURLToPath(new URL("loaded-scripts.fixture.ts", import.meta.url));
-    const child = spawn(process.execPath, ["-C", "@codecell/source", fixture, what], { timeout: 25_000 });
+    const child = spawn(process.execPath, [...SOURCE_FLAGS, fixture, what], { timeout: 25_000 });
     const [printed, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
     if (printed === "") throw new Error(complaint);
     return JSON.parse(printed) as { statuses: string[]; urls: string[] };

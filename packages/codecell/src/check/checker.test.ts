@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { createChecker } from "./checker.ts";
 import type { ToolDeclarations } from "./declare-tools.ts";
+import { SOURCE_FLAGS } from "../../../../scripts/source-flags.ts";
 
 const checker = createChecker();
 afterAll(() => checker[Symbol.asyncDispose]());
@@ -217,7 +218,7 @@ test("a checker nobody closed keeps no process alive", async () => {
     import { createChecker } from ${JSON.stringify(new URL("checker.ts", import.meta.url).href)};
     const declarations = { names: () => [], of: () => undefined };
     console.log((await createChecker({ checkTimeMs: 20_000 }).check({ source: "return 1", declarations })).status);`;
-  const args = ["-C", "@codecell/source", "--input-type=module", "-e", program];
+  const args = [...SOURCE_FLAGS, "--input-type=module", "-e", program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 25_000 });
   expect(stdout.trim()).toBe("passed");
 });
