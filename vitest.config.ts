@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import LongestFirst from "./scripts/longest-first.ts";
 import { SOURCE_CONDITION, SOURCE_FLAGS } from "./scripts/source-flags.ts";
@@ -13,6 +14,8 @@ export default defineConfig({
     execArgv: [...SOURCE_FLAGS],
     reporters: ["default", "./scripts/tally-reporter.ts"],
     testTimeout: 30_000,
+    // Vitest leaves one core to itself. Of two that is half the machine, and it needs hardly any.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
     projects: [
       {
