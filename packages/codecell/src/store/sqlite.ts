@@ -5,6 +5,7 @@
  * - SQLite notifies nobody: while runs are watched, the file is asked for its version a few times a second. Changes
  *   made through this store call back at once.
  * - The thread never waits for a lock; it does wait for the disk, once for all changes of a turn.
+ * - Statements number no parameters (`?1`): Node 22 binds those to nothing.
  */
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -80,8 +81,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   function addEntry({ id }: Claim, entry: Uint8Array): void {
     statement(
       `INSERT INTO journal (run_id, position, entry)
-       SELECT ?1, coalesce(max(position), 0) + 1, ?2 FROM journal WHERE run_id = ?1`,
-    ).run(id, entry);
+       SELECT ?, coalesce(max(position), 0) + 1, ? FROM journal WHERE run_id = ?`,
+    ).run(id, entry, id);
   }
 
   function keepSnapshot({ id }: Claim, snapshot: Uint8Array): void {
@@ -176,9 +177,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       post: async (id, call, outcome) => {
         const posted = await queue.transact(() => {
           const { changes } = statement(
-            `INSERT INTO outcomes (run_id, call, outcome) SELECT id, ?2, ?3 FROM runs WHERE id = ?1
+            `INSERT INTO outcomes (run_id, call, outcome) SELECT id, ?, ? FROM runs WHERE id = ?
              ON CONFLICT DO NOTHING`,
-          ).run(id, call, outcome);
+          ).run(call, outcome, id);
           if (changes === 0) return false;
           statement("UPDATE runs SET changes = changes + 1 WHERE id = ?").run(id);
           return true;
