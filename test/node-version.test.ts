@@ -19,6 +19,20 @@ test("the pins of Node.js agree", () => {
   expect(new Set(packages.map(([, version]) => version))).toEqual(new Set([pinned]));
 });
 
+test("what Node.js runs as it is, without a compiler, runs on Node 22 too", () => {
+  const isRunAsItIs = /^examples\/|\.fixture\.ts$|^test\/attacks\/(?!.*\.test\.ts$)/u;
+  // Those are bundled first.
+  const isCompiled = /^test\/bundled-/u;
+  const files = ["test", "examples"].flatMap((folder) => filesBelow(folder));
+  const run = files.filter((path) => isRunAsItIs.test(path) && !isCompiled.test(path));
+  expect(run.length).toBeGreaterThan(20);
+  const documents = ["README.md", "packages/codecell/README.md", "docs/ai-sdk.md"];
+  const tooNew = [...run, ...documents].filter((path) =>
+    /^\s*(await )?using \w+(: \w+)? =/mu.test(readFileSync(`${ROOT}${path}`, "utf8")),
+  );
+  expect(tooNew, "`using` is newer than Node 22").toEqual([]);
+});
+
 test("whatever runs the sources has the flags without which Node 24 may die", () => {
   expect(process.execArgv).toEqual(expect.arrayContaining([...SOURCE_FLAGS]));
   const files = ["test", "packages", "scripts", "bench", "examples"].flatMap((folder) => filesBelow(folder));

@@ -4,7 +4,7 @@ import { openSqliteStore } from "../packages/codecell/src/store/sqlite.ts";
 
 const [path = "", job = "", count = ""] = process.argv.slice(2);
 const lease = { owner: String(process.pid), ms: 600_000 };
-await using store = await openSqliteStore({ path });
+const store = await openSqliteStore({ path });
 process.stdout.write("ready\n");
 await once(process.stdin, "data");
 process.stdin.unref();
@@ -26,3 +26,4 @@ if (job === "claim") {
     if (n === 20) process.stdout.write("enough\n");
   }
 }
+await store[Symbol.asyncDispose]();

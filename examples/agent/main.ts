@@ -38,8 +38,8 @@ function title(text: string): void {
   console.log(`\n── ${text} ${"─".repeat(Math.max(0, 72 - text.length))}\n`);
 }
 
-await using runtime = createAgentRuntime();
-await using run = runtime.prepareAgentRun({
+const runtime = createAgentRuntime();
+const run = runtime.prepareAgentRun({
   // A program may wait for two seconds before the model hears of it; ten are usual.
   config: { enabled: true, timeoutMs: 2000 },
   tools,
@@ -96,4 +96,6 @@ ok(
   ),
 );
 deepStrictEqual(runtime.suspendedPrograms, 0);
+await run[Symbol.asyncDispose]();
+await runtime[Symbol.asyncDispose]();
 console.log("\nAll as expected.");

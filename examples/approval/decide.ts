@@ -4,8 +4,8 @@ import { openStore, toolsOf } from "./office.ts";
 
 const folder = process.argv[2] ?? ".";
 const tools = toolsOf(folder);
-await using store = await openStore(folder);
-await using host = createHost({ workers: 1, store });
+const store = await openStore(folder);
+const host = createHost({ workers: 1, store });
 
 for (const { id } of await store.list({ claimable: true })) {
   // Without decisions a run only says what it waits for.
@@ -21,3 +21,5 @@ for (const { id } of await store.list({ claimable: true })) {
   console.log(result.status === "completed" ? JSON.stringify(result.value, null, 2) : result);
 }
 console.log(`Runs left in the store: ${(await store.list()).length}`);
+await host[Symbol.asyncDispose]();
+await store[Symbol.asyncDispose]();

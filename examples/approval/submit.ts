@@ -4,8 +4,8 @@ import { openStore, toolsOf } from "./office.ts";
 import { PROGRAM } from "./program.ts";
 
 const folder = process.argv[2] ?? ".";
-await using store = await openStore(folder);
-await using host = createHost({ workers: 1, store });
+const store = await openStore(folder);
+const host = createHost({ workers: 1, store });
 
 const result = await host.start({ source: PROGRAM, tools: toolsOf(folder) }).result;
 if (result.status === "suspended") {
@@ -13,3 +13,5 @@ if (result.status === "suspended") {
   for (const { tool, payload } of result.suspension.pending)
     console.log(`  ${tool}: ${JSON.stringify(payload)}`);
 } else console.log(result);
+await host[Symbol.asyncDispose]();
+await store[Symbol.asyncDispose]();

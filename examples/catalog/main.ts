@@ -26,7 +26,7 @@ const desk: ToolSet = {
   search: { description: "Full-text search over tickets", execute: () => [] },
 };
 
-await using store = createMemoryStore();
+const store = createMemoryStore();
 const catalog = createCatalog(
   [
     { kind: "mcp", owner: "github", tools: github },
@@ -66,4 +66,5 @@ equal(described?.observedOutput?.typeScript, "{ id: number; name: string; phone?
 const smaller = catalog.withoutSource("mcp", "github");
 equal(smaller.entries.length, 2);
 equal(smaller.withSource({ kind: "mcp", owner: "github", tools: github }).hash, catalog.hash);
+await store[Symbol.asyncDispose]();
 console.log("\nAll as expected.");

@@ -4,10 +4,10 @@ import { createChecker, createHost } from "codecell";
 import { STORIES } from "./programs.ts";
 import { refunds, tools } from "./shop.ts";
 
-await using checker = createChecker({ checkTimeMs: 10_000 });
+const checker = createChecker({ checkTimeMs: 10_000 });
 // Says what to install when there is no compiler; without this the first program would wait for it to load.
 await checker.warm();
-await using host = createHost({ workers: 1, check: { checker } });
+const host = createHost({ workers: 1, check: { checker } });
 
 for (const { title, source, expected } of STORIES) {
   console.log(`\n── ${title}\n\n${source.replaceAll(/^/gmu, "  ")}\n`);
@@ -28,4 +28,6 @@ for (const { title, source, expected } of STORIES) {
 
 // Nothing that was refused had begun.
 deepStrictEqual(refunds, []);
+await host[Symbol.asyncDispose]();
+await checker[Symbol.asyncDispose]();
 console.log("\nAll as expected.");

@@ -39,7 +39,7 @@ title("The program, once per order");
 console.log(programOf(1).replaceAll(/^/gmu, "  ").trimEnd());
 
 title("Three processes on one database");
-await using server = await startPostgres();
+const server = await startPostgres();
 const pool = new Pool(server.connection);
 // Idle connections may still be closing when the server stops at the end.
 pool.on("error", () => {});
@@ -95,4 +95,5 @@ deepStrictEqual(
 );
 ok(rows.some((row) => row.process !== "A" && row.how === "found charged after a crash"));
 console.log("\nEvery order was charged once and shipped, though the process that began them is gone.");
+await server[Symbol.asyncDispose]();
 console.log("\nAll as expected.");

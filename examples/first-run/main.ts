@@ -50,7 +50,7 @@ title("The program a model wrote");
 console.log(PROGRAM.replaceAll(/^/gmu, "  ").trimEnd());
 
 title("The run, as it happens");
-await using host = createHost();
+const host = createHost();
 const run = host.start({ source: PROGRAM, tools, authorize });
 const startedAt = performance.now();
 for await (const event of run.events) {
@@ -72,4 +72,5 @@ console.log(`Replayed ${run.ledger().calls.length} calls without calling a tool:
 deepStrictEqual(result.status === "completed" ? result.value : result, EXPECTED);
 deepStrictEqual(replayed.status === "completed" ? replayed.value : replayed, EXPECTED);
 deepStrictEqual(refunds, [{ orderId: "A-102", amount: 80 }]);
+await host[Symbol.asyncDispose]();
 console.log("\nAll as expected.");

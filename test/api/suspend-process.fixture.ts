@@ -4,7 +4,7 @@ import { createHost, type Suspension, type ToolSet } from "codecell";
 
 const tools: ToolSet = { ask: { execute: (_input, call) => call.resolution ?? call.suspend("well?") } };
 
-await using host = createHost({ workers: 1 });
+const host = createHost({ workers: 1 });
 if (process.argv[2] === "suspend") {
   const result = await host.start({ source: "return await tools.ask({})", tools, scope: "ana" }).result;
   console.log(JSON.stringify(result.status === "suspended" ? result.suspension : result));
@@ -14,3 +14,4 @@ if (process.argv[2] === "suspend") {
   const result = await host.resume({ token, resolutions, tools, scope: "ana" }).result;
   console.log(JSON.stringify(result));
 }
+await host[Symbol.asyncDispose]();

@@ -31,7 +31,7 @@ async function runCase(attack: AttackCase): Promise<Verdict> {
   const watch = new Watch();
   const broken: string[] = [];
   const results: RunResult[] = [];
-  await using host: Host = createHost();
+  const host: Host = createHost();
   const attempt = new Attempt(host, attack);
   const startedAt = performance.now();
   for (const [index, source] of (attack.steps ?? [attack.code ?? ""]).entries()) {
@@ -60,6 +60,7 @@ async function runCase(attack: AttackCase): Promise<Verdict> {
       broken.push("hostUnaffected: a host prototype was changed");
     }
   }
+  await host[Symbol.asyncDispose]();
   return { results: results.map(outline), broken, wallMs, ...watched };
 }
 

@@ -78,28 +78,27 @@ async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunR
   }
 }
 
-{
-  await using opened = await openCrashStore(life.store);
-  const store = stepping(opened);
-  const { leaseMs } = life;
-  await using host = createHost({ workers: 1, store, sealKey, leaseMs, limits: { wallTimeMs: 20_000 } });
-  const kept = new Map((await store.list()).map(({ id, scope }) => [scope, id]));
-  const known = new Set(executionsIn(life.log).map(({ program }) => program));
-  const runs = life.sources.map(async (source, program) => {
-    const scope = scopeOf(program);
-    const id = kept.get(scope);
-    if (id !== undefined) return finish(host, host.resume({ id, scope, tools }), scope);
-    return known.has(program) || life.isRival
-      ? undefined
-      : finish(host, host.start({ source, scope, tools, mayYield: true }), scope);
-  });
-  for (const result of await Promise.all(runs)) {
-    // Another process has seen its end.
-    if (result === undefined || (result.status === "failed" && result.failure.code === "run_unknown"))
-      continue;
-    const { status } = result;
-    process.stdout.write(
-      `${status === "failed" ? `${result.failure.code}: ${result.failure.message}` : status}\n`,
-    );
-  }
+const opened = await openCrashStore(life.store);
+const store = stepping(opened);
+const { leaseMs } = life;
+const host = createHost({ workers: 1, store, sealKey, leaseMs, limits: { wallTimeMs: 20_000 } });
+const kept = new Map((await store.list()).map(({ id, scope }) => [scope, id]));
+const known = new Set(executionsIn(life.log).map(({ program }) => program));
+const runs = life.sources.map(async (source, program) => {
+  const scope = scopeOf(program);
+  const id = kept.get(scope);
+  if (id !== undefined) return finish(host, host.resume({ id, scope, tools }), scope);
+  return known.has(program) || life.isRival
+    ? undefined
+    : finish(host, host.start({ source, scope, tools, mayYield: true }), scope);
+});
+for (const result of await Promise.all(runs)) {
+  // Another process has seen its end.
+  if (result === undefined || (result.status === "failed" && result.failure.code === "run_unknown")) continue;
+  const { status } = result;
+  process.stdout.write(
+    `${status === "failed" ? `${result.failure.code}: ${result.failure.message}` : status}\n`,
+  );
 }
+await host[Symbol.asyncDispose]();
+await opened[Symbol.asyncDispose]();

@@ -38,12 +38,14 @@ const { tools } = createFixtures();
 
 /** An agent run, and what its programs gave. */
 async function inCodeMode(config: unknown, ...inputs: readonly object[]): Promise<unknown[]> {
-  await using host = createHost({ workers: 1 });
-  await using runtime = createAgentRuntime({ host });
+  const host = createHost({ workers: 1 });
+  const runtime = createAgentRuntime({ host });
   const run = runtime.prepareAgentRun({ config, tools, policy: POLICY, context: CONTEXT });
   const statuses: unknown[] = [];
   for (const input of inputs) statuses.push((await run.exec(input)).status);
   await listScripts();
+  await runtime[Symbol.asyncDispose]();
+  await host[Symbol.asyncDispose]();
   return statuses;
 }
 
@@ -57,10 +59,12 @@ const CASES: Readonly<Record<string, () => Promise<unknown[]>>> = {
   typescript: () => inCodeMode(true, TYPESCRIPT),
   /** Shows that a compiler would be seen. */
   checked: async () => {
-    await using checker = createChecker();
-    await using host = createHost({ workers: 1, check: { checker } });
+    const checker = createChecker();
+    const host = createHost({ workers: 1, check: { checker } });
     const { status } = await host.start({ source: "return 1" }).result;
     await listScripts();
+    await host[Symbol.asyncDispose]();
+    await checker[Symbol.asyncDispose]();
     return [status];
   },
 };

@@ -11,7 +11,7 @@ registerHooks({
   },
 });
 
-await using runtime = createAgentRuntime();
+const runtime = createAgentRuntime();
 const { tools, told } = createFixtures();
 const run = runtime.prepareAgentRun({ config: true, tools, policy: POLICY, context: CONTEXT });
 const results = [
@@ -20,3 +20,4 @@ const results = [
 ];
 const visible = run.visibleTools.map(({ name }) => name);
 console.log(JSON.stringify({ visible, results, calls: told.length }));
+await runtime[Symbol.asyncDispose]();
