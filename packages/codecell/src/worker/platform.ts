@@ -17,4 +17,6 @@ export interface WorkerPlatform {
   readonly decompress: (bytes: Uint8Array, maxBytes: number) => Uint8Array | undefined;
   /** 32 bytes that differ whenever the parts, one after the other, do. */
   readonly digest: (parts: readonly Uint8Array[]) => Uint8Array;
+  /** Nobody holds an instance's memory of so many bytes any more: it is to be collected soon. */
+  readonly onMemoryDropped: (bytes: number) => void;
 }

@@ -5,6 +5,7 @@
  * - The cell that waited longest is parked first.
  */
 import type { Image, ParkedMemory } from "./image.ts";
+import type { WorkerPlatform } from "./platform.ts";
 import type { Vm } from "./vm.ts";
 
 /** A cell as the pool sees it: something that can be parked while it waits. */
@@ -18,14 +19,16 @@ const PAGE_BYTES = 65_536;
 
 export class VmPool {
   readonly #image: Image;
+  readonly #onDropped: WorkerPlatform["onMemoryDropped"];
   /** Free instances in the image's state, by their maximum. */
   readonly #free = new Map<number, Vm[]>();
   /** Waiting cells that hold an instance, longest wait first. */
   readonly #waiting = new Set<VmHolder>();
   #live = 0;
 
-  constructor(image: Image) {
+  constructor(image: Image, onDropped: WorkerPlatform["onMemoryDropped"]) {
     this.#image = image;
+    this.#onDropped = onDropped;
   }
 
   /** An instance in the image's state, or continuing where a parked cell stopped. */
@@ -49,7 +52,7 @@ export class VmPool {
     if (free.length < LIVE_VMS && this.#image.reset(vm)) {
       free.push(vm);
       this.#free.set(vm.maxPages, free);
-    }
+    } else this.#onDropped(vm.memory.buffer.byteLength);
   }
 
   park(vm: Vm): ParkedMemory {

@@ -31,7 +31,7 @@ export function createWorker(
   const over: Cell[] = [];
   const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
   const environment: CellEnvironment = {
-    vms: new VmPool(image),
+    vms: new VmPool(image, platform.onMemoryDropped),
     sources: new SourceCache(),
     snapshots: new SnapshotCodec(image, platform),
     now,
