@@ -86,7 +86,9 @@ async function viteBuilt(name: string, entry = "server.ts"): Promise<string> {
 async function serve(folder: string, file: string, flags: readonly string[] = []): Promise<unknown> {
   const options = { cwd: folder, env: {}, timeout: 25_000 };
   const { stdout, stderr } = await execute(process.execPath, [...flags, file], options);
-  expect(stderr.replaceAll(/.*(Experimental|Security)Warning.*\n.*\n/gu, "")).toBe("");
+  expect(stderr.replaceAll(/.*(Experimental|Security)Warning.*\n|^\(Use .*--trace-warnings.*\n/gmu, "")).toBe(
+    "",
+  );
   return JSON.parse(stdout);
 }
 
@@ -231,7 +233,7 @@ describe("an installation", () => {
     await writeFile(
       `${folder}/main.mjs`,
       `import { createHost, defaultWorkerUrl } from "codecell";
-       await using host = createHost({ workers: 1 });
+       const host = createHost({ workers: 1 });
        const { value } = await host.start({ source: "return 6 * 7" }).result;
        console.log(JSON.stringify([value, defaultWorkerUrl().protocol]));`,
     );

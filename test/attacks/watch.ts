@@ -48,16 +48,26 @@ export class Watch {
   }
 }
 
+/** What the main thread has computed. */
 function threadCpuUs(): number {
-  const { user, system } = process.threadCpuUsage();
+  // Node 22.18 does not have it yet.
+  const { threadCpuUsage } = process as Partial<NodeJS.Process>;
+  if (threadCpuUsage === undefined) return mainThread()[0] / 1e3;
+  const { user, system } = threadCpuUsage.call(process);
   return user + system;
 }
 
 /** How long the main thread has waited for a processor. */
 function delayedMs(): number {
+  return mainThread()[1] / 1e6;
+}
+
+/** Nanoseconds on a processor and waiting for one; zeros where the system does not tell. */
+function mainThread(): readonly [number, number] {
   try {
-    return Number(readFileSync("/proc/self/schedstat", "latin1").split(" ")[1]) / 1e6;
+    const [onCpu, waiting] = readFileSync("/proc/self/schedstat", "latin1").split(" ");
+    return [Number(onCpu), Number(waiting)];
   } catch {
-    return 0;
+    return [0, 0];
   }
 }

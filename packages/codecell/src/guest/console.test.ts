@@ -19,7 +19,7 @@ describe("values look as in Node", () => {
     "['text', \"it's\", 'a\\nb', '`\\'\"', '\\u0001\\ud800']",
     "[1, -0, NaN, Infinity, 10n, true]",
     "[null, undefined, Symbol('s')]",
-    "({ a: 1, 'b-c': { d: [1, { e: 2 }] }, [Symbol('k')]: 1, 1: 2 })",
+    "({ a: 1, 'b-c': { d: [1, { e: 2 }] }, 1: 2 })",
     "({ get a() { return 1 }, set a(v) {}, get b() { return 1 }, set c(v) {} })",
     "new Map([['a', { b: 1 }], [{ c: 2 }, []]])",
     "new Set([1, 'x', [2]])",
@@ -33,8 +33,6 @@ describe("values look as in Node", () => {
     "Object.assign([1, 2], { extra: true })",
     "Object.assign(() => {}, { extra: true })",
     "[new WeakMap(), new WeakSet()]",
-    "new Proxy({ a: 1 }, { get() { throw 1 }, ownKeys() { throw 1 } })",
-    "({ [Symbol.toStringTag]: 'Tagged', a: 1 })",
     "(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return [proxy] })()",
     "(() => { const o = { name: 'o' }; o.self = o; o.list = [o]; return o })()",
     "(() => { const a = {}, b = { a }; a.b = b; return [a, b, a] })()",
@@ -44,6 +42,15 @@ describe("values look as in Node", () => {
     expect(await printed(`console.log(${expression})`)).toBe(
       typeof value === "string" ? value : inspect(value, { depth: 3 }),
     );
+  });
+
+  // Where its versions differ: Node 22 puts brackets around symbols, Node 26 says what is a proxy.
+  test.each([
+    ["({ a: 1, [Symbol('k')]: 1 })", "{ a: 1, Symbol(k): 1 }"],
+    ["({ [Symbol.toStringTag]: 'Tagged', a: 1 })", "{ a: 1, Symbol(Symbol.toStringTag): 'Tagged' }"],
+    ["new Proxy({ a: 1 }, { get() { throw 1 }, ownKeys() { throw 1 } })", "{ a: 1 }"],
+  ])("as in Node 24: %s", async (expression, text) => {
+    expect(await printed(`console.log(${expression})`)).toBe(text);
   });
 
   test.each([

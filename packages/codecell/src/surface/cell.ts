@@ -159,7 +159,10 @@ export class Cell {
     return { id, tool, startedAt, input: shortened(input) };
   }
 
+  /** It is over. */
   abort(reason: string): void {
+    // Whoever keeps the reason keeps, on Node 26, all that was on its stack: this cell. What it was suspended to is large.
+    this.token = undefined;
     this.#abort.abort(new DOMException(reason, "AbortError"));
   }
 }
