@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { createChecker } from "./checker.ts";
 import type { ToolDeclarations } from "./declare-tools.ts";
 import { SOURCE_FLAGS } from "../../../../scripts/source-flags.ts";
@@ -158,8 +158,9 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     ["throws", "throw new Error('broken')"],
     ["takes all memory", "const all = []; for (;;) all.push(new Array(1_000_000).fill({}))"],
   ])("a compiler that %s stops nothing, and neither does it the next time", async (_what, does) => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "codecell-"));
-    const compiler = join(folder.path, "compiler.cjs");
+    const folder = await mkdtemp(join(tmpdir(), "codecell-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const compiler = join(folder, "compiler.cjs");
     const real = JSON.stringify(createRequire(import.meta.url).resolve("@typescript/typescript6"));
     await writeFile(
       compiler,
