@@ -52,7 +52,12 @@ export class Watch {
 function threadCpuUs(): number {
   // Node 22.18 does not have it yet.
   const { threadCpuUsage } = process as Partial<NodeJS.Process>;
-  if (threadCpuUsage === undefined) return mainThread()[0] / 1e3;
+  if (threadCpuUsage === undefined) {
+    const [onCpu] = mainThread();
+    if (onCpu === 0)
+      throw new Error("Cannot tell the processor time of a thread: run this on Node 24 or on Linux");
+    return onCpu / 1e3;
+  }
   const { user, system } = threadCpuUsage.call(process);
   return user + system;
 }

@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { renderWorkerText } from "../../../../scripts/build-embedded.ts";
 import { cutEngineModule } from "../worker/engine-module.ts";
 import { Vm } from "../worker/vm.ts";
 import { callAsImports, holdImportWrappers, importedSignatures, type Signature } from "./import-wrappers.ts";
@@ -55,21 +56,26 @@ const describeImports = (
 ).imports;
 
 describe("import wrappers", () => {
+  const module = new WebAssembly.Module(cutEngineModule(engine));
+  // In the order of the module's imports, the memory last.
+  const asked = (describeImports(module) as { module: string; name: string; kind: string }[]).filter(
+    ({ kind }) => kind === "function",
+  );
+  const parameters = importedSignatures(engine).map(({ params }) => params.length);
+
   test("every import that the vm answers has as many parameters as its signature", () => {
     const { imports } = watchInstances();
-    const module = new WebAssembly.Module(cutEngineModule(engine));
     void new Vm(module);
-    const [given] = imports;
-    // In the order of the module's imports, the memory last.
-    const asked = describeImports(module) as { module: string; name: string; kind: string }[];
-    const answered = asked
-      .filter(({ kind }) => kind === "function")
-      .map((one) => ({ name: one.name, parameters: given?.[one.module]?.[one.name]?.length }));
-    const signatures = importedSignatures(engine);
-    expect(answered).toHaveLength(signatures.length);
-    expect(answered).toEqual(
-      answered.map(({ name }, index) => ({ name, parameters: signatures[index]?.params.length })),
+    expect(asked.map((one) => imports[0]?.[one.module]?.[one.name]?.length)).toEqual(parameters);
+  });
+
+  test("so it is in the embedded worker, which was minified", async () => {
+    const text = await renderWorkerText();
+    const found = asked.map(({ name }) =>
+      new RegExp(`\\b${name}:(?:\\((?<list>[^()]*)\\)|(?<one>\\w+))=>`, "u").exec(text),
     );
+    const lists = found.map((match) => match?.groups?.["list"] ?? match?.groups?.["one"]);
+    expect(lists.map((list) => list?.split(",").filter(Boolean).length)).toEqual(parameters);
   });
 
   test("V8 has compiled the wrapper of every signature of the engine when they are held", () => {

@@ -5,7 +5,7 @@
  * share it. When its last user ends while another thread takes it up, V8 13.6 (Node 24) frees it twice. A user that
  * never ends prevents that. Which versions, and how it was shown: docs/decisions/0007-import-wrappers.md.
  *
- * - Runs on the host's thread, before its first worker starts. Owns one small instance for as long as the thread lives.
+ * - Runs on the host's thread, before its first worker starts. Owns one small instance, for good.
  * - V8 tells wrappers apart by signature and by the number of parameters of the JavaScript function. The vm's functions
  *   have as many parameters as their signatures, so the engine's signatures are all there is to know.
  */

@@ -31,16 +31,17 @@ const equal: EqualRanges = (left, leftStart, right, rightStart, length) =>
 const [major = 0, minor = 0] = process.versions.v8.split(".").map(Number);
 const isGrowthUncounted = major > 14 || (major === 14 && minor > 1);
 
+/** Larger than what any allocator keeps for the next one: such a buffer is an address range that nobody touches. */
+const WEIGHT_BYTES = 64 * 1024 * 1024;
+let owedBytes = 0;
+
 /**
- * Buffers are counted: one that is dropped at once and never touched weighs as much as what it stands for, and costs an
- * address range. Twice the size, since V8 goes on for a while before it has collected; with less, a third of a
- * gigabyte piled up.
+ * Buffers are counted, so some are made and dropped at once, as large together as the memories that were dropped. Twice as
+ * large, since V8 goes on for a while before it has collected.
  */
 function weigh(bytes: number): void {
-  try {
-    void new ArrayBuffer(2 * bytes);
-  } catch {
-    // No room for it: V8 has collected already.
+  for (owedBytes += 2 * bytes; owedBytes >= WEIGHT_BYTES; owedBytes -= WEIGHT_BYTES) {
+    void new ArrayBuffer(WEIGHT_BYTES);
   }
 }
 
