@@ -56,16 +56,16 @@ const describeImports = (
 ).imports;
 
 describe("import wrappers", () => {
-  const module = new WebAssembly.Module(cutEngineModule(engine));
+  const cut = new WebAssembly.Module(cutEngineModule(engine));
   // In the order of the module's imports, the memory last.
-  const asked = (describeImports(module) as { module: string; name: string; kind: string }[]).filter(
+  const asked = (describeImports(cut) as { module: string; name: string; kind: string }[]).filter(
     ({ kind }) => kind === "function",
   );
   const parameters = importedSignatures(engine).map(({ params }) => params.length);
 
   test("every import that the vm answers has as many parameters as its signature", () => {
     const { imports } = watchInstances();
-    void new Vm(module);
+    void new Vm(cut);
     expect(asked.map((one) => imports[0]?.[one.module]?.[one.name]?.length)).toEqual(parameters);
   });
 
