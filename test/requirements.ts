@@ -112,6 +112,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "host:neighbours": { promise: "A hostile program takes no other run with it" },
   "host:bounded": { promise: "A host holds no more live runs than it may" },
   "host:released": { promise: "Disposing a host ends its runs and its workers" },
+  "host:thread-ends": {
+    promise: "The end of a worker's thread, whatever the worker is doing, does not end the process",
+  },
   "host:own-flags": {
     promise: "Flags, preloaded modules and the environment of the process do not reach workers",
   },

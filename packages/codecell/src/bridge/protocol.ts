@@ -146,9 +146,11 @@ export const STATUS = {
   posted: 4,
   /** Counts messages of the worker. */
   reported: 5,
+  /** Whether the thread may be ended, see `fragile.ts`. */
+  fragile: 6,
 } as const;
 
-export const STATUS_BYTES = 24;
+export const STATUS_BYTES: number = 4 * Object.keys(STATUS).length;
 
 const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>([
   "debug",

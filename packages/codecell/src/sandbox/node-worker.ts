@@ -5,6 +5,7 @@
  * - Whatever the thread sends is parsed before use; what does not parse is a crash.
  * - Dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import {
   type Answer,
@@ -14,6 +15,7 @@ import {
   STATUS_BYTES,
   type WorkerSetup,
 } from "../bridge/protocol.ts";
+import { decideEnd } from "../bridge/fragile.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
 import { beginTurn, isTurnLong } from "../bridge/turn.ts";
 import type { CellListener, CellStart } from "./sandbox.ts";
@@ -58,6 +60,8 @@ const YOUNG_HEAP_MB = 32;
 /** Some 400 microseconds: the start of a small program, and what is left to do of the run before it. */
 const MOST_LOOKS = 8000;
 const SKIPPED_AFTER_MISS = 4;
+/** Far longer than the largest snapshot takes: a worker that is there still has been taken over. */
+const MOST_FRAGILE_MS = 2000;
 /** A suspension without a snapshot is only slower to resume. */
 const SNAPSHOT_WAIT_MS = 2000;
 
@@ -197,12 +201,19 @@ export class NodeWorker {
     if (this.#dead) return;
     this.#dead = true;
     this.#onDeath(this);
-    void this.#thread.terminate();
+    void this.#end();
   }
 
   async close(): Promise<void> {
     this.#dead = true;
     for (const resident of this.residents.values()) giveUpSnapshots(resident);
+    await this.#end();
+  }
+
+  /** At once, unless the thread is where that would abort the process. */
+  async #end(): Promise<void> {
+    const deadline = performance.now() + MOST_FRAGILE_MS;
+    while (!decideEnd(this.#status) && performance.now() < deadline) await delay(1);
     await this.#thread.terminate();
   }
 

@@ -2,7 +2,9 @@
  * What Node.js gives the worker: native comparison, zstd, SHA-256.
  *
  * - Loading the latter two takes as long as many runs do, so it waits for the first snapshot; most workers see none.
+ * - The thread is not ended while zlib's objects are made: that would abort the process.
  */
+import { inFragileMoment } from "../bridge/fragile.ts";
 import type { EqualRanges, WorkerPlatform } from "./platform.ts";
 
 /** More gains a few percent of size for several times the time. */
@@ -45,24 +47,29 @@ function weigh(bytes: number): void {
   }
 }
 
-export const nodePlatform: WorkerPlatform = {
-  equal,
-  compress: (bytes) => {
-    const { constants, zstdCompressSync } = process.getBuiltinModule("node:zlib");
-    return zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
-  },
-  decompress: (bytes, maxBytes) => {
-    try {
-      const { zstdDecompressSync } = process.getBuiltinModule("node:zlib");
-      return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, maxBytes) });
-    } catch {
-      return undefined;
-    }
-  },
-  digest: (parts) => {
-    const hash = process.getBuiltinModule("node:crypto").createHash("sha256");
-    for (const part of parts) hash.update(part);
-    return hash.digest();
-  },
-  onMemoryDropped: isGrowthUncounted ? weigh : () => {},
-};
+/** Takes the status board of its worker. */
+export function createNodePlatform(status: Int32Array): WorkerPlatform {
+  return {
+    equal,
+    compress: (bytes) => {
+      const { constants, zstdCompressSync } = process.getBuiltinModule("node:zlib");
+      const params = { [constants.ZSTD_c_compressionLevel]: LEVEL };
+      return inFragileMoment(status, () => zstdCompressSync(bytes, { params }));
+    },
+    decompress: (bytes, maxBytes) => {
+      try {
+        const { zstdDecompressSync } = process.getBuiltinModule("node:zlib");
+        const maxOutputLength = Math.max(1, maxBytes);
+        return inFragileMoment(status, () => zstdDecompressSync(bytes, { maxOutputLength }));
+      } catch {
+        return undefined;
+      }
+    },
+    digest: (parts) => {
+      const hash = process.getBuiltinModule("node:crypto").createHash("sha256");
+      for (const part of parts) hash.update(part);
+      return hash.digest();
+    },
+    onMemoryDropped: isGrowthUncounted ? weigh : () => {},
+  };
+}

@@ -2,7 +2,7 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
-import { nodePlatform } from "./node-platform.ts";
+import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
 const setup = workerData as WorkerSetup & { readonly port: MessagePort };
@@ -27,7 +27,7 @@ function receive(): Command[] | undefined {
   return commands;
 }
 
-const serve = createWorker(setup, nodePlatform, receive, (answers) => {
+const serve = createWorker(setup, createNodePlatform(status), receive, (answers) => {
   const transferred: ArrayBuffer[] = [];
   for (const one of answers) {
     if (one.kind === "snapshot" && one.bytes !== null) transferred.push(one.bytes.buffer);

@@ -1,10 +1,11 @@
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { STATUS_BYTES } from "../bridge/protocol.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import { loadEngine } from "../sandbox/engine.ts";
 import { GRANULE_WORDS, Image } from "./image.ts";
-import { nodePlatform } from "./node-platform.ts";
+import { createNodePlatform } from "./node-platform.ts";
 import { type CellState, type Snapshot, SnapshotCodec } from "./snapshot.ts";
 import type { GuestStart, Vm } from "./vm.ts";
 
@@ -17,8 +18,9 @@ const START: GuestStart = {
 
 const prelude = Buffer.from(PRELUDE_BYTECODE, "base64");
 const engine = await loadEngine();
-const image = new Image(engine, prelude, nodePlatform.equal);
-const codec = new SnapshotCodec(image, nodePlatform);
+const platform = createNodePlatform(new Int32Array(new SharedArrayBuffer(STATUS_BYTES)));
+const image = new Image(engine, prelude, platform.equal);
+const codec = new SnapshotCodec(image, platform);
 const MEMORY_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 36;
 const FIRST_GRANULE = image.addresses.stackPointer / 64;
@@ -145,11 +147,11 @@ describe("a snapshot is refused", () => {
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       expect(decode(bytes)).toBeUndefined();
     }
-    const twin = new SnapshotCodec(new Image(engine, prelude, nodePlatform.equal), nodePlatform);
+    const twin = new SnapshotCodec(new Image(engine, prelude, platform.equal), platform);
     expect(twin.decode(good, "o", MEMORY_BYTES)).toEqual(decode(good));
-    const changed = new Image(engine, prelude, nodePlatform.equal);
+    const changed = new Image(engine, prelude, platform.equal);
     changed.bytes[image.addresses.scratch] = 1;
-    expect(new SnapshotCodec(changed, nodePlatform).decode(good, "o", MEMORY_BYTES)).toBeUndefined();
+    expect(new SnapshotCodec(changed, platform).decode(good, "o", MEMORY_BYTES)).toBeUndefined();
   });
 
   test("when it needs more memory than there may be", () => {

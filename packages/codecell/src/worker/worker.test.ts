@@ -10,7 +10,7 @@ import {
 import { resolveLimits } from "../contract/limits.ts";
 import { loadEngine } from "../sandbox/engine.ts";
 import type { StartCommand } from "./cell-start.ts";
-import { nodePlatform } from "./node-platform.ts";
+import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
 /** A worker on this thread: commands go in, reports come out. */
@@ -24,7 +24,7 @@ class Bench {
     const setup = { engine, status: this.status.buffer };
     this.#serve = createWorker(
       setup,
-      nodePlatform,
+      createNodePlatform(this.status),
       () => this.inbox.shift(),
       (answers) => this.sent.push(answers),
     );
