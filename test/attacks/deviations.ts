@@ -13,10 +13,4 @@ export const DEVIATIONS: Readonly<Record<string, Deviation>> = {
       "Each link of this endless chain keeps the one before it alive, in every engine: the 32 MiB are full after some " +
       "hundred milliseconds, long before the 3 seconds. Its twin cpu-006-promise-chain accepts both outcomes.",
   },
-  "mem-010-microtasks": {
-    expect: { outcome: "error", class: ["memory", "limit", "timeout"] },
-    reason:
-      "Two million jobs take 9 seconds of a quiet machine on Node 24, and more than the 15 that the case allows on Node " +
-      "22.18 with a second test file beside it. Whichever limit is met first, the program is stopped by one.",
-  },
 };
