@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { decideEnd, inFragileMoment } from "./fragile.ts";
 import { STATUS, STATUS_BYTES } from "./protocol.ts";
 
@@ -35,6 +35,8 @@ describe("a fragile moment", () => {
       });`;
     const worker = new Worker(code, { eval: true, workerData: status });
     await once(worker, "message");
+    // Only who waits can be woken, and it goes on waiting.
+    await vi.waitUntil(() => Atomics.notify(status, STATUS.fragile) === 1, 20_000);
     await worker.terminate();
     expect(Atomics.load(status, STATUS.entries)).toBe(0);
   });
