@@ -30,11 +30,13 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // What both sides of the boundary around the vm agree on, and the text of the prelude.
   guest: { runs: "anywhere", imports: [] },
   "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
-  bridge: { runs: "anywhere", imports: ["contract", "value"], packages: ["@cfworker/json-schema"] },
+  // What a schema says of a value, on the host's thread, in a worker, in a browser.
+  "json-schema": { runs: "anywhere", imports: [] },
+  bridge: { runs: "anywhere", imports: ["contract", "value", "json-schema"] },
   // Neutral but for its entry and what that takes from Node.js: the same code is to run in a web worker.
   worker: {
     runs: "worker",
-    imports: ["contract", "bridge", "guest", "source", "value"],
+    imports: ["contract", "bridge", "guest", "source", "value", "json-schema"],
     node: ["worker/node.ts", "worker/node-platform.ts"],
   },
   // One half on the host, the other on the check's own thread; the compiler is found at run time, never imported.
@@ -49,6 +51,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   sandbox: {
     runs: "host",
     imports: ["contract", "bridge"],
+    types: ["json-schema"],
     files: ["worker/engine-module.ts", "worker/wasm-binary.ts"],
     node: "all",
   },
@@ -76,13 +79,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
   surface: {
     runs: "host",
     imports: ["contract", "value", "declare", "catalog", "bridge", "run"],
+    files: ["sandbox/look-apart.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
     imports: ["contract", "value", "declare", "bridge", "fetch", "run", "suspend", "surface"],
-    files: ["sandbox/worker-script.ts"],
+    files: ["sandbox/look-apart.ts", "sandbox/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },

@@ -226,10 +226,6 @@ describe("an installation", () => {
     const folder = `${elsewhere}/thinned`;
     await cp(installed, `${folder}/node_modules/codecell`, { recursive: true });
     await rm(`${folder}/node_modules/codecell/dist/worker/node.js`);
-    await cp(`${project}/node_modules/@cfworker`, `${folder}/node_modules/@cfworker`, {
-      recursive: true,
-      dereference: true,
-    });
     await writeFile(
       `${folder}/main.mjs`,
       `import { createHost, defaultWorkerUrl } from "codecell";

@@ -95,15 +95,15 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
 /** Packages each subpath reaches at run time, through all its files. */
 const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   codecell: {
-    ".": ["@babel/parser", "@cfworker/json-schema"],
+    ".": ["@babel/parser"],
     // OpenTelemetry is loaded when spans are asked for.
-    "./ai": ["@babel/parser", "@cfworker/json-schema", "@opentelemetry/api", "ai"],
+    "./ai": ["@babel/parser", "@opentelemetry/api", "ai"],
     "./catalog": [],
     "./declare": [],
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],
     "./store/sqlite": [],
-    "./surface": ["@babel/parser", "@cfworker/json-schema"],
+    "./surface": ["@babel/parser"],
     "./testing": ["fast-check", "vitest"],
   },
 };

@@ -266,7 +266,6 @@ test("[exec-wait:7] without the engine every program fails, and no other tool is
     "test",
     "package.json",
     "node_modules/@babel/",
-    "node_modules/@cfworker/",
     "node_modules/codecell",
     "node_modules/zod/",
     "node_modules/quickjs-wasi/package.json",

@@ -1,33 +1,37 @@
 /**
- * Schemas of tools as validators. Standard Schema validates itself; JSON Schema is interpreted, never compiled to code.
+ * Schemas of tools as validators. Standard Schema validates itself, with the host's own code; JSON Schema is ours.
  *
- * - A JSON Schema may come from a third party and its value from the guest: together they must not hold the event loop.
- *   Keywords that can take more than linear time are checked under a time limit.
+ * - A JSON Schema may come from a third party and its value from a program: together they must not hold the event loop.
+ *   An ordinary value is looked at here, for a number of steps. What has not shown itself to be cheap by then is looked
+ *   at apart, on a thread that can be ended.
  */
-import { Validator, type SchemaDraft } from "@cfworker/json-schema";
-import { asGiven } from "./directed-schema.ts";
-import { hasOnlyUniqueItems, withoutUniqueItems } from "./unique-items.ts";
 import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
+import type { Direction } from "../json-schema/directed-schema.ts";
+import { createValidator, type Verdict } from "../json-schema/validator.ts";
+import { toJsonText } from "../value/json-text.ts";
 
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: string };
 
-/** Runs a check; throws an error with `code` "ERR_SCRIPT_EXECUTION_TIMEOUT" when it takes too long. */
-export type RunBounded = <T>(check: () => T) => T;
+/** A value to be looked at where that may take long. Both as JSON texts. */
+export interface Apart {
+  readonly schema: string;
+  readonly direction: Direction;
+  readonly value: string;
+  readonly root: string;
+}
 
-export type Validate = (
-  value: unknown,
-  root: string,
-  runBounded: RunBounded,
-) => Validated | Promise<Validated>;
+/** Looks at a value on another thread. `unknown` when it takes too long there too. Never rejects. */
+export type LookApart = (apart: Apart) => Promise<Verdict>;
+
+export type Validate = (value: unknown, root: string, lookApart: LookApart) => Validated | Promise<Validated>;
 
 const MOST_PROBLEMS = 3;
+/** Some milliseconds: enough for thousands of records. */
+const STEPS_HERE = 50_000;
 
 const accept: Validate = (value) => ({ ok: true, value });
-
-/** What a program gives to a tool, or gets from it. */
-export type Direction = "input" | "output";
 
 const validators = { input: new WeakMap<object, Validate>(), output: new WeakMap<object, Validate>() };
 
@@ -36,7 +40,7 @@ export function validatorOf(schema: StandardSchema | JsonSchema | undefined, dir
   if (schema === false) return () => ({ ok: false, problems: "nothing is allowed here" });
   let validate = validators[direction].get(schema);
   if (validate === undefined) {
-    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : tryFromJsonSchema(schema, direction);
+    validate = isStandardSchema(schema) ? fromStandardSchema(schema) : fromJsonSchema(schema, direction);
     validators[direction].set(schema, validate);
   }
   return validate;
@@ -54,7 +58,7 @@ function fromStandardSchema(schema: StandardSchema): Validate {
     if (result.issues === undefined) return { ok: true, value: result.value };
     return {
       ok: false,
-      problems: join(result.issues.map((issue) => `${root}${path(issue)}: ${issue.message}`)),
+      problems: listed(result.issues, (issue) => `${root}${path(issue)}: ${issue.message}`),
     };
   };
 }
@@ -66,97 +70,41 @@ function path({ path: keys = [] }: StandardIssue): string {
     .join("");
 }
 
-function tryFromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {
-  try {
-    return fromJsonSchema(asGiven(schema, direction));
-  } catch (error) {
-    return (_value, root) => ({ ok: false, problems: toProblem(error, root) });
-  }
-}
-
-function fromJsonSchema(schema: Readonly<Record<string, unknown>>): Validate {
-  const validator = new Validator(schema, draftOf(schema), false);
-  const comparesItems = hasKeyword(schema, UNIQUE_ITEMS);
-  const withoutComparing = comparesItems
-    ? new Validator(withoutUniqueItems(schema), draftOf(schema), false)
-    : validator;
-  const isSlow = hasKeyword(schema, SLOW_KEYWORDS);
-  return (value, root, runBounded) => {
+function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {
+  const look = createValidator(schema, direction);
+  let schemaText: string | undefined;
+  return (given, root, lookApart) => {
     // An absent value has no place in JSON Schema; tools see it as null.
-    const isUnique = comparesItems && hasOnlyUniqueItems(value);
-    const check = (): ReturnType<Validator["validate"]> =>
-      (isUnique ? withoutComparing : validator).validate(value ?? null);
-    let result: ReturnType<Validator["validate"]>;
-    try {
-      result = isSlow || (comparesItems && !isUnique) ? runBounded(check) : check();
-    } catch (error) {
-      return { ok: false, problems: toProblem(error, root) };
-    }
-    const { valid, errors } = result;
-    if (valid) return { ok: true, value };
-    // The innermost errors say what is wrong, the outer ones only that something is.
-    const deepest = errors.filter(({ keyword }) => !OUTER_KEYWORDS.has(keyword));
-    const shown = deepest.length > 0 ? deepest : errors;
-    return {
-      ok: false,
-      problems: join(
-        shown.map(({ instanceLocation, error }) => `${root}${pointer(instanceLocation)}: ${error}`),
-      ),
-    };
+    const value = given ?? null;
+    const verdict = look(value, root, { steps: STEPS_HERE, mayBeSlow: false });
+    if (verdict.kind !== "unknown") return toValidated(verdict, given, root);
+    const valueText = toJsonText(value);
+    schemaText ??= toJsonText(schema);
+    if (valueText === undefined || schemaText === undefined)
+      return toValidated({ kind: "faulty" }, given, root);
+    return lookApart({ schema: schemaText, direction, value: valueText, root }).then((found) =>
+      toValidated(found, given, root),
+    );
   };
 }
 
-/** Keywords whose check can take far longer than the value is large. */
-const SLOW_KEYWORDS: ReadonlySet<string> = new Set([
-  "pattern",
-  "patternProperties",
-  // With alternatives inside, a schema that refers to itself is tried once for each of them at each level.
-  "$ref",
-  "$dynamicRef",
-  "$recursiveRef",
-]);
-const UNIQUE_ITEMS: ReadonlySet<string> = new Set(["uniqueItems"]);
-
-function hasKeyword(schema: unknown, keywords: ReadonlySet<string>): boolean {
-  if (typeof schema !== "object" || schema === null) return false;
-  return Object.entries(schema).some(([key, value]) => keywords.has(key) || hasKeyword(value, keywords));
-}
-
 /** Of a schema's own faults the guest learns only that there are some. */
-function toProblem(error: unknown, root: string): string {
-  const isTimeout = (error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-  return isTimeout
-    ? `${root} takes too long to check, pass something shorter`
-    : `${root} cannot be checked, the tool's schema is faulty`;
+function toValidated(verdict: Verdict, value: unknown, root: string): Validated {
+  switch (verdict.kind) {
+    case "fits":
+      return { ok: true, value };
+    case "unfit":
+      return { ok: false, problems: verdict.problems.join("; ") };
+    case "unknown":
+      return { ok: false, problems: `${root} takes too long to check, pass something shorter` };
+    case "faulty":
+      return { ok: false, problems: `${root} cannot be checked, the tool's schema is faulty` };
+    default:
+      return verdict satisfies never;
+  }
 }
 
-const OUTER_KEYWORDS: ReadonlySet<string> = new Set([
-  "properties",
-  "items",
-  "prefixItems",
-  "$ref",
-  "allOf",
-  "anyOf",
-]);
-
-function draftOf({ $schema }: Readonly<Record<string, unknown>>): SchemaDraft {
-  if (typeof $schema !== "string") return "2020-12";
-  if ($schema.includes("draft-04")) return "4";
-  if ($schema.includes("draft-07") || $schema.includes("draft-06")) return "7";
-  return $schema.includes("2019-09") ? "2019-09" : "2020-12";
-}
-
-/** `#/items/0/name` as `.items[0].name`. */
-function pointer(location: string): string {
-  return location
-    .split("/")
-    .slice(1)
-    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"))
-    .map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`))
-    .join("");
-}
-
-function join(problems: readonly string[]): string {
-  const shown = problems.slice(0, MOST_PROBLEMS).join("; ");
+function listed<T>(problems: readonly T[], toText: (problem: T) => string): string {
+  const shown = problems.slice(0, MOST_PROBLEMS).map(toText).join("; ");
   return problems.length > MOST_PROBLEMS ? `${shown}; and ${problems.length - MOST_PROBLEMS} more` : shown;
 }

@@ -13,8 +13,8 @@ import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
+import { lookApartFor } from "../sandbox/look-apart.ts";
 import type { Deadline } from "./deadline.ts";
-import { runBounded } from "./run-bounded.ts";
 
 export interface CallRunnerSetup {
   readonly runId: string;
@@ -92,7 +92,7 @@ export class CallRunner {
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
-      runBounded,
+      lookApart: lookApartFor(runId),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       onThrown,

@@ -7,12 +7,16 @@ import { CallRefusal, encodeOutput } from "../bridge/invoke.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import type { Json } from "../contract/value.ts";
-import { runBounded } from "../run/run-bounded.ts";
+import { lookApartFor } from "../sandbox/look-apart.ts";
 import { LARGEST_LOAD } from "./catalog-tools.ts";
 
 /** Throws a refusal for what cannot cross. */
-export async function toNestedOutput({ id, tool }: CatalogEntry, output: unknown): Promise<Json> {
-  const validated = await validatorOf(tool.output, "output")(output, "output", runBounded);
+export async function toNestedOutput(
+  { id, tool }: CatalogEntry,
+  output: unknown,
+  runId: string,
+): Promise<Json> {
+  const validated = await validatorOf(tool.output, "output")(output, "output", lookApartFor(runId));
   if (!validated.ok) {
     throw new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${validated.problems}`);
   }

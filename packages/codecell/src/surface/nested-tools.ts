@@ -21,7 +21,7 @@ import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { GuestCatalog } from "../run/guest-catalog.ts";
 import type { RunHandle } from "../run/host.ts";
-import { runBounded } from "../run/run-bounded.ts";
+import { lookApartFor } from "../sandbox/look-apart.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
@@ -133,7 +133,8 @@ export class NestedTools {
       if (decision !== undefined && "block" in decision) return toDecision({ deny: decision.block });
       if (decision === undefined) cell.hook(callId, details.input);
       else {
-        const checked = await validatorOf(entry.tool.input, "input")(decision.input, "input", runBounded);
+        const validate = validatorOf(entry.tool.input, "input");
+        const checked = await validate(decision.input, "input", lookApartFor(details.runId));
         if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
         cell.hook(callId, checked.value);
         trajectory.rewriteCall(callId, toJson(checked.value));
@@ -187,7 +188,7 @@ export class NestedTools {
       const work = (): Promise<unknown> => this.#outputOf(entry, input, cell, context);
       const { sequential }: AgentTool = entry.tool;
       const output = await (sequential === true ? this.#line.execute(signal, work) : work());
-      const result = await toNestedOutput(entry, output);
+      const result = await toNestedOutput(entry, output, call.runId);
       trajectory.endCall(callId, { status: "completed", result });
       void catalog.observe(entry.id, result).catch(() => {});
       return result;

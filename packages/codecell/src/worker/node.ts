@@ -1,59 +1,74 @@
-/** The worker as a Node.js worker thread. */
+/** The worker as a Node.js worker thread: with cells or, in its other role, for looks. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
+import { LOOKS_ROLE, READY } from "../bridge/looks.ts";
+import type { Apart } from "../bridge/schema.ts";
+import { look } from "./looks.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
-
-const setup = workerData as WorkerSetup & { readonly port: MessagePort };
-const { port } = setup;
-const status = new Int32Array(setup.status);
 
 /** An answer that took less lets the worker look for the next one. */
 const SOON_MS = 0.2;
 const LINGER_MS = 10;
 /** Some 200 microseconds. */
 const MOST_LOOKS = 4000;
-let looks = 0;
+type Setup =
+  | (WorkerSetup & { readonly port: MessagePort; readonly role?: undefined })
+  | { readonly port: MessagePort; readonly role: typeof LOOKS_ROLE };
 
-let first: unknown;
+const given = workerData as Setup;
+if (given.role === LOOKS_ROLE) serveLooks(given.port);
+else serveCells(given, given.port);
 
-function receive(): Command[] | undefined {
-  const message: unknown = first ?? receiveMessageOnPort(port)?.message;
-  first = undefined;
-  if (message === undefined) return undefined;
-  const commands = parseCommands(message);
-  if (commands === undefined) throw new Error("The host sent a message that is none");
-  return commands;
+function serveLooks(port: MessagePort): void {
+  port.on("message", (apart: Apart) => port.postMessage(look(apart)));
+  port.postMessage(READY);
 }
 
-const serve = createWorker(setup, createNodePlatform(status), receive, (answers) => {
-  const transferred: ArrayBuffer[] = [];
-  for (const one of answers) {
-    if (one.kind === "snapshot" && one.bytes !== null) transferred.push(one.bytes.buffer);
+function serveCells(setup: WorkerSetup, port: MessagePort): void {
+  const status = new Int32Array(setup.status);
+  let looks = 0;
+
+  let first: unknown;
+
+  function receive(): Command[] | undefined {
+    const message: unknown = first ?? receiveMessageOnPort(port)?.message;
+    first = undefined;
+    if (message === undefined) return undefined;
+    const commands = parseCommands(message);
+    if (commands === undefined) throw new Error("The host sent a message that is none");
+    return commands;
   }
-  port.postMessage(answers, transferred);
-  Atomics.add(status, STATUS.reported, 1);
-});
 
-port.on("message", (message: unknown) => {
-  first = message;
-  let posted: number;
-  do {
-    posted = Atomics.load(status, STATUS.posted);
-    serve();
-  } while (isPostedSoon(posted));
-});
+  const serve = createWorker(setup, createNodePlatform(status), receive, (answers) => {
+    const transferred: ArrayBuffer[] = [];
+    for (const one of answers) {
+      if (one.kind === "snapshot" && one.bytes !== null) transferred.push(one.bytes.buffer);
+    }
+    port.postMessage(answers, transferred);
+    Atomics.add(status, STATUS.reported, 1);
+  });
 
-/**
- * Whether another message comes within a moment. Waking from here is several times faster than through the event loop,
- * and the next outcome is usually near; an idle worker goes back to its event loop and costs nothing.
- */
-function isPostedSoon(posted: number): boolean {
-  const since = performance.now();
-  const isPosted =
-    isRaisedSoon(status, STATUS.posted, posted, looks) ||
-    Atomics.wait(status, STATUS.posted, posted, LINGER_MS) !== "timed-out";
-  looks = performance.now() - since < SOON_MS ? MOST_LOOKS : 0;
-  return isPosted;
+  port.on("message", (message: unknown) => {
+    first = message;
+    let posted: number;
+    do {
+      posted = Atomics.load(status, STATUS.posted);
+      serve();
+    } while (isPostedSoon(posted));
+  });
+
+  /**
+   * Whether another message comes within a moment. Waking from here is several times faster than through the event loop,
+   * and the next outcome is usually near; an idle worker goes back to its event loop and costs nothing.
+   */
+  function isPostedSoon(posted: number): boolean {
+    const since = performance.now();
+    const isPosted =
+      isRaisedSoon(status, STATUS.posted, posted, looks) ||
+      Atomics.wait(status, STATUS.posted, posted, LINGER_MS) !== "timed-out";
+    looks = performance.now() - since < SOON_MS ? MOST_LOOKS : 0;
+    return isPosted;
+  }
 }

@@ -7,11 +7,11 @@
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
 import type { Authorize, Decision } from "../../bridge/invoke.ts";
-import { validatorOf } from "../../bridge/schema.ts";
+import { type LookApart, validatorOf } from "../../bridge/schema.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
-import { runBounded } from "../../run/run-bounded.ts";
+import { lookApartFor } from "../../sandbox/look-apart.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
 import { canonical } from "./continuation.ts";
@@ -65,10 +65,10 @@ const RUN_TOOL: AnyTool = {
 
 /** Whether a call may be executed; finds out all that has to be known before. */
 export function createAuthorize(keeper: CallKeeper): Authorize {
-  return async ({ callId, tool: toolName, input, resolution }) => {
+  return async ({ runId, callId, tool: toolName, input, resolution }) => {
     const call = await keeper.begin(callId, toolName, input);
     try {
-      return await decide(keeper, call, resolution as StoredResolution | undefined);
+      return await decide(keeper, call, resolution as StoredResolution | undefined, lookApartFor(runId));
     } catch (error) {
       call.error = error;
       return { deny: error instanceof Error ? error.message : String(error) };
@@ -80,6 +80,7 @@ async function decide(
   keeper: CallKeeper,
   call: NestedCall,
   resolution: StoredResolution | undefined,
+  lookApart: LookApart,
 ): Promise<Decision> {
   const { tools, approval, execution } = keeper;
   const { toolName, toolCallId } = call;
@@ -91,8 +92,8 @@ async function decide(
     throw new CodeModeToolApprovalDeniedError(toolName, resolution.input, toolCallId, resolution.reason);
   }
   const input = await (resolution === undefined
-    ? validated(tool, call)
-    : validatedAs(resolution.input, tool, call));
+    ? validated(tool, call, lookApart)
+    : validatedAs(resolution.input, tool, call, lookApart));
   call.validated = input;
   if (resolution?.kind === "approval") return "allow";
   if (resolution?.kind === "interrupt") {
@@ -175,19 +176,28 @@ function parseDecision(
  * The input of a call that waited. Schemas may have changed meanwhile, and some make another value each time: what was
  * shown then is what the tool is called with, or it is not called.
  */
-async function validatedAs(shown: Json, tool: Tool, call: NestedCall): Promise<unknown> {
+async function validatedAs(
+  shown: Json,
+  tool: Tool,
+  call: NestedCall,
+  lookApart: LookApart,
+): Promise<unknown> {
   const isShown = (input: unknown): boolean => canonical(toShown(input)) === canonical(shown);
-  const again = await validated(tool, call);
+  const again = await validated(tool, call, lookApart);
   if (isShown(again)) return again;
-  const kept = await validatorFor(tool)(shown);
+  const kept = await validatorFor(tool, lookApart)(shown);
   if (kept.ok && isShown(kept.value)) return kept.value;
   throw new CodeModeProtocolError(
     `Cannot call tool "${call.toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
   );
 }
 
-async function validated(tool: Tool, { toolName, input }: NestedCall): Promise<unknown> {
-  const validate = validatorFor(tool);
+async function validated(
+  tool: Tool,
+  { toolName, input }: NestedCall,
+  lookApart: LookApart,
+): Promise<unknown> {
+  const validate = validatorFor(tool, lookApart);
   let checked = await validate(input);
   // A call without an input is meant for a tool that needs none.
   if (!checked.ok && input === null) {
@@ -203,11 +213,10 @@ type Checked =
   | { readonly ok: false; readonly problems: string };
 
 /** By the schema's own validator; by what it says, if it has none. */
-function validatorFor(tool: Tool): (input: unknown) => Promise<Checked> {
+function validatorFor(tool: Tool, lookApart: LookApart): (input: unknown) => Promise<Checked> {
   const { validate, jsonSchema } = asSchema(tool.inputSchema);
   if (validate === undefined) {
-    return async (input) =>
-      validatorOf((await jsonSchema) as JsonSchema, "input")(input, "input", runBounded);
+    return async (input) => validatorOf((await jsonSchema) as JsonSchema, "input")(input, "input", lookApart);
   }
   return async (input) => {
     const result = await validate(input);

@@ -4,7 +4,8 @@
  * - What is read-only belongs to outputs, what is write-only to inputs: required or not, it need not be given the other
  *   way. Declarations leave it out there, so a validator must not ask for it.
  */
-import type { Direction } from "./schema.ts";
+/** What a program gives to a tool, or gets from it. */
+export type Direction = "input" | "output";
 
 type Schema = Readonly<Record<string, unknown>>;
 

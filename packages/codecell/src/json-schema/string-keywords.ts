@@ -1,0 +1,58 @@
+/** Keywords for strings. */
+import type { Check } from "./checking.ts";
+import { own, type SchemaObject } from "./document.ts";
+import { formatTest } from "./formats.ts";
+import { compilePattern } from "./pattern.ts";
+
+const LONGEST_SHOWN = 120;
+
+export function stringChecks(schema: SchemaObject): Check[] {
+  const checks: Check[] = [];
+  const [least, most] = [own(schema, "minLength"), own(schema, "maxLength")];
+  const [pattern, format] = [own(schema, "pattern"), own(schema, "format")];
+  if (typeof least === "number") {
+    checks.push((value, checking) => {
+      const text = value as string;
+      // A character has at most two units.
+      if (text.length >= 2 * least) return true;
+      checking.spend(text.length >> 3);
+      return characters(text) >= least || checking.fail(`must have at least ${least} characters`);
+    });
+  }
+  if (typeof most === "number") {
+    checks.push((value, checking) => {
+      const text = value as string;
+      if (text.length <= most) return true;
+      if (text.length > 2 * most) return checking.fail(`must have at most ${most} characters`);
+      checking.spend(text.length >> 3);
+      return characters(text) <= most || checking.fail(`must have at most ${most} characters`);
+    });
+  }
+  if (typeof pattern === "string") {
+    const test = compilePattern(pattern);
+    const text = `must match the pattern ${shown(pattern)}`;
+    checks.push((value, checking) => test(value as string, checking) || checking.fail(text));
+  }
+  const test = typeof format === "string" ? formatTest(format) : undefined;
+  if (test !== undefined) {
+    const text = `must have the format ${String(format)}`;
+    checks.push((value, checking) => test(value as string, checking) || checking.fail(text));
+  }
+  return checks;
+}
+
+/** Code points. */
+function characters(text: string): number {
+  let count = text.length;
+  for (let index = 0; index < text.length - 1; index++) {
+    if ((text.charCodeAt(index) & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) {
+      count--;
+      index++;
+    }
+  }
+  return count;
+}
+
+export function shown(text: string): string {
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}

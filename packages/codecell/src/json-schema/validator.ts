@@ -1,0 +1,85 @@
+/**
+ * Validator: a JSON Schema against values, with a bound on what a look may cost.
+ *
+ * - Interprets, generates no code, fetches nothing. Drafts 4 to 2020-12.
+ * - The answer depends on schema, value and steps alone, never on the clock or on who else is busy.
+ */
+import { Checking, NotHere, OutOfSteps, type Check, type Problem, SchemaFault } from "./checking.ts";
+import { createCompiler } from "./compile.ts";
+import { asGiven, type Direction } from "./directed-schema.ts";
+import { Document, type SchemaObject } from "./document.ts";
+
+export type Verdict =
+  | { readonly kind: "fits" }
+  | { readonly kind: "unfit"; readonly problems: readonly string[] }
+  /** Too dear to find out with these steps. */
+  | { readonly kind: "unknown" }
+  /** The schema cannot be used. */
+  | { readonly kind: "faulty" };
+
+export interface Effort {
+  readonly steps: number;
+  /** Whether regular expressions may be executed that may take for ever: where they can be stopped. */
+  readonly mayBeSlow: boolean;
+}
+
+export type Validator = (value: unknown, root: string, effort: Effort) => Verdict;
+
+const FITS: Verdict = { kind: "fits" };
+const UNKNOWN: Verdict = { kind: "unknown" };
+const FAULTY: Verdict = { kind: "faulty" };
+const MOST_PROBLEMS = 3;
+const LONGEST_PATH = 200;
+
+/** Never throws: a schema that cannot be read is faulty for every value. */
+export function createValidator(schema: SchemaObject, direction: Direction): Validator {
+  let check: Check;
+  let document: Document;
+  try {
+    const directed = asGiven(schema, direction);
+    document = new Document(directed);
+    check = createCompiler(document).compile(directed);
+  } catch {
+    return () => FAULTY;
+  }
+  const root = document.resourceOf(schema);
+  const look = (value: unknown, checking: Checking): boolean => {
+    if (document.isDynamic) checking.scopes.push(root);
+    return check(value, checking, undefined);
+  };
+  return (value, name, { steps, mayBeSlow }) => {
+    try {
+      if (look(value, new Checking(steps, mayBeSlow, false))) return FITS;
+    } catch (error) {
+      // A stack that is too short here is long enough elsewhere, or the schema goes in circles.
+      if (error instanceof OutOfSteps || error instanceof NotHere) return UNKNOWN;
+      if (error instanceof RangeError) return mayBeSlow ? FAULTY : UNKNOWN;
+      if (error instanceof SchemaFault) return FAULTY;
+      return FAULTY;
+    }
+    return { kind: "unfit", problems: explain(value, name, look, new Checking(steps, mayBeSlow, true)) };
+  };
+}
+
+function explain(
+  value: unknown,
+  root: string,
+  look: (value: unknown, checking: Checking) => boolean,
+  checking: Checking,
+): readonly string[] {
+  try {
+    look(value, checking);
+  } catch {
+    // What has been found so far is true; the rest is too dear to find.
+  }
+  const found = checking.problems.slice(0, MOST_PROBLEMS).map((problem) => toText(problem, root));
+  return found.length > 0 ? [...new Set(found)] : [`${root}: does not fit the schema`];
+}
+
+function toText({ path, text }: Problem, root: string): string {
+  const place = path
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, LONGEST_PATH)}`))
+    .join("");
+  const shown = place.length <= LONGEST_PATH ? place : `${place.slice(0, LONGEST_PATH)}…`;
+  return `${root}${shown}: ${text}`;
+}
