@@ -79,14 +79,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
   surface: {
     runs: "host",
     imports: ["contract", "value", "declare", "catalog", "bridge", "run"],
-    files: ["sandbox/look-apart.ts"],
+    files: ["sandbox/judges.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
     imports: ["contract", "value", "declare", "bridge", "fetch", "run", "suspend", "surface"],
-    files: ["sandbox/look-apart.ts", "sandbox/worker-script.ts"],
+    files: ["sandbox/judges.ts", "sandbox/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },

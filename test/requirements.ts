@@ -109,6 +109,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "limits:resolved": { promise: "Limits are resolved once: clamped to their bounds, wrong ones throw" },
 
   "host:heartbeat": { promise: "Whatever a program does, the host's event loop goes on" },
+  "host:judged-in-steps": {
+    promise:
+      "No value a program chooses holds up the host against any JSON Schema, however slow the machine is",
+  },
   "host:neighbours": { promise: "A hostile program takes no other run with it" },
   "host:bounded": { promise: "A host holds no more live runs than it may" },
   "host:released": { promise: "Disposing a host ends its runs and its workers" },

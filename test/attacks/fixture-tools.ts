@@ -21,6 +21,12 @@ export function createActivity(): Activity {
 export const denyDanger: Authorize = ({ tool }) =>
   tool === "danger" ? { deny: "a person refused it" } : "allow";
 
+const SHAPES = Array.from({ length: 24 }, (_, index) => ({
+  type: "object",
+  properties: { kind: { const: `shape-${index}` }, size: { type: "number" } },
+  required: ["kind", "size"],
+}));
+
 export function createFixtureTools(activity: Activity): ToolSet {
   const counted =
     <Input>(name: string, execute: (input: Input) => unknown) =>
@@ -73,6 +79,21 @@ export function createFixtureTools(activity: Activity): ToolSet {
         properties: {
           name: { type: "string", pattern: "^([a-zA-Z0-9]+\\s?)+$" },
           tags: { type: "array", uniqueItems: true },
+          site: { type: "string", format: "url" },
+          mask: { type: "string", format: "regex" },
+          shapes: { type: "array", items: { anyOf: SHAPES } },
+          numbers: { type: "array", items: number },
+          options: { type: "object", properties: { deep: { type: "boolean" } }, additionalProperties: false },
+          tree: { $ref: "#/$defs/tree" },
+        },
+        $defs: {
+          tree: {
+            anyOf: [
+              { type: "object", properties: { left: { $ref: "#/$defs/tree" } }, required: ["left"] },
+              { type: "object", properties: { left: { $ref: "#/$defs/tree" } }, required: ["left", "right"] },
+              { type: "string" },
+            ],
+          },
         },
       },
       execute: counted("picky", () => "accepted"),

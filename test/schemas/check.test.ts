@@ -4,7 +4,7 @@ import { type CheckResult, createChecker, type JsonSchema } from "codecell";
 import { afterAll, expect, test, vi } from "vitest";
 import { validatorOf } from "../../packages/codecell/src/bridge/schema.ts";
 import { declareBySchema } from "../../packages/codecell/src/run/declare-by-schema.ts";
-import { lookApartFor } from "../../packages/codecell/src/sandbox/look-apart.ts";
+import { judgeApartFor } from "../../packages/codecell/src/sandbox/judges.ts";
 import { ROOT } from "../sources.ts";
 import { CASES } from "./corpus.ts";
 
@@ -107,7 +107,7 @@ test("inputs that a real tool accepts are never refused [check:provable]", async
     const validate = validatorOf(tool.input, "input");
     const judged = await Promise.all(
       inputsFor(tool).map(async (input) => {
-        const { ok } = await validate(input, "input", lookApartFor("test"));
+        const { ok } = await validate(input, "input", judgeApartFor("test"));
         return { input, ok };
       }),
     );

@@ -26,7 +26,7 @@ function call(
     },
     limits: resolveLimits(options.outputBytes === undefined ? {} : { callOutputBytes: options.outputBytes }),
     authorize: options.authorize,
-    lookApart: () => Promise.resolve({ kind: "unknown" }),
+    judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: () => {},
     onProgress: progress,
   });

@@ -11,7 +11,7 @@ import type { CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { parseJsonText, toJsonText, utf8Bytes } from "../value/json-text.ts";
 import { noSuchTool } from "./closest-names.ts";
-import { type LookApart, validatorOf } from "./schema.ts";
+import { type JudgeApart, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
 
 export type CallOutcome =
@@ -49,7 +49,7 @@ export interface Invocation {
   readonly context: Omit<CallContext, "suspend">;
   readonly limits: Limits;
   readonly authorize: Authorize | undefined;
-  readonly lookApart: LookApart;
+  readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
   /** For the host's own eyes: a program sees a failure made of it. */
@@ -88,7 +88,7 @@ const suspend: CallContext["suspend"] = (payload) => {
 
 /** Waits only where there is something to wait for: a run may make very many calls at once. */
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
-  const { tools, tool: name, limits, lookApart } = invocation;
+  const { tools, tool: name, limits, judgeApart } = invocation;
   while (isTurnLong()) await nextTurn();
   const parsed = parseJsonText(invocation.input, limits.callInputBytes);
   if (!parsed.ok)
@@ -99,7 +99,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     return refused("unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
   }
   try {
-    const checked = validatorOf(tool.input, "input")(parsed.value, "input", lookApart);
+    const checked = validatorOf(tool.input, "input")(parsed.value, "input", judgeApart, invocation.input);
     const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
     const denial =
@@ -112,7 +112,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     if (isAsyncIterable(output))
       output = await lastOf(output, invocation.context.signal, invocation.onProgress);
     while (isTurnLong()) await nextTurn();
-    const validating = validatorOf(tool.output, "output")(output, "output", lookApart);
+    const validating = validatorOf(tool.output, "output")(output, "output", judgeApart);
     const validated = validating instanceof Promise ? await validating : validating;
     if (!validated.ok)
       return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);

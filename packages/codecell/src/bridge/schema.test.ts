@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
-import { Looks } from "../sandbox/look-apart.ts";
+import { Judges } from "../sandbox/judges.ts";
 import type { Direction } from "../json-schema/directed-schema.ts";
 import { validatorOf as createValidator, type Validated } from "./schema.ts";
 
-const looks = new Looks(500);
+const judges = new Judges(500);
 
 function validatorOf(
   schema: StandardSchema | JsonSchema | undefined,
   direction: Direction = "input",
 ): (value: unknown, root: string) => Validated | Promise<Validated> {
-  return (value, root) => createValidator(schema, direction)(value, root, looks.for("test"));
+  return (value, root) => createValidator(schema, direction)(value, root, judges.for("test"));
 }
 
 describe("validatorOf", () => {
@@ -137,7 +137,7 @@ describe("a schema and a value that would take for ever together", () => {
     });
   });
 
-  test("a schema that refers to itself in alternatives looks at nothing twice", async () => {
+  test("a schema that refers to itself in alternatives judges nothing twice", async () => {
     const filter: JsonSchema = {
       $ref: "#/$defs/filter",
       $defs: {

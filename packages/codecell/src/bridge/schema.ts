@@ -2,8 +2,8 @@
  * Schemas of tools as validators. Standard Schema validates itself, with the host's own code; JSON Schema is ours.
  *
  * - A JSON Schema may come from a third party and its value from a program: together they must not hold the event loop.
- *   An ordinary value is looked at here, for a number of steps. What has not shown itself to be cheap by then is looked
- *   at apart, on a thread that can be ended.
+ *   An ordinary value is judged here, in a number of steps. What has not shown itself to be cheap by then is judged
+ *   apart, on a thread that can be ended.
  */
 import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
 import type { Direction } from "../json-schema/directed-schema.ts";
@@ -14,22 +14,28 @@ export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: string };
 
-/** A value to be looked at where that may take long. Both as JSON texts. */
-export interface Apart {
+/** A value to be judged where that may take long. Both as JSON texts. */
+export interface Case {
   readonly schema: string;
   readonly direction: Direction;
   readonly value: string;
   readonly root: string;
 }
 
-/** Looks at a value on another thread. `unknown` when it takes too long there too. Never rejects. */
-export type LookApart = (apart: Apart) => Promise<Verdict>;
+/** Judges at a value on another thread. `unknown` when it takes too long there too. Never rejects. */
+export type JudgeApart = (apart: Case) => Promise<Verdict>;
 
-export type Validate = (value: unknown, root: string, lookApart: LookApart) => Validated | Promise<Validated>;
+/** `text` is the value as JSON, if there is such a text already. */
+export type Validate = (
+  value: unknown,
+  root: string,
+  judgeApart: JudgeApart,
+  text?: string,
+) => Validated | Promise<Validated>;
 
 const MOST_PROBLEMS = 3;
-/** Some milliseconds: enough for thousands of records. */
-const STEPS_HERE = 50_000;
+/** Some ten milliseconds in a process that has just started, one later: enough for thousands of records. */
+const STEPS_HERE = 20_000;
 
 const accept: Validate = (value) => ({ ok: true, value });
 
@@ -71,18 +77,18 @@ function path({ path: keys = [] }: StandardIssue): string {
 }
 
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {
-  const look = createValidator(schema, direction);
+  const judge = createValidator(schema, direction);
   let schemaText: string | undefined;
-  return (given, root, lookApart) => {
+  return (given, root, judgeApart, text) => {
     // An absent value has no place in JSON Schema; tools see it as null.
     const value = given ?? null;
-    const verdict = look(value, root, { steps: STEPS_HERE, mayBeSlow: false });
+    const verdict = judge(value, root, { steps: STEPS_HERE, mayBeSlow: false });
     if (verdict.kind !== "unknown") return toValidated(verdict, given, root);
-    const valueText = toJsonText(value);
+    const valueText = text ?? toJsonText(value);
     schemaText ??= toJsonText(schema);
     if (valueText === undefined || schemaText === undefined)
       return toValidated({ kind: "faulty" }, given, root);
-    return lookApart({ schema: schemaText, direction, value: valueText, root }).then((found) =>
+    return judgeApart({ schema: schemaText, direction, value: valueText, root }).then((found) =>
       toValidated(found, given, root),
     );
   };

@@ -1,42 +1,42 @@
 /** Keywords for arrays. */
-import type { Check, Checking, Seen } from "./checking.ts";
+import type { Rule, Judging, Seen } from "./judging.ts";
 import type { Compiler } from "./compile.ts";
 import { own, type SchemaObject } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
-/** What asks for all items that have been evaluated, if the schema has that; and the other checks. */
-type ArrayChecks = readonly [
-  ((value: object, checking: Checking, seen: Seen) => boolean) | undefined,
-  readonly Check[],
+/** What asks for all items that have been evaluated, if the schema has that; and the other rules. */
+type ArrayRules = readonly [
+  ((value: object, judging: Judging, seen: Seen) => boolean) | undefined,
+  readonly Rule[],
 ];
 
-export function arrayChecks(schema: SchemaObject, compiler: Compiler): ArrayChecks {
+export function arrayRules(schema: SchemaObject, compiler: Compiler): ArrayRules {
   return [
     unevaluated(schema, compiler),
     [...sizes(schema), ...places(schema, compiler), ...contains(schema, compiler), ...unique(schema)],
   ];
 }
 
-function sizes(schema: SchemaObject): Check[] {
+function sizes(schema: SchemaObject): Rule[] {
   const [least, most] = [own(schema, "minItems"), own(schema, "maxItems")];
-  const checks: Check[] = [];
+  const rules: Rule[] = [];
   if (typeof least === "number") {
-    checks.push(
-      (value, checking) =>
-        (value as unknown[]).length >= least || checking.fail(`must have at least ${least} items`),
+    rules.push(
+      (value, judging) =>
+        (value as unknown[]).length >= least || judging.fail(`must have at least ${least} items`),
     );
   }
   if (typeof most === "number") {
-    checks.push(
-      (value, checking) =>
-        (value as unknown[]).length <= most || checking.fail(`must have at most ${most} items`),
+    rules.push(
+      (value, judging) =>
+        (value as unknown[]).length <= most || judging.fail(`must have at most ${most} items`),
     );
   }
-  return checks;
+  return rules;
 }
 
 /** Checks for the first items, each its own, and one for those behind them; the older drafts have other words for both. */
-function places(schema: SchemaObject, { document, compile }: Compiler): Check[] {
+function places(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   const items = own(schema, "items");
   const prefix = document.draft === 2020 ? own(schema, "prefixItems") : undefined;
   // A list of items is the older drafts' word, and is understood where no new one stands beside it.
@@ -47,14 +47,14 @@ function places(schema: SchemaObject, { document, compile }: Compiler): Check[] 
   const behind = rest === undefined || Array.isArray(rest) ? undefined : compile(rest);
   if (first.length === 0 && behind === undefined) return [];
   return [
-    (value, checking, seen) => {
+    (value, judging, seen) => {
       const list = value as unknown[];
       let fits = true;
       const end = behind === undefined ? Math.min(first.length, list.length) : list.length;
       for (let index = 0; index < end; index++) {
-        const check = first[index] ?? behind;
-        if (check === undefined || checking.within(index, list[index] ?? null, check)) continue;
-        if (checking.isDone) return false;
+        const rule = first[index] ?? behind;
+        if (rule === undefined || judging.within(index, list[index] ?? null, rule)) continue;
+        if (judging.isDone) return false;
         fits = false;
       }
       if (seen !== undefined) {
@@ -66,44 +66,43 @@ function places(schema: SchemaObject, { document, compile }: Compiler): Check[] 
   ];
 }
 
-function contains(schema: SchemaObject, { document, compile }: Compiler): Check[] {
+function contains(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   const part = own(schema, "contains");
   if (part === undefined || document.draft === 4) return [];
-  const check = compile(part);
+  const rule = compile(part);
   const [least, most] = [own(schema, "minContains"), own(schema, "maxContains")];
   const isCounted = document.draft >= 2019;
   const lowest = isCounted && typeof least === "number" ? least : 1;
   const highest = isCounted && typeof most === "number" ? most : Number.POSITIVE_INFINITY;
   return [
-    (value, checking, seen) => {
+    (value, judging, seen) => {
       let count = 0;
       for (const [index, item] of (value as unknown[]).entries()) {
-        if (!checking.quietly(check, item ?? null, undefined)) continue;
+        if (!judging.quietly(rule, item ?? null, undefined)) continue;
         count++;
         if (document.draft === 2020) seen?.single.add(index);
         else if (count >= lowest && highest === Number.POSITIVE_INFINITY) break;
       }
       if (count < lowest)
-        return checking.fail(`must contain at least ${lowest} items of the kind the schema wants`);
+        return judging.fail(`must contain at least ${lowest} items of the kind the schema wants`);
       return (
-        count <= highest ||
-        checking.fail(`must contain at most ${highest} items of the kind the schema wants`)
+        count <= highest || judging.fail(`must contain at most ${highest} items of the kind the schema wants`)
       );
     },
   ];
 }
 
-function unique(schema: SchemaObject): Check[] {
+function unique(schema: SchemaObject): Rule[] {
   if (own(schema, "uniqueItems") !== true) return [];
   return [
-    (value, checking) => {
+    (value, judging) => {
       const known = new Set<unknown>();
       for (const [index, item] of (value as unknown[]).entries()) {
-        checking.spend(1);
+        judging.spend(1);
         // Strings as they are; other texts cannot be confused with them, for theirs are in a list.
         const key =
-          typeof item === "object" && item !== null ? `[${canonicalText(item, checking)}` : toKey(item);
-        if (known.has(key)) return checking.fail(`has an item twice, at ${index}: items must be unique`);
+          typeof item === "object" && item !== null ? `[${canonicalText(item, judging)}` : toKey(item);
+        if (known.has(key)) return judging.fail(`has an item twice, at ${index}: items must be unique`);
         known.add(key);
       }
       return true;
@@ -115,16 +114,16 @@ function toKey(item: unknown): unknown {
   return typeof item === "string" ? `"${item}` : (item ?? null);
 }
 
-function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ArrayChecks[0] {
+function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ArrayRules[0] {
   const part = document.draft >= 2019 ? own(schema, "unevaluatedItems") : undefined;
   if (part === undefined) return undefined;
-  const check = compile(part);
-  return (value, checking, seen) => {
+  const rule = compile(part);
+  return (value, judging, seen) => {
     const list = value as unknown[];
     if (!seen.allItems) {
       for (let index = seen.items; index < list.length; index++) {
         if (seen.single.has(index)) continue;
-        if (!checking.within(index, list[index] ?? null, check)) return false;
+        if (!judging.within(index, list[index] ?? null, rule)) return false;
       }
     }
     seen.allItems = true;

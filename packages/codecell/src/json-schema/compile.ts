@@ -3,99 +3,99 @@
  *
  * - Each part of the schema is compiled once; references are followed when a value first meets them, so they may be
  *   circular.
- * - Keywords look at values of their own type only, so each kind of value meets only the checks that are for it.
+ * - Keywords are about values of their own type only, so each kind of value meets only the rules that are for it.
  */
-import { arrayChecks } from "./array-keywords.ts";
-import { type Check, type Checking, SchemaFault, Seen } from "./checking.ts";
+import { arrayRules } from "./array-keywords.ts";
+import { type Rule, type Judging, SchemaFault, Seen } from "./judging.ts";
 import { type Document, isSchemaObject, own, type SchemaObject } from "./document.ts";
 import { asPrinted } from "./equality.ts";
-import { logicChecks, valueChecks } from "./logic-keywords.ts";
-import { numberChecks } from "./number-keywords.ts";
-import { objectChecks } from "./object-keywords.ts";
-import { referenceChecks } from "./reference-keywords.ts";
-import { stringChecks } from "./string-keywords.ts";
+import { logicRules, valueRules } from "./logic-keywords.ts";
+import { numberRules } from "./number-keywords.ts";
+import { objectRules } from "./object-keywords.ts";
+import { referenceRules } from "./reference-keywords.ts";
+import { stringRules } from "./string-keywords.ts";
 
 /** What keywords are compiled with. */
 export interface Compiler {
   readonly document: Document;
-  /** The check of a part of the schema. */
-  readonly compile: (schema: unknown) => Check;
+  /** The rule of a part of the schema. */
+  readonly compile: (schema: unknown) => Rule;
 }
 
-const accept: Check = (_value, checking) => {
-  checking.spend(1);
+const accept: Rule = (_value, judging) => {
+  judging.spend(1);
   return true;
 };
-const refuse: Check = (_value, checking) => {
-  checking.spend(1);
-  return checking.fail("nothing is allowed here");
+const refuse: Rule = (_value, judging) => {
+  judging.spend(1);
+  return judging.fail("nothing is allowed here");
 };
 
 export function createCompiler(document: Document): Compiler {
-  const compiled = new Map<object, Check>();
+  const compiled = new Map<object, Rule>();
   const compiler: Compiler = {
     document,
     compile: (schema) => {
       if (schema === true) return accept;
       if (schema === false) return refuse;
       if (!isSchemaObject(schema)) throw new SchemaFault();
-      let check = compiled.get(schema);
-      if (check === undefined) {
-        check = later(() => toCheck(schema, compiler));
-        compiled.set(schema, check);
+      let rule = compiled.get(schema);
+      if (rule === undefined) {
+        rule = later(() => toRule(schema, compiler));
+        compiled.set(schema, rule);
       }
-      return check;
+      return rule;
     },
   };
   return compiler;
 }
 
 /** A part that no value ever meets is never compiled. */
-function later(make: () => Check): Check {
-  let made: Check | undefined;
-  return (value, checking, seen) => (made ??= make())(value, checking, seen);
+function later(make: () => Rule): Rule {
+  let made: Rule | undefined;
+  return (value, judging, seen) => (made ??= make())(value, judging, seen);
 }
 
-function toCheck(schema: SchemaObject, compiler: Compiler): Check {
-  const references = referenceChecks(schema, compiler);
+function toRule(schema: SchemaObject, compiler: Compiler): Rule {
+  const references = referenceRules(schema, compiler);
   // Older drafts see nothing beside a reference.
   if (compiler.document.draft <= 7 && own(schema, "$ref") !== undefined) return inOrder(references);
-  const always = [...references, ...valueChecks(schema)];
-  const logic = logicChecks(schema, compiler);
-  const [unevaluatedMembers, members] = objectChecks(schema, compiler);
-  const [unevaluatedItems, items] = arrayChecks(schema, compiler);
+  const always = [...references, ...valueRules(schema)];
+  const logic = logicRules(schema, compiler);
+  const [unevaluatedMembers, members] = objectRules(schema, compiler);
+  const [unevaluatedItems, items] = arrayRules(schema, compiler);
   const [forString, forNumber, forObject, forArray, forOther] = [
-    inOrder([...always, ...stringChecks(schema), ...logic]),
-    inOrder([...always, ...numberChecks(schema), ...logic]),
+    inOrder([...always, ...stringRules(schema), ...logic]),
+    inOrder([...always, ...numberRules(schema), ...logic]),
     watching(inOrder([...always, ...members, ...logic]), unevaluatedMembers),
     watching(inOrder([...always, ...items, ...logic]), unevaluatedItems),
     inOrder([...always, ...logic]),
   ];
-  const check: Check = (value, checking, seen) => {
-    if (typeof value === "string") return forString(value, checking, seen);
-    if (typeof value === "number") return forNumber(value, checking, seen);
-    if (typeof value !== "object" || value === null) return forOther(value, checking, seen);
-    return (Array.isArray(value) ? forArray : forObject)(value, checking, seen);
+  const rule: Rule = (value, judging, seen) => {
+    if (typeof value === "string") return forString(value, judging, seen);
+    if (typeof value === "number") return forNumber(value, judging, seen);
+    if (typeof value !== "object" || value === null) return forOther(value, judging, seen);
+    return (Array.isArray(value) ? forArray : forObject)(value, judging, seen);
   };
-  return (value, checking, seen) =>
-    check(typeof value === "object" && value !== null ? asPrinted(value) : value, checking, seen);
+  return (value, judging, seen) =>
+    rule(typeof value === "object" && value !== null ? asPrinted(value) : value, judging, seen);
 }
 
-function inOrder(checks: readonly Check[]): Check {
-  const [first, second] = checks;
+function inOrder(rules: readonly Rule[]): Rule {
+  const [first, second] = rules;
   if (first === undefined) return accept;
   if (second === undefined) {
-    return (value, checking, seen) => {
-      if (--checking.steps < 0) checking.spend(0);
-      return first(value, checking, seen);
+    return (value, judging, seen) => {
+      if (--judging.steps < 0) judging.spend(0);
+      return first(value, judging, seen);
     };
   }
-  return (value, checking, seen) => {
-    if (--checking.steps < 0) checking.spend(0);
+  return (value, judging, seen) => {
+    if (--judging.steps < 0) judging.spend(0);
     let fits = true;
-    for (const check of checks) {
-      if (check(value, checking, seen)) continue;
-      if (checking.isDone) return false;
+    for (const rule of rules) {
+      if (rule(value, judging, seen)) continue;
+      if (judging.isDone) return false;
       fits = false;
     }
     return fits;
@@ -104,14 +104,14 @@ function inOrder(checks: readonly Check[]): Check {
 
 /** Runs what asks for all that has been evaluated after everything else. */
 function watching(
-  check: Check,
-  last: ((value: object, checking: Checking, seen: Seen) => boolean) | undefined,
-): Check {
-  if (last === undefined) return check;
-  return (value, checking, seen) => {
+  rule: Rule,
+  last: ((value: object, judging: Judging, seen: Seen) => boolean) | undefined,
+): Rule {
+  if (last === undefined) return rule;
+  return (value, judging, seen) => {
     const watched = new Seen();
-    if (!check(value, checking, watched)) return false;
-    if (!last(value as object, checking, watched)) return false;
+    if (!rule(value, judging, watched)) return false;
+    if (!last(value as object, judging, watched)) return false;
     seen?.add(watched);
     return true;
   };

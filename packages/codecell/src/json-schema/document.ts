@@ -4,7 +4,7 @@
  * - Nothing outside the document is ever fetched: a reference to elsewhere is a fault of the schema.
  * - Looks at each part once, without recursion: a schema may come from anywhere.
  */
-import { type Scope, SchemaFault } from "./checking.ts";
+import { type Scope, SchemaFault } from "./judging.ts";
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
 

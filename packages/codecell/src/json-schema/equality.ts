@@ -1,25 +1,25 @@
 /** Equality of JSON values: by a text that equal values share, so that a list is compared with itself in linear time. */
-import type { Checking } from "./checking.ts";
+import type { Judging } from "./judging.ts";
 
 /** The order of keys does not matter; what is not printed is not there. */
-export function canonicalText(given: unknown, checking: Checking): string {
-  checking.spend(1);
+export function canonicalText(given: unknown, judging: Judging): string {
+  judging.spend(1);
   const value = typeof given === "object" && given !== null ? asPrinted(given) : given;
   if (typeof value === "string") {
-    checking.spend(value.length >> 5);
+    judging.spend(value.length >> 5);
     return JSON.stringify(value);
   }
   if (typeof value !== "object" || value === null) {
     // 0 and -0 are the same number.
     return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "null");
   }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalText(item, checking)).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalText(item, judging)).join(",")}]`;
   const members: string[] = [];
   const keys = Object.keys(value).sort();
-  checking.spend(2 * keys.length);
+  judging.spend(2 * keys.length);
   for (const key of keys) {
     const member = (value as Record<string, unknown>)[key];
-    if (isPrinted(member)) members.push(`${JSON.stringify(key)}:${canonicalText(member, checking)}`);
+    if (isPrinted(member)) members.push(`${JSON.stringify(key)}:${canonicalText(member, judging)}`);
   }
   return `{${members.join(",")}}`;
 }

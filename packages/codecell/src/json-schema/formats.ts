@@ -5,9 +5,9 @@
  *   refused unread.
  * - A format that is not known is no constraint.
  */
-import { type Checking, NotHere } from "./checking.ts";
+import { type Judging, NotHere } from "./judging.ts";
 
-export type FormatTest = (text: string, checking: Checking) => boolean;
+export type FormatTest = (text: string, judging: Judging) => boolean;
 
 /** As long as a URL may be in a request of 64 KiB. */
 const LONGEST = 65_536;
@@ -133,9 +133,9 @@ function isExpression(text: string): boolean {
     .every((name) => /^(?:\w|%[\da-f]{2})(?:\w|\.(?!\.|$)|%[\da-f]{2})*(?::[1-9]\d{0,3}|\*)?$/iu.test(name));
 }
 
-function isRegex(text: string, checking: Checking): boolean {
+function isRegex(text: string, judging: Judging): boolean {
   // Compiling one is native work: nothing can stop it.
-  if (text.length > LONGEST_REGEX && !checking.mayBeSlow) throw new NotHere();
+  if (text.length > LONGEST_REGEX && !judging.mayBeSlow) throw new NotHere();
   try {
     void new RegExp(text, "u");
     return true;
@@ -170,8 +170,8 @@ const TESTS: ReadonlyMap<string, FormatTest> = new Map<string, FormatTest>([
 export function formatTest(name: string): FormatTest | undefined {
   const test = TESTS.get(name);
   if (test === undefined) return undefined;
-  return (text, checking) => {
-    checking.spend(1 + (text.length >> 3));
-    return text.length <= LONGEST && test(text, checking);
+  return (text, judging) => {
+    judging.spend(1 + (text.length >> 3));
+    return text.length <= LONGEST && test(text, judging);
   };
 }

@@ -1,5 +1,5 @@
 /** Keywords for values of every type: type, const, enum; and those that join schemas. */
-import { type Check, Checking, type Problem, Seen } from "./checking.ts";
+import { type Rule, Judging, type Problem, Seen } from "./judging.ts";
 import type { Compiler } from "./compile.ts";
 import { own, type SchemaObject } from "./document.ts";
 import { canonicalText } from "./equality.ts";
@@ -16,11 +16,11 @@ const TYPES: ReadonlyMap<unknown, readonly [article: string, is: (value: unknown
 
 const LONGEST_SHOWN = 200;
 
-export function valueChecks(schema: SchemaObject): Check[] {
-  return [...typeChecks(schema), ...constChecks(schema), ...enumChecks(schema)];
+export function valueRules(schema: SchemaObject): Rule[] {
+  return [...typeRules(schema), ...constRules(schema), ...enumRules(schema)];
 }
 
-function typeChecks(schema: SchemaObject): Check[] {
+function typeRules(schema: SchemaObject): Rule[] {
   const given = own(schema, "type");
   const names: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given];
   const types = names.map((name) => TYPES.get(name)).filter((type) => type !== undefined);
@@ -34,10 +34,10 @@ function typeChecks(schema: SchemaObject): Check[] {
       ? only[1]
       : (value: unknown): boolean => types.some(([, is]) => is(value));
   return [
-    (value, checking) =>
+    (value, judging) =>
       matches(value) ||
       (mayBeNull && value === null) ||
-      checking.fail(checking.path === undefined ? "" : `${text}, is ${nameOf(value)}`, true),
+      judging.fail(judging.path === undefined ? "" : `${text}, is ${nameOf(value)}`, true),
   ];
 }
 
@@ -47,30 +47,30 @@ function nameOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-function constChecks(schema: SchemaObject): Check[] {
+function constRules(schema: SchemaObject): Rule[] {
   return Object.hasOwn(schema, "const") ? [oneOfValues([schema["const"]])] : [];
 }
 
-function enumChecks(schema: SchemaObject): Check[] {
+function enumRules(schema: SchemaObject): Rule[] {
   const values = own(schema, "enum");
   return Array.isArray(values) ? [oneOfValues(values)] : [];
 }
 
-function oneOfValues(values: readonly unknown[]): Check {
+function oneOfValues(values: readonly unknown[]): Rule {
   const plain = new Set(values.filter((value) => typeof value !== "object" || value === null));
   // The schema's own values are not the program's: they cost nothing.
-  const free = new Checking(Number.POSITIVE_INFINITY, false, false);
+  const free = new Judging(Number.POSITIVE_INFINITY, false, false);
   const others = new Set(
     values
       .filter((value) => typeof value === "object" && value !== null)
       .map((value) => canonicalText(value, free)),
   );
   let text: string | undefined;
-  return (value, checking) => {
+  return (value, judging) => {
     if (typeof value !== "object" || value === null) {
       if (plain.has(value)) return true;
-    } else if (others.size > 0 && others.has(canonicalText(value, checking))) return true;
-    return checking.fail((text ??= listed(values)), true);
+    } else if (others.size > 0 && others.has(canonicalText(value, judging))) return true;
+    return judging.fail((text ??= listed(values)), true);
   };
 }
 
@@ -88,7 +88,7 @@ function listed(values: readonly unknown[]): string {
   return `must be one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-export function logicChecks(schema: SchemaObject, compiler: Compiler): Check[] {
+export function logicRules(schema: SchemaObject, compiler: Compiler): Rule[] {
   return [
     ...allOf(schema, compiler),
     ...anyOf(schema, compiler),
@@ -98,47 +98,47 @@ export function logicChecks(schema: SchemaObject, compiler: Compiler): Check[] {
   ];
 }
 
-function listOf(schema: SchemaObject, keyword: string, { compile }: Compiler): Check[] {
+function listOf(schema: SchemaObject, keyword: string, { compile }: Compiler): Rule[] {
   const list = own(schema, keyword);
   return Array.isArray(list) ? list.map((one) => compile(one)) : [];
 }
 
-function allOf(schema: SchemaObject, compiler: Compiler): Check[] {
+function allOf(schema: SchemaObject, compiler: Compiler): Rule[] {
   return listOf(schema, "allOf", compiler);
 }
 
-function anyOf(schema: SchemaObject, compiler: Compiler): Check[] {
-  const checks = listOf(schema, "anyOf", compiler);
-  if (checks.length === 0) return [];
+function anyOf(schema: SchemaObject, compiler: Compiler): Rule[] {
+  const rules = listOf(schema, "anyOf", compiler);
+  if (rules.length === 0) return [];
   return [
-    (value, checking, seen) => {
+    (value, judging, seen) => {
       let fits = false;
-      for (const check of checks) {
+      for (const rule of rules) {
         const branch = seen && new Seen();
-        if (!checking.quietly(check, value, branch)) continue;
+        if (!judging.quietly(rule, value, branch)) continue;
         fits = true;
         if (seen === undefined || branch === undefined) break;
         seen.add(branch);
       }
-      return fits || closest(checks, value, checking);
+      return fits || closest(rules, value, judging);
     },
   ];
 }
 
-function oneOf(schema: SchemaObject, compiler: Compiler): Check[] {
-  const checks = listOf(schema, "oneOf", compiler);
-  if (checks.length === 0) return [];
+function oneOf(schema: SchemaObject, compiler: Compiler): Rule[] {
+  const rules = listOf(schema, "oneOf", compiler);
+  if (rules.length === 0) return [];
   return [
-    (value, checking, seen) => {
+    (value, judging, seen) => {
       let found: Seen | undefined;
       let count = 0;
-      for (const check of checks) {
+      for (const rule of rules) {
         const branch = seen && new Seen();
-        if (!checking.quietly(check, value, branch)) continue;
+        if (!judging.quietly(rule, value, branch)) continue;
         found = branch;
-        if (++count > 1) return checking.fail("fits more than one of the alternatives, must fit exactly one");
+        if (++count > 1) return judging.fail("fits more than one of the alternatives, must fit exactly one");
       }
-      if (count === 0) return closest(checks, value, checking);
+      if (count === 0) return closest(rules, value, judging);
       if (found !== undefined) seen?.add(found);
       return true;
     },
@@ -146,17 +146,17 @@ function oneOf(schema: SchemaObject, compiler: Compiler): Check[] {
 }
 
 /** Tells the problems of the alternative that was probably meant: the one in which the value got furthest. */
-function closest(checks: readonly Check[], value: unknown, checking: Checking): false {
-  if (checking.isDone) return false;
+function closest(rules: readonly Rule[], value: unknown, judging: Judging): false {
+  if (judging.isDone) return false;
   let best: readonly Problem[] | undefined;
-  for (const check of checks) {
-    const problems = checking.apart(check, value);
+  for (const rule of rules) {
+    const problems = judging.apart(rule, value);
     if (best === undefined || distance(problems) < distance(best)) best = problems;
   }
-  const depth = checking.path?.length ?? 0;
+  const depth = judging.path?.length ?? 0;
   const isVague = best === undefined || best.some(({ path, isTag }) => isTag && path.length === depth);
-  if (isVague && checks.length > 1) return checking.fail(`fits none of the ${checks.length} alternatives`);
-  for (const problem of best ?? []) checking.problems.push(problem);
+  if (isVague && rules.length > 1) return judging.fail(`fits none of the ${rules.length} alternatives`);
+  for (const problem of best ?? []) judging.problems.push(problem);
   return false;
 }
 
@@ -166,17 +166,17 @@ function distance(problems: readonly Problem[]): number {
   return problems.filter(({ isTag }) => isTag).length * 1000 + problems.length - depth / 1000;
 }
 
-function not(schema: SchemaObject, { compile }: Compiler): Check[] {
+function not(schema: SchemaObject, { compile }: Compiler): Rule[] {
   const part = own(schema, "not");
   if (part === undefined) return [];
-  const check = compile(part);
+  const rule = compile(part);
   return [
-    (value, checking) =>
-      !checking.quietly(check, value, undefined) || checking.fail("is what the schema excludes"),
+    (value, judging) =>
+      !judging.quietly(rule, value, undefined) || judging.fail("is what the schema excludes"),
   ];
 }
 
-function conditions(schema: SchemaObject, { document, compile }: Compiler): Check[] {
+function conditions(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   const condition = own(schema, "if");
   if (condition === undefined || document.draft === 4) return [];
   const holds = compile(condition);
@@ -185,12 +185,12 @@ function conditions(schema: SchemaObject, { document, compile }: Compiler): Chec
     return part === undefined ? undefined : compile(part);
   });
   return [
-    (value, checking, seen) => {
+    (value, judging, seen) => {
       const tried = seen && new Seen();
-      const isHeld = checking.quietly(holds, value, tried);
+      const isHeld = judging.quietly(holds, value, tried);
       if (isHeld && tried !== undefined) seen?.add(tried);
       const branch = isHeld ? then : otherwise;
-      return branch === undefined || branch(value, checking, seen);
+      return branch === undefined || branch(value, judging, seen);
     },
   ];
 }

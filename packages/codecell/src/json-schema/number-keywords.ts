@@ -1,17 +1,15 @@
 /** Keywords for numbers. */
-import type { Check } from "./checking.ts";
+import type { Rule } from "./judging.ts";
 import { own, type SchemaObject } from "./document.ts";
 
-export function numberChecks(schema: SchemaObject): Check[] {
-  const checks: Check[] = [];
+export function numberRules(schema: SchemaObject): Rule[] {
+  const rules: Rule[] = [];
   const [least, most] = [own(schema, "minimum"), own(schema, "maximum")];
   const [above, below] = [own(schema, "exclusiveMinimum"), own(schema, "exclusiveMaximum")];
   const step = own(schema, "multipleOf");
   const add = (limit: unknown, text: string, fits: (value: number, limit: number) => boolean): void => {
     if (typeof limit !== "number") return;
-    checks.push(
-      (value, checking) => fits(value as number, limit) || checking.fail(`must be ${text} ${limit}`),
-    );
+    rules.push((value, judging) => fits(value as number, limit) || judging.fail(`must be ${text} ${limit}`));
   };
   // In draft 4 the exclusive ones are flags of the others.
   if (above === true) add(least, "greater than", (value, limit) => value > limit);
@@ -21,7 +19,7 @@ export function numberChecks(schema: SchemaObject): Check[] {
   add(above, "greater than", (value, limit) => value > limit);
   add(below, "less than", (value, limit) => value < limit);
   add(step, "a multiple of", isMultiple);
-  return checks;
+  return rules;
 }
 
 /** As exact as the number itself: 0.0075 is a multiple of 0.0001 although the quotient of the two is no integer. */

@@ -1,22 +1,22 @@
 /** Keywords for objects. Own members only, and only those that JSON prints. */
-import type { Check, Checking, Seen } from "./checking.ts";
+import type { Rule, Judging, Seen } from "./judging.ts";
 import type { Compiler } from "./compile.ts";
 import { isSchemaObject, own, type SchemaObject } from "./document.ts";
 import { isPrinted } from "./equality.ts";
 import { compilePattern, type PatternTest } from "./pattern.ts";
 import { shown } from "./string-keywords.ts";
 
-/** What asks for all members that have been evaluated, if the schema has that; and the other checks. */
-type ObjectChecks = readonly [
-  ((value: object, checking: Checking, seen: Seen) => boolean) | undefined,
-  readonly Check[],
+/** What asks for all members that have been evaluated, if the schema has that; and the other rules. */
+type ObjectRules = readonly [
+  ((value: object, judging: Judging, seen: Seen) => boolean) | undefined,
+  readonly Rule[],
 ];
 
 type Members = Readonly<Record<string, unknown>>;
 
 const MOST_NAMES_SHOWN = 12;
 
-export function objectChecks(schema: SchemaObject, compiler: Compiler): ObjectChecks {
+export function objectRules(schema: SchemaObject, compiler: Compiler): ObjectRules {
   return [
     unevaluated(schema, compiler),
     [
@@ -29,9 +29,9 @@ export function objectChecks(schema: SchemaObject, compiler: Compiler): ObjectCh
   ];
 }
 
-function keysOf(value: unknown, checking: Checking): readonly string[] {
+function keysOf(value: unknown, judging: Judging): readonly string[] {
   const keys = Object.keys(value as object);
-  checking.spend(keys.length);
+  judging.spend(keys.length);
   return keys;
 }
 
@@ -39,80 +39,80 @@ function has(value: unknown, key: string): boolean {
   return Object.hasOwn(value as object, key) && isPrinted((value as Members)[key]);
 }
 
-function sizes(schema: SchemaObject): Check[] {
+function sizes(schema: SchemaObject): Rule[] {
   const [least, most] = [own(schema, "minProperties"), own(schema, "maxProperties")];
-  const checks: Check[] = [];
+  const rules: Rule[] = [];
   if (typeof least === "number") {
-    checks.push(
-      (value, checking) =>
-        count(value, checking) >= least || checking.fail(`must have at least ${least} properties`),
+    rules.push(
+      (value, judging) =>
+        count(value, judging) >= least || judging.fail(`must have at least ${least} properties`),
     );
   }
   if (typeof most === "number") {
-    checks.push(
-      (value, checking) =>
-        count(value, checking) <= most || checking.fail(`must have at most ${most} properties`),
+    rules.push(
+      (value, judging) =>
+        count(value, judging) <= most || judging.fail(`must have at most ${most} properties`),
     );
   }
-  return checks;
+  return rules;
 }
 
-function count(value: unknown, checking: Checking): number {
-  return keysOf(value, checking).filter((key) => isPrinted((value as Members)[key])).length;
+function count(value: unknown, judging: Judging): number {
+  return keysOf(value, judging).filter((key) => isPrinted((value as Members)[key])).length;
 }
 
-function required(schema: SchemaObject): Check[] {
+function required(schema: SchemaObject): Rule[] {
   const given = own(schema, "required");
   const keys = Array.isArray(given) ? given.filter((key) => typeof key === "string") : [];
   return keys.length === 0 ? [] : [needs(keys)];
 }
 
-function needs(keys: readonly string[]): Check {
-  return (value, checking) => {
-    if (keys.length > 8) checking.spend(keys.length >> 2);
+function needs(keys: readonly string[]): Rule {
+  return (value, judging) => {
+    if (keys.length > 8) judging.spend(keys.length >> 2);
     let fits = true;
     for (const key of keys) {
       if (has(value, key)) continue;
-      if (checking.isDone) return false;
-      fits = checking.fail(`lacks the property ${shown(JSON.stringify(key))}`);
+      if (judging.isDone) return false;
+      fits = judging.fail(`lacks the property ${shown(JSON.stringify(key))}`);
     }
     return fits;
   };
 }
 
-function members(schema: SchemaObject, { compile }: Compiler): Check[] {
+function members(schema: SchemaObject, { compile }: Compiler): Rule[] {
   const [properties, patterns] = [own(schema, "properties"), own(schema, "patternProperties")];
   const additional = own(schema, "additionalProperties");
-  const named = new Map<string, Check>(
+  const named = new Map<string, Rule>(
     isSchemaObject(properties) ? Object.entries(properties).map(([key, part]) => [key, compile(part)]) : [],
   );
-  const matched: (readonly [PatternTest, Check])[] = isSchemaObject(patterns)
+  const matched: (readonly [PatternTest, Rule])[] = isSchemaObject(patterns)
     ? Object.entries(patterns).map(([pattern, part]) => [compilePattern(pattern), compile(part)])
     : [];
   if (matched.length === 0 && (additional === undefined || additional === true)) {
-    const checks: Check[] = named.size === 0 ? [] : [declared(named)];
-    if (additional === true) checks.push(seeAll);
-    return checks;
+    const rules: Rule[] = named.size === 0 ? [] : [declared(named)];
+    if (additional === true) rules.push(seeAll);
+    return rules;
   }
   const others = additional === undefined ? undefined : compile(additional);
   const surplus = additional === false ? tooMuch(named, matched.length > 0) : undefined;
   return [
-    (value, checking, seen) => {
+    (value, judging, seen) => {
       let fits = true;
-      for (const key of keysOf(value, checking)) {
+      for (const key of keysOf(value, judging)) {
         const member = (value as Members)[key];
         if (!isPrinted(member)) continue;
-        const check = named.get(key);
-        let isKnown = check !== undefined;
-        if (check !== undefined && !checking.within(key, member, check)) fits = false;
+        const rule = named.get(key);
+        let isKnown = rule !== undefined;
+        if (rule !== undefined && !judging.within(key, member, rule)) fits = false;
         for (const [test, part] of matched) {
-          if (!test(key, checking)) continue;
+          if (!test(key, judging)) continue;
           isKnown = true;
-          if (!checking.within(key, member, part)) fits = false;
+          if (!judging.within(key, member, part)) fits = false;
         }
-        if (!isKnown && surplus !== undefined) fits = checking.fail(surplus(key, checking));
-        else if (!isKnown && others !== undefined && !checking.within(key, member, others)) fits = false;
-        if (!fits && checking.isDone) return false;
+        if (!isKnown && surplus !== undefined) fits = judging.fail(surplus(key, judging));
+        else if (!isKnown && others !== undefined && !judging.within(key, member, others)) fits = false;
+        if (!fits && judging.isDone) return false;
         if (isKnown || others !== undefined) seen?.members.add(key);
       }
       return fits;
@@ -121,31 +121,31 @@ function members(schema: SchemaObject, { compile }: Compiler): Check[] {
 }
 
 /** Looks for what the schema names rather than at all that the value has. */
-function declared(named: ReadonlyMap<string, Check>): Check {
+function declared(named: ReadonlyMap<string, Rule>): Rule {
   const entries = [...named];
-  return (value, checking, seen) => {
+  return (value, judging, seen) => {
     let fits = true;
-    checking.spend(entries.length >> 2);
-    for (const [key, check] of entries) {
+    judging.spend(entries.length >> 2);
+    for (const [key, rule] of entries) {
       if (!has(value, key)) continue;
       seen?.members.add(key);
-      if (checking.within(key, (value as Members)[key], check)) continue;
-      if (checking.isDone) return false;
+      if (judging.within(key, (value as Members)[key], rule)) continue;
+      if (judging.isDone) return false;
       fits = false;
     }
     return fits;
   };
 }
 
-const seeAll: Check = (_value, _checking, seen) => {
+const seeAll: Rule = (_value, _checking, seen) => {
   if (seen !== undefined) seen.allMembers = true;
   return true;
 };
 
 function tooMuch(
-  named: ReadonlyMap<string, Check>,
+  named: ReadonlyMap<string, Rule>,
   hasPatterns: boolean,
-): (key: string, checking: Checking) => string {
+): (key: string, judging: Judging) => string {
   const known = [...named.keys()].slice(0, MOST_NAMES_SHOWN).map((name) => shown(JSON.stringify(name)));
   const more = named.size > MOST_NAMES_SHOWN ? ", …" : "";
   const rest = known.length === 0 || hasPatterns ? "" : `, known are ${known.join(", ")}${more}`;
@@ -153,15 +153,15 @@ function tooMuch(
     path === undefined ? "" : `must not have the property ${shown(JSON.stringify(key.slice(0, 200)))}${rest}`;
 }
 
-function names(schema: SchemaObject, { document, compile }: Compiler): Check[] {
+function names(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   const part = document.draft === 4 ? undefined : own(schema, "propertyNames");
   if (part === undefined) return [];
-  const check = compile(part);
+  const rule = compile(part);
   return [
-    (value, checking) => {
-      for (const key of keysOf(value, checking)) {
-        if (checking.quietly(check, key, undefined)) continue;
-        return checking.fail(
+    (value, judging) => {
+      for (const key of keysOf(value, judging)) {
+        if (judging.quietly(rule, key, undefined)) continue;
+        return judging.fail(
           `must not have a property of the name ${shown(JSON.stringify(key.slice(0, 200)))}`,
         );
       }
@@ -170,31 +170,31 @@ function names(schema: SchemaObject, { document, compile }: Compiler): Check[] {
   ];
 }
 
-function dependencies(schema: SchemaObject, { compile }: Compiler): Check[] {
-  const checks: Check[] = [];
+function dependencies(schema: SchemaObject, { compile }: Compiler): Rule[] {
+  const rules: Rule[] = [];
   for (const keyword of ["dependencies", "dependentRequired", "dependentSchemas"]) {
     const given = own(schema, keyword);
     if (!isSchemaObject(given)) continue;
     for (const [key, part] of Object.entries(given)) {
-      const check = Array.isArray(part)
+      const rule = Array.isArray(part)
         ? needs(part.filter((name) => typeof name === "string"))
         : compile(part);
-      checks.push((value, checking, seen) => !has(value, key) || check(value, checking, seen));
+      rules.push((value, judging, seen) => !has(value, key) || rule(value, judging, seen));
     }
   }
-  return checks;
+  return rules;
 }
 
-function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ObjectChecks[0] {
+function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ObjectRules[0] {
   const part = document.draft >= 2019 ? own(schema, "unevaluatedProperties") : undefined;
   if (part === undefined) return undefined;
-  const check = compile(part);
-  return (value, checking, seen) => {
+  const rule = compile(part);
+  return (value, judging, seen) => {
     if (!seen.allMembers) {
-      for (const key of keysOf(value, checking)) {
+      for (const key of keysOf(value, judging)) {
         const member = (value as Members)[key];
         if (seen.members.has(key) || !isPrinted(member)) continue;
-        if (!checking.within(key, member, check)) return false;
+        if (!judging.within(key, member, rule)) return false;
       }
     }
     seen.allMembers = true;

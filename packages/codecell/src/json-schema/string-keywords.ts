@@ -1,44 +1,44 @@
 /** Keywords for strings. */
-import type { Check } from "./checking.ts";
+import type { Rule } from "./judging.ts";
 import { own, type SchemaObject } from "./document.ts";
 import { formatTest } from "./formats.ts";
 import { compilePattern } from "./pattern.ts";
 
 const LONGEST_SHOWN = 120;
 
-export function stringChecks(schema: SchemaObject): Check[] {
-  const checks: Check[] = [];
+export function stringRules(schema: SchemaObject): Rule[] {
+  const rules: Rule[] = [];
   const [least, most] = [own(schema, "minLength"), own(schema, "maxLength")];
   const [pattern, format] = [own(schema, "pattern"), own(schema, "format")];
   if (typeof least === "number") {
-    checks.push((value, checking) => {
+    rules.push((value, judging) => {
       const text = value as string;
       // A character has at most two units.
       if (text.length >= 2 * least) return true;
-      checking.spend(text.length >> 3);
-      return characters(text) >= least || checking.fail(`must have at least ${least} characters`);
+      judging.spend(text.length >> 3);
+      return characters(text) >= least || judging.fail(`must have at least ${least} characters`);
     });
   }
   if (typeof most === "number") {
-    checks.push((value, checking) => {
+    rules.push((value, judging) => {
       const text = value as string;
       if (text.length <= most) return true;
-      if (text.length > 2 * most) return checking.fail(`must have at most ${most} characters`);
-      checking.spend(text.length >> 3);
-      return characters(text) <= most || checking.fail(`must have at most ${most} characters`);
+      if (text.length > 2 * most) return judging.fail(`must have at most ${most} characters`);
+      judging.spend(text.length >> 3);
+      return characters(text) <= most || judging.fail(`must have at most ${most} characters`);
     });
   }
   if (typeof pattern === "string") {
     const test = compilePattern(pattern);
     const text = `must match the pattern ${shown(pattern)}`;
-    checks.push((value, checking) => test(value as string, checking) || checking.fail(text));
+    rules.push((value, judging) => test(value as string, judging) || judging.fail(text));
   }
   const test = typeof format === "string" ? formatTest(format) : undefined;
   if (test !== undefined) {
     const text = `must have the format ${String(format)}`;
-    checks.push((value, checking) => test(value as string, checking) || checking.fail(text));
+    rules.push((value, judging) => test(value as string, judging) || judging.fail(text));
   }
-  return checks;
+  return rules;
 }
 
 /** Code points. */

@@ -71,7 +71,7 @@ describe("what is wrong is said with its place, and what to give instead", () =>
   });
 });
 
-describe("the steps of a look", () => {
+describe("the steps of judging", () => {
   test("are counted the same whatever the machine does", () => {
     const value = Array.from({ length: 1000 }, (_, id) => ({ id }));
     const schema = { items: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] } };
@@ -88,7 +88,7 @@ describe("the steps of a look", () => {
     expect(high).toBeLessThan(10_000);
   });
 
-  test("end every look that would be long, and say so", () => {
+  test("end all that would be long, and say so [host:judged-in-steps]", () => {
     const many = Array.from({ length: 60_000 }, (_, index) => index);
     const types = Array.from({ length: 24 }, (_, index) => ({
       type: "object",

@@ -1,10 +1,10 @@
 /**
- * Validator: a JSON Schema against values, with a bound on what a look may cost.
+ * Validator: a JSON Schema against values, with a bound on what judging one may cost.
  *
  * - Interprets, generates no code, fetches nothing. Drafts 4 to 2020-12.
  * - The answer depends on schema, value and steps alone, never on the clock or on who else is busy.
  */
-import { Checking, NotHere, OutOfSteps, type Check, type Problem, SchemaFault } from "./checking.ts";
+import { Judging, NotHere, OutOfSteps, type Rule, type Problem, SchemaFault } from "./judging.ts";
 import { createCompiler } from "./compile.ts";
 import { asGiven, type Direction } from "./directed-schema.ts";
 import { Document, type SchemaObject } from "./document.ts";
@@ -33,23 +33,23 @@ const LONGEST_PATH = 200;
 
 /** Never throws: a schema that cannot be read is faulty for every value. */
 export function createValidator(schema: SchemaObject, direction: Direction): Validator {
-  let check: Check;
+  let rule: Rule;
   let document: Document;
   try {
     const directed = asGiven(schema, direction);
     document = new Document(directed);
-    check = createCompiler(document).compile(directed);
+    rule = createCompiler(document).compile(directed);
   } catch {
     return () => FAULTY;
   }
   const root = document.resourceOf(schema);
-  const look = (value: unknown, checking: Checking): boolean => {
-    if (document.isDynamic) checking.scopes.push(root);
-    return check(value, checking, undefined);
+  const judge = (value: unknown, judging: Judging): boolean => {
+    if (document.isDynamic) judging.scopes.push(root);
+    return rule(value, judging, undefined);
   };
   return (value, name, { steps, mayBeSlow }) => {
     try {
-      if (look(value, new Checking(steps, mayBeSlow, false))) return FITS;
+      if (judge(value, new Judging(steps, mayBeSlow, false))) return FITS;
     } catch (error) {
       // A stack that is too short here is long enough elsewhere, or the schema goes in circles.
       if (error instanceof OutOfSteps || error instanceof NotHere) return UNKNOWN;
@@ -57,22 +57,22 @@ export function createValidator(schema: SchemaObject, direction: Direction): Val
       if (error instanceof SchemaFault) return FAULTY;
       return FAULTY;
     }
-    return { kind: "unfit", problems: explain(value, name, look, new Checking(steps, mayBeSlow, true)) };
+    return { kind: "unfit", problems: explain(value, name, judge, new Judging(steps, mayBeSlow, true)) };
   };
 }
 
 function explain(
   value: unknown,
   root: string,
-  look: (value: unknown, checking: Checking) => boolean,
-  checking: Checking,
+  judge: (value: unknown, judging: Judging) => boolean,
+  judging: Judging,
 ): readonly string[] {
   try {
-    look(value, checking);
+    judge(value, judging);
   } catch {
     // What has been found so far is true; the rest is too dear to find.
   }
-  const found = checking.problems.slice(0, MOST_PROBLEMS).map((problem) => toText(problem, root));
+  const found = judging.problems.slice(0, MOST_PROBLEMS).map((problem) => toText(problem, root));
   return found.length > 0 ? [...new Set(found)] : [`${root}: does not fit the schema`];
 }
 

@@ -13,7 +13,7 @@ import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import { lookApartFor } from "../sandbox/look-apart.ts";
+import { judgeApartFor } from "../sandbox/judges.ts";
 import type { Deadline } from "./deadline.ts";
 
 export interface CallRunnerSetup {
@@ -92,7 +92,7 @@ export class CallRunner {
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
-      lookApart: lookApartFor(runId),
+      judgeApart: judgeApartFor(runId),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       onThrown,

@@ -7,7 +7,7 @@ import { CallRefusal, encodeOutput } from "../bridge/invoke.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import type { Json } from "../contract/value.ts";
-import { lookApartFor } from "../sandbox/look-apart.ts";
+import { judgeApartFor } from "../sandbox/judges.ts";
 import { LARGEST_LOAD } from "./catalog-tools.ts";
 
 /** Throws a refusal for what cannot cross. */
@@ -16,7 +16,7 @@ export async function toNestedOutput(
   output: unknown,
   runId: string,
 ): Promise<Json> {
-  const validated = await validatorOf(tool.output, "output")(output, "output", lookApartFor(runId));
+  const validated = await validatorOf(tool.output, "output")(output, "output", judgeApartFor(runId));
   if (!validated.ok) {
     throw new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${validated.problems}`);
   }

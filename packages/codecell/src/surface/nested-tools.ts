@@ -21,7 +21,7 @@ import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { GuestCatalog } from "../run/guest-catalog.ts";
 import type { RunHandle } from "../run/host.ts";
-import { lookApartFor } from "../sandbox/look-apart.ts";
+import { judgeApartFor } from "../sandbox/judges.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
@@ -134,7 +134,7 @@ export class NestedTools {
       if (decision === undefined) cell.hook(callId, details.input);
       else {
         const validate = validatorOf(entry.tool.input, "input");
-        const checked = await validate(decision.input, "input", lookApartFor(details.runId));
+        const checked = await validate(decision.input, "input", judgeApartFor(details.runId));
         if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
         cell.hook(callId, checked.value);
         trajectory.rewriteCall(callId, toJson(checked.value));

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MAX_JSON_CONTAINERS, MAX_JSON_DEPTH, parseJsonText, utf8Bytes } from "./json-text.ts";
+import {
+  MAX_JSON_CONTAINERS,
+  MAX_JSON_DEPTH,
+  MAX_JSON_MEMBERS,
+  parseJsonText,
+  utf8Bytes,
+} from "./json-text.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
@@ -48,6 +54,18 @@ describe("parseJsonText", () => {
       ok: false,
       problem: "it has more than 65536 lists and records",
     });
+  });
+
+  test("one record of very many members is refused before it is built, many small ones are not", () => {
+    const record = (count: number): string =>
+      `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(",")}}`;
+    expect(parseJsonText(`[${record(MAX_JSON_MEMBERS)},${record(9)}]`, 1e9).ok).toBe(true);
+    expect(parseJsonText(`{"a":${record(MAX_JSON_MEMBERS + 1)}}`, 1e9)).toEqual({
+      ok: false,
+      problem: "it has a record of more than 32768 members, pass a list",
+    });
+    const small = Array(9000).fill(record(5)).join(",");
+    expect(parseJsonText(`{"a":[${small}],"b":":::"}`, 1e9).ok).toBe(true);
   });
 
   test("brackets inside strings are not nesting", () => {

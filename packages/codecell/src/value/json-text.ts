@@ -3,7 +3,7 @@
  *
  * - Bytes are counted as UTF-8, without encoding.
  * - Its shape is bounded before parsing: a value nested too deeply could not be printed again, one of very many lists
- *   and records would hold the event loop while it is built.
+ *   and records, or one record of very many members, would hold the event loop while it is built.
  */
 import type { Json } from "../contract/value.ts";
 
@@ -11,6 +11,9 @@ import type { Json } from "../contract/value.ts";
 export const MAX_JSON_DEPTH = 1024;
 /** Lists and records in one value; building as many takes some ten milliseconds. */
 export const MAX_JSON_CONTAINERS = 65_536;
+
+/** Members of one record; it costs as much to build one with twice as many. */
+export const MAX_JSON_MEMBERS = 32_768;
 
 export type Parsed =
   | { readonly ok: true; readonly value: Json }
@@ -58,6 +61,9 @@ function shapeProblem(text: string): string | undefined {
   if (text.length <= 2 * MAX_JSON_DEPTH) return undefined;
   let depth = 0;
   let containers = 0;
+  /** Of the record at hand, and of those around it. */
+  let members = 0;
+  const around: number[] = [];
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case 0x22:
@@ -68,10 +74,17 @@ function shapeProblem(text: string): string | undefined {
         if (++depth > MAX_JSON_DEPTH) return `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
         if (++containers > MAX_JSON_CONTAINERS)
           return `it has more than ${MAX_JSON_CONTAINERS} lists and records`;
+        around.push(members);
+        members = 0;
+        break;
+      case 0x3a:
+        if (++members > MAX_JSON_MEMBERS)
+          return `it has a record of more than ${MAX_JSON_MEMBERS} members, pass a list`;
         break;
       case 0x5d:
       case 0x7d:
         depth--;
+        members = around.pop() ?? 0;
         break;
       default:
     }

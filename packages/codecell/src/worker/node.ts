@@ -1,10 +1,10 @@
-/** The worker as a Node.js worker thread: with cells or, in its other role, for looks. */
+/** The worker as a Node.js worker thread: with cells or, in its other role, as a judge. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
-import { LOOKS_ROLE, READY } from "../bridge/looks.ts";
-import type { Apart } from "../bridge/schema.ts";
-import { look } from "./looks.ts";
+import { JUDGE_ROLE, READY } from "../bridge/judges.ts";
+import type { Case } from "../bridge/schema.ts";
+import { judge } from "./judge.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
@@ -13,16 +13,17 @@ const SOON_MS = 0.2;
 const LINGER_MS = 10;
 /** Some 200 microseconds. */
 const MOST_LOOKS = 4000;
+
 type Setup =
   | (WorkerSetup & { readonly port: MessagePort; readonly role?: undefined })
-  | { readonly port: MessagePort; readonly role: typeof LOOKS_ROLE };
+  | { readonly port: MessagePort; readonly role: typeof JUDGE_ROLE };
 
 const given = workerData as Setup;
-if (given.role === LOOKS_ROLE) serveLooks(given.port);
+if (given.role === JUDGE_ROLE) serveJudge(given.port);
 else serveCells(given, given.port);
 
-function serveLooks(port: MessagePort): void {
-  port.on("message", (apart: Apart) => port.postMessage(look(apart)));
+function serveJudge(port: MessagePort): void {
+  port.on("message", (one: Case) => port.postMessage(judge(one)));
   port.postMessage(READY);
 }
 

@@ -7,11 +7,11 @@
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
 import type { Authorize, Decision } from "../../bridge/invoke.ts";
-import { type LookApart, validatorOf } from "../../bridge/schema.ts";
+import { type JudgeApart, validatorOf } from "../../bridge/schema.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
-import { lookApartFor } from "../../sandbox/look-apart.ts";
+import { judgeApartFor } from "../../sandbox/judges.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf } from "./approval-status.ts";
 import { canonical } from "./continuation.ts";
@@ -68,7 +68,7 @@ export function createAuthorize(keeper: CallKeeper): Authorize {
   return async ({ runId, callId, tool: toolName, input, resolution }) => {
     const call = await keeper.begin(callId, toolName, input);
     try {
-      return await decide(keeper, call, resolution as StoredResolution | undefined, lookApartFor(runId));
+      return await decide(keeper, call, resolution as StoredResolution | undefined, judgeApartFor(runId));
     } catch (error) {
       call.error = error;
       return { deny: error instanceof Error ? error.message : String(error) };
@@ -80,7 +80,7 @@ async function decide(
   keeper: CallKeeper,
   call: NestedCall,
   resolution: StoredResolution | undefined,
-  lookApart: LookApart,
+  judgeApart: JudgeApart,
 ): Promise<Decision> {
   const { tools, approval, execution } = keeper;
   const { toolName, toolCallId } = call;
@@ -92,8 +92,8 @@ async function decide(
     throw new CodeModeToolApprovalDeniedError(toolName, resolution.input, toolCallId, resolution.reason);
   }
   const input = await (resolution === undefined
-    ? validated(tool, call, lookApart)
-    : validatedAs(resolution.input, tool, call, lookApart));
+    ? validated(tool, call, judgeApart)
+    : validatedAs(resolution.input, tool, call, judgeApart));
   call.validated = input;
   if (resolution?.kind === "approval") return "allow";
   if (resolution?.kind === "interrupt") {
@@ -180,12 +180,12 @@ async function validatedAs(
   shown: Json,
   tool: Tool,
   call: NestedCall,
-  lookApart: LookApart,
+  judgeApart: JudgeApart,
 ): Promise<unknown> {
   const isShown = (input: unknown): boolean => canonical(toShown(input)) === canonical(shown);
-  const again = await validated(tool, call, lookApart);
+  const again = await validated(tool, call, judgeApart);
   if (isShown(again)) return again;
-  const kept = await validatorFor(tool, lookApart)(shown);
+  const kept = await validatorFor(tool, judgeApart)(shown);
   if (kept.ok && isShown(kept.value)) return kept.value;
   throw new CodeModeProtocolError(
     `Cannot call tool "${call.toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
@@ -195,9 +195,9 @@ async function validatedAs(
 async function validated(
   tool: Tool,
   { toolName, input }: NestedCall,
-  lookApart: LookApart,
+  judgeApart: JudgeApart,
 ): Promise<unknown> {
-  const validate = validatorFor(tool, lookApart);
+  const validate = validatorFor(tool, judgeApart);
   let checked = await validate(input);
   // A call without an input is meant for a tool that needs none.
   if (!checked.ok && input === null) {
@@ -213,10 +213,11 @@ type Checked =
   | { readonly ok: false; readonly problems: string };
 
 /** By the schema's own validator; by what it says, if it has none. */
-function validatorFor(tool: Tool, lookApart: LookApart): (input: unknown) => Promise<Checked> {
+function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknown) => Promise<Checked> {
   const { validate, jsonSchema } = asSchema(tool.inputSchema);
   if (validate === undefined) {
-    return async (input) => validatorOf((await jsonSchema) as JsonSchema, "input")(input, "input", lookApart);
+    return async (input) =>
+      validatorOf((await jsonSchema) as JsonSchema, "input")(input, "input", judgeApart);
   }
   return async (input) => {
     const result = await validate(input);

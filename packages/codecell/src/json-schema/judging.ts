@@ -1,12 +1,12 @@
 /**
- * Checking: one look at one value, and what it may cost.
+ * Judging: one value against one schema, and what that may cost.
  *
  * - Work is counted in steps, never in time: the same value against the same schema always ends the same way.
- * - Problems are collected only while explaining, and only a few: a first look stops at the first one.
+ * - Problems are collected only while explaining, and only a few: the first time it stops at the first one.
  */
 
 /** Whether a value satisfies what was compiled. `seen` gathers what has been evaluated, where somebody asks for that. */
-export type Check = (value: unknown, checking: Checking, seen: Seen | undefined) => boolean;
+export type Rule = (value: unknown, judging: Judging, seen: Seen | undefined) => boolean;
 
 export interface Problem {
   readonly path: readonly (string | number)[];
@@ -15,10 +15,10 @@ export interface Problem {
   readonly isTag: boolean;
 }
 
-/** The look was given up: it would have cost more steps than there are. */
+/** It was given up: it would have cost more steps than there are. */
 export class OutOfSteps extends Error {}
 
-/** The look needs what may not be done on this thread: a regular expression that nobody has proven cheap. */
+/** It needs what may not be done on this thread: a regular expression that nobody has proven cheap. */
 export class NotHere extends Error {}
 
 /** The schema itself cannot be used. */
@@ -36,7 +36,7 @@ const MOST_PROBLEMS = 4;
 /** Answers remembered, some megabytes; beyond them there are only the steps. */
 const MOST_KEPT = 65_536;
 
-export class Checking {
+export class Judging {
   steps: number;
   /** Whether regular expressions that may take for ever are executed all the same. */
   readonly mayBeSlow: boolean;
@@ -44,7 +44,7 @@ export class Checking {
   /** Where the value at hand lies; undefined unless problems are wanted. */
   path: (string | number)[] | undefined;
   problems: Problem[] = [];
-  readonly #answers = new Map<Check, Map<object, boolean>>();
+  readonly #answers = new Map<Rule, Map<object, boolean>>();
   #kept = 0;
 
   constructor(steps: number, mayBeSlow: boolean, isExplaining: boolean) {
@@ -58,55 +58,55 @@ export class Checking {
     if (this.steps < 0) throw new OutOfSteps();
   }
 
-  /** Whether a look that has failed may as well stop. */
+  /** Whether what has failed may as well stop. */
   get isDone(): boolean {
     return this.path === undefined || this.problems.length >= MOST_PROBLEMS;
   }
 
-  /** Always false, as the answer of a check. */
+  /** Always false, as the answer of a rule. */
   fail(text: string, isTag = false): false {
     if (!this.isDone) this.problems.push({ path: [...(this.path ?? [])], text, isTag });
     return false;
   }
 
-  /** Runs a check on a part of the value. */
-  within(key: string | number, part: unknown, check: Check): boolean {
-    if (this.path === undefined) return check(part, this, undefined);
+  /** Runs a rule on a part of the value. */
+  within(key: string | number, part: unknown, rule: Rule): boolean {
+    if (this.path === undefined) return rule(part, this, undefined);
     this.path.push(key);
-    const fits = check(part, this, undefined);
+    const fits = rule(part, this, undefined);
     this.path.pop();
     return fits;
   }
 
-  /** Runs a check whose problems are nobody's business: that of `not`, of `if`, of an item that `contains` counts. */
-  quietly(check: Check, value: unknown, seen: Seen | undefined): boolean {
+  /** Runs a rule whose problems are nobody's business: that of `not`, of `if`, of an item that `contains` counts. */
+  quietly(rule: Rule, value: unknown, seen: Seen | undefined): boolean {
     const { path } = this;
     this.path = undefined;
     try {
-      return check(value, this, seen);
+      return rule(value, this, seen);
     } finally {
       this.path = path;
     }
   }
 
-  /** Runs a check on a value that it has not looked at before; says again what it said otherwise. */
-  once(check: Check, value: object): boolean {
-    if (this.path !== undefined) return check(value, this, undefined);
-    let answers = this.#answers.get(check);
-    if (answers === undefined) this.#answers.set(check, (answers = new Map()));
+  /** Runs a rule on a value that it has not seen before; says again what it said otherwise. */
+  once(rule: Rule, value: object): boolean {
+    if (this.path !== undefined) return rule(value, this, undefined);
+    let answers = this.#answers.get(rule);
+    if (answers === undefined) this.#answers.set(rule, (answers = new Map()));
     const known = answers.get(value);
     if (known !== undefined) return known;
-    const fits = check(value, this, undefined);
+    const fits = rule(value, this, undefined);
     if (++this.#kept <= MOST_KEPT) answers.set(value, fits);
     return fits;
   }
 
-  /** Runs a check with a list of problems of its own, which is returned: none for a value that fits. */
-  apart(check: Check, value: unknown): readonly Problem[] {
+  /** Runs a rule with a list of problems of its own, which is returned: none for a value that fits. */
+  apart(rule: Rule, value: unknown): readonly Problem[] {
     const { problems } = this;
     this.problems = [];
     try {
-      return check(value, this, undefined) ? [] : this.problems;
+      return rule(value, this, undefined) ? [] : this.problems;
     } finally {
       this.problems = problems;
     }

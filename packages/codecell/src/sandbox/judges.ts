@@ -1,20 +1,20 @@
 /**
- * Look apart: threads of this process on which values are looked at that may take long.
+ * Judges: threads of this process on which values are judged that may take long.
  *
  * - Shared by all hosts of the process, since hardly any value needs them. Started when first needed, ended when idle;
  *   they keep no process alive.
- * - There are two lanes with a thread each. A look that takes too long ends its thread, and from then on its schema has
+ * - There are two lanes with a thread each. A case that takes too long ends its thread, and from then on its schema has
  *   the second lane: the first is held up at most once by each schema, and schemas are the host's, not a program's.
  * - Within a lane those who wait take turns, whoever has how many.
  */
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import { LOOKS_ROLE, parseVerdict, READY } from "../bridge/looks.ts";
-import type { Apart, LookApart } from "../bridge/schema.ts";
+import { JUDGE_ROLE, parseVerdict, READY } from "../bridge/judges.ts";
+import type { Case, JudgeApart } from "../bridge/schema.ts";
 import type { Verdict } from "../json-schema/validator.ts";
 import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
 
 /**
- * Far longer than any look takes that is not stuck: other work is bounded by steps. By the clock and by the processor time
+ * Far longer than any case takes that is not stuck: other work is bounded by steps. By the clock and by the processor time
  * of the process: one that hardly gets a processor is slow, not stuck.
  */
 const MOST_MS = 3000;
@@ -27,7 +27,7 @@ const UNKNOWN: Verdict = { kind: "unknown" };
 
 interface Waiting {
   readonly owner: string;
-  readonly apart: Apart;
+  readonly given: Case;
   readonly resolve: (verdict: Verdict) => void;
 }
 
@@ -74,9 +74,9 @@ class Lane {
     try {
       const { url, text } = await loadWorkerScript(workerUrl ?? defaultWorkerUrl());
       const { port1: port, port2 } = new MessageChannel();
-      const setup = { role: LOOKS_ROLE, port: port2 };
+      const setup = { role: JUDGE_ROLE, port: port2 };
       const worker = new Worker(url, {
-        name: "codecell-looks",
+        name: "codecell-judge",
         workerData: text === undefined ? setup : { ...setup, text },
         transferList: [port2],
         env: {},
@@ -112,20 +112,20 @@ class Lane {
   }
 
   #post(): void {
-    const { apart } = this.#current ?? {};
-    if (apart === undefined) return;
-    this.#watch(apart, process.cpuUsage());
-    this.#thread?.port.postMessage(apart);
+    const { given } = this.#current ?? {};
+    if (given === undefined) return;
+    this.#watch(given, process.cpuUsage());
+    this.#thread?.port.postMessage(given);
   }
 
-  #watch(apart: Apart, since: NodeJS.CpuUsage): void {
+  #watch(given: Case, since: NodeJS.CpuUsage): void {
     this.#after(this.#mostMs, () => {
       const { user, system } = process.cpuUsage(since);
       if (user + system < this.#mostMs * 1000) {
-        this.#watch(apart, since);
+        this.#watch(given, since);
         return;
       }
-      this.#onStuck(apart.schema);
+      this.#onStuck(given.schema);
       this.#fail();
     });
   }
@@ -141,7 +141,7 @@ class Lane {
     else this.#settle(verdict);
   }
 
-  /** The thread is of no use any more, and what it looked at stays unknown. */
+  /** The thread is of no use any more, and its case stays unknown. */
   #fail(): void {
     this.#end();
     this.#settle(UNKNOWN);
@@ -180,12 +180,12 @@ class Lane {
 /** More than any host has tools; then all begin anew. */
 const MOST_STUCK = 10_000;
 
-export class Looks {
+export class Judges {
   readonly #stuck = new Set<string>();
   readonly #quick: Lane;
   readonly #slow: Lane;
 
-  /** Takes how long a look may take. */
+  /** Takes how long a case may take. */
   constructor(mostMs: number) {
     const note = (schema: string): void => {
       if (this.#stuck.size >= MOST_STUCK) this.#stuck.clear();
@@ -196,22 +196,22 @@ export class Looks {
   }
 
   /** For one owner, such as a run. */
-  for(owner: string): LookApart {
-    return (apart) =>
+  for(owner: string): JudgeApart {
+    return (given) =>
       new Promise((resolve) => {
-        (this.#stuck.has(apart.schema) ? this.#slow : this.#quick).add({ owner, apart, resolve });
+        (this.#stuck.has(given.schema) ? this.#slow : this.#quick).add({ owner, given, resolve });
       });
   }
 }
 
-const looks = new Looks(MOST_MS);
+const judges = new Judges(MOST_MS);
 let workerUrl: URL | undefined;
 
 /** What the threads execute from now on: the same script as the workers of the host that was made last. */
-export function useLookScript(url: URL): void {
+export function useJudgeScript(url: URL): void {
   workerUrl = url;
 }
 
-export function lookApartFor(owner: string): LookApart {
-  return looks.for(owner);
+export function judgeApartFor(owner: string): JudgeApart {
+  return judges.for(owner);
 }

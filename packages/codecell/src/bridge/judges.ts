@@ -1,11 +1,11 @@
-/** What host and worker say to each other about values that are looked at apart, on a thread that has no cells. */
+/** What host and worker say to each other about values that are judged apart, on a thread that has no cells. */
 import type { Verdict } from "../json-schema/validator.ts";
 import { isRecord } from "../value/shape.ts";
 
 /** What such a thread is started with, beside its port. */
-export const LOOKS_ROLE = "looks";
+export const JUDGE_ROLE = "judge";
 
-/** Said once, when the thread can look. */
+/** Said once, when the thread can judge. */
 export const READY = "ready";
 
 /** Undefined for what is no verdict. */

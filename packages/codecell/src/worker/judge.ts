@@ -1,9 +1,9 @@
 /**
- * Looks: a worker without cells. It looks at values that may take long, one after the other, until its host ends it.
+ * Judge: a worker without cells. It judges values that may take long, one after the other, until its host ends it.
  *
  * - Steps bound all of our own work. A regular expression of a schema they do not bound: that is what ending it is for.
  */
-import type { Apart } from "../bridge/schema.ts";
+import type { Case } from "../bridge/schema.ts";
 import { createValidator, type Validator, type Verdict } from "../json-schema/validator.ts";
 
 /** Less than a second. */
@@ -13,11 +13,11 @@ const MOST_KEPT = 64;
 
 const kept = new Map<string, Validator>();
 
-export function look({ schema, direction, value, root }: Apart): Verdict {
+export function judge({ schema, direction, value, root }: Case): Verdict {
   return validatorFor(schema, direction)(JSON.parse(value), root, { steps: STEPS, mayBeSlow: true });
 }
 
-function validatorFor(schema: string, direction: Apart["direction"]): Validator {
+function validatorFor(schema: string, direction: Case["direction"]): Validator {
   const key = direction + schema;
   let validate = kept.get(key);
   if (validate === undefined) {
