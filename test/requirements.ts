@@ -137,6 +137,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "cell:sleep": { promise: "A cell that waits for long costs a few kilobytes and no worker" },
   "cell:digest": { promise: "A snapshot of another build is left aside, and the ledger replayed" },
 
+  "suspend:tools": {
+    promise:
+      "A run is not taken by a host that lacks a tool its calls wait for, and goes on in one that has it",
+  },
   "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },
   "suspend:deadline": {
     promise: "A run whose time is up while it waits can be suspended, and its calls go on",

@@ -39,7 +39,7 @@ function altered({ snapshot: _unused, ...run }: SuspendedRun, alter: Alter): Sus
 }
 
 function alterToken(token: string, alter: Alter): string {
-  const run = new Tokens(vault).claim(token, "", () => {});
+  const run = new Tokens(vault).claim(token, "", (held) => held);
   if ("code" in run) throw new Error(run.message);
   return vault.sealer.sealText(toSealable(altered(run, alter)), "token");
 }

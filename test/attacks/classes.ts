@@ -30,6 +30,7 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   token_used: "host_fault",
   run_held: "denied",
   run_unknown: "denied",
+  tool_missing: "denied",
   run_taken: "denied",
   store_failed: "host_fault",
   internal: "host_fault",

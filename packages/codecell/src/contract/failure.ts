@@ -36,6 +36,7 @@ export const FAILURE_CODES = {
   suspension_limit: "The suspended run is larger than limits.suspensionBytes",
   run_held: "The run to resume is held by another process",
   run_unknown: "The store has no such run: it ended, expired, or never was",
+  tool_missing: "The run to resume needs a tool that it was not resumed with; it stays as it is",
   run_taken: "Another process took the run over while it executed here",
   store_failed: "The store refused what the run needed to keep",
   internal: "Codecell itself is at fault",

@@ -4,7 +4,7 @@
  * - With a journal a call is durable before its tool is called.
  * - A call whose executor is gone may have happened: it is made again only if its tool allows that.
  */
-import type { LedgerCall } from "../contract/ledger.ts";
+import { FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
@@ -61,6 +61,8 @@ export class Dispatcher {
   async #execute(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
     const { journal, runner, isStopping } = this.#setup;
     const resolution = this.#decisions.get(index);
+    // Nothing is called for it: that it may have happened must not be said of it.
+    if (!this.#isServed(call)) return toLate(index, await runner.execute(index, call, resolution));
     if (journal !== undefined) {
       // Rejects only when the journal broke, which has ended the run.
       await journal.write({
@@ -75,5 +77,9 @@ export class Dispatcher {
     const outcome = await runner.execute(index, call, resolution);
     this.#here.delete(index);
     return toLate(index, outcome);
+  }
+
+  #isServed({ tool }: LedgerCall): boolean {
+    return tool === FETCH_TOOL || Object.hasOwn(this.#setup.tools, tool);
   }
 }

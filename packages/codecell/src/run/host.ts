@@ -14,7 +14,6 @@ import { createFetchTool } from "../fetch/fetch-tool.ts";
 import { type ResolvedFetchPolicy, resolveFetchPolicy } from "../fetch/policy.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LedgerBook, type LedgerHeader } from "../suspend/ledger-book.ts";
-import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import type { Reference } from "../suspend/token.ts";
 import { Vault } from "../suspend/vault.ts";
 import {
@@ -43,7 +42,8 @@ import type {
 import type { Journal } from "./journal.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { ProgramCheck } from "./program-check.ts";
-import type { Recovered } from "./recovery.ts";
+import { missingTools } from "./missing-tools.ts";
+import type { CheckRun, Recovered } from "./recovery.ts";
 import { assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { Run } from "./run.ts";
@@ -144,7 +144,7 @@ class SandboxHost implements Host {
       return this.#resumeStored(referred, options, resolutions, { fetchPolicy, refusal });
     }
     const { tools = {} } = options;
-    const check = (held: SuspendedRun): void => assertFits(held, tools, resolutions);
+    const check = checkFor(options, resolutions);
     const taken = refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, tools, check);
     if ("code" in taken) return this.#refuse(taken, options);
     return this.#goOn(taken, options, resolutions, { fetchPolicy });
@@ -164,9 +164,7 @@ class SandboxHost implements Host {
     const events = new EventStream();
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
-      const found =
-        refusal ??
-        (await stored.take(reference, scope, tools, (held) => assertFits(held, tools, resolutions)));
+      const found = refusal ?? (await stored.take(reference, scope, tools, checkFor(options, resolutions)));
       const taken = "code" in found ? found : await this.#orLeave(found, options);
       handle =
         "code" in taken
@@ -297,6 +295,14 @@ class SandboxHost implements Host {
 
 function fetchPolicyOf({ fetchPolicy }: RunOptions): ResolvedFetchPolicy | undefined {
   return fetchPolicy === undefined ? undefined : resolveFetchPolicy(fetchPolicy);
+}
+
+/** What a run is resumed with has to fit what it is. */
+function checkFor({ tools = {}, fetchPolicy }: ResumeOptions, resolutions: Resolutions): CheckRun {
+  return (found) => {
+    assertFits(found.run, tools, resolutions);
+    return missingTools(found, { tools, resolutions, hasFetch: fetchPolicy !== undefined });
+  };
 }
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {

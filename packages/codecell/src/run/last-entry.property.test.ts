@@ -64,7 +64,7 @@ class Driven {
   }
 
   async take(): Promise<Omit<TakenRun, "journal">> {
-    const taken = await this.#runs.take({ id: "r", suspensionId: undefined }, "", tools, () => {});
+    const taken = await this.#runs.take({ id: "r", suspensionId: undefined }, "", tools, () => undefined);
     if ("code" in taken) throw new Error(taken.message);
     const { journal, run } = taken;
     this.#journal = journal;

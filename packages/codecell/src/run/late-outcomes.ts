@@ -46,25 +46,26 @@ export class LateOutcomes {
     if (expected.isTaken) this.#calls.delete(key);
   }
 
-  /** What a call comes to, for a run that was resumed; undefined when nobody here executes it. */
-  take(runId: string, call: number): Promise<LateOutcome> | undefined {
-    const key = toCallId(runId, call);
-    const expected = this.#calls.get(key);
-    if (expected === undefined) return undefined;
-    expected.isTaken = true;
-    if (expected.settled !== undefined) this.#calls.delete(key);
-    return expected.promise;
+  /** What a call comes to; undefined when nobody here executes it. */
+  outcomeOf(runId: string, call: number): Promise<LateOutcome> | undefined {
+    return this.#calls.get(toCallId(runId, call))?.promise;
   }
 
   /** What is there already of these calls, in the order it came: that decides races. */
-  takeSettled(runId: string, calls: readonly number[]): ReadonlyMap<number, LateOutcome> {
-    const there = calls.flatMap((call) => {
-      const key = toCallId(runId, call);
-      const settled = this.#calls.get(key)?.settled;
-      return settled === undefined ? [] : [{ key, ...settled }];
-    });
-    for (const { key } of there) this.#calls.delete(key);
+  settled(runId: string, calls: readonly number[]): ReadonlyMap<number, LateOutcome> {
+    const there = calls.flatMap((call) => this.#calls.get(toCallId(runId, call))?.settled ?? []);
     there.sort((one, other) => one.place - other.place);
     return new Map(there.map(({ outcome }) => [outcome.call, outcome]));
+  }
+
+  /** The run of these calls was resumed, and has what they came to or waits for it. */
+  take(runId: string, calls: readonly number[]): void {
+    for (const call of calls) {
+      const key = toCallId(runId, call);
+      const expected = this.#calls.get(key);
+      if (expected === undefined) continue;
+      expected.isTaken = true;
+      if (expected.settled !== undefined) this.#calls.delete(key);
+    }
   }
 }

@@ -4,11 +4,14 @@
  * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
  *   under the same idempotency key, or if it is a fetch that changes nothing; else the program is told that nobody knows.
  * - A call that was recorded but not dispatched has not happened.
+ * - Whoever takes a run up has to have the tools of the calls that were made and have no outcome. Those of calls that the
+ *   program makes later are found missing then, as in any run: it may never make them, or catch that they fail.
  * - Outcomes are delivered in the order in which they are given here: that in which they came.
  * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
  *   the run again, since nobody was.
  */
 import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
+import type { Failure } from "../contract/failure.ts";
 import { type DeliveryItem, FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
@@ -28,8 +31,13 @@ export interface Recovered {
   readonly items: readonly DeliveryItem[];
   /** Calls whose tools have been going on since the run was suspended. */
   readonly elsewhere: ReadonlyMap<number, Elsewhere>;
+  /** Calls without an outcome whose tools there were, unless they were denied. */
+  readonly served: readonly number[];
   readonly snapshot: CellSnapshot | undefined;
 }
+
+/** Why a run cannot be taken up, before anything has changed; throws for misuse. */
+export type CheckRun = (found: Recovered) => Failure | undefined;
 
 /** A call that an executor went on with when the run was suspended. */
 export interface Elsewhere {
@@ -87,9 +95,15 @@ export function recover(
   const elsewhere = new Map<number, Elsewhere>();
   const executing = new Map(state.executing);
   const decided = new Map(state.resolutions);
+  const named = new Set(state.ledger.toolNames);
+  const served: number[] = [];
   for (const [index, call] of calls.entries()) {
     const { tool } = call;
-    if (settled.has(index) || pending.has(index)) continue;
+    if (settled.has(index)) continue;
+    if (pending.has(index)) {
+      served.push(index);
+      continue;
+    }
     if (isYield(state.ledger, call)) {
       if (index < state.ledger.calls.length) items.push(endOfYield(index));
       continue;
@@ -102,6 +116,11 @@ export function recover(
     const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
     const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
     const awaited = executor === undefined ? undefined : awaitOutcome(index, executor);
+    // Nobody dispatches a call that no tool is there for; of one that was not yet, the names of the start know.
+    const isServed = again !== undefined || executing.has(index) || named.has(tool) || tool === FETCH_TOOL;
+    if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
+      served.push(index);
+    }
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && awaited !== undefined)
@@ -127,6 +146,7 @@ export function recover(
     open,
     items,
     elsewhere,
+    served,
     // One taken after the program logged would keep that from whoever takes the run up.
     snapshot: saved?.progress.logs === state.seen.logs ? saved : snapshotOf(state),
   };

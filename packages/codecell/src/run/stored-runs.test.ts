@@ -47,7 +47,7 @@ async function suspended(rest = REST): Promise<void> {
 }
 
 async function take(): Promise<TakenRun> {
-  const taken = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {});
+  const taken = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
   if ("code" in taken) throw new Error(taken.message);
   return taken;
 }
@@ -91,7 +91,7 @@ describe("expiry", () => {
   test("of a run that nobody took up ends it", async () => {
     await suspended();
     die(10_001);
-    expect(await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {})).toMatchObject({
+    expect(await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined)).toMatchObject({
       code: "run_unknown",
     });
   });
@@ -145,7 +145,7 @@ describe("a saved snapshot", () => {
       if (claimed.status !== "claimed" || claimed.run.snapshot === undefined) throw new Error("Not there");
       const original = claimed.run.snapshot;
       await store.saveSnapshot(claimed.claim, alter(original));
-      const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {});
+      const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
       expect(refused).toMatchObject({ code: "token_invalid" });
       const again = await store.claim("r", { owner: "", ms: 0 });
       if (again.status !== "claimed") throw new Error("Not released");
@@ -167,7 +167,7 @@ describe("a journal", () => {
     const content = new TextEncoder().encode(JSON.stringify({ kind: "taken", at: 1 }));
     const sealable = { header: new Uint8Array(), content };
     await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${given.id}:0`)]);
-    const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => {});
+    const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
     expect(refused).toMatchObject({ code: "token_version" });
   });
 
@@ -192,7 +192,7 @@ describe("a journal", () => {
       },
     };
     const others = new StoredRuns(altering, vault, LEASE_MS);
-    expect(await others.take({ id: "r", suspensionId: undefined }, "", {}, () => {})).toMatchObject({
+    expect(await others.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined)).toMatchObject({
       code: "token_invalid",
     });
     // As it was, it goes on.
@@ -232,7 +232,7 @@ describe("a call that this process executes for an earlier suspension", () => {
 
 test("one of another scope does not hold up the owner for a moment [suspend:scope]", async () => {
   await suspended();
-  const other = runs.take({ id: "r", suspensionId: undefined }, "other", {}, () => {});
+  const other = runs.take({ id: "r", suspensionId: undefined }, "other", {}, () => undefined);
   const own = await take();
   expect(own.run.scope).toBe("");
   expect(await other).toMatchObject({ code: "run_unknown" });
@@ -247,7 +247,7 @@ test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(200
       ["", ""],
       ["r", text],
     ] as const) {
-      const refused = await runs.take({ id, suspensionId: undefined }, scope, {}, () => {});
+      const refused = await runs.take({ id, suspensionId: undefined }, scope, {}, () => undefined);
       expect(refused).toMatchObject({ code: "run_unknown" });
     }
   },

@@ -38,7 +38,7 @@ import type { Reference } from "../suspend/token.ts";
 import { type Vault, versionFailure } from "../suspend/vault.ts";
 import { answered } from "./answered.ts";
 import { Journal, type JournalSetup, toStoreFailure } from "./journal.ts";
-import { type Elsewhere, type Recovered, recover } from "./recovery.ts";
+import { type CheckRun, type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import { within } from "./timers.ts";
@@ -118,12 +118,12 @@ export class StoredRuns {
     });
   }
 
-  /** Takes a run up; `check` may refuse it by throwing, and then nothing has changed. */
+  /** Takes a run up; `check` may refuse it, and then it is given back as it was. */
   async take(
     { id, suspensionId }: Reference,
     scope: string,
     tools: ToolSet,
-    check: (run: SuspendedRun) => void,
+    check: CheckRun,
   ): Promise<TakenRun | Failure> {
     // Ids come from clients: no store has one like this.
     if (id === "" || !isStoreText(id) || !isStoreText(scope)) return unknownRun(id);
@@ -149,12 +149,12 @@ export class StoredRuns {
     let taken: OpenRun;
     try {
       const opened = this.#open(claimed.run, suspensionId, scope, tools);
-      if ("code" in opened) {
+      const refusal = "code" in opened ? opened : check(opened.recovered);
+      if (refusal !== undefined) {
         await this.#giveBack(claimed.claim);
-        return opened;
+        return refusal;
       }
-      check(opened.recovered.run);
-      taken = opened;
+      taken = opened as OpenRun;
     } catch (error) {
       await this.#giveBack(claimed.claim);
       throw error;
@@ -172,7 +172,7 @@ export class StoredRuns {
 
   /** Removes a suspended run; false when it is not there, or goes on somewhere. Rejects when the store failed. */
   async discard(reference: Reference, scope: string): Promise<boolean> {
-    const taken = await this.take(reference, scope, {}, () => {});
+    const taken = await this.take(reference, scope, {}, () => undefined);
     if ("code" in taken) {
       // It may be there still.
       if (taken.code === "store_failed") throw new StoreError("unavailable", taken.message);

@@ -17,7 +17,7 @@ import type { Vault } from "../suspend/vault.ts";
 import { toCallId } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
-import { type Recovered, recover } from "./recovery.ts";
+import { type CheckRun, type Recovered, recover } from "./recovery.ts";
 import { StoredRuns } from "./stored-runs.ts";
 import { reasonsOf } from "./yields.ts";
 
@@ -83,30 +83,35 @@ export class Suspender {
   /** Gives a run up; false when it is not there. */
   async discard(name: SuspendedName, scope: string): Promise<boolean> {
     const referred = this.referred(name, scope);
-    if (referred === undefined) return !("code" in this.takeToken(name.token ?? "", scope, {}, () => {}));
+    if (referred === undefined)
+      return !("code" in this.takeToken(name.token ?? "", scope, {}, () => undefined));
     if ("code" in referred || this.stored === undefined) return false;
     return this.stored.discard(referred, scope);
   }
 
-  /** Takes the run that a token holds; `check` may refuse it by throwing, and then nothing has changed. */
-  takeToken(
-    token: string,
-    scope: string,
-    tools: ToolSet,
-    check: (run: SuspendedRun) => void,
-  ): Recovered | Failure {
-    const claimed = this.#tokens.claim(token, scope, check);
-    if ("code" in claimed) return claimed;
-    const { runId } = claimed.ledger;
-    const settled = this.#late.takeSettled(
-      runId,
-      claimed.executing.map(([call]) => call),
-    );
-    return recover(claimed, [], settled, tools, (call) => {
-      const outcome = this.#late.take(runId, call);
+  /** Takes the run that a token holds; `check` may refuse it, and then nothing has changed. */
+  takeToken(token: string, scope: string, tools: ToolSet, check: CheckRun): Recovered | Failure {
+    return this.#tokens.claim(token, scope, (run) => {
+      const recovered = this.#recover(run, tools);
+      const refusal = check(recovered);
+      if (refusal !== undefined) return refusal;
+      this.#late.take(run.ledger.runId, executingOf(run));
+      return recovered;
+    });
+  }
+
+  #recover(run: SuspendedRun, tools: ToolSet): Recovered {
+    const { runId } = run.ledger;
+    const settled = this.#late.settled(runId, executingOf(run));
+    return recover(run, [], settled, tools, (call) => {
+      const outcome = this.#late.outcomeOf(runId, call);
       return outcome && (() => outcome);
     });
   }
+}
+
+function executingOf({ executing }: SuspendedRun): number[] {
+  return executing.map(([call]) => call);
 }
 
 function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingCall {

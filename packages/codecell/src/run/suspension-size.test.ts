@@ -87,7 +87,12 @@ test("a journal that stays counts whole, over all who took the run up", async ()
     await journal.write({ kind: "dispatch", call: 0, resolution });
     const runs = new StoredRuns(watched, vault, 60_000);
     expect(await runs.suspend(journal, book, "", { ...rest, snapshot })).toHaveProperty("id");
-    const taken = await runs.take({ id: book.header.runId, suspensionId: undefined }, "", {}, () => {});
+    const taken = await runs.take(
+      { id: book.header.runId, suspensionId: undefined },
+      "",
+      {},
+      () => undefined,
+    );
     if ("code" in taken) throw new Error(taken.message);
     journal = taken.journal;
   }

@@ -37,6 +37,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeError
   suspension_limit: "snapshot_limit_exceeded",
   run_held: "invalid_input",
   run_unknown: "invalid_input",
+  tool_missing: "runtime_unavailable",
   run_taken: "internal_error",
   store_failed: "internal_error",
   internal: "internal_error",

@@ -6,7 +6,12 @@ import type { CodeModeErrorCode } from "./code-mode-result.ts";
 export type Problem = readonly [code: CodeModeErrorCode, error: string];
 
 /** Failures that leave a suspended run as it was, for a later wait. */
-export const UNTOUCHED: ReadonlySet<FailureCode> = new Set(["too_many_runs", "run_held", "store_failed"]);
+export const UNTOUCHED: ReadonlySet<FailureCode> = new Set([
+  "too_many_runs",
+  "run_held",
+  "tool_missing",
+  "store_failed",
+]);
 /** Failures of a resume that came to nothing. */
 export const REFUSED: ReadonlySet<FailureCode | undefined> = new Set<FailureCode>([
   ...UNTOUCHED,

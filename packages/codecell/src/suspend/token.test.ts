@@ -3,6 +3,7 @@ import { resolveLimits } from "../contract/limits.ts";
 import { LedgerBook } from "./ledger-book.ts";
 import { resolveSealKeys } from "./seal-keys.ts";
 import { Sealer } from "./seal.ts";
+import type { SuspendedRun } from "./suspended-run.ts";
 import { Tokens } from "./token.ts";
 import { Vault } from "./vault.ts";
 
@@ -32,7 +33,7 @@ const waiting = {
   resolutions: [],
   snapshot: undefined,
 };
-const pass = (): void => {};
+const pass = (run: SuspendedRun): SuspendedRun => run;
 
 /** Seals as another version with the same key might. */
 function sealed(header: unknown, content: Uint8Array, purpose = "token"): string {

@@ -75,8 +75,12 @@ export class Tokens {
     return refusalOf(header, scope) ?? { id: runId, suspensionId: header.id };
   }
 
-  /** Takes a token for good, unless the check of what it holds throws. */
-  claim(token: string, scope: string, check: (run: SuspendedRun) => void): SuspendedRun | Failure {
+  /** Takes a token for good, unless what becomes of the run it holds is a failure, or is thrown. */
+  claim<Taken extends object>(
+    token: string,
+    scope: string,
+    take: (run: SuspendedRun) => Taken | Failure,
+  ): Taken | Failure {
     const opened = this.#vault.sealer.openText(token, PURPOSE, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "token");
     const header = parseHeader(opened.header);
@@ -89,9 +93,9 @@ export class Tokens {
     const content = opened.content();
     const run = content === undefined ? undefined : parseSuspendedRun(header, content);
     if (run === undefined) return versionFailure("token");
-    check(run);
-    used.add(header.id, header.expiresAt, Date.now());
-    return run;
+    const taken = take(run);
+    if (!("code" in taken)) used.add(header.id, header.expiresAt, Date.now());
+    return taken;
   }
 }
 

@@ -91,6 +91,7 @@ function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): 
     case "token_used":
     case "run_held":
     case "run_unknown":
+    case "tool_missing":
     case "run_taken":
       return new CodeModeProtocolError(message);
     case "check_failed":
