@@ -72,6 +72,7 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "declare:guest-api": { promise: "Guest programs can be written in an editor, with the types of the tools" },
 
   "policy:validated-input": { promise: "The policy decides on the validated input, before the tool runs" },
+  "policy:no-proto": { promise: "No input or resolution with a key __proto__ reaches a tool, at any depth" },
   "policy:fails-closed": { promise: "A call is denied when its policy fails" },
   "policy:unhurried": { promise: "Waiting for a decision does not use up wall time" },
 
@@ -141,6 +142,8 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise:
       "A run is not taken by a host that lacks a tool its calls wait for, and goes on in one that has it",
   },
+  "suspend:expiry": { promise: "A run is not resumed after the expiry that it was sealed with" },
+  "suspend:lost": { promise: "That a suspended run cannot be opened, or will not be, is told to its host" },
   "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },
   "suspend:deadline": {
     promise: "A run whose time is up while it waits can be suspended, and its calls go on",

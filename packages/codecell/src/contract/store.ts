@@ -108,6 +108,8 @@ export interface LastEntry extends GivenBack {
 }
 
 export interface Store extends AsyncDisposable {
+  /** True for one that ends with its process, so that keys need not outlive it either. */
+  readonly isVolatile?: boolean;
   /** Adds a run, claimed. Rejects with `exists` when there is one of this id. */
   put(run: NewRun, lease: Lease): Promise<Claim>;
   /** With a scope only a run of that scope; any other is absent, and nothing happens to it. */

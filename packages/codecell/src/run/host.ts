@@ -66,7 +66,9 @@ const LEASE_MS = 30_000;
 
 export function createHost(options: HostOptions = {}): Host {
   assertHost(options);
-  return new SandboxHost(options, openSandbox(options), new Vault(options));
+  const vault = new Vault(options);
+  if (options.store !== undefined) vault.warnIfLost(options.store);
+  return new SandboxHost(options, openSandbox(options), vault);
 }
 
 /** What a run begins with beside its ledger. */

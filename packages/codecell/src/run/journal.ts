@@ -9,7 +9,7 @@ import type { CellSnapshot } from "../bridge/protocol.ts";
 import { type Claim, type LastEntry, type NextState, type Store, StoreError } from "../contract/store.ts";
 import type { JournalEntry } from "../suspend/journal-entry.ts";
 import type { SealedEntries } from "../suspend/stored-bytes.ts";
-import type { Failure } from "../contract/failure.ts";
+import { CodecellError, type Failure } from "../contract/failure.ts";
 import { answered, Unanswered } from "./answered.ts";
 import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
 import { within } from "./timers.ts";
@@ -202,6 +202,7 @@ export class Journal {
 
 /** What a run is told about its store; details of the database stay here. */
 export function toStoreFailure(error: unknown): Failure {
+  if (CodecellError.is(error)) return error.failure;
   const cause = StoreError.is(error) ? error.cause : error;
   if (cause instanceof Unanswered) {
     return { code: "store_failed", message: "The store did not answer in time" };

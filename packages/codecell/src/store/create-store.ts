@@ -70,6 +70,7 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
   }
 
   return {
+    isVolatile: driver.isVolatile === true,
     put: (run, lease) =>
       enter(async () => {
         checkId(run.id);

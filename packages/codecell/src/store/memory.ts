@@ -44,6 +44,7 @@ export function createMemoryStore(): Store {
 
   return createStore(
     {
+      isVolatile: true,
       put: async (run, { owner, ms }) => {
         if (runs.has(run.id)) throw runExists(run.id);
         const now = Date.now();

@@ -102,6 +102,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   return createStore(
     {
+      isVolatile: path === ":memory:",
       put: (run, { owner, ms }) =>
         queue.transact(() => {
           if (runOf(run.id) !== undefined) throw runExists(run.id);

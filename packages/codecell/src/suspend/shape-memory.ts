@@ -14,7 +14,9 @@ export interface ShapeMemoryOptions extends VaultOptions {
 }
 
 export function createShapeMemory({ store, ...keys }: ShapeMemoryOptions): ShapeMemory {
-  const { sealer } = new Vault(keys);
+  const vault = new Vault(keys);
+  vault.warnIfLost(store);
+  const { sealer } = vault;
   return {
     remember: (key, text) =>
       store.putNote(

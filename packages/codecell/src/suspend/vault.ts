@@ -1,7 +1,9 @@
 /** Vault: a host's seal with its keys, and what its refusals mean to whoever resumes a run. */
 import type { Failure } from "../contract/failure.ts";
+import type { Store } from "../contract/store.ts";
 import { resolveSealKeys, SEAL_KEY_VARIABLE, type SealOptions } from "./seal-keys.ts";
 import { Sealer, type SealProblem } from "./seal.ts";
+import { warnOnce } from "./warn-once.ts";
 
 export interface VaultOptions extends SealOptions {
   readonly encrypt?: boolean | undefined;
@@ -9,7 +11,8 @@ export interface VaultOptions extends SealOptions {
 
 export class Vault {
   readonly sealer: Sealer;
-  readonly #isRandom: boolean;
+  /** Nobody gave a key: what this process seals no other one can open. */
+  readonly isRandom: boolean;
 
   constructor(options: VaultOptions) {
     const { encrypt = false } = options;
@@ -17,7 +20,16 @@ export class Vault {
     if (typeof encrypt !== "boolean") throw new TypeError("Cannot create a host: encrypt must be a boolean");
     const { keys, isRandom } = resolveSealKeys(options, process.env);
     this.sealer = new Sealer(keys, encrypt);
-    this.#isRandom = isRandom;
+    this.isRandom = isRandom;
+  }
+
+  /** For what is kept in a store: it outlives this process, and a key that was made at random does not. */
+  warnIfLost(store: Pick<Store, "isVolatile">): void {
+    if (!this.isRandom || store.isVolatile === true) return;
+    warnOnce(
+      "CODECELL_SEAL_KEY",
+      `A store was given and no key: what it keeps is sealed with a key made at random, and nobody can open it after this process. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost and createShapeMemory, or setCodeModeContinuationSigningKey of codecell/ai) to the same key in every process, make one with "openssl rand -base64 32"`,
+    );
   }
 
   /** `what` was refused: a token, or a run of a store. */
@@ -41,7 +53,7 @@ export class Vault {
       case "key":
         return {
           code: "token_key",
-          message: this.#isRandom
+          message: this.isRandom
             ? `Cannot resume: the ${what} was sealed with a key this host does not have; nobody gave this process a key, so it made one at random, and opens only what it sealed itself. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost) to the same key in every process, then suspend anew`
             : `Cannot resume: the ${what} was sealed with a key this host does not have, add that key behind the present one in sealKeys of createHost or in ${SEAL_KEY_VARIABLE}`,
         };

@@ -16,6 +16,7 @@ import { ModelOutput, toConsole } from "./model-output.ts";
 import {
   assertOptions,
   checkTools,
+  type CodeModeContinuationOptions,
   type CodeModeOptions,
   type CodeModeToolInput,
   type CodeModeToolSet,
@@ -44,7 +45,10 @@ export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
   assertOptions(options);
   checkTools(tools);
-  return toTool(tools, options, new ModelOutput(options.modelOutput), { tools });
+  return toTool(tools, options, new ModelOutput(options.modelOutput), {
+    tools,
+    onLost: options.continuation?.onLost,
+  });
 }
 
 /**
@@ -55,7 +59,7 @@ export function codeModeTool(options: CodeModeOptions = {}): CodeModeToolCaller 
   assertOptions(options);
   // One for all steps: what a model is told of an execution is asked of the tool as it was before it was bound.
   const modelOutput = new ModelOutput(options.modelOutput);
-  const parts: CodeModeParts = { tools: undefined };
+  const parts: CodeModeParts = { tools: undefined, onLost: options.continuation?.onLost };
   const bind = (tools: ToolSet): CodeModeTool => toTool(originalsOf(tools), options, modelOutput, parts);
   return asToolCaller(bind({}), bind);
 }
@@ -76,6 +80,7 @@ const PARTS = Symbol.for("codecell.code-mode");
 export interface CodeModeParts {
   /** Undefined for a tool caller: its tools are bound to it. */
   readonly tools: CodeModeToolSet | undefined;
+  readonly onLost: CodeModeContinuationOptions["onLost"];
 }
 
 /** Undefined for a tool that is not code mode. */
@@ -117,14 +122,16 @@ function toTool(
           },
           toolExecutionOptions: execution,
         };
+        const resumed = flow === undefined ? undefined : input.resume;
         const setup =
-          flow !== undefined && typeof input.resume === "string"
-            ? toResumption(input.resume, flow.toolName, given)
+          flow !== undefined && typeof resumed === "string"
+            ? toResumption(resumed, flow, given)
             : toSetup({ ...given, js: input.js });
         const invocation = new Invocation({ ...setup, onProgress: () => onProgress(invocation.calls) });
         try {
           return await invocation.run();
         } catch (error) {
+          if (typeof resumed === "string") flow?.refused(resumed, error);
           throw withConsole(error, invocation);
         } finally {
           account.logs = invocation.logs;

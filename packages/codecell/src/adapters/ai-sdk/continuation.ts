@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { PendingCall, Suspension } from "../../contract/result.ts";
+import { warnOnce } from "../../suspend/warn-once.ts";
 import { isRecord } from "../../value/shape.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { continuationSealer } from "./hosts.ts";
@@ -18,6 +19,9 @@ import type {
 } from "./interrupt.ts";
 
 const PURPOSE = "code mode interrupt";
+/** What is wrong with an interrupt of another process, or an earlier one, that had another key or none. */
+export const ANOTHER_KEY =
+  "it was sealed with a key this process does not have, give all processes the same with setCodeModeContinuationSigningKey";
 
 interface SealedFacts {
   readonly version: 2;
@@ -116,7 +120,13 @@ export function openInterrupt(given: unknown): OpenedInterrupt {
 }
 
 export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
-  return typeof factsOf(value) !== "string";
+  return problemOf(value) === undefined;
+}
+
+/** Why something is no interrupt that can be trusted; undefined for one that is. */
+export function problemOf(value: unknown): string | undefined {
+  const facts = factsOf(value);
+  return typeof facts === "string" ? facts : undefined;
 }
 
 /** What was sealed; a text that says why the interrupt cannot be trusted. */
@@ -148,9 +158,13 @@ function isContinuation(value: unknown): value is CodeModeContinuation {
 function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
   const opened = continuationSealer().openText(continuation.seal, PURPOSE, 0);
   if (!opened.ok) {
-    return opened.problem === "key"
-      ? "it was sealed with a key this process does not have, give all processes the same with setCodeModeContinuationSigningKey"
-      : "its continuation was altered or is none";
+    if (opened.problem !== "key") return "its continuation was altered or is none";
+    // Most who ask whether it is an interrupt hear no more than no.
+    warnOnce(
+      "CODECELL_CONTINUATION_KEY",
+      `An interrupt of code mode cannot be continued: ${ANOTHER_KEY} or CODECELL_SEAL_KEY`,
+    );
+    return ANOTHER_KEY;
   }
   const facts = JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
   if (facts.version !== 2 || continuation.version !== 2) return "it is of another version";

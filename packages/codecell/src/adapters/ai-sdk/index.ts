@@ -95,6 +95,7 @@ export type {
   CodeModeApprovalOptions,
   CodeModeApprovalRequest,
   CodeModeContinuationOptions,
+  CodeModeLostProgram,
   CodeModeExecutionPolicy,
   CodeModeFetchPolicy,
   CodeModeModelOutputOptions,

@@ -1,5 +1,6 @@
 /** Options of an invocation, checked at the door and turned into the limits of a run. */
 import type { ToolSet } from "ai";
+import type { FailureCode } from "../../contract/failure.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
@@ -70,6 +71,23 @@ export interface CodeModeContinuationOptions {
   store?: Store;
   /** A tenant, user or session: under another one nothing can be continued. */
   scope?: string;
+  /**
+   * Told of a program of `withCodeModeApprovals` that cannot go on, and why: its model learns no more than that. What it
+   * throws is nobody's.
+   */
+  onLost?: (lost: CodeModeLostProgram) => void;
+}
+
+/** A program that waited for approvals, and cannot go on. */
+export interface CodeModeLostProgram {
+  /** Of the code mode tool. */
+  toolName: string;
+  /** Of the call that started the program. */
+  toolCallId: string;
+  /** `token_key`: sealed with a key this process does not have; `token_invalid`: altered; others as runs fail. */
+  code: FailureCode;
+  /** What was wrong, and what to do. */
+  message: string;
 }
 
 export interface CodeModeOptions {

@@ -6,6 +6,7 @@
 import type { ToolSet } from "ai";
 import type { ToolApproval } from "../approval-status.ts";
 import type { CodeModeApprovalOptions } from "../options.ts";
+import type { Losses } from "./losses.ts";
 
 export const FLOW: unique symbol = Symbol.for("codecell.code-mode.approval-flow");
 
@@ -23,10 +24,17 @@ export class ApprovalFlow {
   readonly #settings: ApprovalSettings;
   /** What the settings call the code mode tool; it goes on with programs of its own only. */
   readonly toolName: string;
+  readonly #losses: Losses;
 
-  constructor(settings: ApprovalSettings, toolName: string) {
+  constructor(settings: ApprovalSettings, toolName: string, losses: Losses) {
     this.#settings = settings;
     this.toolName = toolName;
+    this.#losses = losses;
+  }
+
+  /** A call that was to go on with the program of an earlier one came to this. */
+  refused(toolCallId: string, error: unknown): void {
+    this.#losses.refused(this.toolName, toolCallId, error);
   }
 
   /** The settings go before the tool's own options; nobody is asked but by an interrupt. */

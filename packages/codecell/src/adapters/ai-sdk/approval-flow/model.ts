@@ -5,7 +5,10 @@
  * - A provider sees no token, no receipt, and no tool that only programs have.
  */
 import { gateway, type LanguageModel, type LanguageModelMiddleware, wrapLanguageModel } from "ai";
+import { CodeModeProtocolError } from "../errors.ts";
 import { History } from "./history.ts";
+import type { Losses } from "./losses.ts";
+import type { PausedProgram } from "./paused-program.ts";
 
 type Wrap = Parameters<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>[0];
 type Params = Wrap["params"];
@@ -25,11 +28,21 @@ export interface FlowModel {
   readonly codeModeTools: ReadonlySet<string>;
   /** Tools that only programs have. */
   readonly hidden: ReadonlySet<string>;
+  /** By code mode tools, the tools that their programs have. */
+  readonly toolsOf: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly losses: Losses;
 }
 
-/** Whether the next step is ours: the calls that are made then. */
-export function nextCalls(history: History, { codeModeTools, hidden }: FlowModel): ToolCall[] {
-  const known = history.programs.filter(({ toolName }) => codeModeTools.has(toolName));
+/**
+ * Whether the next step is ours: the calls that are made then. Throws while a program is to go on and the tool of a call
+ * that waits is not there: the messages stay as they are, and it goes on with settings that have the tool.
+ */
+export function nextCalls(history: History, flow: FlowModel): ToolCall[] {
+  const { codeModeTools, hidden, losses } = flow;
+  losses.look(history);
+  const known = history.programs.filter(
+    (program) => codeModeTools.has(program.toolName) && hasTools(program, flow),
+  );
   const asked = known
     .filter(({ stage }) => stage === "ask")
     .flatMap(({ approvals }) => approvals)
@@ -44,6 +57,17 @@ export function nextCalls(history: History, { codeModeTools, hidden }: FlowModel
     .map(({ toolName, outerToolCallId }) =>
       toCall(`resume-${crypto.randomUUID()}`, toolName, { js: "", resume: outerToolCallId }),
     );
+}
+
+/** Whether the tools of its waiting calls are there; one that somebody has moved on from stays as it is without them. */
+function hasTools(program: PausedProgram, { toolsOf }: FlowModel): boolean {
+  const { toolName, outerToolCallId, approvals, isExpected } = program;
+  const missing = approvals.find((call) => toolsOf.get(toolName)?.has(call.toolName) !== true);
+  if (missing === undefined || !isExpected) return missing === undefined;
+  throw new CodeModeProtocolError(
+    `Cannot go on with the program of "${outerToolCallId}": its call of "${missing.toolName}" waits for a tool that "${toolName}" does not have, give createCodeModeTool a tool of this name and send the same messages again`,
+    { failure: "tool_missing", toolName: missing.toolName },
+  );
 }
 
 function toCall(toolCallId: string, toolName: string, input: unknown): ToolCall {

@@ -5,7 +5,7 @@
  *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
  */
 import { isRecord } from "../../../value/shape.ts";
-import { isCodeModeInterrupt } from "../continuation.ts";
+import { problemOf } from "../continuation.ts";
 import { APPROVAL_KIND, type CodeModeInterrupt, type CodeModePendingInterrupt } from "../interrupt.ts";
 import type { WaitingCall } from "./receipt.ts";
 
@@ -24,6 +24,7 @@ export class PausedProgram {
   #output: unknown;
   #claimed: Record<string, unknown> | undefined;
   #interrupt: CodeModeInterrupt | undefined;
+  #problem: string | undefined;
   #isSuperseded = false;
 
   constructor(outerToolCallId: string, toolName: string, output: unknown) {
@@ -37,12 +38,32 @@ export class PausedProgram {
     const value = valueOf(output);
     this.#output = output;
     this.#claimed = looksLikeInterrupt(value) ? value : undefined;
+    this.#problem = this.#claimed === undefined ? undefined : this.#problemOf(value);
     this.#interrupt =
-      isCodeModeInterrupt(value) && value.outerToolCallId === this.outerToolCallId ? value : undefined;
+      this.#problem === undefined ? (this.#claimed as CodeModeInterrupt | undefined) : undefined;
     this.resumeId = undefined;
     this.#asked.clear();
     this.#answers.clear();
     this.#isSuperseded = false;
+  }
+
+  #problemOf(value: unknown): string | undefined {
+    const problem = problemOf(value);
+    if (problem !== undefined) return problem;
+    const { outerToolCallId } = value as CodeModeInterrupt;
+    return outerToolCallId === this.outerToolCallId ? undefined : "its interrupt is of another call";
+  }
+
+  /** Why it can never go on, by what its seal says, if somebody may still wait for it. */
+  get problem(): string | undefined {
+    return this.#isSuperseded ? undefined : this.#problem;
+  }
+
+  /** Whether it is to go on as soon as its approvals are answered, and nobody has moved on. */
+  get isExpected(): boolean {
+    return (
+      this.approvals.length > 0 && this.resumeId === undefined && !this.#isSuperseded && !this.#isExpired
+    );
   }
 
   get interrupt(): CodeModeInterrupt | undefined {

@@ -11,6 +11,7 @@ import type { CodeModeToolExecutionOptions } from "../interrupt.ts";
 import type { InvocationSetup } from "../invocation.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "../options.ts";
 import { toContinuedSetup } from "../run-code-mode.ts";
+import type { ApprovalFlow } from "./flow.ts";
 import { History } from "./history.ts";
 import { valueOf } from "./paused-program.ts";
 import { isReceiptFor, type WaitingCall } from "./receipt.ts";
@@ -21,8 +22,9 @@ interface Given {
   readonly toolExecutionOptions: Partial<CodeModeToolExecutionOptions>;
 }
 
-/** Throws for the program of another tool than `toolName`: it would be given tools that it was not written for. */
-export function toResumption(outerToolCallId: string, toolName: string, given: Given): InvocationSetup {
+/** Throws for the program of another tool than the flow's: it would be given tools that it was not written for. */
+export function toResumption(outerToolCallId: string, flow: ApprovalFlow, given: Given): InvocationSetup {
+  const { toolName } = flow;
   const { tools, options, toolExecutionOptions: execution } = given;
   const messages: readonly ModelMessage[] = execution.messages ?? [];
   const program = new History(messages).program(outerToolCallId);
@@ -34,7 +36,7 @@ export function toResumption(outerToolCallId: string, toolName: string, given: G
   const resolutions = new Map(
     program.approvals.map((call) => [
       call.interruptId,
-      toResolution(program.answerTo(call.toolCallId), { interrupt, call }),
+      toResolution(program.answerTo(call.toolCallId), { interrupt, call }, flow),
     ]),
   );
   const { continuation } = interrupt;
@@ -45,7 +47,11 @@ export function toResumption(outerToolCallId: string, toolName: string, given: G
   });
 }
 
-function toResolution(output: unknown, waiting: WaitingCall): { approved: boolean; reason?: string } {
+function toResolution(
+  output: unknown,
+  waiting: WaitingCall,
+  flow: ApprovalFlow,
+): { approved: boolean; reason?: string } {
   if (isReceiptFor(valueOf(output), waiting)) return { approved: true };
   const { type, reason, value }: Record<string, unknown> = isRecord(output) ? output : {};
   switch (type) {
@@ -55,11 +61,15 @@ function toResolution(output: unknown, waiting: WaitingCall): { approved: boolea
     case "error-text":
     case "error-json":
       return { approved: false, reason: typeof value === "string" ? value : JSON.stringify(value) };
-    default:
-      throw refusal(
-        waiting.interrupt.outerToolCallId,
-        `the result of "${waiting.call.toolCallId}" is no receipt for the approved call`,
+    default: {
+      const { outerToolCallId } = waiting.interrupt;
+      const error = refusal(
+        outerToolCallId,
+        `the result of "${waiting.call.toolCallId}" is no receipt for the approved call, or one under another key`,
       );
+      flow.refused(outerToolCallId, Object.assign(error, { details: { failure: "token_invalid" } }));
+      throw error;
+    }
   }
 }
 

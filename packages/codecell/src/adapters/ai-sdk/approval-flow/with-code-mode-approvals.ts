@@ -11,6 +11,7 @@ import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../c
 import { askingForPrograms } from "./ask.ts";
 import { ApprovalFlow, type ApprovalSettings, FLOW, isStandIn, type SdkTool } from "./flow.ts";
 import { History } from "./history.ts";
+import { Losses } from "./losses.ts";
 import { answeringForPrograms, type FlowModel, nextCalls } from "./model.ts";
 import { type Nested, toStandIn } from "./stand-in.ts";
 
@@ -75,7 +76,18 @@ export function withCodeModeApprovals<
   const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
   const contexts = isRecord(toolsContext) ? toolsContext : undefined;
   const approvals: ApprovalSettings = { toolApproval, runtimeContext, toolsContext: contexts };
-  const flowModel = { codeModeTools, hidden };
+  const hooks = new Map([...codeModeTools].map((name) => [name, partsOf(tools[name])?.onLost]));
+  const losses = new Losses(hooks);
+  const toolsOf = Map.groupBy(
+    nested.flatMap(({ name, callers: own }) => own.map((caller) => ({ name, caller }))),
+    ({ caller }) => caller,
+  );
+  const flowModel: FlowModel = {
+    codeModeTools,
+    hidden,
+    losses,
+    toolsOf: new Map([...toolsOf].map(([caller, own]) => [caller, new Set(own.map(({ name }) => name))])),
+  };
   const own = {
     ...given,
     model: answeringForPrograms(given.model, flowModel),
@@ -83,7 +95,7 @@ export function withCodeModeApprovals<
       ...Object.fromEntries(
         Object.entries(tools).map(([name, tool]) => [
           name,
-          codeModeTools.has(name) ? inFlow(tool, new ApprovalFlow(approvals, name)) : tool,
+          codeModeTools.has(name) ? inFlow(tool, new ApprovalFlow(approvals, name, losses)) : tool,
         ]),
       ),
       ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one)])),

@@ -1,0 +1,73 @@
+/**
+ * Losses: programs of a conversation that cannot go on although somebody may have approved them, told to their host.
+ *
+ * - Each once for the same settings, however many steps see it. A program that a later message of the user has superseded
+ *   is none: nobody waits for it.
+ * - That a program has gone on already, or goes on elsewhere, is no loss.
+ */
+import type { FailureCode } from "../../../contract/failure.ts";
+import { isRecord } from "../../../value/shape.ts";
+import { ANOTHER_KEY } from "../continuation.ts";
+import { CodeModeProtocolError } from "../errors.ts";
+import type { CodeModeContinuationOptions, CodeModeLostProgram } from "../options.ts";
+import type { History } from "./history.ts";
+
+/** Of a program that did not come so far as to fail by itself. */
+const LOST: ReadonlySet<unknown> = new Set<FailureCode>([
+  "too_many_runs",
+  "unavailable",
+  "replay_diverged",
+  "token_invalid",
+  "token_version",
+  "token_key",
+  "token_scope",
+  "token_expired",
+  "run_unknown",
+  "tool_missing",
+  "store_failed",
+]);
+
+/** Remembered as told; more than any conversation has. */
+const MOST_TOLD = 1000;
+
+export class Losses {
+  /** By the names of code mode tools. */
+  readonly #hooks: ReadonlyMap<string, CodeModeContinuationOptions["onLost"]>;
+  readonly #told = new Set<string>();
+
+  constructor(hooks: ReadonlyMap<string, CodeModeContinuationOptions["onLost"]>) {
+    this.#hooks = hooks;
+  }
+
+  /** Tells of interrupts that are not what their seals say, or whose seals cannot be opened. */
+  look({ programs }: History): void {
+    for (const { toolName, outerToolCallId: toolCallId, problem } of programs) {
+      if (problem === undefined) continue;
+      const code = problem === ANOTHER_KEY ? "token_key" : "token_invalid";
+      const message = `Cannot go on with the program of "${toolCallId}": ${problem}`;
+      this.#tell({ toolName, toolCallId, code, message });
+    }
+  }
+
+  /** A call that was to go on with a program came to this. */
+  refused(toolName: string, toolCallId: string, error: unknown): void {
+    if (!(error instanceof CodeModeProtocolError)) return;
+    const { message, details } = error;
+    const code = isRecord(details) ? details["failure"] : undefined;
+    if (LOST.has(code)) this.#tell({ toolName, toolCallId, code: code as FailureCode, message });
+  }
+
+  #tell(lost: CodeModeLostProgram): void {
+    const key = JSON.stringify([lost.toolCallId, lost.code]);
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    const [oldest] = this.#told;
+    if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
+    try {
+      const told: unknown = this.#hooks.get(lost.toolName)?.(lost);
+      if (told instanceof Promise) told.catch(() => undefined);
+    } catch {
+      // Its own affair: the conversation goes on without the program.
+    }
+  }
+}
