@@ -6,6 +6,7 @@ import { type Store, StoreError } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import { LedgerBook } from "../suspend/ledger-book.ts";
 import type { RunAtRest } from "../suspend/suspended-run.ts";
+import { StoredBytes } from "../suspend/stored-bytes.ts";
 import { Vault } from "../suspend/vault.ts";
 import { StoredRuns, type TakenRun } from "./stored-runs.ts";
 
@@ -152,6 +153,64 @@ describe("a saved snapshot", () => {
       await store.saveSnapshot(again.claim, original);
     }
     expect((await take()).snapshot).toEqual({ bytes, progress });
+  });
+});
+
+test("an outcome under a key that is not there is not taken for none [suspend:lost]", async () => {
+  const book = newBook();
+  book.read({
+    calls: [{ tool: "t", input: "null" }],
+    timers: [],
+    logs: [],
+    logsDropped: 0,
+    cpuTimeMs: 0,
+    end: null,
+    unhandled: null,
+    isOver: false,
+  });
+  const executing = new Map([[0, undefined]]);
+  await runs.suspend(runs.keep(book, ""), book, "", { ...REST, timers: [], executing });
+  const { elsewhere } = await take();
+  const outcome = elsewhere.get(0)?.outcome(() => false);
+  const stranger = new StoredBytes(new Vault({ sealKey: new Uint8Array(32).fill(2) }));
+  await store.post("r", 0, stranger.sealOutcome("r", { kind: "output", call: 0, output: "1" }));
+  await expect(outcome).rejects.toMatchObject({ code: "token_key" });
+});
+
+describe("an expiry", () => {
+  const ref = { id: "r", suspensionId: undefined };
+
+  /** As whoever writes to the database can. */
+  async function prolong(ms: number): Promise<void> {
+    const claimed = await store.claim("r", { owner: "m", ms: 0 });
+    if (claimed.status !== "claimed") throw new Error(claimed.status);
+    await store.renew(claimed.claim, 0, Date.now() + ms);
+    await store.release(claimed.claim);
+  }
+
+  test("that the store has later than it was sealed is not believed [suspend:expiry]", async () => {
+    await suspended({ ...REST, timers: [] });
+    await prolong(10 * limits.suspensionTimeMs);
+    die(limits.suspensionTimeMs);
+    // Still in time, by a hair, and given back.
+    await (await take()).journal.release();
+    die(1);
+    expect(await runs.take(ref, "", {}, () => undefined)).toMatchObject({ code: "run_unknown" });
+    expect(await runs.discard(ref, "")).toBe(false);
+  });
+
+  test("that moved when the run was taken up again holds after a crash, and no longer [suspend:expiry]", async () => {
+    await suspended({ ...REST, timers: [] });
+    const { suspensionTimeMs, wallTimeMs } = limits;
+    die(suspensionTimeMs - 1);
+    await take();
+    const moved = Date.now() + wallTimeMs + suspensionTimeMs;
+    while ((await store.list())[0]?.expiresAt !== moved) await new Promise(setImmediate);
+    die(LEASE_MS + 1000);
+    await prolong(100 * suspensionTimeMs);
+    await (await take()).journal.release();
+    die(wallTimeMs + suspensionTimeMs + 1000);
+    expect(await runs.take(ref, "", {}, () => undefined)).toMatchObject({ code: "run_unknown" });
   });
 });
 

@@ -6,7 +6,7 @@
  * - A run is taken by claiming it: exactly one process goes on with it.
  */
 import { randomUUID } from "node:crypto";
-import type { Failure } from "../contract/failure.ts";
+import { CodecellError, type Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import { foldJournal } from "../suspend/fold-journal.ts";
-import type { LateOutcome } from "../suspend/journal-entry.ts";
+import type { JournalEntry, LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import { settledCalls } from "../value/settled-calls.ts";
 import { sizeOf } from "../suspend/seal.ts";
@@ -161,12 +161,13 @@ export class StoredRuns {
     }
     const { recovered, kept, hasMoved } = taken;
     const journal = this.#journal(id, Promise.resolve(claimed.claim), kept);
-    // Neither is waited for: they matter only if this process dies.
-    if (!hasMoved && recovered.run.timers.length > 0) void journal.write({ kind: "taken", at: Date.now() });
     const { limits } = recovered.run.ledger;
-    if (claimed.run.expiresAt < Date.now() + limits.wallTimeMs + this.#leaseMs) {
-      journal.expireAt(expiryOf(limits));
+    const isMoved = claimed.run.expiresAt < Date.now() + limits.wallTimeMs + this.#leaseMs;
+    // Neither is waited for: they matter only if this process dies.
+    if (isMoved || (!hasMoved && recovered.run.timers.length > 0)) {
+      void journal.write({ kind: "taken", at: Date.now() });
     }
+    if (isMoved) journal.expireAt(expiryOf(limits));
     return { ...recovered, journal };
   }
 
@@ -267,6 +268,8 @@ export class StoredRuns {
     const folded = foldJournal(opened.state, opened.entries);
     if (folded === undefined) return versionFailure("stored run");
     const { state, entries } = folded;
+    // The store's own expiry is not sealed either: it may delete a run sooner, and let none be resumed later.
+    if (Date.now() > sealedExpiryOf(state, entries)) return unknownRun(run.id);
     if (suspensionId !== undefined && suspensionId !== state.id) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
@@ -286,7 +289,8 @@ export class StoredRuns {
 
   /**
    * The outcome of a call that an executor went on with, whenever that posts it; undefined when the executor is gone
-   * without one, or the run is over here. Rejects when the run is gone, or the store does not answer.
+   * without one, or the run is over here. Rejects when the run is gone, the outcome cannot be opened, or the store does not
+   * answer.
    */
   async #awaitOutcome(
     runId: string,
@@ -309,7 +313,9 @@ export class StoredRuns {
         if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const bytes = outcomes.get(call);
         const outcome = bytes === undefined ? undefined : this.#bytes.openOutcome(runId, call, bytes);
-        if (outcome !== undefined && !("code" in outcome)) return outcome;
+        // There is one, and whoever has the key of its executor can go on with it.
+        if (outcome !== undefined && "code" in outcome) throw new CodecellError(outcome);
+        if (outcome !== undefined) return outcome;
         if (!isThere) return undefined;
         await within(this.#leaseMs / RENEWALS, change, false);
       }
@@ -356,6 +362,16 @@ function unknownRun(id: string): Failure {
 }
 
 /** Long enough for the run to use up its time and to wait for somebody afterwards. */
-function expiryOf({ wallTimeMs, suspensionTimeMs }: Limits): number {
-  return Date.now() + wallTimeMs + suspensionTimeMs;
+function expiryOf({ wallTimeMs, suspensionTimeMs }: Limits, from = Date.now()): number {
+  return from + wallTimeMs + suspensionTimeMs;
+}
+
+/** Of a suspended run its own; one that has gone on since may be taken up for as long as it could have moved its own to. */
+function sealedExpiryOf({ expiresAt, ledger }: SuspendedRun, entries: readonly JournalEntry[]): number {
+  let latest = -Infinity;
+  for (const entry of entries) {
+    if (entry.kind === "turn" || entry.kind === "taken") latest = Math.max(latest, entry.at);
+    else if (entry.kind === "delivery") latest = Math.max(latest, entry.delivery.clock);
+  }
+  return Math.max(expiresAt, expiryOf(ledger.limits, latest));
 }
