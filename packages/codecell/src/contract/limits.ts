@@ -40,7 +40,7 @@ export interface Limits {
   readonly callsInFlight: number;
   /** Calls waiting for their turn; a batch that does not fit is refused as a whole. */
   readonly callsQueued: number;
-  /** UTF-16 units of all inputs and outputs of a run, and 64 for each outcome and timer: they are kept until it ends. */
+  /** UTF-16 units of all inputs and outputs of a run, and 64 for each outcome, timer and delivery: they are kept until it ends. */
   readonly ledgerSize: number;
   /** Timers that may be set at the same time. */
   readonly timers: number;

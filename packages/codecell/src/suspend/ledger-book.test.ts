@@ -169,9 +169,9 @@ describe("ledger book", () => {
     const failure = { code: "tool_failed", name: "Error", message: "no" } as const;
     book.addDelivery({ clock: 1, items: [{ kind: "output", call: 0, output: "123" }] });
     book.addDelivery({ clock: 2, items: [{ kind: "failure", call: 1, failure }] });
-    expect(book.size).toBe(8 + 2 * 64);
+    expect(book.size).toBe(8 + 2 * 64 + 2 * 64);
     expect(book.failureOf(1)).toEqual(failure);
     expect(book.failureOf(0)).toBeUndefined();
-    expect(new LedgerBook(header, book.toLedger()).size).toBe(8 + 2 * 64);
+    expect(new LedgerBook(header, book.toLedger()).size).toBe(8 + 2 * 64 + 2 * 64);
   });
 });

@@ -52,7 +52,8 @@ export interface News {
   readonly logs: readonly LogLine[];
 }
 
-/** What an item of a delivery costs beside its text, so that timers are bounded too. */
+/** What a delivery costs, and each of its items beside its text, so that timers are bounded by what they keep. */
+const DELIVERY_SIZE = 64;
 const ITEM_SIZE = 64;
 
 export function isYield({ mayYield }: Pick<Ledger, "mayYield">, { tool }: LedgerCall): boolean {
@@ -102,6 +103,7 @@ export class LedgerBook {
 
   addDelivery(delivery: Delivery): void {
     this.deliveries.push(delivery);
+    this.#size += DELIVERY_SIZE;
     for (const item of delivery.items) {
       this.#size += ITEM_SIZE;
       if (item.kind !== "timer") {

@@ -1,0 +1,42 @@
+import v8 from "node:v8";
+import vm from "node:vm";
+import { expect, test } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import { LedgerBook } from "../suspend/ledger-book.ts";
+import { emptyHeader } from "./header.ts";
+import { Inbox } from "./inbox.ts";
+
+v8.setFlagsFromString("--expose-gc");
+const collect = vm.runInNewContext("gc") as () => void;
+
+/** Of the heap, when nothing is left that could be collected. */
+function heapBytes(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+const UNIT_BYTES = 2;
+const TIMES = 20_000;
+
+test.each([1, 2, 40])(
+  "what %i timers that fire together keep on the host is what they are charged for",
+  async (together) => {
+    const book = new LedgerBook({ ...emptyHeader(), runId: "r", limits: resolveLimits() });
+    const inbox = new Inbox(
+      undefined,
+      (delivery) => book.addDelivery(delivery),
+      () => {},
+    );
+    const fire = async (times: number): Promise<void> => {
+      for (let time = 0; time < times; time += together) {
+        for (let timer = 0; timer < together; timer++) inbox.add({ kind: "timer", timer });
+        await new Promise(setImmediate);
+      }
+    };
+    // What is compiled and cached is there after this.
+    await fire(1000);
+    const [heap, size] = [heapBytes(), book.size];
+    await fire(TIMES);
+    expect(heapBytes() - heap).toBeLessThan((book.size - size) * UNIT_BYTES);
+  },
+);
