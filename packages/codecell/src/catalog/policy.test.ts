@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { resolveConvenienceNames } from "./convenience-names.ts";
 import { createPolicy } from "./policy.ts";
 import { toToolId } from "./tool-id.ts";
 
@@ -53,6 +54,40 @@ describe("policy", () => {
     expect(createPolicy({ deny: ["caf\u00E9"] })(cafe)).toBe(false);
     expect(createPolicy({ allow: ["delete_user"] })(removal)).toBe(false);
     expect(createPolicy({ allow: ["delete-user"] })(removal)).toBe(true);
+  });
+
+  test.each(["mcp:*:delete_*", "mcp:github:delete_user", "*:*:*_user"])(
+    "%j denies a tool that programs would call by such a name, and allows none",
+    (pattern) => {
+      const removal = { id: "mcp:github:delete-user", name: "delete-user" };
+      expect(createPolicy({ deny: [pattern] })(removal)).toBe(false);
+      expect(createPolicy({ allow: [pattern] })(removal)).toBe(false);
+      expect(createPolicy({ deny: [pattern] })({ ...removal, id: "mcp:gitlab:x", name: "x" })).toBe(true);
+    },
+  );
+
+  /** Names that an id escapes, and that become others as identifiers. */
+  const name = fc.string({
+    unit: fc.constantFrom(..."ab1-_. :%*$é\u0301\u00A0".split("")),
+    minLength: 1,
+    maxLength: 8,
+  });
+  const glob = fc.string({ unit: fc.constantFrom(..."ab1_$é*".split("")), minLength: 1, maxLength: 4 });
+
+  test("no tool that is left can be called by a name that is denied, however that is written", () => {
+    fc.assert(
+      fc.property(fc.array(name, { maxLength: 6 }), glob, (names, pattern) => {
+        for (const deny of [pattern, `mcp:*:${pattern}`, `*:own*:${pattern}`]) {
+          const isAllowed = createPolicy({ deny: [deny] });
+          const tools = [...new Set(names)].map((one) => ({ id: toToolId("mcp", "owner", one), name: one }));
+          const left = tools.filter(isAllowed);
+          const callable = [...resolveConvenienceNames(left).keys(), ...left.map((one) => one.name)];
+          const isDenied = new RegExp(`^${pattern.replaceAll("$", "\\$").replaceAll("*", ".*")}$`, "su");
+          expect(callable.filter((one) => isDenied.test(one) && deny === pattern)).toEqual([]);
+          expect([...resolveConvenienceNames(left).keys()].filter((one) => isDenied.test(one))).toEqual([]);
+        }
+      }),
+    );
   });
 
   test("an id is meant as it is written, and as its parts are called", () => {

@@ -3,8 +3,8 @@
  *
  * - A pattern with colons is compared with a tool's id, part by part; one without with its name. `*` stands for any
  *   characters within a part: `mcp:github:*`, `mcp:*:delete_*`, `send_*`.
- * - What is denied is denied, whatever allows it, and by the name that programs would call it by, too: `delete_user`
- *   also denies `delete-user`. With an allow list only what it names is allowed; an empty one allows nothing.
+ * - What is denied is denied, whatever allows it, and by the name that programs would call it by, too: `delete_user` and
+ *   `mcp:*:delete_*` also deny `delete-user`. With an allow list only what it names is allowed; an empty one allows nothing.
  * - A pattern that cannot mean anything is refused: a deny that silently matches nothing would open a door.
  */
 
@@ -27,27 +27,35 @@ type Rule = (tool: Named) => boolean;
 const KIND_PATTERN = /^[a-z*][a-z\d*-]*$/u;
 
 export function createPolicy({ allow, deny = [] }: CatalogPolicy): Rule {
-  const allowed = allow?.map((pattern) => toRule(pattern, ({ name }) => [name]));
-  const denied = deny.map((pattern) =>
-    toRule(pattern, ({ name }) => [name, toConvenienceName(name) ?? name]),
-  );
+  const allowed = allow?.map((pattern) => toRule(pattern, () => undefined));
+  const denied = deny.map((pattern) => toRule(pattern, ({ name }) => toConvenienceName(name)));
   return (tool) =>
     !denied.some((rule) => rule(tool)) && (allowed === undefined || allowed.some((rule) => rule(tool)));
 }
 
-/** `namesOf` says what a pattern without colons is compared with. */
-function toRule(pattern: string, namesOf: (tool: Named) => readonly string[]): Rule {
+/** `calledBy` gives the name that a tool counts as having beside its own. */
+function toRule(pattern: string, calledBy: (tool: Named) => string | undefined): Rule {
   if (typeof pattern !== "string" || pattern === "") {
     throw new TypeError("Cannot use an empty pattern in a policy: name a tool, or * for all");
   }
-  if (!pattern.includes(":")) return (tool) => namesOf(tool).some((name) => matches(pattern, name));
+  const isCalled = (name: string, tool: Named): boolean => {
+    const called = calledBy(tool);
+    return called !== undefined && matches(name, called);
+  };
+  if (!pattern.includes(":")) return (tool) => matches(pattern, tool.name) || isCalled(pattern, tool);
   const parts = escapeUnseen(pattern).split(":");
   if (parts.length !== 3 || parts.includes("") || !KIND_PATTERN.test(parts[0] ?? "")) {
     throw new TypeError(
       `Cannot use "${pattern}" in a policy: an id has three parts, <kind>:<owner>:<tool>, the kind in lower case, and * stands for any`,
     );
   }
-  return ({ id }) => id.split(":").every((part, index) => matches(parts[index] ?? "", part));
+  const [kind = "", owner = "", name = ""] = parts;
+  return (tool) => {
+    const [ofKind = "", ofOwner = "", ofTool = ""] = tool.id.split(":");
+    return (
+      matches(kind, ofKind) && matches(owner, ofOwner) && (matches(name, ofTool) || isCalled(name, tool))
+    );
+  };
 }
 
 /** In at most as many steps as both texts multiplied, whatever stars there are. */
