@@ -1,5 +1,5 @@
 /** What a program may be, what it sees, and what it gives back. */
-import type { RunResult } from "codecell";
+import type { RunResult, ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { echo, failureOf, host, valueOf } from "./harness.ts";
 
@@ -125,13 +125,25 @@ describe("values", () => {
   });
 
   test("keys that objects inherit cross as data", async () => {
-    const value = await valueOf(
-      `return await tools.echo(JSON.parse('{"__proto__":{"a":1},"constructor":2}'))`,
-      {
-        tools: echo,
-      },
-    );
-    expect(JSON.stringify(value)).toBe('{"__proto__":{"a":1},"constructor":2}');
+    const text = '{"__proto__":{"a":1},"constructor":2}';
+    const tools: ToolSet = { ...echo, odd: { execute: () => JSON.parse(text) as unknown } };
+    for (const source of [`return JSON.parse('${text}')`, "return await tools.odd({})"]) {
+      expect(JSON.stringify(await valueOf(source, { tools }))).toBe(text);
+    }
+    expect(await valueOf("return await tools.echo({ constructor: 2 })", { tools })).toEqual({
+      constructor: 2,
+    });
+  });
+
+  test("an input with a key __proto__ reaches no tool [policy:no-proto]", async () => {
+    const merged: object[] = [];
+    const merge: ToolSet[string] = { execute: (input: object) => merged.push(Object.assign({}, input)) };
+    const source = `
+      const inputs = [{ ["__proto__"]: { isAdmin: true } }, { a: [{ ["__proto__"]: 1 }] }];
+      return await Promise.all(inputs.map((input) => tools.merge(input).catch(({ code, message }) => [code, message])));`;
+    const refused = ["invalid_input", expect.stringContaining(`it has a key "__proto__"`)];
+    expect(await valueOf(source, { tools: { merge } })).toEqual([refused, refused]);
+    expect(merged).toEqual([]);
   });
 });
 

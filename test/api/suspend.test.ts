@@ -328,7 +328,7 @@ describe("suspension", () => {
       "dropped logs",
       "for (let i = 0; i < 500; i++) console.log('x'.repeat(1000)); return await tools.ask({})",
     ],
-    ["odd names", "return await tools.ask({ ['__proto__']: 1, constructor: 2 })"],
+    ["odd names", "return await tools.ask({ ['__proto']: 1, constructor: 2, hasOwnProperty: 3 })"],
   ])("what a program may leave behind can be read again: %s [suspend:resume]", async (_name, program) => {
     const tools: ToolSet = {
       ask: { execute: (_input, call) => call.resolution ?? call.suspend("?") },
@@ -338,6 +338,16 @@ describe("suspension", () => {
     const suspension = suspensionOf(await host.start({ source: program, tools, scope }).result);
     const options = { token: suspension.token, resolutions: answer(suspension, 1), tools, scope };
     expect(await host.resume(options).result).toMatchObject({ status: "completed", value: 1 });
+  });
+
+  test("a resolution with a key __proto__ is refused, and the run goes on with another [policy:no-proto]", async () => {
+    const tools: ToolSet = { ask: { execute: (_input, call) => call.resolution ?? call.suspend("?") } };
+    const suspension = suspensionOf(await host.start({ source: "return await tools.ask({})", tools }).result);
+    const odd = JSON.parse('{"by":[{"__proto__":{"isAdmin":true}}]}') as Json;
+    const resume = (given: Json): ReturnType<typeof host.resume> =>
+      host.resume({ token: suspension.token, resolutions: answer(suspension, given), tools });
+    expect(() => resume(odd)).toThrow(/has a key "__proto__"/u);
+    expect(await resume({ by: "__proto__" }).result).toMatchObject({ value: { by: "__proto__" } });
   });
 
   test("a suspended run that is too large fails instead", async () => {

@@ -9,7 +9,7 @@ import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import { parseJsonText, toJsonText, utf8Bytes } from "../value/json-text.ts";
+import { parseInputText, toJsonText, utf8Bytes } from "../value/json-text.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { type JudgeApart, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
@@ -90,7 +90,7 @@ const suspend: CallContext["suspend"] = (payload) => {
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   const { tools, tool: name, limits, judgeApart } = invocation;
   while (isTurnLong()) await nextTurn();
-  const parsed = parseJsonText(invocation.input, limits.callInputBytes);
+  const parsed = parseInputText(invocation.input, limits.callInputBytes);
   if (!parsed.ok)
     return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
   invocation.onStart(parsed.value);

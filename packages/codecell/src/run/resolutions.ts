@@ -2,7 +2,7 @@
 import type { Resolutions } from "../contract/result.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { isResolution } from "../value/ledger-shape.ts";
-import { toJsonText } from "../value/json-text.ts";
+import { isProtoText, toJsonText } from "../value/json-text.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
 import type { RunPast } from "./run-setup.ts";
@@ -12,12 +12,16 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
     throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
   }
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
-    if (
-      !isResolution(resolution) ||
-      ("resolution" in resolution && toJsonText(resolution.resolution) === undefined)
-    ) {
+    const text =
+      isResolution(resolution) && "resolution" in resolution ? toJsonText(resolution.resolution) : "null";
+    if (!isResolution(resolution) || text === undefined) {
       throw new TypeError(
         `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
+      );
+    }
+    if (isProtoText(text)) {
+      throw new TypeError(
+        `Cannot resume a run: resolutions["${callId}"] has a key "__proto__", leave it out: tools would take it for their own`,
       );
     }
   }

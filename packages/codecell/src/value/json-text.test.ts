@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  isProtoText,
   MAX_JSON_CONTAINERS,
   MAX_JSON_DEPTH,
   MAX_JSON_MEMBERS,
+  parseInputText,
   parseJsonText,
   utf8Bytes,
 } from "./json-text.ts";
@@ -87,4 +89,51 @@ test("utf8Bytes equals the encoder's count", () => {
       expect(utf8Bytes(text)).toBe(new TextEncoder().encode(text).length);
     }),
   );
+});
+
+describe("an input", () => {
+  const proto = ['{"__proto__":1}', String.raw`{"\u005f_proto__":1}`, String.raw`{"__pr\u006Fto__":1}`];
+
+  test.each(proto)("%s is refused at any depth [policy:no-proto]", (text) => {
+    for (const deep of [text, `[1,${text}]`, `{"a":{"b":[[${text}]]}}`]) {
+      expect(parseInputText(deep, 1000)).toMatchObject({
+        ok: false,
+        problem: expect.stringContaining("__proto__"),
+      });
+      expect(isProtoText(deep)).toBe(true);
+      // As a result it is data like other data.
+      expect(parseJsonText(deep, 1000)).toMatchObject({ ok: true });
+    }
+  });
+
+  test.each([
+    '"__proto__"',
+    '["__proto__"]',
+    '{"a":"__proto__"}',
+    '{"proto":1,"__proto":2}',
+    String.raw`"\u0000"`,
+  ])("%s has no such key", (text) => {
+    expect(parseInputText(text, 1000)).toEqual({ ok: true, value: JSON.parse(text) });
+  });
+
+  test("is what JSON says unless a key of it is __proto__", () => {
+    const key = fc.oneof(fc.constantFrom("__proto__", "a", "__proto", "\u0001"), fc.string({ maxLength: 3 }));
+    const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        fc.oneof(fc.integer(), fc.constantFrom("__proto__", "x", null)),
+        fc.array(tie("tree"), { maxLength: 3 }),
+        fc.dictionary(key, tie("tree"), { maxKeys: 3, noNullPrototype: false }),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, (value) => {
+        const text = JSON.stringify(value);
+        // As the engine counts keys, by another way than ours.
+        let has = false;
+        JSON.parse(text, (name, part: unknown) => ((has ||= name === "__proto__"), part));
+        expect(parseInputText(text, 1e6).ok).toBe(!has);
+      }),
+    );
+  });
 });

@@ -41,6 +41,40 @@ export function parseJsonText(text: string, maxBytes: number): Parsed {
   }
 }
 
+/**
+ * What a program, or a client, gives to the host's own code. A key `__proto__` is refused wherever it is: it arrives as a
+ * property like others, and sets the prototype of whatever it is copied or merged into.
+ */
+export function parseInputText(text: string, maxBytes: number): Parsed {
+  const parsed = parseJsonText(text, maxBytes);
+  if (!parsed.ok || !mayHaveProto(text) || !hasProto(parsed.value)) return parsed;
+  return { ok: false, problem: `it has a key "${PROTO}", which inputs may not have, use another name` };
+}
+
+const PROTO = "__proto__";
+
+/** Whether a value as JSON has a key `__proto__` somewhere. */
+export function isProtoText(text: string): boolean {
+  return mayHaveProto(text) && hasProto(JSON.parse(text) as Json);
+}
+
+/** Written as it is, or with any letter escaped: ordinary texts have neither. */
+function mayHaveProto(text: string): boolean {
+  return text.includes(PROTO) || text.includes("\\u");
+}
+
+function hasProto(value: Json): boolean {
+  const left: Json[] = [value];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    if (Object.hasOwn(next, PROTO)) return true;
+    for (const part of Array.isArray(next) ? next : Object.values(next)) {
+      if (typeof part === "object" && part !== null) left.push(part);
+    }
+  }
+  return false;
+}
+
 /** UTF-8 length; a lone surrogate counts as the replacement character. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
