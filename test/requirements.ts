@@ -51,6 +51,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
 
   "tools:standard-schema": { promise: "Standard Schema validates and converts inputs and outputs" },
   "tools:json-schema": { promise: "JSON Schema validates inputs and outputs" },
+  "tools:shapes": {
+    promise:
+      "What is no tool, or has a schema that is none, is refused before anything runs, with what was meant",
+  },
   "tools:typed": { promise: "The types of execute follow from the tool's schemas" },
   "tools:did-you-mean": { promise: "A wrong tool name is answered with the closest ones" },
   "tools:failures-caught": { promise: "A program can catch a failed call and read its code" },

@@ -1,6 +1,14 @@
 /** What no invocation could begin with is said when the tool is created. */
-import { type CodeModeOptions, codeModeTool, createCodeModeTool } from "codecell/ai";
+import { jsonSchema, tool, type ToolSet } from "ai";
+import {
+  type CodeModeOptions,
+  codeModeTool,
+  createCodeModeTool,
+  createExecWaitTools,
+  runCodeMode,
+} from "codecell/ai";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 
 describe.each([
   ["createCodeModeTool", (options: CodeModeOptions): unknown => createCodeModeTool({}, options)],
@@ -14,6 +22,8 @@ describe.each([
       /a\.example\/x\?y/u,
     ],
     ["an origin that is none", { fetchPolicy: { allowedOrigins: ["a.example"] } }, /a\.example/u],
+    ["approvals in a Map", { approval: { toolApproval: new Map() as never } }, /toolApproval must be/u],
+    ["one approval for all tools", { approval: { toolApproval: "user-approval" as never } }, /toolApproval/u],
   ])("refuses %s", (_what, options, message) => {
     expect(() => create(options)).toThrow(TypeError);
     expect(() => create(options)).toThrow(message);
@@ -24,5 +34,68 @@ describe.each([
       expect(() => create({ fetchPolicy })).not.toThrow();
     }
     expect(() => create({})).not.toThrow();
+  });
+});
+
+describe("tools", () => {
+  const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
+  const doors: readonly [string, (tools: ToolSet) => unknown][] = [
+    ["createCodeModeTool", (tools) => createCodeModeTool(tools)],
+    ["codeModeTool", (tools) => codeModeTool().experimental_toolCaller.bind(tools)],
+    ["runCodeMode", (tools) => runCodeMode({ js: "return 1", tools })],
+    ["createExecWaitTools", (tools) => createExecWaitTools(tools, { context })],
+  ];
+  const execute = (): number => 1;
+
+  describe.each(doors)("of %s", (_name, give) => {
+    test.each<[string, unknown, string]>([
+      ["a tool of codecell", { add: { input: z.object({}), execute } }, 'has "input" and no inputSchema'],
+      ["a tool of an older AI SDK", { add: { parameters: z.object({}), execute } }, 'has "parameters"'],
+      [
+        "fields in place of a schema",
+        { add: { inputSchema: { a: z.number() }, execute } },
+        "z.object({ … })",
+      ],
+      ["a bare JSON Schema", { add: { inputSchema: { type: "object" }, execute } }, "jsonSchema({ … })"],
+      ["a text in place of a schema", { add: { inputSchema: "{}", execute } }, "an inputSchema that is none"],
+      ["an execute that is none", { add: { inputSchema: z.object({}), execute: "add" } }, "is no function"],
+      ["a function", { add: execute }, 'tool "add" is none'],
+    ])("that are %s are refused [tools:shapes]", async (_what, tools, problem) => {
+      await expect(async () => give(tools as ToolSet)).rejects.toThrow(problem);
+      await expect(async () => give(tools as ToolSet)).rejects.toThrow(TypeError);
+    });
+
+    test("that are some are taken", async () => {
+      const tools = {
+        zod: tool({ inputSchema: z.object({}), execute }),
+        json: tool({ inputSchema: jsonSchema({ type: "object" }), execute }),
+        lazy: tool({ inputSchema: () => jsonSchema({ type: "object" }), execute } as never),
+        elsewhere: tool({ inputSchema: z.object({}) }),
+        loose: { execute },
+      } as unknown as ToolSet;
+      await expect((async () => give(tools))()).resolves.toBeDefined();
+    });
+  });
+
+  // What is bound to a tool caller is an object already: the AI SDK makes it.
+  describe.each(doors.filter(([name]) => name !== "codeModeTool"))("of %s", (_name, give) => {
+    test.each<[string, unknown, string]>([
+      ["a list", [tool({ inputSchema: z.object({}), execute })], "it is an array"],
+      ["a Map", new Map(), "it is a collection"],
+      ["null", null, "it is null"],
+    ])("in %s are refused [tools:shapes]", async (_what, tools, problem) => {
+      await expect(async () => give(tools as ToolSet)).rejects.toThrow(problem);
+    });
+  });
+
+  test("that need an approval in no way that is known are not called", async () => {
+    const toolApproval = new Map([["add", "user-approval"]]) as never;
+    const tools = { add: tool({ inputSchema: z.object({}), execute }) };
+    const run = runCodeMode({
+      js: "return await tools.add({})",
+      tools,
+      options: { approval: { toolApproval } },
+    });
+    await expect(run).rejects.toThrow("toolApproval must be a function");
   });
 });

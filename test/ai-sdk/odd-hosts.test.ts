@@ -101,7 +101,7 @@ test("an execution can be iterated by several at once", async () => {
 
 test("tools that are none are named", async () => {
   const wrong = { search: undefined } as unknown as ToolSet;
-  const problem = 'Cannot run code mode: "search" of its tools is none';
+  const problem = 'Cannot run code mode: tool "search" is none';
   expect(() => createCodeModeTool(wrong)).toThrow(problem);
   await expect(runCodeMode({ js: "return 1", tools: wrong })).rejects.toThrow(problem);
   const ask = tool({
@@ -112,7 +112,7 @@ test("tools that are none are named", async () => {
   const given = { interrupt: interrupt as CodeModeInterrupt, resolution: 1 };
   await expect(
     continueCodeModeInterrupt({ ...given, tools: undefined as unknown as ToolSet }),
-  ).rejects.toThrow("tools must be an object of AI SDK tools");
+  ).rejects.toThrow("Cannot run code mode: tools must be an object of tools by their names, it is undefined");
 });
 
 test("an input that is none is refused in words", async () => {

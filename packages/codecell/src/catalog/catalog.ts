@@ -5,6 +5,7 @@
  * - The policy is applied before anything is catalogued: what it denies is not here, under no name.
  * - Nothing is computed for a tool before somebody asks for it: thousands of them cost little.
  */
+import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import type { Json } from "../contract/value.ts";
@@ -159,9 +160,11 @@ class SourceCatalog implements Catalog {
   }
 
   #add({ kind, owner, tools, identity = "" }: ToolSource): void {
+    assertToolSet(tools, `catalog "${kind}:${owner}"`);
     for (const [name, tool] of Object.entries(tools)) {
       const id = toToolId(kind, owner, name);
       if (!this.#setup.isAllowed({ id, name })) continue;
+      assertTool(tool, id, "create a catalog", AGENT_TOOL_KEYS);
       if (this.#byId.has(id)) {
         throw new TypeError(`Cannot catalog "${id}": two sources have it, give them different owners`);
       }

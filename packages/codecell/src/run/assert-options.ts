@@ -1,4 +1,5 @@
 /** Refuses options of the wrong kind: misuse by the host programmer throws. */
+import { assertTools as assertEach } from "../contract/assert-tools.ts";
 import { FETCH_TOOL, type Ledger, YIELD_CONTROL } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
@@ -76,6 +77,10 @@ export function assertFits(held: SuspendedRun, tools: ToolSet, resolutions: Reso
 const whole = new WeakSet<ToolSet>();
 
 export function assertTools(tools: ToolSet, purpose: Purpose, globals: Globals = {}): void {
+  if (!whole.has(tools)) {
+    assertEach(tools, `${purpose} a run`);
+    if (Object.isFrozen(tools)) whole.add(tools);
+  }
   if (globals.fetch === true && Object.hasOwn(tools, FETCH_TOOL)) {
     throw new TypeError(
       `Cannot ${purpose} a run: its program has fetch, so no tool can be named "${FETCH_TOOL}", rename the tool`,
@@ -86,13 +91,6 @@ export function assertTools(tools: ToolSet, purpose: Purpose, globals: Globals =
       `Cannot ${purpose} a run: its program may yield, so no tool can be named "${YIELD_CONTROL}", rename the tool`,
     );
   }
-  if (whole.has(tools)) return;
-  for (const name of Object.keys(tools)) {
-    if (typeof tools[name]?.execute !== "function") {
-      throw new TypeError(`Cannot ${purpose} a run: tool "${name}" has no execute function`);
-    }
-  }
-  if (Object.isFrozen(tools)) whole.add(tools);
 }
 
 /** A suspended run has one name, and belongs to somebody. */

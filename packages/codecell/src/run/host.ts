@@ -133,9 +133,9 @@ class SandboxHost implements Host {
   }
 
   resume(options: ResumeOptions): RunHandle {
-    const { token, resolutions = {} } = options;
+    const { token, tools = {}, resolutions = {} } = options;
     assertSuspended(options, "resume");
-    assertTools(options.tools ?? {}, "resume");
+    assertTools(tools, "resume");
     assertResolutions(resolutions);
     const fetchPolicy = fetchPolicyOf(options);
     // Whatever would end the run at once must not use up its token.
@@ -145,7 +145,6 @@ class SandboxHost implements Host {
     if (referred !== undefined && "id" in referred) {
       return this.#resumeStored(referred, options, resolutions, { fetchPolicy, refusal });
     }
-    const { tools = {} } = options;
     const check = checkFor(options, resolutions);
     const taken = refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, tools, check);
     if ("code" in taken) return this.#refuse(taken, options);

@@ -2,11 +2,14 @@
  * AgentTools: the tools of one agent run, sorted: what the catalog gets, and what stays in the model's sight.
  *
  * - Policy comes first: what it denies is neither catalogued nor shown.
+ * - What is no tool is refused before anything is sorted, unless the policy denies it: one that is misread would be called
+ *   without what its owner wrote down for it.
  * - Tools that control code mode or tool search are never catalogued: no program can reach them.
  */
 import { type Catalog, createCatalog } from "../catalog/catalog.ts";
 import { type CatalogPolicy, createPolicy } from "../catalog/policy.ts";
 import { toToolId } from "../catalog/tool-id.ts";
+import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 
@@ -41,6 +44,8 @@ export interface NamedTool {
   readonly tool: AgentTool;
 }
 
+const ACTION = "prepare an agent run";
+
 /** Of tool search, which the catalog supersedes. */
 const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   "tool_search_code",
@@ -59,18 +64,18 @@ export function markControl<T extends AgentTool>(tool: T): T {
 }
 
 export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools {
-  const { core = {}, plugin = {}, mcp = {}, client = {} } = tools;
-  const sources: readonly Source[] = [
-    { kind: "core", owner: "core", tools: core },
-    ...sourcesOf("plugin", plugin),
-    ...sourcesOf("mcp", mcp),
-    ...sourcesOf("client", client),
-  ];
   const isAllowed = createPolicy(policy);
-  const all = sources.flatMap(({ kind, owner, tools: given }) =>
-    Object.entries(given)
-      .filter(([name]) => isAllowed({ id: toToolId(kind, owner, name), name }))
-      .map(([name, tool]) => ({ kind, name, tool })),
+  const sources = sourcesOf(tools).map(({ kind, owner, tools: given }) => {
+    const allowed = Object.entries(given).filter(([name]) =>
+      isAllowed({ id: toToolId(kind, owner, name), name }),
+    );
+    for (const [name, tool] of allowed) {
+      assertTool(tool, toToolId(kind, owner, name), ACTION, AGENT_TOOL_KEYS);
+    }
+    return { kind, owner, tools: Object.fromEntries(allowed) };
+  });
+  const all = sources.flatMap(({ kind, tools: given }) =>
+    Object.entries(given).map(([name, tool]) => ({ kind, name, tool })),
   );
   return {
     toCatalog: (memory) => {
@@ -92,8 +97,36 @@ interface Source {
   readonly tools: AgentToolSet;
 }
 
-function sourcesOf(kind: string, owners: Readonly<Record<string, AgentToolSet>>): Source[] {
-  return Object.entries(owners).map(([owner, tools]) => ({ kind, owner, tools }));
+const OWNED = ["plugin", "mcp", "client"] as const;
+
+function sourcesOf(tools: AgentTools): Source[] {
+  assertToolSet(tools, ACTION);
+  const other = Object.keys(tools).find((key) => key !== "core" && !OWNED.some((kind) => kind === key));
+  if (other !== undefined) {
+    throw new TypeError(
+      `Cannot ${ACTION}: its tools have no kind "${other}", give { core: { ${other}: … } }, or ${OWNED.join(", ")} with tools by their owners`,
+    );
+  }
+  const { core = {} } = tools;
+  assertToolSet(core, ACTION);
+  return [
+    { kind: "core", owner: "core", tools: core },
+    ...OWNED.flatMap((kind) => ownedBy(kind, tools[kind])),
+  ];
+}
+
+function ownedBy(kind: string, owners: Readonly<Record<string, AgentToolSet>> = {}): Source[] {
+  assertToolSet(owners, ACTION);
+  return Object.entries(owners).map(([owner, tools]) => {
+    assertToolSet(tools, ACTION);
+    // A tool where its owner should be.
+    if (typeof (tools as Record<string, unknown>)["execute"] === "function") {
+      throw new TypeError(
+        `Cannot ${ACTION}: tools of kind "${kind}" are given by their owners, as in { ${kind}: { server: { ${owner}: … } } }`,
+      );
+    }
+    return { kind, owner, tools };
+  });
 }
 
 /** All but what the model sees itself, and what controls code mode or tool search. */

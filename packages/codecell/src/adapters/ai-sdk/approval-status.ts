@@ -71,6 +71,15 @@ export interface ApprovalStatus {
   readonly reason?: string;
 }
 
+/** Throws for what would be asked for no tool at all, such as a status for all of them or a Map. */
+export function assertToolApproval(toolApproval: unknown): void {
+  if (toolApproval === undefined || typeof toolApproval === "function") return;
+  if (isRecord(toolApproval) && !(Symbol.iterator in toolApproval)) return;
+  throw new TypeError(
+    "Cannot run code mode: toolApproval must be a function, or an object with a status or a function for each tool",
+  );
+}
+
 export async function approvalStatusOf(question: ApprovalQuestion): Promise<ApprovalStatus> {
   const { toolApproval, toolName, toolCallId, input, messages, runtimeContext, toolsContext } = question;
   if (typeof toolApproval === "function") {

@@ -44,7 +44,6 @@ export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
   assertOptions(options);
-  checkTools(tools);
   return toTool(tools, options, new ModelOutput(options.modelOutput), {
     tools,
     onLost: options.continuation?.onLost,
@@ -94,6 +93,7 @@ function toTool(
   modelOutput: ModelOutput,
   parts: CodeModeParts,
 ): CodeModeTool {
+  checkTools(tools);
   const made = {
     description: describeTool(tools, options),
     inputSchema: jsonSchema<CodeModeToolInput>({

@@ -25,6 +25,7 @@ import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { toJson } from "./nested-call.ts";
 import { callTool } from "./nested-tools.ts";
+import { checkTools } from "./options.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
   /** Where the run is prepared; a runtime shared by the whole process unless given. */
@@ -55,6 +56,7 @@ export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): E
 
 /** Tools of the AI SDK as an agent run takes them; those that nobody here can execute are left out. */
 export function toAgentTools(tools: ToolSet): AgentToolSet {
+  checkTools(tools);
   const executable = Object.entries(tools).filter(([, tool]) => typeof tool.execute === "function");
   return Object.fromEntries(executable.map(([name, tool]) => [name, toAgentTool(tool as Tool)]));
 }

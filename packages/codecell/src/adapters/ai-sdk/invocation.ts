@@ -12,6 +12,7 @@ import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
 import { within } from "../../run/timers.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
+import { assertToolApproval } from "./approval-status.ts";
 import { digestOf, toInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { Hooks } from "./events.ts";
@@ -65,6 +66,7 @@ export class Invocation implements CallKeeper {
   constructor(setup: InvocationSetup) {
     const { tools, options, execution, outerToolCallId, continued } = setup;
     checkTools(tools);
+    assertToolApproval(options.approval?.toolApproval);
     this.#setup = setup;
     this.tools = tools;
     this.approval = options.approval ?? {};

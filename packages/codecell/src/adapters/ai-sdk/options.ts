@@ -1,11 +1,12 @@
 /** Options of an invocation, checked at the door and turned into the limits of a run. */
 import type { ToolSet } from "ai";
+import { assertToolSet } from "../../contract/assert-tools.ts";
 import type { FailureCode } from "../../contract/failure.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
 import { isRecord } from "../../value/shape.ts";
-import type { ToolApproval } from "./approval-status.ts";
+import { assertToolApproval, type ToolApproval } from "./approval-status.ts";
 import type { CodeModeLifecycle } from "./events.ts";
 import type { CodeModeContinuation, CodeModeInterruptResolution } from "./interrupt.ts";
 import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
@@ -110,11 +111,31 @@ export interface RunCodeModeInput {
   interruptResolution?: CodeModeInterruptResolution;
 }
 
+/** Throws for what are no tools of the AI SDK: one that is misread would be called without what bounds its use. */
 export function checkTools(tools: unknown): asserts tools is CodeModeToolSet {
-  if (!isRecord(tools)) throw new TypeError("Cannot run code mode: tools must be an object of AI SDK tools");
-  const wrong = Object.keys(tools).find((name) => !isRecord(tools[name]));
-  if (wrong === undefined) return;
-  throw new TypeError(`Cannot run code mode: "${wrong}" of its tools is none, leave it out or give a tool`);
+  assertToolSet(tools, "run code mode");
+  for (const [name, tool] of Object.entries(tools) as [string, unknown][]) {
+    const problem = toolProblem(tool);
+    if (problem !== undefined) throw new TypeError(`Cannot run code mode: tool "${name}" ${problem}`);
+  }
+}
+
+/** Tools that others execute have no `execute`; those of providers have more than these. */
+function toolProblem(tool: unknown): string | undefined {
+  if (!isRecord(tool) || Array.isArray(tool)) return "is none, leave it out or give a tool of the AI SDK";
+  const { inputSchema, execute } = tool;
+  if (execute !== undefined && execute !== null && typeof execute !== "function") {
+    return "has an execute that is no function";
+  }
+  const other = ["input", "parameters"].find((key) => tool[key] !== undefined);
+  if (other !== undefined && (inputSchema === undefined || inputSchema === null)) {
+    return `has "${other}" and no inputSchema: give tools of the AI SDK here, others to run of codecell`;
+  }
+  if (inputSchema === undefined || inputSchema === null || typeof inputSchema === "function")
+    return undefined;
+  return isRecord(inputSchema) && ("~standard" in inputSchema || "jsonSchema" in inputSchema)
+    ? undefined
+    : "has an inputSchema that is none: give z.object({ … }) or its like, or jsonSchema({ … }) of the AI SDK";
 }
 
 const MiB = 1024 * 1024;
@@ -134,7 +155,8 @@ const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, n
 ];
 
 /** Throws for what no invocation could begin with: whoever creates a tool should hear of it, and not a model. */
-export function assertOptions({ executionPolicy, fetchPolicy }: CodeModeOptions): void {
+export function assertOptions({ executionPolicy, fetchPolicy, approval }: CodeModeOptions): void {
+  assertToolApproval(approval?.toolApproval);
   toLimits(executionPolicy);
   if (fetchPolicy !== undefined && fetchPolicy !== false) resolveFetchPolicy(fetchPolicy);
 }

@@ -1,0 +1,110 @@
+/**
+ * Assert tools: refuses what is no set of tools, and what is no tool. Runs anywhere.
+ *
+ * - A mistake of the host programmer must not make a tool weaker than it looks: what is not understood is refused and
+ *   never ignored, be it a schema or an approval in the words of another library.
+ * - Throws a TypeError that names the tool and what was meant.
+ */
+import { schemaProblem } from "./schema-problem.ts";
+import type { AnyTool, ToolSet } from "./tool.ts";
+
+/** What a tool of an agent has beside what every tool has. */
+export const AGENT_TOOL_KEYS: readonly string[] = ["directOnly", "sequential"];
+
+/** `action` is what cannot be done then: `start a run`. */
+export function assertToolSet(tools: unknown, action: string): asserts tools is object {
+  const kind = kindOfSet(tools);
+  if (kind === undefined) return;
+  throw new TypeError(`Cannot ${action}: tools must be an object of tools by their names, it is ${kind}`);
+}
+
+export function assertTools(tools: unknown, action: string): asserts tools is ToolSet {
+  assertToolSet(tools, action);
+  for (const [name, tool] of Object.entries(tools) as [string, unknown][]) assertTool(tool, name, action);
+}
+
+export function assertTool(
+  tool: unknown,
+  name: string,
+  action: string,
+  more: readonly string[] = [],
+): asserts tool is AnyTool {
+  const problem = toolProblem(tool, more);
+  if (problem !== undefined) throw new TypeError(`Cannot ${action}: tool "${name}" ${problem}`);
+}
+
+function toolProblem(tool: unknown, more: readonly string[]): string | undefined {
+  if (typeof tool === "function") return "is a function, give { execute } with that function";
+  if (typeof tool !== "object" || tool === null || Array.isArray(tool)) {
+    return `is ${kindOf(tool)}, give an object with an execute function`;
+  }
+  const given = tool as Readonly<Record<string, unknown>>;
+  const other = OTHERS.find(([key]) => given[key] !== undefined);
+  if (other !== undefined) return `has "${other[0]}", ${other[1]}`;
+  if (typeof given["execute"] !== "function") {
+    const meant = FUNCTIONS.find((key) => typeof given[key] === "function");
+    return meant === undefined
+      ? "has no execute function"
+      : `has no execute function, name it so instead of "${meant}"`;
+  }
+  // What an object of a class has beside is its own affair.
+  const unknown = isLiteral(tool) ? Object.keys(given).find((key) => isUnknown(given, key, more)) : undefined;
+  if (unknown !== undefined) {
+    return `has "${unknown}", which no tool has: leave it out, a tool has ${[...KEYS, ...more].join(", ")}`;
+  }
+  for (const key of ["input", "output"]) {
+    const problem = schemaProblem(given[key]);
+    if (problem !== undefined) return `has an ${key} that ${problem}`;
+  }
+  return undefined;
+}
+
+const KEYS: readonly string[] = [
+  "description",
+  "label",
+  "tags",
+  "examples",
+  "input",
+  "output",
+  "readOnly",
+  "idempotent",
+  "execute",
+];
+
+const OF_AI_SDK = "tools of the AI SDK go to codecell/ai";
+const APPROVAL = `which nobody here asks: decide in authorize, or in execute with call.suspend (${OF_AI_SDK})`;
+
+/** What tools of other libraries have that bounds their use; a tool that has it must not be used without. */
+const OTHERS: readonly (readonly [key: string, meant: string])[] = [
+  ["needsApproval", APPROVAL],
+  ["requireApproval", APPROVAL],
+  ["requiresApproval", APPROVAL],
+  ["inputSchema", `give the schema as "input" and what calls the tool as "execute" (${OF_AI_SDK})`],
+  ["outputSchema", `give the schema as "output" (${OF_AI_SDK})`],
+  ["parameters", `give the schema as "input" (${OF_AI_SDK})`],
+];
+
+/** What others call `execute`. */
+const FUNCTIONS: readonly string[] = ["handler", "run", "call", "callback", "invoke", "fn", "func", "action"];
+
+function isUnknown(tool: Readonly<Record<string, unknown>>, key: string, more: readonly string[]): boolean {
+  return tool[key] !== undefined && !KEYS.includes(key) && !more.includes(key);
+}
+
+function isLiteral(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Undefined for what may be a set. */
+function kindOfSet(tools: unknown): string | undefined {
+  if (typeof tools !== "object" || tools === null || Array.isArray(tools)) return kindOf(tools);
+  if (Symbol.iterator in tools) return "a collection, use Object.fromEntries";
+  // A tool may be called so, and is no function.
+  return "then" in tools && typeof tools.then === "function" ? "a promise, await it" : undefined;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+}

@@ -1,0 +1,138 @@
+/**
+ * Schema problem: why a value can be no schema of a tool. Runs anywhere.
+ *
+ * - A value that is taken for a schema and is none validates nothing, and nobody notices: it is found here instead.
+ * - JSON Schema is open. Keywords that nobody here knows are fine, with or without others beside them; functions, schemas
+ *   of libraries and other values that no JSON has are not.
+ */
+
+const WANTED = "give a Standard Schema (z.object({ … }) and the like) or a JSON Schema";
+/** How schemas of the AI SDK are marked. */
+const AI_SDK = Symbol.for("vercel.ai.schema");
+
+/** Schemas are looked through once; a validator is made of them once, too. */
+const sound = new WeakSet<object>();
+
+/** What is wrong, as the end of a sentence that names the schema; undefined when nothing is. */
+export function schemaProblem(schema: unknown): string | undefined {
+  if (schema === undefined || typeof schema === "boolean") return undefined;
+  if (typeof schema !== "object" && typeof schema !== "function") return `is a ${typeof schema}, ${WANTED}`;
+  if (schema === null) return `is null, ${WANTED} or leave it out`;
+  if (sound.has(schema)) return undefined;
+  const problem = "~standard" in schema ? standardProblem(schema) : otherProblem(schema);
+  if (problem === undefined) sound.add(schema);
+  return problem;
+}
+
+function standardProblem(schema: object & { readonly "~standard": unknown }): string | undefined {
+  const standard = schema["~standard"] as { readonly validate?: unknown } | null | undefined;
+  return typeof standard?.validate === "function"
+    ? undefined
+    : `is a Standard Schema that cannot validate, ${WANTED}`;
+}
+
+function otherProblem(schema: object): string | undefined {
+  if (typeof schema === "function") return `is a function, ${WANTED}`;
+  if (Array.isArray(schema)) return `is an array, ${WANTED}`;
+  if (AI_SDK in schema) return "is a schema of the AI SDK, give what it was made of or its jsonSchema";
+  const foreign = foreignIn(schema, new Set(), 0);
+  if (foreign !== undefined) return foreignProblem(schema, foreign);
+  const stray = strayIn(schema as Keywords);
+  return stray === undefined
+    ? undefined
+    : `is an object of schemas and no schema itself, give { type: "object", properties: { ${stray}: … } }`;
+}
+
+/** A part of a JSON Schema that no JSON has. */
+interface Foreign {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** No more of a schema is looked through: others may have written it. */
+const MOST_PARTS = 20_000;
+const DEEPEST = 100;
+
+function foreignIn(part: object, seen: Set<object>, depth: number): Foreign | undefined {
+  if (seen.has(part) || seen.size >= MOST_PARTS || depth > DEEPEST) return undefined;
+  seen.add(part);
+  for (const [key, value] of Object.entries(part) as [string, unknown][]) {
+    if (typeof value !== "function" && (typeof value !== "object" || value === null)) continue;
+    if (isForeign(value)) return { path: [key], value };
+    const inner = foreignIn(value, seen, depth + 1);
+    if (inner !== undefined) return { path: [key, ...inner.path], value: inner.value };
+  }
+  return undefined;
+}
+
+/** Functions, schemas of libraries, and what would be an empty object as JSON: maps, regular expressions, promises. */
+function isForeign(value: object): boolean {
+  if (typeof value === "function") return true;
+  if (Array.isArray(value) || isPlain(value)) return false;
+  return "~standard" in value || Object.keys(value).length === 0;
+}
+
+/** Of any realm. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function foreignProblem(schema: object, { path, value }: Foreign): string {
+  const [key = ""] = path;
+  const isSchema = typeof value === "object" && value !== null && "~standard" in value;
+  if (path.length === 1 && isSchema)
+    return `is an object of schemas and no schema itself, give z.object({ ${key}: … }) or its like`;
+  const at = `at "${path.join(".")}"`;
+  if (isSchema) return `mixes JSON Schema with a schema of a library ${at}, ${WANTED}`;
+  return isPlain(schema)
+    ? `has ${typeof value === "function" ? "a function" : "what no JSON has"} ${at}, ${WANTED}`
+    : `is neither a Standard Schema nor a JSON Schema, ${WANTED}: a newer version of its library may be one`;
+}
+
+type Keywords = Readonly<Record<string, unknown>>;
+
+/** The first key that names no keyword but a field; only where nothing is a keyword for sure. */
+function strayIn(schema: Keywords): string | undefined {
+  const keys = Object.keys(schema);
+  if (keys.some((key) => isKeyword(key, schema[key]))) return undefined;
+  return keys.find((key) => !HOLDS_ANYTHING.has(key) && isLikeSchema(schema[key], !KEYWORDS.has(key)));
+}
+
+/** For sure: a field may have the name of a keyword, and then a schema is where a keyword has something else. */
+function isKeyword(key: string, value: unknown): boolean {
+  if (key.startsWith("$") || key.startsWith("x-")) return true;
+  return KEYWORDS.has(key) && (HOLDS_OBJECTS.has(key) || !isLikeSchema(value, false));
+}
+
+/** Or, where it stands for a field, like the name of a type. */
+function isLikeSchema(value: unknown, isField: boolean): boolean {
+  if (typeof value === "string") return isField && TYPES.has(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.keys(value).some((key) => KEYWORDS.has(key));
+}
+
+const TYPES = words("string number integer boolean object array null");
+
+/** Keywords that may hold a schema, or any value. */
+const HOLDS_ANYTHING = words(
+  "additionalItems additionalProperties const contains contentSchema default else example extends if items not propertyNames then unevaluatedItems unevaluatedProperties",
+);
+
+/** Keywords that hold an object which is no schema. */
+const HOLDS_OBJECTS = words(
+  "definitions dependencies dependentRequired dependentSchemas discriminator externalDocs patternProperties properties xml",
+);
+
+/** Of all drafts and of OpenAPI; what begins with $ is one anyway. */
+const KEYWORDS: ReadonlySet<string> = new Set([
+  ...HOLDS_ANYTHING,
+  ...HOLDS_OBJECTS,
+  ...words(
+    "type enum title description format pattern required id examples deprecated readOnly writeOnly nullable allOf anyOf oneOf prefixItems multipleOf divisibleBy disallow minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems uniqueItems minContains maxContains minProperties maxProperties contentEncoding contentMediaType",
+  ),
+]);
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
+}
