@@ -35,7 +35,7 @@ function otherProblem(schema: object): string | undefined {
   if (typeof schema === "function") return `is a function, ${WANTED}`;
   if (Array.isArray(schema)) return `is an array, ${WANTED}`;
   if (AI_SDK in schema) return "is a schema of the AI SDK, give what it was made of or its jsonSchema";
-  const foreign = foreignIn(schema, new Set(), 0);
+  const foreign = foreignIn(schema, { left: MOST_PARTS }, 0);
   if (foreign !== undefined) return foreignProblem(schema, foreign);
   const stray = strayIn(schema as Keywords);
   return stray === undefined
@@ -53,13 +53,14 @@ interface Foreign {
 const MOST_PARTS = 20_000;
 const DEEPEST = 100;
 
-function foreignIn(part: object, seen: Set<object>, depth: number): Foreign | undefined {
-  if (seen.has(part) || seen.size >= MOST_PARTS || depth > DEEPEST) return undefined;
-  seen.add(part);
-  for (const [key, value] of Object.entries(part) as [string, unknown][]) {
+/** One that holds itself ends with the budget. */
+function foreignIn(part: object, budget: { left: number }, depth: number): Foreign | undefined {
+  for (const key of Object.keys(part)) {
+    const value = (part as Keywords)[key];
     if (typeof value !== "function" && (typeof value !== "object" || value === null)) continue;
     if (isForeign(value)) return { path: [key], value };
-    const inner = foreignIn(value, seen, depth + 1);
+    if (depth >= DEEPEST || budget.left-- <= 0) continue;
+    const inner = foreignIn(value, budget, depth + 1);
     if (inner !== undefined) return { path: [key, ...inner.path], value: inner.value };
   }
   return undefined;
@@ -75,7 +76,7 @@ function isForeign(value: object): boolean {
 /** Of any realm. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function foreignProblem(schema: object, { path, value }: Foreign): string {
