@@ -149,6 +149,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "suspend:expiry": { promise: "A run is not resumed after the expiry that it was sealed with" },
   "suspend:lost": { promise: "That a suspended run cannot be opened, or will not be, is told to its host" },
   "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },
+  "suspend:caught": {
+    promise:
+      "A tool that asked to be suspended is, whatever it does with what that throws: its outcome counts for nothing",
+  },
   "suspend:deadline": {
     promise: "A run whose time is up while it waits can be suspended, and its calls go on",
   },

@@ -59,12 +59,39 @@ export interface Invocation {
 const MAX_MESSAGE = 4096;
 const MAX_NAME = 128;
 
-/** Thrown by `call.suspend`; recognised by identity, so nothing else can pose as it. */
-class SuspendSignal {
-  readonly payload: Json;
+/** Thrown by `call.suspend`, to end the tool. Whether it was called is not known by it: a tool may catch it. */
+class CallSuspended extends Error {
+  override readonly name = "CallSuspended";
 
-  constructor(payload: Json) {
-    this.payload = payload;
+  constructor() {
+    super("The call is suspended until it is resolved: do not catch this, rethrow it");
+  }
+}
+
+/** What one execution of a tool asked for. A tool that has asked is suspended, whatever it returns or throws afterwards. */
+class Question {
+  #asked: { readonly payload: Json } | undefined;
+  #isOver = false;
+
+  get isAsked(): boolean {
+    return this.#asked !== undefined;
+  }
+
+  readonly suspend: CallContext["suspend"] = (payload) => {
+    if (this.#isOver) {
+      throw new Error(
+        "Cannot suspend the run: the call has ended, await what may call suspend before returning",
+      );
+    }
+    // The tool was to end here: what it asks after that is nobody's question.
+    this.#asked ??= { payload };
+    throw new CallSuspended();
+  };
+
+  /** The outcome, unless something was asked for; nothing can be from here on. */
+  end(tool: string, outcome: CallOutcome): CallOutcome {
+    this.#isOver = true;
+    return this.#asked === undefined ? outcome : toSuspended(tool, this.#asked.payload);
   }
 }
 
@@ -82,12 +109,13 @@ export class CallRefusal {
   }
 }
 
-const suspend: CallContext["suspend"] = (payload) => {
-  throw new SuspendSignal(payload);
-};
+export async function invoke(invocation: Invocation): Promise<CallOutcome> {
+  const question = new Question();
+  return question.end(invocation.tool, await outcomeOf(invocation, question));
+}
 
 /** Waits only where there is something to wait for: a run may make very many calls at once. */
-export async function invoke(invocation: Invocation): Promise<CallOutcome> {
+async function outcomeOf(invocation: Invocation, question: Question): Promise<CallOutcome> {
   const { tools, tool: name, limits, judgeApart } = invocation;
   while (isTurnLong()) await nextTurn();
   const parsed = parseInputText(invocation.input, limits.callInputBytes);
@@ -102,15 +130,15 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     const checked = validatorOf(tool.input, "input")(parsed.value, "input", judgeApart, invocation.input);
     const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
-    const denial =
+    const stopped =
       hasEnded(invocation) ??
       (invocation.authorize === undefined
         ? undefined
-        : ((await denialOf(invocation, invocation.authorize, input.value)) ?? hasEnded(invocation)));
-    if (denial !== undefined) return refused("denied", `Cannot call tool "${name}": ${denial}`);
+        : ((await undecided(invocation, invocation.authorize, input.value)) ?? hasEnded(invocation)));
+    if (stopped !== undefined) return stopped;
+    const { suspend } = question;
     let output: unknown = await tool.execute(input.value, { ...invocation.context, suspend });
-    if (isAsyncIterable(output))
-      output = await lastOf(output, invocation.context.signal, invocation.onProgress);
+    if (isAsyncIterable(output)) output = await lastOf(output, invocation, question);
     while (isTurnLong()) await nextTurn();
     const validating = validatorOf(tool.output, "output")(output, "output", judgeApart);
     const validated = validating instanceof Promise ? await validating : validating;
@@ -119,33 +147,36 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
     while (isTurnLong()) await nextTurn();
     return toCompleted(name, validated.value, limits);
   } catch (error) {
-    if (error instanceof SuspendSignal) return toSuspended(name, error.payload);
-    invocation.onThrown?.(error);
+    if (!question.isAsked) invocation.onThrown?.(error);
     return { status: "failed", failure: toCallFailure(error) };
   }
 }
 
 /** A run that ended while its call was being looked at makes no call any more. */
-function hasEnded({ context }: Invocation): string | undefined {
-  return context.signal.aborted ? "the run has ended" : undefined;
+function hasEnded({ tool, context }: Invocation): CallOutcome | undefined {
+  return context.signal.aborted ? denied(tool, "the run has ended") : undefined;
 }
 
-/** Why the call may not be made. A policy that fails allows nothing, and its error stays here. */
-async function denialOf(
+/** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
+async function undecided(
   { tool, context: call }: Invocation,
   authorize: Authorize,
   input: unknown,
-): Promise<string | undefined> {
+): Promise<CallOutcome | undefined> {
   const { runId, callId, signal, context, resolution } = call;
   let decision: Decision;
   try {
     decision = await authorize({ runId, callId, tool, input, signal, context, resolution });
   } catch {
-    return "it could not be authorised";
+    return denied(tool, "it could not be authorised");
   }
   if (decision === "allow") return undefined;
-  if ("suspend" in decision) throw new SuspendSignal(decision.suspend);
-  return bounded(decision.deny, MAX_MESSAGE) || "it was denied";
+  if ("suspend" in decision) return toSuspended(tool, decision.suspend);
+  return denied(tool, bounded(decision.deny, MAX_MESSAGE) || "it was denied");
+}
+
+function denied(tool: string, reason: string): CallOutcome {
+  return refused("denied", `Cannot call tool "${tool}": ${reason}`);
 }
 
 function toCompleted(name: string, value: unknown, { callOutputBytes }: Limits): CallOutcome {
@@ -174,14 +205,15 @@ export function encodeOutput(
 
 async function lastOf(
   items: AsyncIterable<unknown>,
-  signal: AbortSignal,
-  onProgress: (output: unknown) => void,
+  { context: { signal }, onProgress }: Invocation,
+  question: Question,
 ): Promise<unknown> {
   let last: unknown;
   for await (const item of items) {
+    // Leaving the loop tells the iterable to stop.
+    if (question.isAsked) break;
     last = item;
     onProgress(item);
-    // Leaving the loop tells the iterable to stop.
     if (signal.aborted) break;
   }
   return last;

@@ -15,7 +15,10 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** What the caller gave to `start` as `context`. */
   readonly context: unknown;
-  /** Ends this execution and suspends the run until somebody resolves the call; see `host.resume`. */
+  /**
+   * Ends this execution and suspends the run until somebody resolves the call; see `host.resume`. It throws: let that pass,
+   * and await whatever calls it. Caught or not, what the tool does afterwards counts for nothing.
+   */
   readonly suspend: (payload: Json) => never;
   /** After a resume: what the call was resolved with. */
   readonly resolution: Json | undefined;

@@ -185,9 +185,14 @@ export class NestedTools {
       if (cell.execute(callId)) telemetry.call(entry.id);
       cell.begin(callId, entry.id, given);
       trajectory.executeCall(callId);
-      const work = (): Promise<unknown> => this.#outputOf(entry, input, cell, context);
+      const work = (): Promise<unknown> => this.#outputOf(entry, input, cell, context, () => hasAsked);
       const { sequential }: AgentTool = entry.tool;
       const output = await (sequential === true ? this.#line.execute(signal, work) : work());
+      if (hasAsked) {
+        // It caught what suspend threw. Its run is suspended all the same, and what it gave is nobody's.
+        trajectory.holdCall(callId);
+        return null;
+      }
       const result = await toNestedOutput(entry, output, call.runId);
       trajectory.endCall(callId, { status: "completed", result });
       void catalog.observe(entry.id, result).catch(() => {});
@@ -202,14 +207,21 @@ export class NestedTools {
     }
   }
 
-  async #outputOf(entry: CatalogEntry, input: unknown, cell: Cell, call: CallContext): Promise<unknown> {
+  async #outputOf(
+    entry: CatalogEntry,
+    input: unknown,
+    cell: Cell,
+    call: CallContext,
+    hasAsked: () => boolean,
+  ): Promise<unknown> {
     const output: unknown = await entry.tool.execute(input, call);
     if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) return output;
     let last: unknown;
     for await (const update of output as AsyncIterable<unknown>) {
+      // Leaving the loop tells the iterable to stop.
+      if (hasAsked()) break;
       last = update;
       tell(cell, { callId: call.callId, tool: entry.id, update });
-      // Leaving the loop tells the iterable to stop.
       if (call.signal.aborted) break;
     }
     return last;

@@ -137,8 +137,9 @@ function toAiTool(own: AgentTool, context: unknown): ToolSet[string] {
     execute: async (
       input: unknown,
       { toolCallId, abortSignal }: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
-    ) =>
-      own.execute(input, {
+    ) => {
+      let unasked: CodeModeProtocolError | undefined;
+      const output: unknown = await own.execute(input, {
         runId: toolCallId,
         callId: toolCallId,
         idempotencyKey: toolCallId,
@@ -146,9 +147,15 @@ function toAiTool(own: AgentTool, context: unknown): ToolSet[string] {
         context,
         resolution: undefined,
         suspend: () => {
-          throw new CodeModeProtocolError("A tool that the model calls by itself cannot ask for a decision");
+          throw (unasked ??= new CodeModeProtocolError(
+            "A tool that the model calls by itself cannot ask for a decision",
+          ));
         },
-      }),
+      });
+      // One that caught it has done, or left undone, what nobody decided on.
+      if (unasked !== undefined) throw unasked;
+      return output;
+    },
   };
 }
 

@@ -1,4 +1,9 @@
-/** Interrupts as data: what a paused invocation looks like to its host, and how a nested call asks for one. */
+/**
+ * Interrupts as data: what a paused invocation looks like to its host, and how a nested call asks for one.
+ *
+ * - A tool that asked waits for the answer, whatever it made of what was thrown at it: that it asked is remembered.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { ModelMessage } from "ai";
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -98,7 +103,9 @@ class InterruptRequest extends Error {
   readonly payload: CodeModeInterruptPayload;
 
   constructor(payload: CodeModeInterruptPayload) {
-    super(`Asked for "${payload.kind}"; only tools that are called by code mode can ask for something`);
+    super(
+      `Asked for "${payload.kind}": do not catch this, rethrow it; only tools that are called by code mode can ask for something`,
+    );
     this.name = "CodeModeInterruptRequest";
     this.payload = payload;
   }
@@ -121,7 +128,35 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
   if (!isRecord(kept) || kept["kind"] !== kind) {
     throw new TypeError("Cannot interrupt code mode: the payload is no JSON, give one that can be stored");
   }
-  throw new InterruptRequest(payload);
+  const request = new InterruptRequest(payload);
+  const asking = executions.getStore();
+  // The tool was to end with the first one.
+  if (asking !== undefined) asking.request ??= request;
+  throw request;
+}
+
+/** An execution of a tool, and what it asked for. */
+interface Asking {
+  request?: InterruptRequest;
+}
+
+const EXECUTIONS = Symbol.for("codecell.code-mode-executions");
+
+/** One for all copies of this package in a process. */
+const executions = ((globalThis as { [EXECUTIONS]?: AsyncLocalStorage<Asking> })[EXECUTIONS] ??=
+  new AsyncLocalStorage<Asking>());
+
+/** What a tool gives; if it asked for something, throws that instead. */
+export async function unlessAsked<T>(execute: (hasAsked: () => boolean) => Promise<T>): Promise<T> {
+  const asking: Asking = {};
+  let output: T;
+  try {
+    output = await executions.run(asking, execute, () => asking.request !== undefined);
+  } catch (error) {
+    throw asking.request ?? error;
+  }
+  if (asking.request !== undefined) throw asking.request;
+  return output;
 }
 
 /** What was asked for; undefined for any other error. */

@@ -26,6 +26,7 @@ import {
   type CodeModeInterruptPayload,
   type CodeModeToolExecutionOptions,
   requestedBy,
+  unlessAsked,
 } from "./interrupt.ts";
 import { type NestedCall, toJson, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
@@ -262,15 +263,18 @@ async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): P
   return callTool(tools[call.toolName] as Tool, call.validated, options);
 }
 
-/** A tool's output; of one that gives several, the last. */
+/** A tool's output; of one that gives several, the last. Throws what it asked for, if it did. */
 export async function callTool(
   tool: Tool,
   input: unknown,
   options: { readonly abortSignal: AbortSignal; readonly toolCallId: string },
 ): Promise<unknown> {
   const { execute } = tool as { execute: (input: unknown, options: object) => unknown };
-  const output = await execute.call(tool, input, options);
-  return isAsyncIterable(output) ? lastOf(output, options.abortSignal) : output;
+  return unlessAsked(async (hasAsked) => {
+    const output = await execute.call(tool, input, options);
+    if (!isAsyncIterable(output)) return output;
+    return lastOf(output, () => options.abortSignal.aborted || hasAsked());
+  });
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -278,11 +282,11 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 }
 
 /** Here and not by the run: what an iterable throws may be a request to interrupt. */
-async function lastOf(items: AsyncIterable<unknown>, signal: AbortSignal): Promise<unknown> {
+async function lastOf(items: AsyncIterable<unknown>, isOver: () => boolean): Promise<unknown> {
   let last: unknown;
   for await (const item of items) {
     last = item;
-    if (signal.aborted) break;
+    if (isOver()) break;
   }
   return last;
 }
