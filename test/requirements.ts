@@ -127,6 +127,16 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "host:own-flags": {
     promise: "Flags, preloaded modules and the environment of the process do not reach workers",
   },
+  "host:misuse": {
+    promise:
+      "Options of the wrong kind throw at once, in words of ours; nothing of them ends the process later",
+  },
+  "host:permissions": {
+    promise: "A process that may not start threads gets failed results that say what to allow",
+  },
+  "host:errors": {
+    promise: "Errors of the host's own code are told to the host as they were thrown, and to nobody else",
+  },
   "host:exits": { promise: "A process with an idle host ends by itself" },
   "host:flat": { promise: "A thousand runs leave the numbers of workers and handles flat" },
 

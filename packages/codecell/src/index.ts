@@ -9,6 +9,7 @@ export type {
   GuestError,
   Position,
 } from "./contract/failure.ts";
+export type { HostError, HostErrorSource, OnError } from "./contract/host-error.ts";
 export type { Delivery, DeliveryItem, Language, Ledger, LedgerCall } from "./contract/ledger.ts";
 export type { LimitName, Limits } from "./contract/limits.ts";
 export { unwrap } from "./contract/result.ts";

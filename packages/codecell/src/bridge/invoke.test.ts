@@ -29,6 +29,7 @@ function call(
     judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: () => {},
     onProgress: progress,
+    onError: () => {},
   });
 }
 

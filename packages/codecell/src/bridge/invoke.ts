@@ -6,12 +6,14 @@
  * - Of an error only name, message and the tool's own code cross; stacks, causes and other fields stay here.
  */
 import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
+import type { HostErrorSource } from "../contract/host-error.ts";
 import type { Limits } from "../contract/limits.ts";
-import type { CallContext, ToolSet } from "../contract/tool.ts";
+import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { parseInputText, toJsonText, utf8Bytes } from "../value/json-text.ts";
 import { noSuchTool } from "./closest-names.ts";
-import { type JudgeApart, validatorOf } from "./schema.ts";
+import type { Direction } from "../json-schema/directed-schema.ts";
+import { type JudgeApart, type Validated, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
 
 export type CallOutcome =
@@ -52,8 +54,8 @@ export interface Invocation {
   readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
-  /** For the host's own eyes: a program sees a failure made of it. */
-  readonly onThrown?: ((error: unknown) => void) | undefined;
+  /** For the host's own eyes: of what a tool threw a program sees a failure made of it, of anything else nothing. */
+  readonly onError: (error: unknown, source: HostErrorSource) => void;
 }
 
 const MAX_MESSAGE = 4096;
@@ -72,6 +74,9 @@ class CallSuspended extends Error {
 class Question {
   #asked: { readonly payload: Json } | undefined;
   #isOver = false;
+
+  /** The tool ended as it was to: with what suspend threw. */
+  isHeeded = false;
 
   get isAsked(): boolean {
     return this.#asked !== undefined;
@@ -111,12 +116,17 @@ export class CallRefusal {
 
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
   const question = new Question();
-  return question.end(invocation.tool, await outcomeOf(invocation, question));
+  const outcome = await outcomeOf(invocation, question);
+  if (question.isAsked && !question.isHeeded) {
+    const message = `Tool "${invocation.tool}" caught what call.suspend throws: rethrow it, the call is suspended all the same`;
+    invocation.onError(new Error(message), "tool");
+  }
+  return question.end(invocation.tool, outcome);
 }
 
 /** Waits only where there is something to wait for: a run may make very many calls at once. */
 async function outcomeOf(invocation: Invocation, question: Question): Promise<CallOutcome> {
-  const { tools, tool: name, limits, judgeApart } = invocation;
+  const { tools, tool: name, limits } = invocation;
   while (isTurnLong()) await nextTurn();
   const parsed = parseInputText(invocation.input, limits.callInputBytes);
   if (!parsed.ok)
@@ -127,7 +137,7 @@ async function outcomeOf(invocation: Invocation, question: Question): Promise<Ca
     return refused("unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
   }
   try {
-    const checked = validatorOf(tool.input, "input")(parsed.value, "input", judgeApart, invocation.input);
+    const checked = validated(invocation, tool, "input", parsed.value, invocation.input);
     const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
     const stopped =
@@ -140,17 +150,44 @@ async function outcomeOf(invocation: Invocation, question: Question): Promise<Ca
     let output: unknown = await tool.execute(input.value, { ...invocation.context, suspend });
     if (isAsyncIterable(output)) output = await lastOf(output, invocation, question);
     while (isTurnLong()) await nextTurn();
-    const validating = validatorOf(tool.output, "output")(output, "output", judgeApart);
-    const validated = validating instanceof Promise ? await validating : validating;
-    if (!validated.ok)
-      return refused("invalid_output", `Tool "${name}" gave an unusable output, ${validated.problems}`);
+    const validating = validated(invocation, tool, "output", output);
+    const given = validating instanceof Promise ? await validating : validating;
+    if (!given.ok)
+      return refused("invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
     while (isTurnLong()) await nextTurn();
-    return toCompleted(name, validated.value, limits);
+    return toCompleted(name, given.value, limits);
   } catch (error) {
-    if (!question.isAsked) invocation.onThrown?.(error);
+    if (question.isAsked) question.isHeeded = error instanceof CallSuspended;
+    else invocation.onError(error, "tool");
     return { status: "failed", failure: toCallFailure(error) };
   }
 }
+
+/** A schema that fails by itself is the host's affair: what it threw stays here. */
+function validated(
+  { onError, judgeApart }: Invocation,
+  tool: AnyTool,
+  direction: Direction,
+  value: unknown,
+  text?: string,
+): Validated | Promise<Validated> {
+  const failed = (error: unknown): Validated => {
+    onError(error, "schema");
+    return { ok: false, problems: SCHEMA_FAILED[direction] };
+  };
+  try {
+    const checked = validatorOf(tool[direction], direction)(value, direction, judgeApart, text);
+    return checked instanceof Promise ? checked.catch(failed) : checked;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** What is told of a schema that failed by itself. */
+export const SCHEMA_FAILED: Readonly<Record<Direction, string>> = {
+  input: "input cannot be checked, the tool's schema failed",
+  output: "output cannot be checked, the tool's schema failed",
+};
 
 /** A run that ended while its call was being looked at makes no call any more. */
 function hasEnded({ tool, context }: Invocation): CallOutcome | undefined {
@@ -159,20 +196,39 @@ function hasEnded({ tool, context }: Invocation): CallOutcome | undefined {
 
 /** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
 async function undecided(
-  { tool, context: call }: Invocation,
+  { tool, context: call, onError }: Invocation,
   authorize: Authorize,
   input: unknown,
 ): Promise<CallOutcome | undefined> {
   const { runId, callId, signal, context, resolution } = call;
   let decision: Decision;
   try {
-    decision = await authorize({ runId, callId, tool, input, signal, context, resolution });
-  } catch {
-    return denied(tool, "it could not be authorised");
+    const given = await authorize({ runId, callId, tool, input, signal, context, resolution });
+    decision = parseDecision(given, "authorize");
+  } catch (error) {
+    onError(error, "authorize");
+    return denied(tool, UNDECIDED);
   }
   if (decision === "allow") return undefined;
   if ("suspend" in decision) return toSuspended(tool, decision.suspend);
   return denied(tool, bounded(decision.deny, MAX_MESSAGE) || "it was denied");
+}
+
+/** What is told of a policy that failed, or decided nothing. */
+export const UNDECIDED = "it could not be authorised";
+
+/** Throws for what is no decision: it allows nothing. `who` gave it. A no is one, whatever else it comes with. */
+export function parseDecision(given: unknown, who: string): Decision {
+  if (given === "allow") return given;
+  if (typeof given === "object" && given !== null) {
+    const { deny, suspend } = given as { readonly deny?: unknown; readonly suspend?: Json };
+    if (typeof deny === "string") return { deny };
+    if (deny === undefined && "suspend" in given) return { suspend: suspend ?? null };
+  }
+  const what = typeof given === "object" && given !== null ? "an object that is none" : String(given);
+  throw new TypeError(
+    `${who} gave no decision but ${what}: give "allow", { deny: "why" } or { suspend: payload }`,
+  );
 }
 
 function denied(tool: string, reason: string): CallOutcome {

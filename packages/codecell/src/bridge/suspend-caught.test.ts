@@ -22,9 +22,10 @@ function call(execute: AnyTool["execute"], more: Partial<AnyTool> = {}): Promise
     },
     limits: resolveLimits({}),
     authorize: undefined,
-    runBounded: (check) => check(),
+    judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: () => {},
     onProgress: progress,
+    onError: () => {},
   });
 }
 

@@ -103,8 +103,9 @@ export class CodecellError extends Error {
   readonly code: FailureCode;
   readonly failure: Failure;
 
-  constructor(failure: Failure) {
-    super(failure.message);
+  /** The cause is for the host's own eyes. */
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(failure.message, options);
     this.code = failure.code;
     this.failure = failure;
   }

@@ -62,7 +62,12 @@ export interface Suspension {
 export type RunResult =
   | (ResultCommon & { readonly status: "completed"; readonly value: Json })
   | (ResultCommon & { readonly status: "suspended"; readonly suspension: Suspension })
-  | (ResultCommon & { readonly status: "failed"; readonly failure: Failure });
+  | (ResultCommon & {
+      readonly status: "failed";
+      readonly failure: Failure;
+      /** What was thrown in this process, for the host alone: not enumerable, so no copy and no text of the result has it. */
+      readonly cause?: unknown;
+    });
 
 /** The value of a completed run; throws a CodecellError for a failed one. */
 export function unwrap(result: RunResult): Json {
@@ -70,7 +75,10 @@ export function unwrap(result: RunResult): Json {
     case "completed":
       return result.value;
     case "failed":
-      throw new CodecellError(result.failure);
+      throw new CodecellError(
+        result.failure,
+        result.cause === undefined ? undefined : { cause: result.cause },
+      );
     case "suspended":
       throw new TypeError("Cannot unwrap a suspended run: resume it first");
     default:
@@ -106,7 +114,12 @@ export type RunEvent =
       readonly durationMs: number;
       readonly outcome:
         | { readonly status: "completed"; readonly outputBytes: number }
-        | { readonly status: "failed"; readonly failure: CallFailure };
+        | {
+            readonly status: "failed";
+            readonly failure: CallFailure;
+            /** What was thrown, for the host alone: not enumerable. */
+            readonly cause?: unknown;
+          };
     }
   | ({ readonly type: "log"; readonly runId: string } & LogLine)
   | { readonly type: "run-end"; readonly runId: string; readonly result: RunResult };

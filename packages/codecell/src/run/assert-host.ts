@@ -2,7 +2,10 @@
 import type { HostOptions } from "./host-options.ts";
 import { LONGEST_MS } from "./timers.ts";
 
-export function assertHost({ workers = 1, liveRuns = 1, leaseMs = 1 }: HostOptions): void {
+export function assertHost({ workers = 1, liveRuns = 1, leaseMs = 1, onError }: HostOptions): void {
+  if (onError !== undefined && typeof onError !== "function") {
+    throw new TypeError("Cannot create a host: onError must be a function");
+  }
   if (!isPositive(workers)) {
     throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
   }

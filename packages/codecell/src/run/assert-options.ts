@@ -6,12 +6,46 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { isLanguage, isLedger, isWhole } from "../value/ledger-shape.ts";
 import { isRecord } from "../value/shape.ts";
-import type { DiscardOptions, ForkOptions, StartOptions } from "./host-options.ts";
+import type { DiscardOptions, ForkOptions, RunOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork" | "discard";
 
+/** `action` is what cannot be done then. */
+export function assertOptions(options: unknown, action: string): void {
+  if (isRecord(options) && !Array.isArray(options)) return;
+  const given = options === null || options === undefined ? String(options) : `a ${typeof options}`;
+  throw new TypeError(`Cannot ${action}: expected an object of options, it is ${given}`);
+}
+
+/** What every run may be given, wherever it begins. */
+export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fork"): void {
+  assertOptions(options, `${purpose} a run`);
+  const { signal, atDeadline } = options;
+  if (signal !== undefined && !isSignal(signal)) {
+    const meant = isRecord(signal) && isSignal(signal["signal"]) ? ": give the controller's signal" : "";
+    throw new TypeError(`Cannot ${purpose} a run: signal must be an AbortSignal${meant}`);
+  }
+  if (atDeadline !== undefined && atDeadline !== "fail" && atDeadline !== "suspend") {
+    throw new TypeError(`Cannot ${purpose} a run: atDeadline must be "fail" or "suspend"`);
+  }
+  for (const name of ["authorize", "rephrase", "onError"] as const) {
+    if (options[name] !== undefined && typeof options[name] !== "function") {
+      throw new TypeError(`Cannot ${purpose} a run: ${name} must be a function`);
+    }
+  }
+}
+
+/** Of any implementation: what is used of it is there. */
+function isSignal(value: unknown): boolean {
+  if (!isRecord(value) || typeof value["aborted"] !== "boolean") return false;
+  return (
+    typeof value["addEventListener"] === "function" && typeof value["removeEventListener"] === "function"
+  );
+}
+
 export function assertStart(options: StartOptions): void {
+  assertRun(options, "start");
   const { source, language, tools, scope, mayYield, detachedCalls, fetchPolicy } = options;
   if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
@@ -28,6 +62,7 @@ export function assertStart(options: StartOptions): void {
 
 export function assertFork(ledger: unknown, options: ForkOptions): asserts ledger is Ledger {
   assertLedger(ledger, "fork");
+  assertRun(options, "fork");
   const { source = ledger.source, tools, scope } = options;
   assertNew({ source, tools, scope, globals: ledger }, "fork");
 }

@@ -6,8 +6,16 @@
  * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Authorize, type CallOutcome, invoke, inWords, type Rephrase } from "../bridge/invoke.ts";
+import {
+  type Authorize,
+  type CallOutcome,
+  CallRefusal,
+  invoke,
+  inWords,
+  type Rephrase,
+} from "../bridge/invoke.ts";
 import type { CallFailure } from "../contract/failure.ts";
+import { type HostErrorSource, withCause } from "../contract/host-error.ts";
 import { FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
@@ -15,6 +23,7 @@ import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { judgeApartFor } from "../sandbox/judges.ts";
 import type { Deadline } from "./deadline.ts";
+import type { RunErrors } from "./run-errors.ts";
 
 export interface CallRunnerSetup {
   readonly runId: string;
@@ -28,6 +37,7 @@ export interface CallRunnerSetup {
   readonly signal: AbortSignal;
   readonly deadline: Deadline;
   readonly emit: (event: RunEvent) => void;
+  readonly errors: RunErrors;
 }
 
 export class CallRunner {
@@ -48,13 +58,19 @@ export class CallRunner {
     const { tool } = call;
     const startedAt = performance.now();
     let thrown: unknown;
+    let cause: unknown;
+    const onError = (error: unknown, source: HostErrorSource): void => {
+      if (source === "tool") thrown = error;
+      cause = error instanceof CallRefusal ? error.cause : error;
+      // What refuses in words of ours is no error, unless something made it.
+      if (cause === undefined && error !== undefined) return;
+      this.#setup.errors.tell({ error: cause, source: tool === FETCH_TOOL ? "fetch" : source, callId, tool });
+    };
     const found =
       resolution !== undefined && "deny" in resolution
         ? denied(tool, resolution.deny)
         : await this.#inCallerContext(() =>
-            this.#invoke(callId, index, call, resolution?.resolution, (error) => {
-              thrown = error;
-            }),
+            this.#invoke(callId, index, call, resolution?.resolution, onError),
           );
     const outcome =
       found.status === "failed" ? this.#rephrased(found.failure, { callId, tool, thrown }) : found;
@@ -69,7 +85,7 @@ export class CallRunner {
         outcome:
           outcome.status === "completed"
             ? { status: "completed", outputBytes: outcome.outputBytes }
-            : outcome,
+            : withCause({ ...outcome }, cause),
       });
     }
     return outcome;
@@ -80,7 +96,7 @@ export class CallRunner {
     index: number,
     { tool, input }: LedgerCall,
     resolution: Json | undefined,
-    onThrown: (error: unknown) => void,
+    onError: (error: unknown, source: HostErrorSource) => void,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, emit } = this.#setup;
     const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
@@ -95,7 +111,7 @@ export class CallRunner {
       judgeApart: judgeApartFor(runId),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
-      onThrown,
+      onError,
     });
   }
 
@@ -103,7 +119,9 @@ export class CallRunner {
   #rephrased(failure: CallFailure, call: Parameters<Rephrase>[1]): CallOutcome {
     try {
       return { status: "failed", failure: inWords(failure, this.#setup.rephrase?.(failure, call)) };
-    } catch {
+    } catch (error) {
+      const { callId, tool } = call;
+      this.#setup.errors.tell({ error, source: "rephrase", callId, tool });
       return { status: "failed", failure };
     }
   }

@@ -70,7 +70,7 @@ export function ledgerFailure({ ledgerSize }: Limits): Failure {
   };
 }
 
-export function lostFailure(loss: Loss, limits: Limits): Failure {
+export function lostFailure(loss: Loss, limits: Limits, cause?: unknown): Failure {
   if (loss === "snapshot_refused") {
     return {
       code: "token_version",
@@ -86,8 +86,19 @@ export function lostFailure(loss: Loss, limits: Limits): Failure {
   }
   return {
     code: "unavailable",
-    message: "The sandbox could not run the program: it failed to start or died repeatedly",
+    message: `The sandbox could not run the program: ${unavailability(cause)}`,
   };
+}
+
+/** What Node.js was not allowed to do is said, since only who started it can help; other errors stay on the host. */
+function unavailability(cause: unknown): string {
+  const { code, permission } = (cause ?? {}) as { readonly code?: unknown; readonly permission?: unknown };
+  if (code === "ERR_ACCESS_DENIED") {
+    return permission === "WorkerThreads"
+      ? "this process may not start worker threads, start Node.js with --allow-worker beside --permission"
+      : "this process may not read the files of Codecell, start Node.js with --allow-fs-read for them beside --permission";
+  }
+  return "it failed to start or died repeatedly";
 }
 
 /** A cell's failure, with what the ledger knows of the call it came from: the program let that call's failure escape. */

@@ -1,5 +1,6 @@
 /** What a host and its runs are asked for, and what they give back. */
 import type { Authorize, Rephrase } from "../bridge/invoke.ts";
+import type { OnError } from "../contract/host-error.ts";
 import type { Language, Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../contract/result.ts";
@@ -39,6 +40,8 @@ export interface HostOptions {
   readonly compactTokens?: boolean;
   /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
   readonly encrypt?: boolean;
+  /** Told of errors in the host's own code, for all runs that have no `onError` of their own; see there. */
+  readonly onError?: OnError;
   /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */
   readonly check?: HostCheck;
 }
@@ -55,6 +58,11 @@ export interface RunOptions {
   readonly atDeadline?: "fail" | "suspend";
   /** Asked before every call, with the validated input. Time spent here is not the run's. */
   readonly authorize?: Authorize;
+  /**
+   * Told of errors in the host's own code, as they were thrown: by tools, schemas, `authorize`, the sandbox, the store. For
+   * the host alone: programs, models, tokens and stores get nothing of it. What it throws is ignored.
+   */
+  readonly onError?: OnError;
   /** Puts the failure of a call into an adapter's words before the program sees it; the code stays. */
   readonly rephrase?: Rephrase;
   /**

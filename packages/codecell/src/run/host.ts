@@ -20,6 +20,8 @@ import {
   assertFits,
   assertFork,
   assertLedger,
+  assertOptions,
+  assertRun,
   assertStart,
   assertSuspended,
   assertTools,
@@ -46,6 +48,7 @@ import { missingTools } from "./missing-tools.ts";
 import type { CheckRun, Recovered } from "./recovery.ts";
 import { assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
+import { RunErrors } from "./run-errors.ts";
 import { Run } from "./run.ts";
 import type { TakenRun } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
@@ -65,6 +68,7 @@ const LIVE_RUNS = 100_000;
 const LEASE_MS = 30_000;
 
 export function createHost(options: HostOptions = {}): Host {
+  assertOptions(options, "create a host");
   assertHost(options);
   const vault = new Vault(options);
   if (options.store !== undefined) vault.warnIfLost(options.store);
@@ -133,6 +137,7 @@ class SandboxHost implements Host {
   }
 
   resume(options: ResumeOptions): RunHandle {
+    assertRun(options, "resume");
     const { token, tools = {}, resolutions = {} } = options;
     assertSuspended(options, "resume");
     assertTools(tools, "resume");
@@ -224,6 +229,7 @@ class SandboxHost implements Host {
   }
 
   async discard(options: DiscardOptions): Promise<boolean> {
+    assertOptions(options, "discard a run");
     assertSuspended(options, "discard");
     return this.#suspender.discard(options, options.scope ?? "");
   }
@@ -269,6 +275,7 @@ class SandboxHost implements Host {
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
+      errors: new RunErrors(runId, options.onError ?? this.#options.onError),
       check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
       suspend: (rest) => this.#suspender.suspend(book, options.scope ?? "", journal, rest),

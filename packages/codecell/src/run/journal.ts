@@ -39,7 +39,7 @@ const END_MS = 5000;
 
 export class Journal {
   /** Called when the store has refused for good. */
-  onBroken: (failure: Failure) => void = () => {};
+  onBroken: (failure: Failure, error: unknown) => void = () => {};
   readonly #setup: JournalSetup;
   readonly #renewal: NodeJS.Timeout;
   #length: number;
@@ -194,7 +194,7 @@ export class Journal {
     if (this.#broken === undefined) {
       this.#broken = broken;
       clearInterval(this.#renewal);
-      this.onBroken(toStoreFailure(broken));
+      this.onBroken(toStoreFailure(broken), broken);
     }
     return broken;
   }

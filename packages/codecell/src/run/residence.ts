@@ -18,7 +18,7 @@ const MOST_CRASHES = 2;
 export interface ResidenceListener {
   readonly onReport: (report: Report) => void;
   /** It cannot be placed again. */
-  readonly onLost: (loss: Loss) => void;
+  readonly onLost: (loss: Loss, cause?: unknown) => void;
 }
 
 /** Keeps the snapshot of a cell outside this process. */
@@ -127,8 +127,8 @@ export class Residence {
         onReport: (report) => {
           if (isCurrent()) this.#onReport(report);
         },
-        onLost: (loss) => {
-          if (isCurrent()) this.#onLost(loss);
+        onLost: (loss, cause) => {
+          if (isCurrent()) this.#onLost(loss, cause);
         },
       },
     );
@@ -219,7 +219,7 @@ export class Residence {
       this.#sleepTimer?.refresh() ?? setTimeout(() => void this.#sleep(), SLEEP_AFTER_MS).unref();
   }
 
-  #onLost(loss: Loss): void {
+  #onLost(loss: Loss, cause?: unknown): void {
     // What is delivered until it is placed again waits in the book.
     this.#placement = undefined;
     if (loss === "crashed") this.#crashes++;
@@ -231,6 +231,6 @@ export class Residence {
     }
     this.#rebuilds++;
     if (loss === "displaced" || (loss === "crashed" && this.#crashes <= MOST_CRASHES)) this.place();
-    else this.#listener.onLost(loss);
+    else this.#listener.onLost(loss, cause);
   }
 }

@@ -14,6 +14,7 @@ import type { EventStream } from "./event-stream.ts";
 import type { Journal } from "./journal.ts";
 import type { ProgramCheck } from "./program-check.ts";
 import type { Elsewhere } from "./recovery.ts";
+import type { RunErrors } from "./run-errors.ts";
 
 export interface RunSetup {
   readonly book: LedgerBook;
@@ -30,6 +31,7 @@ export interface RunSetup {
   readonly journal: Journal | undefined;
   readonly past: RunPast;
   readonly events: EventStream;
+  readonly errors: RunErrors;
   /** Asked before the program runs. */
   readonly check: ProgramCheck | undefined;
   /** Whether a run that still waits when its time is up is suspended instead of failed. */
@@ -44,6 +46,12 @@ export type Ending =
   | { readonly status: "completed"; readonly value: Json }
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
+
+/** What makes a run fail, as it was thrown. */
+export interface Thrown {
+  readonly source: "sandbox" | "store";
+  readonly cause: unknown;
+}
 
 /** What a run that is taken up again has to go on with. */
 export interface RunPast {

@@ -35,7 +35,7 @@ import {
 import { Inbox } from "./inbox.ts";
 import { toStoreFailure } from "./journal.ts";
 import { Residence } from "./residence.ts";
-import { decisionsOf, type Ending, type RunSetup } from "./run-setup.ts";
+import { decisionsOf, type Ending, type RunSetup, type Thrown } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
@@ -97,14 +97,17 @@ export class Run {
     this.#deadline = new Deadline(limits.wallTimeMs, () => this.#onDeadline());
     const listener = {
       onReport: (report: Report) => this.#onReport(report),
-      onLost: (loss: Loss) => this.#stop(lostFailure(loss, limits)),
+      onLost: (loss: Loss, cause?: unknown) =>
+        this.#stop(lostFailure(loss, limits, cause), { source: "sandbox", cause }),
     };
     const { journal, past } = setup;
     this.#residence = new Residence(setup.book, setup.sandbox, listener, past.snapshot, journal);
-    if (journal !== undefined) journal.onBroken = (failure) => this.#stop(failure);
+    if (journal !== undefined) {
+      journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
+    }
     if (setup.tools !== undefined) {
-      const { tools, context, authorize, rephrase, fetch } = setup;
-      const caller = { runId: this.runId, tools, context, authorize, rephrase, fetch };
+      const { tools, context, authorize, rephrase, fetch, errors } = setup;
+      const caller = { runId: this.runId, tools, context, authorize, rephrase, fetch, errors };
       const runner = new CallRunner({
         ...caller,
         limits,
@@ -133,13 +136,12 @@ export class Run {
       this.#stop(refusal);
       return;
     }
-    const { signal } = this.#setup;
+    const { signal, check } = this.#setup;
     if (signal?.aborted === true) {
       this.#onAbort();
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    const { check } = this.#setup;
     if (check === undefined) this.#place();
     else void check.before(this.#deadline, signal).then((found) => this.#place(found));
   }
@@ -233,7 +235,7 @@ export class Run {
     } catch (error) {
       // Its store failed, so nobody here will know; the run can go on elsewhere.
       this.#isLeft = true;
-      this.#stop(toStoreFailure(error));
+      this.#stop(toStoreFailure(error), { source: "store", cause: error });
     }
     if (outcome === undefined) return;
     // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
@@ -330,10 +332,7 @@ export class Run {
   async #return(result: string): Promise<void> {
     this.#stopping = true;
     const unhandled = unhandledFailure(this.#book, this.#lastReport);
-    if (unhandled !== undefined) {
-      this.#stop(unhandled);
-      return;
-    }
+    if (unhandled !== undefined) return this.#stop(unhandled);
     while (isTurnLong()) await nextTurn();
     const parsed = parseJsonText(result, this.#book.header.limits.resultBytes);
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
@@ -354,8 +353,9 @@ export class Run {
   }
 
   /** Ends the run at once, whatever its tools do; too late for one that is being given away, others may have it. */
-  #stop(failure: Failure): void {
+  #stop(failure: Failure, thrown?: Thrown): void {
     if (this.#suspension !== undefined) return;
+    if (thrown !== undefined && !this.#settled) this.#setup.errors.end(thrown.source, thrown.cause);
     this.#finish({ status: "failed", failure });
   }
 
@@ -373,7 +373,7 @@ export class Run {
     this.#queue.close();
     this.#deadline[Symbol.dispose]();
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
-    const result: RunResult = {
+    const result = this.#setup.errors.caused({
       ...(this.#setup.check?.advise(outcome) ?? outcome),
       runId: this.runId,
       logs: this.#logs,
@@ -384,7 +384,7 @@ export class Run {
         calls: this.#book.calls.length,
         rebuilds: this.#residence.rebuilds,
       },
-    };
+    });
     const announce = (): void => {
       this.events.emit({ type: "run-end", runId: this.runId, result });
       this.#settle(result);

@@ -6,6 +6,7 @@ import { LedgerBook } from "../suspend/ledger-book.ts";
 import { Vault } from "../suspend/vault.ts";
 import { EventStream } from "./event-stream.ts";
 import { NO_PAST } from "./run-setup.ts";
+import { RunErrors } from "./run-errors.ts";
 import { Run } from "./run.ts";
 import { StoredRuns } from "./stored-runs.ts";
 
@@ -43,6 +44,7 @@ test("a run whose time is up before it got its turn stays in its store [store:le
     past: NO_PAST,
     check: undefined,
     events: new EventStream(),
+    errors: new RunErrors("r", undefined),
     suspendsAtDeadline: false,
     suspend: () => ({ code: "internal", message: "not asked for" }),
     late: () => {},

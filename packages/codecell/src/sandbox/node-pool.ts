@@ -42,6 +42,8 @@ export class NodePool implements Sandbox {
   #waiting = new Set<Waiting>();
   #cells = 0;
   #failedStarts = 0;
+  /** Why no worker could be started, the last time. */
+  #problem: unknown;
   #closed = false;
 
   constructor(options: NodePoolOptions) {
@@ -108,8 +110,11 @@ export class NodePool implements Sandbox {
       return;
     }
     const worker = this.#choose(parts);
-    if (worker === undefined) this.#waiting.add(entry);
-    else {
+    if (worker === undefined) {
+      this.#waiting.add(entry);
+      // Nobody is there who could become free. Later: whoever places a cell does not expect to lose it meanwhile.
+      if (this.#workers.size === 0) setImmediate(() => this.#giveUpWithoutWorkers());
+    } else {
       worker.start(entry.resident, entry.start);
       for (const delivery of entry.deliveries.splice(0)) worker.deliver(entry.resident, delivery);
     }
@@ -125,7 +130,9 @@ export class NodePool implements Sandbox {
       else if (best === undefined || worker.unanswered < best.unanswered) best = worker;
     }
     const target = Math.min(this.#options.workers + held, this.#options.maxWorkers);
-    if (this.#workers.size < target && (best === undefined || best.unanswered > 0)) return this.#spawn(parts);
+    if (this.#workers.size < target && (best === undefined || best.unanswered > 0)) {
+      return this.#spawn(parts) ?? best;
+    }
     return best;
   }
 
@@ -135,14 +142,24 @@ export class NodePool implements Sandbox {
     return cells <= 1;
   }
 
-  #spawn(parts: WorkerParts): NodeWorker {
-    const worker = new NodeWorker(parts, {
-      onDeath: (dead) => this.#bury(dead),
-      onFree: () => this.#admitWaiting(),
-      isOnlyCell: () => this.#hasAtMostOneCell(),
-    });
-    this.#workers.add(worker);
-    return worker;
+  /** Undefined where the process may not, or cannot, start one more thread. */
+  #spawn(parts: WorkerParts): NodeWorker | undefined {
+    try {
+      const worker = new NodeWorker(parts, {
+        onDeath: (dead) => this.#bury(dead),
+        onFree: () => this.#admitWaiting(),
+        isOnlyCell: () => this.#hasAtMostOneCell(),
+      });
+      this.#workers.add(worker);
+      return worker;
+    } catch (error) {
+      this.#problem = error;
+      return undefined;
+    }
+  }
+
+  #giveUpWithoutWorkers(): void {
+    if (this.#workers.size === 0) this.#loseWaiting(this.#problem);
   }
 
   #load(): void {
@@ -154,9 +171,9 @@ export class NodePool implements Sandbox {
         this.#parts = { engine, script };
         this.#admitWaiting();
       },
-      () => {
+      (error: unknown) => {
         this.#loading = false;
-        this.#loseWaiting();
+        this.#loseWaiting(error);
       },
     );
   }
@@ -168,10 +185,10 @@ export class NodePool implements Sandbox {
     for (const entry of waiting) this.#admit(entry);
   }
 
-  #loseWaiting(): void {
+  #loseWaiting(cause: unknown): void {
     const waiting = this.#waiting;
     this.#waiting = new Set();
-    for (const { resident } of waiting) resident.listener.onLost("unavailable");
+    for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);
   }
 
   #bury(worker: NodeWorker): void {
@@ -186,7 +203,7 @@ export class NodePool implements Sandbox {
       if (giveUp) loss = "unavailable";
       else if (resident.cell === current) loss = condemned ? "overran" : "crashed";
       else if (worker.isBroken && resident.unanswered > 0) loss = "crashed";
-      resident.listener.onLost(loss);
+      resident.listener.onLost(loss, giveUp ? worker.problem : undefined);
     }
     if (giveUp) this.#failedStarts = 0;
     this.#admitWaiting();

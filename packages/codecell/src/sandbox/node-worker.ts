@@ -74,6 +74,8 @@ export class NodeWorker {
   ready = false;
   /** It sent what no true worker sends; one of the cells that owe an answer made it so. */
   isBroken = false;
+  /** What its thread died of, if that said so. */
+  problem: unknown;
   #thread: Worker;
   #port: MessagePort;
   #status: Int32Array;
@@ -119,7 +121,10 @@ export class NodeWorker {
       });
       channel.on("messageerror", () => this.kill());
     }
-    this.#thread.on("error", () => this.kill());
+    this.#thread.on("error", (error) => {
+      this.problem = error;
+      this.kill();
+    });
     this.#thread.on("exit", () => this.kill());
     // Last: a listener for messages would hold the process again.
     this.#port.unref();

@@ -24,7 +24,8 @@ export type Loss = "overran" | "crashed" | "displaced" | "unavailable" | "snapsh
 
 export interface CellListener {
   onReport(report: Report): void;
-  onLost(loss: Loss): void;
+  /** The cause is what was thrown when no worker could be started. */
+  onLost(loss: Loss, cause?: unknown): void;
 }
 
 export interface Placement {

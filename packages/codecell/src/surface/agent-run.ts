@@ -8,6 +8,7 @@
  */
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
+import { type OnError, tellError } from "../contract/host-error.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
 import { assertResolutions } from "../run/resolutions.ts";
@@ -38,6 +39,7 @@ export interface AgentRunSetup {
   /** Of the configuration: with one nothing is executed. */
   readonly problem: string | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly onError: OnError | undefined;
   readonly nested: NestedTools;
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
@@ -106,9 +108,10 @@ export class AgentRun {
     const { trajectory } = this.#setup;
     const entry = trajectory.begin(name, toolCallId, toJsonText(input) ?? "null");
     // Ours alone could fail here: it must neither end the agent's loop nor tell of the host.
-    const leg = work(toolCallId).catch(() =>
-      this.#failed(["internal_error", `${name} failed inside Codecell`]),
-    );
+    const leg = work(toolCallId).catch((error: unknown) => {
+      tellError(this.#setup.onError, { error, source: "internal", runId: toolCallId });
+      return this.#failed(["internal_error", `${name} failed inside Codecell`]);
+    });
     const result = await this.#track(leg);
     trajectory.end(entry, result.status, JSON.stringify(result));
     return result;
@@ -203,7 +206,7 @@ export class AgentRun {
     { abortSignal, onUpdate }: LegOptions,
     begin: (common: RunOptions) => RunHandle,
   ): Promise<CodeModeResult> {
-    const { nested, signal, scope = "" } = this.#setup;
+    const { nested, signal, onError, scope = "" } = this.#setup;
     const signals = [this.#ending.signal, cell.signal, signal, abortSignal].filter(
       (one) => one !== undefined,
     );
@@ -217,6 +220,7 @@ export class AgentRun {
       scope,
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
+      ...(onError === undefined ? {} : { onError }),
     });
     // A resume that is refused names another run.
     if (!isResumed) cell.runId = handle.runId;

@@ -3,8 +3,8 @@
  *
  * - Done before the call counts as completed, so that a record of it never says otherwise than the program was told.
  */
-import { CallRefusal, encodeOutput } from "../bridge/invoke.ts";
-import { validatorOf } from "../bridge/schema.ts";
+import { CallRefusal, encodeOutput, SCHEMA_FAILED } from "../bridge/invoke.ts";
+import { type Validated, validatorOf } from "../bridge/schema.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import type { Json } from "../contract/value.ts";
 import { judgeApartFor } from "../sandbox/judges.ts";
@@ -16,9 +16,15 @@ export async function toNestedOutput(
   output: unknown,
   runId: string,
 ): Promise<Json> {
-  const validated = await validatorOf(tool.output, "output")(output, "output", judgeApartFor(runId));
-  if (!validated.ok) {
-    throw new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${validated.problems}`);
+  const unusable = (problems: string, cause?: unknown): CallRefusal =>
+    new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${problems}`, cause);
+  let validated: Validated;
+  try {
+    validated = await validatorOf(tool.output, "output")(output, "output", judgeApartFor(runId));
+  } catch (error) {
+    // A schema that fails by itself: only the host hears why.
+    throw unusable(SCHEMA_FAILED.output, error);
   }
+  if (!validated.ok) throw unusable(validated.problems);
   return JSON.parse(encodeOutput(id, validated.value, LARGEST_LOAD).text) as Json;
 }

@@ -11,7 +11,9 @@ import {
   type CallDetails,
   CallRefusal,
   type Decision,
+  parseDecision,
   toCallFailure,
+  UNDECIDED,
 } from "../bridge/invoke.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -23,12 +25,13 @@ import type { GuestCatalog } from "../run/guest-catalog.ts";
 import type { RunHandle } from "../run/host.ts";
 import { judgeApartFor } from "../sandbox/judges.ts";
 import { toJsonText } from "../value/json-text.ts";
+import { isRecord } from "../value/shape.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
 import type { Cell, ToolUpdate } from "./cell.ts";
 import type { CodeModeSettings } from "./config.ts";
 import { Line } from "./line.ts";
-import type { AgentContext, Approve, BeforeToolCall, NestedCall } from "./nested-call.ts";
+import type { AgentContext, Approve, BeforeToolCall, HookDecision, NestedCall } from "./nested-call.ts";
 import { toNestedOutput } from "./nested-output.ts";
 import type { ParkedValues } from "./parked-values.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -117,7 +120,15 @@ export class NestedTools {
     const cell = details.context as Cell;
     cell.begin(callId, entry.id, input);
     trajectory.startCall(toStart(cell, callId, entry.id, input));
-    const decision = await this.#ask(entry, cell, details).catch((): Decision => UNDECIDED);
+    let decision: Decision;
+    try {
+      decision = await this.#ask(entry, cell, details);
+    } catch (error) {
+      cell.end(callId);
+      trajectory.endCall(callId, toFailed(new CallRefusal("denied", UNDECIDED)));
+      // Who asks denies the call, and tells the host alone of this.
+      throw error;
+    }
     if (decision === "allow") return decision;
     cell.end(callId);
     if ("suspend" in decision) trajectory.holdCall(callId);
@@ -129,8 +140,8 @@ export class NestedTools {
     const { beforeToolCall, approve, trajectory } = this.#setup;
     const { callId } = details;
     if (beforeToolCall !== undefined && !cell.isHooked(callId)) {
-      const decision = await beforeToolCall(this.#toCall(entry, cell, details, details.input));
-      if (decision !== undefined && "block" in decision) return toDecision({ deny: decision.block });
+      const decision = parseHook(await beforeToolCall(this.#toCall(entry, cell, details, details.input)));
+      if (decision !== undefined && "block" in decision) return { deny: decision.block || "it was denied" };
       if (decision === undefined) cell.hook(callId, details.input);
       else {
         const validate = validatorOf(entry.tool.input, "input");
@@ -142,7 +153,10 @@ export class NestedTools {
     }
     if (approve === undefined) return "allow";
     const call = this.#toCall(entry, cell, details, cell.inputOf(callId, details.input));
-    return toDecision(await approve({ ...call, resolution: details.resolution }));
+    const decision = parseDecision(await approve({ ...call, resolution: details.resolution }), "approve");
+    return decision !== "allow" && "deny" in decision && decision.deny === ""
+      ? { deny: "it was denied" }
+      : decision;
   }
 
   #toCall({ id, name }: CatalogEntry, cell: Cell, details: CallDetails, input: unknown): NestedCall {
@@ -228,8 +242,6 @@ export class NestedTools {
   }
 }
 
-/** An error of a hook or an approval stays here. */
-const UNDECIDED: Decision = { deny: "it could not be authorised" };
 /** Programs choose the names of unknown tools. */
 const LONGEST_ID = 200;
 const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
@@ -248,12 +260,14 @@ function toFailed(error: unknown): CallEnd {
   return { status: "failed", error: { ...toCallFailure(error) } };
 }
 
-/** What is no decision allows nothing. */
-function toDecision(decision: Decision): Decision {
-  if (decision === "allow" || "suspend" in decision) return decision;
-  return {
-    deny: typeof decision.deny === "string" && decision.deny !== "" ? decision.deny : "it was denied",
-  };
+/** Throws for what is no decision of a hook: it allows nothing. */
+function parseHook(given: unknown): HookDecision {
+  if (given === undefined) return given;
+  if (isRecord(given)) {
+    if (typeof given["block"] === "string") return { block: given["block"] };
+    if (given["block"] === undefined && "input" in given) return { input: given["input"] };
+  }
+  throw new TypeError('beforeToolCall gave no decision: give nothing, { input } or { block: "why" }');
 }
 
 /** Whoever listens must not fail the call. */

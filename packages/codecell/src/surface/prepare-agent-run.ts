@@ -8,9 +8,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogPolicy } from "../catalog/policy.ts";
+import type { OnError } from "../contract/host-error.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { CallContext } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
+import { assertOptions } from "../run/assert-options.ts";
 import { createHost, type Host } from "../run/host.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent-tools.ts";
@@ -45,6 +47,11 @@ export interface AgentRunOptions<Context extends AgentScope = AgentContext> {
   readonly beforeToolCall?: BeforeToolCall;
   /** Asked before every nested call, with the final input. Time spent here is not the program's. */
   readonly approve?: Approve;
+  /**
+   * Told of errors in the host's own code, for the host alone; what the host of the runtime says unless given. See
+   * `onError` of a host.
+   */
+  readonly onError?: OnError;
   /** Where what is learnt about the outputs of tools outlives the process. */
   readonly memory?: ShapeMemory;
   readonly trajectory?: TrajectoryOptions;
@@ -132,6 +139,7 @@ function prepare(
   host: () => Host,
   runs: Set<AgentRun>,
 ): PreparedAgentRun {
+  assertAgentRun(options);
   const { tools, policy = {}, context, disableTools = false } = options;
   const resolved = resolveCodeMode(options.config);
   if (disableTools) return unchanged([]);
@@ -169,6 +177,7 @@ function prepare(
     settings,
     problem: resolved.status === "invalid" ? resolved.problem : undefined,
     signal: context.abortSignal,
+    onError: options.onError,
     nested,
     telemetry,
     trajectory,
@@ -204,6 +213,23 @@ function prepare(
     [Symbol.asyncDispose]: end,
   };
 }
+
+/** Misuse by the host programmer throws. */
+function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
+  assertOptions(options, ACTION);
+  const { context } = options;
+  assertOptions(context, `${ACTION} without its context`);
+  if (context.abortSignal !== undefined && !(context.abortSignal instanceof AbortSignal)) {
+    throw new TypeError(`Cannot ${ACTION}: context.abortSignal must be an AbortSignal`);
+  }
+  for (const name of ["beforeToolCall", "approve", "onDebug", "onError"] as const) {
+    if (options[name] !== undefined && typeof options[name] !== "function") {
+      throw new TypeError(`Cannot ${ACTION}: ${name} must be a function`);
+    }
+  }
+}
+
+const ACTION = "prepare an agent run";
 
 function toTool(
   { description, inputSchema }: ModelTool,

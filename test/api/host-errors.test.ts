@@ -1,0 +1,227 @@
+/** Errors of the host's own code: the host sees them as they were thrown, nobody else sees anything of them. */
+import {
+  CodecellError,
+  createHost,
+  createMemoryStore,
+  type HostError,
+  type RunEvent,
+  type Store,
+  type ToolSet,
+  unwrap,
+} from "codecell";
+import { createAgentRuntime } from "codecell/surface";
+import { describe, expect, test } from "vitest";
+import { host } from "./harness.ts";
+
+const SECRET = "pg://user:pw@db is down";
+const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
+
+/** Thrown where nobody but the host may look. */
+const fault = new Error(SECRET, { cause: new Error(`${SECRET}, too`) });
+const throwing = (): never => {
+  throw fault;
+};
+const rejecting = async (): Promise<never> => {
+  await Promise.resolve();
+  throw fault;
+};
+
+/** A schema whose own code fails. */
+const broken = (validate: () => never | Promise<never>) => ({
+  "~standard": { version: 1 as const, vendor: "test", validate },
+});
+
+const CATCHING = `try { return await tools.pay({}) } catch (e) { return { ...e, name: e.name, message: e.message, stack: e.stack } }`;
+const pay = { execute: () => "paid" };
+
+describe.each([
+  ["throws", throwing],
+  ["rejects", rejecting],
+])("code of the host that %s", (_how, fail) => {
+  test.each<[string, Parameters<typeof host.start>[0], HostError["source"]]>([
+    ["the policy", { source: CATCHING, tools: { pay }, authorize: fail }, "authorize"],
+    ["an input's schema", { source: CATCHING, tools: { pay: { ...pay, input: broken(fail) } } }, "schema"],
+    ["an output's schema", { source: CATCHING, tools: { pay: { ...pay, output: broken(fail) } } }, "schema"],
+    [
+      "the fetch of a policy",
+      {
+        source: `try { return await fetch("https://a.example/") } catch (e) { return [e.name, e.message, e.stack] }`,
+        fetchPolicy: { allowedOrigins: ["https://a.example"], fetch: fail },
+      },
+      "fetch",
+    ],
+  ])("tells nobody but its host: %s [host:errors]", async (_what, options, source) => {
+    const told: HostError[] = [];
+    const handle = host.start({ ...options, onError: (report) => told.push(report) });
+    const events = await Array.fromAsync(handle.events);
+    const result = await handle.result;
+    expect(result.status).toBe("completed");
+    expect(JSON.stringify([result, events, handle.ledger()])).not.toContain("pw@db");
+    expect(told).toMatchObject([{ error: fault, source, runId: handle.runId }]);
+    expect(told[0]?.callId).toContain(handle.runId);
+    const end = events.find((event) => event.type === "call-end");
+    expect(end?.outcome).toHaveProperty("cause", fault);
+  });
+
+  test.each([
+    ["an approval", { approve: fail }],
+    ["a hook", { beforeToolCall: fail }],
+  ])("of an agent tells nobody but its host: %s [host:errors]", async (_what, hooks) => {
+    const told: HostError[] = [];
+    await using own = createHost({ workers: 1, onError: (report) => told.push(report) });
+    await using runtime = createAgentRuntime({ host: own });
+    await using agent = runtime.prepareAgentRun({
+      config: true,
+      tools: { core: { pay } },
+      context,
+      ...hooks,
+    });
+    const results = [await agent.exec({ code: CATCHING }), await agent.exec({ code: "await tools.pay({})" })];
+    expect(results.map(({ status }) => status)).toEqual(["completed", "failed"]);
+    expect(JSON.stringify([results, agent.trajectory(), agent.telemetry()])).not.toContain("pw@db");
+    expect(told).toMatchObject(results.map(() => ({ error: fault, source: "authorize", tool: "pay" })));
+  });
+});
+
+describe("what a tool threw", () => {
+  const secret = Object.assign(new Error("Not now", { cause: new Error(SECRET) }), { dsn: SECRET });
+  const tools: ToolSet = {
+    fail: {
+      execute: () => {
+        throw secret;
+      },
+    },
+    ask: { execute: (_input, { suspend, resolution }) => resolution ?? suspend("May I?") },
+  };
+  const source = "await tools.fail({}).catch(() => 0); await tools.ask({}); await tools.fail({})";
+
+  test("is told with its stack and cause, in events, to the host and in the result, and kept nowhere [host:errors]", async () => {
+    const told: HostError[] = [];
+    const written: unknown[] = [];
+    const store = recording(createMemoryStore(), written);
+    await using stored = createHost({ workers: 1, store, onError: (report) => told.push(report) });
+    const first = stored.start({ source, tools });
+    const suspended = await first.result;
+    if (suspended.status !== "suspended") throw new Error(JSON.stringify(suspended));
+    const { token, pending } = suspended.suspension;
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
+    const second = stored.resume({ token, tools, resolutions });
+    const events: RunEvent[] = await Array.fromAsync(second.events);
+    const result = await second.result;
+    if (result.status !== "failed") throw new Error(JSON.stringify(result));
+    expect(told).toMatchObject([
+      { error: secret, source: "tool", runId: first.runId, tool: "fail" },
+      { error: secret, source: "tool", runId: first.runId, tool: "fail" },
+    ]);
+    expect(told[0]?.error).toBe(secret);
+    expect(result.cause).toBe(secret);
+    expect(() => unwrap(result)).toThrow(CodecellError);
+    expect(causeOf(() => unwrap(result))).toBe(secret);
+    // Copies, clones and texts have none of it.
+    const everything = [result, events, first.ledger(), second.ledger(), suspended, { ...result }];
+    const kept = Buffer.concat(written.map((bytes) => Buffer.from(bytes as Uint8Array))).toString("latin1");
+    expect(JSON.stringify(structuredClone(everything)) + kept).not.toContain("pw@db");
+    expect({ ...result }).not.toHaveProperty("cause");
+  });
+
+  test("is told by a token's run too, and the token has none of it [host:errors]", async () => {
+    const suspended = await host.start({ source, tools }).result;
+    if (suspended.status !== "suspended") throw new Error(JSON.stringify(suspended));
+    const decoded = Buffer.from(suspended.suspension.token, "base64url").toString("latin1");
+    expect(suspended.suspension.token + decoded).not.toContain("pw@db");
+  });
+
+  test("a listener that fails changes nothing [host:errors]", async () => {
+    for (const onError of [throwing, rejecting as () => void]) {
+      const result = await host.start({
+        source: "return await tools.fail({}).catch((e) => e.message)",
+        tools,
+        onError,
+      }).result;
+      expect(result).toMatchObject({ status: "completed", value: "Not now" });
+    }
+  });
+
+  test("a run's own listener is told in place of its host's", async () => {
+    const told: string[] = [];
+    await using own = createHost({ workers: 1, onError: () => told.push("host") });
+    const failing = { source: "await tools.fail({})", tools };
+    await own.start(failing).result;
+    await own.start({ ...failing, onError: () => told.push("run") }).result;
+    expect(told).toEqual(["host", "run"]);
+  });
+});
+
+test("a tool that caught what suspend throws is told of [host:errors]", async () => {
+  const told: HostError[] = [];
+  const tools: ToolSet = {
+    pay: {
+      execute: (_input, { suspend }) => {
+        try {
+          return suspend("May I?");
+        } catch {
+          return "paid";
+        }
+      },
+    },
+  };
+  const options = { source: "await tools.pay({})", tools, onError: (report: HostError) => told.push(report) };
+  expect(await host.start(options).result).toMatchObject({ status: "suspended" });
+  expect(String(told[0]?.error)).toContain('Tool "pay" caught what call.suspend throws');
+});
+
+test("words that cannot be found are told of, and the failure stays [host:errors]", async () => {
+  const told: HostError[] = [];
+  const options = { source: CATCHING, tools: { pay: { execute: throwing } }, rephrase: throwing };
+  const result = await host.start({ ...options, onError: (report) => told.push(report) }).result;
+  expect(result).toMatchObject({ status: "completed", value: { code: "tool_failed" } });
+  expect(told.map(({ source }) => source)).toEqual(["tool", "rephrase"]);
+});
+
+test("a store that fails is told of, and the result has its error [host:errors]", async () => {
+  const told: HostError[] = [];
+  const memory = createMemoryStore();
+  const store = new Proxy(memory, {
+    get: (target, key) => {
+      if (key === "append") return rejecting;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+  await using stored = createHost({ workers: 1, store, onError: (report) => told.push(report) });
+  const result = await stored.start({ source: "return await tools.pay({})", tools: { pay } }).result;
+  expect(result).toMatchObject({ status: "failed", failure: { code: "store_failed" } });
+  expect(JSON.stringify(result)).not.toContain("pw@db");
+  expect(told).toMatchObject([{ source: "store" }]);
+  expect(result).toHaveProperty("cause", told[0]?.error);
+});
+
+function causeOf(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).cause;
+  }
+  return undefined;
+}
+
+/** A store that remembers all bytes it was given. */
+function recording(store: Store, written: unknown[]): Store {
+  const note = (value: unknown, depth = 0): void => {
+    if (value instanceof Uint8Array) written.push(value);
+    else if (typeof value === "string") written.push(Buffer.from(value));
+    else if (typeof value === "object" && value !== null && depth < 6) {
+      for (const part of Object.values(value)) note(part, depth + 1);
+    }
+  };
+  return new Proxy(store, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown => {
+        note(args);
+        return (value as (...given: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
+}

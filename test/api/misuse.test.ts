@@ -1,0 +1,145 @@
+/** Mistakes of a host programmer: told at once and in words, or denied; none of them ends the process. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
+import { prepareAgentRun } from "codecell/surface";
+import { describe, expect, test } from "vitest";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
+import { echo, failureOf, host, valueOf } from "./harness.ts";
+
+const ledgerOf = async () => {
+  const handle = host.start({ source: "return await tools.echo(1)", tools: echo });
+  await handle.result;
+  return handle.ledger();
+};
+const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
+
+describe("options that are none", () => {
+  const ledger = ledgerOf();
+
+  test.each<[string, (given: never) => unknown]>([
+    ["run", (given) => run(given)],
+    ["host.start", (given) => host.start(given)],
+    ["host.resume", (given) => host.resume(given)],
+    ["host.fork", async (given) => host.fork(await ledger, given)],
+    ["host.discard", (given) => host.discard(given)],
+    ["prepareAgentRun", (given) => prepareAgentRun(given)],
+  ])("of %s are named [host:misuse]", async (name, use) => {
+    for (const given of [undefined, null, 5, [], "return 1"]) {
+      const using = async (): Promise<unknown> => use(given as never);
+      await expect(using()).rejects.toThrow(TypeError);
+      await expect(using()).rejects.toThrow(/^Cannot [a-z ]+: expected an object of options, it is /u);
+    }
+    // As other misuse: before anything is returned.
+    if (name === "run" || name === "host.start") {
+      expect(() => use(undefined as never)).toThrow("Cannot start a run: expected an object of options");
+    }
+  });
+
+  test("of a host are named [host:misuse]", () => {
+    expect(() => createHost(null as never)).toThrow("Cannot create a host: expected an object of options");
+    expect(() => createHost({ onError: "log" as never })).toThrow("onError must be a function");
+  });
+
+  test.each<[string, object, string]>([
+    ["a controller for its signal", { signal: new AbortController() }, "give the controller's signal"],
+    ["what is no signal", { signal: {} }, "signal must be an AbortSignal"],
+    ["a text for a signal", { signal: "abort" }, "signal must be an AbortSignal"],
+    ["a policy that is no function", { authorize: "allow" }, "authorize must be a function"],
+    ["words that are no function", { rephrase: {} }, "rephrase must be a function"],
+    ["a listener that is none", { onError: {} }, "onError must be a function"],
+    ["a deadline that is none", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
+  ])("such as %s are refused at every door [host:misuse]", async (_what, wrong, problem) => {
+    const made = await ledger;
+    expect(() => host.start({ source: "return 1", ...wrong })).toThrow(`Cannot start a run: `);
+    expect(() => host.start({ source: "return 1", ...wrong })).toThrow(problem);
+    expect(() => host.resume({ token: "t", ...wrong })).toThrow(problem);
+    expect(() => host.fork(made, { atCall: 0, ...wrong })).toThrow(problem);
+  });
+
+  test("of an agent run are refused [host:misuse]", () => {
+    const prepare = (wrong: object): unknown =>
+      prepareAgentRun({ config: true, tools: {}, context, ...wrong });
+    expect(() => prepare({ context: { ...context, abortSignal: new AbortController() } })).toThrow(
+      "context.abortSignal must be an AbortSignal",
+    );
+    expect(() => prepare({ context: undefined })).toThrow("without its context: expected an object");
+    expect(() => prepare({ approve: "allow" })).toThrow("approve must be a function");
+    expect(() => prepare({ onError: 5 })).toThrow("onError must be a function");
+  });
+
+  test("a signal of another implementation is taken", async () => {
+    const signal = Object.assign(new EventTarget(), { aborted: false, reason: undefined });
+    expect(await valueOf("return 1", { signal: signal as unknown as AbortSignal })).toBe(1);
+  });
+});
+
+describe("what is no decision", () => {
+  test.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["true", true],
+    ["false", false],
+    ["another word", "yes"],
+    ["a function", () => "allow"],
+    ["an empty object", {}],
+    ["another object", { allow: true }],
+    ["a list", ["allow"]],
+    ["a denial without words", { deny: true }],
+    ["a denial of nothing", { deny: undefined }],
+  ])("denies: %s [policy:fails-closed]", async (_what, given) => {
+    const told: HostError[] = [];
+    const options: Omit<StartOptions, "source"> = {
+      tools: { pay: { execute: () => "paid" } },
+      authorize: () => given as Decision,
+      onError: (report) => told.push(report),
+    };
+    const source = "return await tools.pay({}).catch(({ code, message }) => [code, message])";
+    const text = 'Cannot call tool "pay": it could not be authorised';
+    expect(await valueOf(source, options)).toEqual(["denied", text]);
+    expect(told).toMatchObject([{ source: "authorize", tool: "pay" }]);
+    expect(String(told[0]?.error)).toMatch(/^TypeError: authorize gave no decision but /u);
+  });
+
+  test("a no is one, whatever else it comes with [policy:fails-closed]", async () => {
+    const authorize = () => ({ deny: "no", suspend: { ask: "me" } });
+    const failure = await failureOf("await tools.echo(1)", { tools: echo, authorize });
+    expect(failure.message).toContain('Cannot call tool "echo": no');
+  });
+});
+
+describe("a process with permissions", () => {
+  const code = `
+    import { createHost } from "codecell";
+    const errors = [];
+    const host = createHost({ workers: 2, onError: ({ source, error }) => errors.push([source, error.code]) });
+    const runs = [1, 2].map(() => host.start({ source: "return 42" }).result);
+    const results = [...await Promise.all(runs), await host.start({ source: "return 42" }).result];
+    console.log(JSON.stringify([results.map(({ value, failure, cause }) => [value ?? failure, cause?.code]), errors]));
+    await host[Symbol.asyncDispose]();`;
+
+  async function ran(...allowed: string[]): Promise<unknown> {
+    const flags = [...SOURCE_FLAGS, "--permission", ...allowed, "--input-type=module", "--eval", code];
+    const { stdout } = await promisify(execFile)(process.execPath, flags, { timeout: 60_000 });
+    return JSON.parse(stdout);
+  }
+
+  test("that may not start threads is told what to allow, run by run [host:permissions]", async () => {
+    const failure = {
+      code: "unavailable",
+      message:
+        "The sandbox could not run the program: this process may not start worker threads, start Node.js with --allow-worker beside --permission",
+    };
+    const denied = [failure, "ERR_ACCESS_DENIED"];
+    const told = ["sandbox", "ERR_ACCESS_DENIED"];
+    expect(await ran("--allow-fs-read=*")).toEqual([
+      [denied, denied, denied],
+      [told, told, told],
+    ]);
+  }, 90_000);
+
+  test("that may start them runs programs", async () => {
+    const done = [42, null];
+    expect(await ran("--allow-fs-read=*", "--allow-worker")).toEqual([[done, done, done], []]);
+  }, 90_000);
+});
