@@ -3,6 +3,7 @@
  *
  * - `toolApproval` goes before a tool's own `needsApproval`, as it does for calls that the model makes.
  * - A status that is none is refused, never taken for a yes.
+ * - What functions of the host throw is not told to programs.
  */
 import type { ModelMessage, Tool, ToolSet } from "ai";
 import { isRecord } from "../../value/shape.ts";
@@ -71,6 +72,24 @@ export interface ApprovalStatus {
   readonly reason?: string;
 }
 
+/** What the host's own code threw where it was asked about a call: for the host alone. */
+export class HostFault {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** Asks the host's own code; throws a HostFault for whatever that throws. */
+export async function askHost<T>(ask: () => T | PromiseLike<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw new HostFault(error);
+  }
+}
+
 /** Throws for what would be asked for no tool at all, such as a status for all of them or a Map. */
 export function assertToolApproval(toolApproval: unknown): void {
   if (toolApproval === undefined || typeof toolApproval === "function") return;
@@ -85,7 +104,8 @@ export async function approvalStatusOf(question: ApprovalQuestion): Promise<Appr
   if (typeof toolApproval === "function") {
     const toolCall = { type: "tool-call", toolCallId, toolName, input } as const;
     const { tools } = question;
-    return parse(await toolApproval({ toolCall, tools, toolsContext, runtimeContext, messages }), toolName);
+    const call = { toolCall, tools, toolsContext, runtimeContext, messages };
+    return parse(await askHost(() => toolApproval(call)), toolName);
   }
   const own =
     toolApproval !== undefined && Object.hasOwn(toolApproval, toolName) ? toolApproval[toolName] : undefined;
@@ -93,7 +113,7 @@ export async function approvalStatusOf(question: ApprovalQuestion): Promise<Appr
     const toolContext = toolsContext?.[toolName] ?? question.context;
     const status =
       typeof own === "function"
-        ? await own(input, { toolCallId, messages, toolContext, runtimeContext })
+        ? await askHost(() => own(input, { toolCallId, messages, toolContext, runtimeContext }))
         : own;
     return parse(status, toolName);
   }
@@ -102,11 +122,13 @@ export async function approvalStatusOf(question: ApprovalQuestion): Promise<Appr
   return { type: isNeeded ? "user-approval" : "not-applicable" };
 }
 
-/** What a tool says of itself. */
+/** What a tool says of itself; throws a HostFault where it fails to. */
 export async function needsApproval(tool: Tool, input: unknown, options: object): Promise<boolean> {
   const needs: unknown = tool.needsApproval;
   if (typeof needs !== "function") return Boolean(needs);
-  return Boolean(await (needs as (input: unknown, options: object) => unknown)(input, options));
+  return Boolean(
+    await askHost(() => (needs as (input: unknown, options: object) => unknown)(input, options)),
+  );
 }
 
 function parse(status: unknown, toolName: string): ApprovalStatus {

@@ -6,7 +6,7 @@
  * - Tools validate by their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
-import { CallRefusal } from "../../bridge/invoke.ts";
+import { CallRefusal, UNDECIDED } from "../../bridge/invoke.ts";
 import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
@@ -19,7 +19,7 @@ import {
   type VisibleTool,
 } from "../../surface/prepare-agent-run.ts";
 import { isRecord } from "../../value/shape.ts";
-import { needsApproval } from "./approval-status.ts";
+import { HostFault, needsApproval } from "./approval-status.ts";
 import { schemaOf } from "./describe-tool.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
@@ -79,7 +79,7 @@ function toAgentTool(tool: Tool): AgentTool {
         ...(isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
       };
       // A tool that asked for something had been approved before.
-      if (!isInterruptResolution(resolution) && (await needsApproval(tool, input, options))) decide(call);
+      if (!isInterruptResolution(resolution) && (await isAsking(tool, input, options))) decide(call);
       try {
         return await callTool(tool, input, options);
       } catch (error) {
@@ -89,6 +89,16 @@ function toAgentTool(tool: Tool): AgentTool {
       }
     },
   };
+}
+
+/** Whether it needs approval; where it fails to say, it is not called, and the host alone hears why. */
+async function isAsking(tool: Tool, input: unknown, options: object): Promise<boolean> {
+  try {
+    return await needsApproval(tool, input, options);
+  } catch (error) {
+    if (!(error instanceof HostFault)) throw error;
+    throw new CallRefusal("denied", `Cannot call the tool: ${UNDECIDED}`, error.error);
+  }
 }
 
 /** With a schema that says what it is, and validates as the tool wants it. */

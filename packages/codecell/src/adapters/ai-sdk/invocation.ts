@@ -7,6 +7,7 @@
 import type { ToolSet } from "ai";
 import type { Rephrase } from "../../bridge/invoke.ts";
 import type { CallFailure } from "../../contract/failure.ts";
+import { withCause } from "../../contract/host-error.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host.ts";
@@ -124,7 +125,7 @@ export class Invocation implements CallKeeper {
   #begin(host: Host, limits: ReturnType<typeof toLimits>): RunHandle {
     const { js, tools, options, execution, continued } = this.#setup;
     const { scope } = options.continuation ?? {};
-    const { fetchPolicy } = options;
+    const { fetchPolicy, onError } = options;
     const common = {
       tools: toRunTools(tools),
       context: this,
@@ -133,6 +134,7 @@ export class Invocation implements CallKeeper {
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),
       ...(typeof fetchPolicy === "object" ? { fetchPolicy } : {}),
+      ...(onError === undefined ? {} : { onError }),
     };
     if (continued === undefined) return host.start({ ...common, source: js, limits, detachedCalls: "fail" });
     const { token, resolutions } = continued;
@@ -174,6 +176,7 @@ export class Invocation implements CallKeeper {
           limits,
           errorOf: (callId) => this.#errorOf(callId),
         });
+        if (error.cause === undefined) withCause(error, result.cause);
         await this.#trace.end("failed", result, error);
         throw error;
       }

@@ -6,17 +6,19 @@
  * - Tools see what the outer call was given, with an id of their own and a signal that ends with the invocation.
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
-import type { Authorize, Decision } from "../../bridge/invoke.ts";
+import { type Authorize, type Decision, UNDECIDED } from "../../bridge/invoke.ts";
 import { type JudgeApart, validatorOf } from "../../bridge/schema.ts";
+import { withCause } from "../../contract/host-error.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { judgeApartFor } from "../../sandbox/judges.ts";
 import { isRecord } from "../../value/shape.ts";
-import { approvalStatusOf } from "./approval-status.ts";
+import { approvalStatusOf, askHost, HostFault } from "./approval-status.ts";
 import { canonical } from "./continuation.ts";
-import { CodeModeProtocolError } from "./errors.ts";
 import {
+  CodeModeError,
+  CodeModeProtocolError,
   CodeModeToolApprovalDeniedError,
   CodeModeToolApprovalRequiredError,
   CodeModeToolError,
@@ -71,10 +73,22 @@ export function createAuthorize(keeper: CallKeeper): Authorize {
     try {
       return await decide(keeper, call, resolution as StoredResolution | undefined, judgeApartFor(runId));
     } catch (error) {
+      if (error instanceof HostFault) {
+        call.error = toUndecided(toolName, error);
+        // Who asks denies the call, and tells the host alone of this.
+        throw error.error;
+      }
       call.error = error;
       return { deny: error instanceof Error ? error.message : String(error) };
     }
   };
+}
+
+/** Whoever was to decide on a call and threw has failed as a tool does that throws; what it threw is for the host alone. */
+function toUndecided(toolName: string, { error }: HostFault): CodeModeError {
+  const message = `Cannot call tool "${toolName}": ${UNDECIDED}`;
+  const undecided = new CodeModeError(message, "CODE_MODE_HOST_TOOL_ERROR", { toolName });
+  return withCause(Object.assign(undecided, { name: "Error" }), error);
 }
 
 async function decide(
@@ -151,7 +165,8 @@ async function ask(
     };
     return { suspend: toKept(call, payload) };
   }
-  const answer = parseDecision(await onApprovalRequired?.({ toolName, input, toolCallId }), toolName);
+  const given = await askHost(() => onApprovalRequired?.({ toolName, input, toolCallId }));
+  const answer = parseDecision(given, toolName);
   if (answer === undefined) throw new CodeModeToolApprovalRequiredError(toolName, input, toolCallId);
   if (answer.approved) return "allow";
   throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, answer.reason);
@@ -218,10 +233,10 @@ function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknown) => P
   const { validate, jsonSchema } = asSchema(tool.inputSchema);
   if (validate === undefined) {
     return async (input) =>
-      validatorOf((await jsonSchema) as JsonSchema, "input")(input, "input", judgeApart);
+      validatorOf((await askHost(() => jsonSchema)) as JsonSchema, "input")(input, "input", judgeApart);
   }
   return async (input) => {
-    const result = await validate(input);
+    const result = await askHost(() => validate(input));
     return result.success ? { ok: true, value: result.value } : { ok: false, problems: result.error.message };
   };
 }

@@ -2,6 +2,7 @@
 import type { ToolSet } from "ai";
 import { assertToolSet } from "../../contract/assert-tools.ts";
 import type { FailureCode } from "../../contract/failure.ts";
+import type { OnError } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
@@ -96,6 +97,8 @@ export interface CodeModeOptions {
   fetchPolicy?: false | CodeModeFetchPolicy;
   approval?: CodeModeApprovalOptions;
   lifecycle?: CodeModeLifecycle;
+  /** Told of errors in the host's own code, for the host alone: of tools, schemas, approvals, the sandbox, the store. */
+  onError?: OnError;
   telemetry?: CodeModeTelemetryOptions;
   modelOutput?: CodeModeModelOutputOptions;
   continuation?: CodeModeContinuationOptions;

@@ -6,6 +6,7 @@
  */
 import { CallRefusal, toCallFailure } from "../../bridge/invoke.ts";
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
+import { withCause } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -130,7 +131,7 @@ function toolFailed({ message, details }: Failure, errorOf: FailedInvocation["er
   const thrown = callId === undefined ? undefined : errorOf(callId);
   if (thrown instanceof CodeModeError) return copyOf(thrown);
   const error = call === undefined ? new CodeModeToolError(message) : classOf(call, message, toolName);
-  return thrown === undefined ? error : Object.assign(error, { cause: thrown });
+  return withCause(error, thrown);
 }
 
 /** What is added to it is not added to an object of the host's, which may throw the same one again. */
@@ -141,7 +142,7 @@ function copyOf(thrown: CodeModeError): CodeModeError {
     [message],
     thrown.constructor as typeof CodeModeError,
   ) as CodeModeError;
-  return Object.assign(made, { name, code, details, cause: thrown.cause ?? thrown });
+  return withCause(Object.assign(made, { name, code, details }), thrown.cause ?? thrown);
 }
 
 /** For a call that failed in another process: by what its ledger says, which no program writes. */
@@ -189,11 +190,9 @@ const WORDS: Readonly<Record<CallFailureCode, readonly [name: string, code: stri
 
 /** What a program is told of a failed call. Errors of our own keep their name and code, others what the tool gave them. */
 export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<CallFailure, "code"> {
-  // Whoever was to decide on a call and threw has failed as a tool does that throws.
-  const isHosts = failure.code === "denied" && thrown !== undefined;
-  if (thrown instanceof CodeModeError || isHosts) {
+  if (thrown instanceof CodeModeError) {
     const { name, message } = toCallFailure(thrown);
-    return { name, message, shownCode: thrown instanceof CodeModeError ? thrown.code : HOST_TOOL };
+    return { name, message, shownCode: thrown.code };
   }
   const [name, shownCode] = WORDS[failure.code];
   return { ...failure, name: failure.code === "tool_failed" ? failure.name : name, shownCode };
@@ -203,7 +202,7 @@ export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<C
 export function toFetchError({ message }: CallFailure, thrown: unknown): CodeModeFetchError {
   const cause = thrown instanceof CallRefusal ? thrown.cause : thrown;
   if (cause === undefined) return new CodeModeFetchError(message);
-  return Object.assign(new CodeModeFetchError(message, { cause: toTraceError(cause) }), { cause });
+  return withCause(new CodeModeFetchError(message, { cause: toTraceError(cause) }), cause);
 }
 
 /** As traces keep it; of what a tool threw as far as it can be read. */
