@@ -6,6 +6,7 @@
  */
 
 import { YIELD_CONTROL } from "../contract/ledger.ts";
+import { toNormalForm } from "../value/normal-form.ts";
 
 /** What `tools` itself offers beside tools. */
 const HELPERS = ["search", "describe", "call"];
@@ -28,10 +29,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** The name as an identifier; undefined when nothing of it is left, or it is taken. */
 export function toConvenienceName(name: string): string | undefined {
-  const joined = name
-    .normalize("NFC")
-    .replaceAll(/^[^\p{ID_Continue}$]+|[^\p{ID_Continue}$]+$/gu, "")
-    .replaceAll(/[^\p{ID_Continue}$]+/gu, "_");
+  // By its parts: a pattern that looks for the end of a name begins anew at each of its characters.
+  const joined = (toNormalForm(name, "NFC").match(/[\p{ID_Continue}$]+/gu) ?? []).join("_");
   const identifier = /^[\p{ID_Start}$_]/u.test(joined) ? joined : `_${joined}`;
   return joined === "" || RESERVED.has(joined) || RESERVED.has(identifier) ? undefined : identifier;
 }

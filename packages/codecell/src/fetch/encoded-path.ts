@@ -5,6 +5,8 @@
  *   several times over, or by parameters of a segment.
  */
 
+import { toNormalForm } from "../value/normal-form.ts";
+
 /** Paths nested deeper than anybody decodes are refused. */
 const MOST_ROUNDS = 8;
 const PERCENT = 37;
@@ -40,7 +42,7 @@ function problemIn(path: string): string | undefined {
 
 /** Bytes as text, with wide forms of dots and slashes as the plain ones: what a server may look for a file by. */
 function compatible(bytes: string): string {
-  return ASCII.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString("utf8").normalize("NFKC");
+  return ASCII.test(bytes) ? bytes : toNormalForm(Buffer.from(bytes, "latin1").toString("utf8"), "NFKC");
 }
 
 /** Each byte as a character; undefined when a separator, or a byte that no valid text has, was encoded. */

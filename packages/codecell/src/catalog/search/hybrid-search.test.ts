@@ -54,6 +54,18 @@ describe("hybrid search", () => {
     expect(failures).toHaveLength(1);
   });
 
+  test("the model is asked for the beginning of a long request, whole characters of it", async () => {
+    const asked: string[] = [];
+    const search = await open(async (texts, purpose) => {
+      if (purpose === "query") asked.push(...texts);
+      return texts.map(() => [1, 0]);
+    });
+    await search.search(`a${"🙂".repeat(10_000)}`);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.length).toBe(2000);
+    expect(asked[0]?.isWellFormed()).toBe(true);
+  });
+
   test("no tools, no hits", async () => {
     const search = await createHybridSearch([], createSearchIndex([]), { embed });
     expect(await search.search("anything")).toEqual([]);

@@ -9,7 +9,13 @@
 
 import { bestOf } from "./best.ts";
 import type { SearchDocument } from "./document.ts";
-import { DEFAULT_LIMIT, type SearchHit, type SearchIndex, type SearchOptions } from "./search-index.ts";
+import {
+  cutQuery,
+  DEFAULT_LIMIT,
+  type SearchHit,
+  type SearchIndex,
+  type SearchOptions,
+} from "./search-index.ts";
 import { dot, normalise } from "./vector-arithmetic.ts";
 
 /** Gives each text a vector, all of the same length. */
@@ -60,7 +66,7 @@ export async function createHybridSearch(
   };
 
   async function rankByModel(query: string): Promise<readonly string[]> {
-    const [given] = await embed([query], "query");
+    const [given] = await embed([cutQuery(query)], "query");
     const wanted = Float32Array.from(given ?? []);
     if (vectors.length > 0 && wanted.length !== vectors[0]?.length) {
       throw new RangeError(

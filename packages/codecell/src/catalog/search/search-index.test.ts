@@ -57,6 +57,15 @@ describe("search", () => {
     expect(createSearchIndex([]).search("anything")).toEqual([]);
   });
 
+  test("of a long request the beginning is looked at, of an id all of it", () => {
+    expect(find(`forecasts ${"? ".repeat(100_000)}`)).toEqual(["core:weather"]);
+    expect(find(`${"? ".repeat(1000)} forecasts`)).toEqual([]);
+    const [long] = createSearchIndex([{ id: "x".repeat(3000), name: "long", description: "" }]).search(
+      "x".repeat(3000),
+    );
+    expect(long).toMatchObject({ exact: true });
+  });
+
   test.each([
     ["give the customer their money back", "stripe_refund"],
     ["message the team", "slack_post"],

@@ -46,6 +46,8 @@ export const DEFAULT_LIMIT = 8;
 const LIKENESS_WEIGHT = 14;
 const LEAST_LIKENESS = 0.25;
 const NONE = -1;
+/** Of a request that is no tool's id, more is not looked at: it has room for hundreds of words. */
+const MAX_QUERY_LENGTH = 2000;
 
 export function createSearchIndex(
   documents: readonly SearchDocument[],
@@ -65,7 +67,7 @@ export function createSearchIndex(
         throw new RangeError(`Cannot search: limit is ${limit}, an integer of at least 0 is wanted`);
       }
       const exact = named(query);
-      const terms = new Set(toTerms(query));
+      const terms = new Set(toTerms(cutQuery(query)));
       const scores = scoreWords(terms, postings, spelling, documents.length);
       if (meanings !== undefined) addLikeness(scores, meanings.likenessTo([...terms]));
       const ranked = putFirst(exact, bestOf(scores, limit + exact.length)).slice(0, limit);
@@ -76,6 +78,11 @@ export function createSearchIndex(
       }));
     },
   };
+}
+
+/** What is looked at of a request. */
+export function cutQuery(query: string): string {
+  return query.length > MAX_QUERY_LENGTH ? query.slice(0, MAX_QUERY_LENGTH).toWellFormed() : query;
 }
 
 /** Adds likeness to what words found. What shares no word with the request has to be alike enough to be shown. */
@@ -109,7 +116,7 @@ function numberByName(documents: readonly SearchDocument[]): (query: string) => 
     const text = query.trim();
     const byId = ids.get(text);
     if (byId !== undefined) return [byId];
-    const key = toNameKey(text);
+    const key = toNameKey(cutQuery(text));
     if (key === "") return [];
     const found = new Set<number>();
     for (let entry = lastByName.get(key) ?? NONE; entry !== NONE; entry = before[entry]!)

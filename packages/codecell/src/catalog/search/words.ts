@@ -7,6 +7,8 @@
  * - Work is linear in the text and the text is cut at `MAX_TEXT_LENGTH`; no input throws.
  */
 
+import { toNormalForm } from "../../value/normal-form.ts";
+
 /** More of one text is not read: a description of a megabyte must not hold up the host. */
 const MAX_TEXT_LENGTH = 20_000;
 /** Longer words are base64, hashes and keys. */
@@ -28,7 +30,7 @@ export function splitRuns(text: string): readonly string[] {
   const bounded = text.length > MAX_TEXT_LENGTH ? text.slice(0, MAX_TEXT_LENGTH) : text;
   // Nearly all of a catalog is plain text, which needs no tables of letters.
   if (ASCII.test(bounded)) return bounded.match(ASCII_RUN) ?? [];
-  return bounded.normalize("NFKD").replace(ACCENTS, "").match(RUN) ?? [];
+  return toNormalForm(bounded, "NFKD").replace(ACCENTS, "").match(RUN) ?? [];
 }
 
 /** The words of one run. */
