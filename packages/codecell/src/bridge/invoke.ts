@@ -10,9 +10,10 @@ import type { HostErrorSource } from "../contract/host-error.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import { parseInputText, toJsonText, utf8Bytes } from "../value/json-text.ts";
-import { noSuchTool } from "./closest-names.ts";
 import type { Direction } from "../json-schema/directed-schema.ts";
+import { asInput, toJsonText, utf8Bytes } from "../value/json-text.ts";
+import { noSuchTool } from "./closest-names.ts";
+import { parseJson } from "./parse-json.ts";
 import { type JudgeApart, type Validated, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
 
@@ -128,7 +129,8 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
 async function outcomeOf(invocation: Invocation, question: Question): Promise<CallOutcome> {
   const { tools, tool: name, limits } = invocation;
   while (isTurnLong()) await nextTurn();
-  const parsed = parseInputText(invocation.input, limits.callInputBytes);
+  const parsing = parseJson(invocation.input, limits.callInputBytes);
+  const parsed = asInput(invocation.input, parsing instanceof Promise ? await parsing : parsing);
   if (!parsed.ok)
     return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
   invocation.onStart(parsed.value);

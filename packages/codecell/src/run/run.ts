@@ -13,8 +13,8 @@ import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
+import { parseJson } from "../bridge/parse-json.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
-import { parseJsonText } from "../value/json-text.ts";
 import { CallQueue } from "./call-queue.ts";
 import { CallRunner } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
@@ -334,7 +334,7 @@ export class Run {
     const unhandled = unhandledFailure(this.#book, this.#lastReport);
     if (unhandled !== undefined) return this.#stop(unhandled);
     while (isTurnLong()) await nextTurn();
-    const parsed = parseJsonText(result, this.#book.header.limits.resultBytes);
+    const parsed = await parseJson(result, this.#book.header.limits.resultBytes);
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
   }

@@ -3,7 +3,7 @@
  *
  * - Bytes are counted as UTF-8, without encoding.
  * - Its shape is bounded before parsing: a value nested too deeply could not be printed again, one of very many lists
- *   and records, or one record of very many members, would hold the event loop while it is built.
+ *   and records would hold the event loop while it is built.
  */
 import type { Json } from "../contract/value.ts";
 
@@ -11,9 +11,6 @@ import type { Json } from "../contract/value.ts";
 export const MAX_JSON_DEPTH = 1024;
 /** Lists and records in one value; building as many takes some ten milliseconds. */
 export const MAX_JSON_CONTAINERS = 65_536;
-
-/** Members of one record; it costs as much to build one with twice as many. */
-export const MAX_JSON_MEMBERS = 32_768;
 
 export type Parsed =
   | { readonly ok: true; readonly value: Json }
@@ -28,11 +25,9 @@ export function toJsonText(value: unknown): string | undefined {
   }
 }
 
+/** For what is small, or nobody else waits for: `bridge/parse-json.ts` reads large texts in pieces. */
 export function parseJsonText(text: string, maxBytes: number): Parsed {
-  const bytes = utf8Bytes(text);
-  if (bytes > maxBytes)
-    return { ok: false, problem: `it has ${bytes} bytes, at most ${maxBytes} are allowed` };
-  const problem = shapeProblem(text);
+  const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };
   try {
     return { ok: true, value: JSON.parse(text) as Json };
@@ -41,12 +36,17 @@ export function parseJsonText(text: string, maxBytes: number): Parsed {
   }
 }
 
+/** Why a text is not to be parsed; undefined where it may be, JSON or not. */
+export function jsonProblem(text: string, maxBytes: number): string | undefined {
+  const bytes = utf8Bytes(text);
+  return bytes > maxBytes ? `it has ${bytes} bytes, at most ${maxBytes} are allowed` : shapeProblem(text);
+}
+
 /**
  * What a program, or a client, gives to the host's own code. A key `__proto__` is refused wherever it is: it arrives as a
  * property like others, and sets the prototype of whatever it is copied or merged into.
  */
-export function parseInputText(text: string, maxBytes: number): Parsed {
-  const parsed = parseJsonText(text, maxBytes);
+export function asInput(text: string, parsed: Parsed): Parsed {
   if (!parsed.ok || !mayHaveProto(text) || !hasProto(parsed.value)) return parsed;
   return { ok: false, problem: `it has a key "${PROTO}", which inputs may not have, use another name` };
 }
@@ -95,9 +95,6 @@ function shapeProblem(text: string): string | undefined {
   if (text.length <= 2 * MAX_JSON_DEPTH) return undefined;
   let depth = 0;
   let containers = 0;
-  /** Of the record at hand, and of those around it. */
-  let members = 0;
-  const around: number[] = [];
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case 0x22:
@@ -108,17 +105,10 @@ function shapeProblem(text: string): string | undefined {
         if (++depth > MAX_JSON_DEPTH) return `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
         if (++containers > MAX_JSON_CONTAINERS)
           return `it has more than ${MAX_JSON_CONTAINERS} lists and records`;
-        around.push(members);
-        members = 0;
-        break;
-      case 0x3a:
-        if (++members > MAX_JSON_MEMBERS)
-          return `it has a record of more than ${MAX_JSON_MEMBERS} members, pass a list`;
         break;
       case 0x5d:
       case 0x7d:
         depth--;
-        members = around.pop() ?? 0;
         break;
       default:
     }
@@ -126,7 +116,8 @@ function shapeProblem(text: string): string | undefined {
   return undefined;
 }
 
-function endOfString(text: string, start: number): number {
+/** Where the string that begins there has its other quote; the end of the text when it has none. */
+export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;

@@ -1,0 +1,51 @@
+/**
+ * Thread time: how long work holds the thread it is done on, in processor time of that thread, never by the clock.
+ *
+ * - The largest turn of the event loop counts, not the sum: work that is done in pieces lets others go on between them.
+ * - The least of several attempts counts: what a neighbour, the compiler or the garbage collector adds is no property of
+ *   the work.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** Processor time of this thread in milliseconds. */
+export function threadTimeMs(): number {
+  const { threadCpuUsage = process.cpuUsage }: { threadCpuUsage?: () => NodeJS.CpuUsage } = process;
+  // Node 22 knows the time of the whole process alone, which is more.
+  const { user, system } = threadCpuUsage.call(process);
+  return (user + system) / 1000;
+}
+
+/** The longest that the work, made anew for each attempt, holds the thread at a time; attempts end once it is less than `enough`. */
+export async function largestTurnMs(
+  prepare: () => () => unknown,
+  { attempts, enough }: { readonly attempts: number; readonly enough: number },
+): Promise<number> {
+  let least = Infinity;
+  for (let attempt = 0; attempt < attempts && least >= enough; attempt++) {
+    least = Math.min(least, await attemptOnce(prepare()));
+  }
+  return least;
+}
+
+async function attemptOnce(work: () => unknown): Promise<number> {
+  await nextTurn();
+  let largest = 0;
+  let before = threadTimeMs();
+  const look = (): void => {
+    const now = threadTimeMs();
+    largest = Math.max(largest, now - before);
+    before = now;
+  };
+  const state = { isDone: false };
+  const end = (): void => {
+    state.isDone = true;
+  };
+  // What it comes to is not looked at here.
+  Promise.resolve(work()).then(end, end);
+  look();
+  while (!state.isDone) {
+    await nextTurn();
+    look();
+  }
+  return largest;
+}
