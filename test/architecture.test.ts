@@ -47,7 +47,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
     packages: ["@typescript/typescript6"],
     node: "all",
   },
-  suspend: { runs: "host", imports: ["contract", "value"], types: ["bridge"], node: "all" },
+  // What is large is printed and sealed in turns.
+  suspend: {
+    runs: "host",
+    imports: ["contract", "value"],
+    types: ["bridge"],
+    files: ["bridge/turn.ts"],
+    node: "all",
+  },
   sandbox: {
     runs: "host",
     imports: ["contract", "bridge"],
@@ -56,10 +63,11 @@ const TABLE: Readonly<Record<string, Folder>> = {
     node: "all",
   },
   // Browsers search their tools too.
-  // Neutral but for the hash of its contents.
+  // Neutral but for the hash of its contents. An index of many tools is built in turns.
   catalog: {
     runs: "anywhere",
     imports: ["contract", "value", "declare"],
+    files: ["bridge/turn.ts"],
     node: ["catalog/content-hash.ts"],
   },
   // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.

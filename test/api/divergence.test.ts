@@ -53,7 +53,7 @@ async function alterStored(store: Store, id: string, alter: Alter): Promise<void
   const folded = "code" in opened ? undefined : foldJournal(opened.state, opened.entries);
   if (folded === undefined) throw new Error("The run could not be read");
   const run = altered(folded.state, alter);
-  const state = bytes.sealState(id, toSealable(run));
+  const state = await bytes.sealState(id, toSealable(run));
   await store.release(claimed.claim, { state, expiresAt: run.expiresAt, absorbed: [] });
 }
 

@@ -28,8 +28,8 @@ export interface JournalSetup {
   /** Calls of which others may have posted an outcome. */
   readonly posted: ReadonlySet<number>;
   /** Makes the bytes of what will stand at a place. */
-  readonly encode: (entries: readonly JournalEntry[], place: number) => SealedEntries;
-  readonly encodeSnapshot: (snapshot: CellSnapshot) => Uint8Array;
+  readonly encode: (entries: readonly JournalEntry[], place: number) => Promise<SealedEntries>;
+  readonly encodeSnapshot: (snapshot: CellSnapshot) => Promise<Uint8Array>;
   /** Undefined for what cannot be trusted or understood. */
   readonly decodeSnapshot: (bytes: Uint8Array) => CellSnapshot | undefined;
 }
@@ -78,12 +78,13 @@ export class Journal {
       let written: Uint8Array | undefined;
       const next = this.#after(async (claim) => {
         if (written === undefined) {
-          const { bytes, size } = this.#setup.encode(this.#waiting, this.#length);
-          written = bytes;
+          const entries = this.#waiting;
+          const place = this.#length++;
           this.#waiting = [];
-          this.#length++;
-          this.#size += size;
           this.#next = undefined;
+          const { bytes, size } = await this.#setup.encode(entries, place);
+          written = bytes;
+          this.#size += size;
         }
         await this.#setup.store.append(claim, [written]);
       });
@@ -96,8 +97,8 @@ export class Journal {
 
   /** Keeps a snapshot in the store; false when that cannot be done, which does no harm. */
   async saveSnapshot(snapshot: CellSnapshot): Promise<boolean> {
-    const bytes = this.#setup.encodeSnapshot(snapshot);
     try {
+      const bytes = await this.#setup.encodeSnapshot(snapshot);
       // Behind what it stands on, and not without that.
       await this.#last;
       if (this.#broken !== undefined) return false;
@@ -130,10 +131,10 @@ export class Journal {
   ): Promise<Pick<LastEntry, "entry" | "snapshot"> & { readonly size: number }> {
     // Behind all others.
     await this.#last;
-    const { bytes, size } = this.#setup.encode([entry], this.#length);
+    const { bytes, size } = await this.#setup.encode([entry], this.#length);
     return {
       entry: bytes,
-      snapshot: this.#setup.encodeSnapshot(snapshot),
+      snapshot: await this.#setup.encodeSnapshot(snapshot),
       size: this.#size + size + snapshot.bytes.length,
     };
   }

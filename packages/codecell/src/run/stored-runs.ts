@@ -107,7 +107,7 @@ export class StoredRuns {
       resolutions: [],
     };
     const sealable = toSealable(first);
-    const state = this.#bytes.sealState(runId, sealable);
+    const state = this.#bytes.sealFirst(runId, sealable);
     const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
     return this.#journal(runId, claim, {
       epoch: first.id,
@@ -205,7 +205,7 @@ export class StoredRuns {
       // What it asked before the decision.
       ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
     ];
-    const next = (await this.#lastEntry(journal, book, rest)) ?? this.#nextState(book, scope, rest);
+    const next = (await this.#lastEntry(journal, book, rest)) ?? (await this.#nextState(book, scope, rest));
     if ("code" in next) return next;
     const { suspended, given } = next;
     const { expiresAt } = suspended;
@@ -233,10 +233,14 @@ export class StoredRuns {
     return { suspended: standstill, given };
   }
 
-  #nextState(book: LedgerBook, scope: string, rest: RunAtRest): Next<"state", NextState> | Failure {
-    const given = giveAway(book, scope, this.#executor.id, rest);
+  async #nextState(
+    book: LedgerBook,
+    scope: string,
+    rest: RunAtRest,
+  ): Promise<Next<"state", NextState> | Failure> {
+    const given = await giveAway(book, scope, this.#executor.id, rest);
     if ("code" in given) return given;
-    const state = this.#bytes.sealState(book.header.runId, given.sealable);
+    const state = await this.#bytes.sealState(book.header.runId, given.sealable);
     return { suspended: given.run, given: { state } };
   }
 
@@ -342,7 +346,7 @@ export class StoredRuns {
   /** Records what a call came to that was executing when its run was suspended. */
   async post(runId: string, outcome: LateOutcome, until: number): Promise<void> {
     const { call } = outcome;
-    const bytes = this.#bytes.sealOutcome(runId, outcome);
+    const bytes = await this.#bytes.sealOutcome(runId, outcome);
     await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));
   }
 }

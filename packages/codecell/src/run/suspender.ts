@@ -4,6 +4,8 @@
  * - Either way exactly one resume goes on with a run.
  */
 import { randomUUID } from "node:crypto";
+import { parseJson } from "../bridge/parse-json.ts";
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
 import type { Store } from "../contract/store.ts";
@@ -47,8 +49,9 @@ export class Suspender {
   ): Promise<Suspension | Failure> {
     const given = await this.#give(book, scope, journal, rest);
     if ("code" in given) return given;
-    const pending = [...rest.pending].map(([index, payload]) => toPendingCall(book, index, payload));
-    return { ...given, pending, yielded: reasonsOf(book) };
+    const pending: PendingCall[] = [];
+    for (const [index, payload] of rest.pending) pending.push(await toPendingCall(book, index, payload));
+    return { ...given, pending, yielded: await reasonsOf(book) };
   }
 
   async #give(
@@ -59,7 +62,7 @@ export class Suspender {
   ): Promise<Pick<Suspension, "token" | "expiresAt"> | Failure> {
     const { runId } = book.header;
     if (journal === undefined || this.stored === undefined) {
-      const issued = this.#tokens.issue(book, scope, this.#executor, rest);
+      const issued = await this.#tokens.issue(book, scope, this.#executor, rest);
       if (!("code" in issued)) this.#late.expect(runId, [...rest.executing.keys()], issued.expiresAt);
       return issued;
     }
@@ -114,12 +117,15 @@ function executingOf({ executing }: SuspendedRun): number[] {
   return executing.map(([call]) => call);
 }
 
-function toPendingCall(book: LedgerBook, index: number, payload: Json): PendingCall {
-  const call = book.calls[index];
+/** There may be many, and each may be large. */
+async function toPendingCall(book: LedgerBook, index: number, payload: Json): Promise<PendingCall> {
+  const { tool = "", input = "null" } = book.calls[index] ?? {};
+  while (isTurnLong()) await nextTurn();
+  const parsed = await parseJson(input, book.header.limits.callInputBytes);
   return {
     callId: toCallId(book.header.runId, index),
-    tool: call?.tool ?? "",
-    input: JSON.parse(call?.input ?? "null") as Json,
+    tool,
+    input: parsed.ok ? parsed.value : null,
     payload,
   };
 }

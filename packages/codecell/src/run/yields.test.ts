@@ -19,16 +19,18 @@ const yielding = (input = "null"): { tool: string; input: string } => ({ tool: "
 const end = (call: number): object => ({ kind: "output", call, output: "null" });
 
 describe("reasons", () => {
-  test("are those of the yields that are open, in order", () => {
+  test("are those of the yields that are open, in order", async () => {
     const calls = [yielding('"a"'), yielding('"b"'), { tool: "t", input: '"t"' }, yielding()];
     const deliveries = [{ clock: 1, items: [{ kind: "output", call: 0, output: "null" }] }] as const;
-    expect(reasonsOf(new LedgerBook(header, { calls, deliveries }))).toEqual(["b", ""]);
+    expect(await reasonsOf(new LedgerBook(header, { calls, deliveries }))).toEqual(["b", ""]);
   });
 
   test.each(["", "{bad", "5", '{"a":1}', '"long enough to be too long"'])(
     "what a worker made up says nothing: %j",
-    (input) => {
-      expect(reasonsOf(new LedgerBook(header, { calls: [yielding(input)], deliveries: [] }))).toEqual([""]);
+    async (input) => {
+      expect(await reasonsOf(new LedgerBook(header, { calls: [yielding(input)], deliveries: [] }))).toEqual([
+        "",
+      ]);
     },
   );
 });

@@ -3,18 +3,22 @@
  *
  * - Open from when it was made until its run is resumed. Nothing is kept of it but the ledger.
  */
+import { parseJson } from "../bridge/parse-json.ts";
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
-import { parseJsonText } from "../value/json-text.ts";
 
 export function endOfYield(call: number): DeliveryItem {
   return { kind: "output", call, output: "null" };
 }
 
 /** What a run's open yields say. */
-export function reasonsOf({ openYields, calls, header }: LedgerBook): string[] {
-  return [...openYields].map((index) => {
-    const parsed = parseJsonText(calls[index]?.input ?? "", header.limits.callInputBytes);
-    return parsed.ok && typeof parsed.value === "string" ? parsed.value : "";
-  });
+export async function reasonsOf({ openYields, calls, header }: LedgerBook): Promise<string[]> {
+  const reasons: string[] = [];
+  for (const index of openYields) {
+    while (isTurnLong()) await nextTurn();
+    const parsed = await parseJson(calls[index]?.input ?? "", header.limits.callInputBytes);
+    reasons.push(parsed.ok && typeof parsed.value === "string" ? parsed.value : "");
+  }
+  return reasons;
 }

@@ -110,6 +110,20 @@ describe.each(SEALERS)("seal, %s", (_name, sealer) => {
     expect(problemOf(sealer.openBytes(sealed, "\ud801", MAX))).toBe("altered");
   });
 
+  test.each([100, 2_000_000, 4_000_000])(
+    "what is sealed in turns opens like what is sealed at once: %i bytes",
+    async (size) => {
+      const content = Buffer.from(Array.from({ length: size / 4 }, (_, at) => at & 0xff));
+      for (const one of [plain, encrypting]) {
+        const sealed = await one.sealInTurns({ header: Buffer.from("head"), content }, "p");
+        const opened = one.openBytes(sealed, "p", MAX);
+        if (!opened.ok) throw new Error(opened.problem);
+        expect(Buffer.from(opened.header).toString()).toBe("head");
+        expect(content.equals(opened.content() ?? EMPTY)).toBe(true);
+      }
+    },
+  );
+
   test("every other spelling of a text is refused", () => {
     const text = sealer.sealText({ header: EMPTY, content: Buffer.from([0xfb, 0xff, 0xfe, 1]) }, "p");
     expect(sealer.openText(text, "p", MAX).ok).toBe(true);

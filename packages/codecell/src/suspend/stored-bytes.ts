@@ -6,6 +6,7 @@
  * - Outcomes are in the order in which they came, which a store does not keep.
  */
 import type { CellSnapshot } from "../bridge/protocol.ts";
+import { inTurns } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { StoredRun } from "../contract/store.ts";
@@ -17,7 +18,7 @@ import {
   parseProgress,
 } from "./journal-entry.ts";
 import { isRecord } from "../value/shape.ts";
-import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
+import { fromJsonBytes, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { type Sealable, sizeOf } from "./seal.ts";
 import { parseHeader, parseSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
 import { type Vault, versionFailure } from "./vault.ts";
@@ -62,28 +63,39 @@ export class StoredBytes {
     this.#vault = vault;
   }
 
-  sealState(runId: string, sealable: Sealable): Uint8Array {
+  /** Of a run that has just begun. */
+  sealFirst(runId: string, sealable: Sealable): Uint8Array {
     return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
   }
 
+  async sealState(runId: string, sealable: Sealable): Promise<Uint8Array> {
+    return this.#vault.sealer.sealInTurns(sealable, stateOf(runId));
+  }
+
   /** What is written together stands at one place; `epoch` is the id of the state that it follows. */
-  sealEntries(runId: string, epoch: string, place: number, entries: readonly JournalEntry[]): SealedEntries {
-    const sealable = { header: NOTHING, content: toJsonBytes(entries) };
+  async sealEntries(
+    runId: string,
+    epoch: string,
+    place: number,
+    entries: readonly JournalEntry[],
+  ): Promise<SealedEntries> {
+    const content = Buffer.concat(await inTurns(toJsonPieces(entries)));
+    const sealable = { header: NOTHING, content };
     const purpose = placeOf(runId, epoch, place);
-    const bytes = this.#vault.sealer.sealBytes(sealable, purpose, COMPRESS_ENTRIES_FROM_BYTES);
+    const bytes = await this.#vault.sealer.sealInTurns(sealable, purpose, COMPRESS_ENTRIES_FROM_BYTES);
     return { bytes, size: sizeOf(sealable) };
   }
 
-  sealSnapshot(runId: string, epoch: string, { bytes, progress }: CellSnapshot): Uint8Array {
+  async sealSnapshot(runId: string, epoch: string, { bytes, progress }: CellSnapshot): Promise<Uint8Array> {
     const sealable = { header: toJsonBytes(progress), content: bytes };
-    return this.#vault.sealer.sealBytes(sealable, snapshotOf(runId, epoch));
+    return this.#vault.sealer.sealInTurns(sealable, snapshotOf(runId, epoch));
   }
 
-  sealOutcome(runId: string, outcome: LateOutcome): Uint8Array {
+  async sealOutcome(runId: string, outcome: LateOutcome): Promise<Uint8Array> {
     // A store does not know in which order outcomes came.
     const header = toJsonBytes({ at: performance.timeOrigin + performance.now() });
     const sealable = { header, content: toJsonBytes(outcome) };
-    return this.#vault.sealer.sealBytes(sealable, outcomeOf(runId, outcome.call));
+    return this.#vault.sealer.sealInTurns(sealable, outcomeOf(runId, outcome.call));
   }
 
   open({ id, state: sealed, journal, snapshot, outcomes: posted }: StoredRun): OpenedRun | Failure {

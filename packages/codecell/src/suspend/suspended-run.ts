@@ -10,14 +10,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
+import { atOnce, inTurns, type Steps } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Delivery, DeliveryItem, Ledger, LedgerCall } from "../contract/ledger.ts";
+import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
-import { fromJsonBytes, toJsonBytes } from "./json-bytes.ts";
+import { fromJsonBytes, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { isSeen, type LedgerBook, type Seen } from "./ledger-book.ts";
 import { type Sealable, sizeOf } from "./seal.ts";
 
@@ -76,13 +77,13 @@ const HOLLOW_FROM = 16_384;
  * Refused when it takes more bytes than its limits allow, before they are compressed and sealed. Its snapshot is left out
  * where it is too much: without it the run only takes longer to come back. A hollow ledger does not bring it back at all.
  */
-export function giveAway(
+export async function giveAway(
   book: LedgerBook,
   scope: string,
   executor: string,
   rest: RunAtRest,
   isCompact = false,
-): GivenRun | Failure {
+): Promise<GivenRun | Failure> {
   const { snapshot } = rest;
   const isHollow =
     book.header.hollow === true ||
@@ -90,7 +91,7 @@ export function giveAway(
   if (isHollow) {
     return snapshot === undefined ? noSnapshot() : giveWhole(book, scope, executor, rest, isCompact);
   }
-  const given = giveWhole(book, scope, executor, rest, false);
+  const given = await giveWhole(book, scope, executor, rest, false);
   const isTooMuch = "code" in given && snapshot !== undefined;
   return isTooMuch ? giveWhole(book, scope, executor, { ...rest, snapshot: undefined }, false) : given;
 }
@@ -103,13 +104,13 @@ function noSnapshot(): Failure {
   };
 }
 
-function giveWhole(
+async function giveWhole(
   book: LedgerBook,
   scope: string,
   executor: string,
   rest: RunAtRest,
   isHollowed: boolean,
-): GivenRun | Failure {
+): Promise<GivenRun | Failure> {
   const { suspensionBytes } = book.header.limits;
   const { snapshot } = rest;
   const ledger = book.toLedger();
@@ -121,8 +122,8 @@ function giveWhole(
   };
   // Far too large ones are not even printed.
   const least = isHollowed ? 0 : Math.ceil(book.size * PRINTED_PART);
-  const sealable = least > suspensionBytes ? undefined : tryPrint(run);
-  const bytes = sealable === undefined ? least : sizeOf(sealable);
+  const sealable = least > suspensionBytes ? undefined : await tryPrint(run, suspensionBytes);
+  const bytes = sealable === undefined ? Math.max(least, suspensionBytes + 1) : sizeOf(sealable);
   if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
   return {
     code: "suspension_limit",
@@ -141,10 +142,10 @@ function hollowed(ledger: Ledger): Ledger {
   return { ...ledger, deliveries, hollow: true };
 }
 
-/** Undefined when the text would be longer than texts can be. */
-function tryPrint(run: SuspendedRun): Sealable | undefined {
+/** Undefined when it would be longer than that, or than bytes can be: no more of it is printed. */
+async function tryPrint(run: SuspendedRun, mostBytes: number): Promise<Sealable | undefined> {
   try {
-    return toSealable(run);
+    return await inTurns(sealableSteps(run, mostBytes));
   } catch {
     return undefined;
   }
@@ -178,20 +179,33 @@ export interface SuspensionHeader {
   readonly sections: readonly (readonly [string, number])[];
 }
 
+/** Of a run that is small: one that has just begun. */
 export function toSealable(run: SuspendedRun): Sealable {
+  return atOnce(sealableSteps(run));
+}
+
+function* sealableSteps(run: SuspendedRun, mostBytes = Infinity): Steps<Sealable> {
   const { id, scope, expiresAt, ledger, seen, timers, pending, executing, resolutions, snapshot } = run;
   const outputs: Buffer[] = [];
-  const deliveries = ledger.deliveries.map((delivery) => withoutOutputs(delivery, outputs));
+  const deliveries: object[] = [];
+  let left = mostBytes;
+  for (const delivery of ledger.deliveries) {
+    const before = outputs.length;
+    deliveries.push(withoutOutputs(delivery, outputs));
+    left -= lengthOf(outputs.slice(before));
+    if (left < 0) throw new RangeError("The run is larger than it may be");
+    yield;
+  }
   const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
-  const json = toJsonBytes(state);
-  const sections: [string, number][] = [["run", json.length]];
-  if (outputs.length > 0) sections.push(["outputs", outputs.reduce((sum, { length }) => sum + length, 0)]);
+  const json = yield* toJsonPieces(state, left);
+  const sections: [string, number][] = [["run", lengthOf(json)]];
+  if (outputs.length > 0) sections.push(["outputs", lengthOf(outputs)]);
   if (snapshot !== undefined) sections.push(["snapshot", snapshot.length]);
   const header: SuspensionHeader = { version: 1, id, scope, expiresAt, sections };
   return {
     header: toJsonBytes(header),
     // All at once: there may be megabytes of outputs, and each copy of them costs.
-    content: Buffer.concat([json, ...outputs, snapshot ?? NOTHING]),
+    content: Buffer.concat([...json, ...outputs, snapshot ?? NOTHING]),
   };
 }
 
@@ -214,6 +228,10 @@ function withoutOutputs({ clock, items }: Delivery, outputs: Buffer[]): object {
     return { kind: "output", call: item.call, bytes: bytes.length };
   });
   return { clock, items: kept };
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Puts the long outputs back; false when they are not the ones that are missing. */
@@ -323,23 +341,15 @@ function isWaiting(
     isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&
     isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&
     isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
-    isArrayOf(pending, (one) => isPending(one, ledger.calls)) &&
+    isArrayOf(pending, (one) => isPending(one, ledger.calls.length)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
     isOpen(pending as State["pending"], ledger.deliveries)
   );
 }
 
-/** A call the ledger holds, with an input that can be shown again. */
-function isPending(value: unknown, calls: readonly LedgerCall[]): boolean {
-  if (!Array.isArray(value) || value.length !== 2 || !isCount(value[0])) return false;
-  const call = calls[value[0]];
-  if (call === undefined) return false;
-  try {
-    JSON.parse(call.input);
-    return true;
-  } catch {
-    return false;
-  }
+/** A call the ledger holds, with whatever was asked. */
+function isPending(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls);
 }
 
 function isExecuting(value: unknown, calls: number): boolean {

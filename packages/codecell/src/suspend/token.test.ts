@@ -11,7 +11,7 @@ const sealKey = new Uint8Array(32).fill(7);
 const tokens = new Tokens(new Vault({ sealKey }));
 const sealer = new Sealer(resolveSealKeys({ sealKey }, {}).keys, false);
 
-function issue(scope = "", from: Tokens = tokens): { readonly token: string } {
+async function issue(scope = "", from: Tokens = tokens): Promise<{ readonly token: string }> {
   const book = new LedgerBook({
     runId: "r",
     source: "",
@@ -21,7 +21,7 @@ function issue(scope = "", from: Tokens = tokens): { readonly token: string } {
     limits: resolveLimits(),
     toolNames: [],
   });
-  const issued = from.issue(book, scope, "executor", waiting);
+  const issued = await from.issue(book, scope, "executor", waiting);
   if ("code" in issued) throw new Error(issued.message);
   return issued;
 }
@@ -44,12 +44,12 @@ function sealed(header: unknown, content: Uint8Array, purpose = "token"): string
 const future = { version: 1, id: "x", scope: "", expiresAt: Date.now() + 60_000 };
 
 describe("tokens", () => {
-  test("scope is decided before expiry, expiry before use, use before the content is unpacked", () => {
+  test("scope is decided before expiry, expiry before use, use before the content is unpacked", async () => {
     const unreadable = Buffer.alloc(100);
     const past = { ...future, expiresAt: 1, sections: [["run", 100]] };
     expect(tokens.claim(sealed(past, unreadable), "other", pass)).toMatchObject({ code: "token_scope" });
     expect(tokens.claim(sealed(past, unreadable), "", pass)).toMatchObject({ code: "token_expired" });
-    const { token } = issue();
+    const { token } = await issue();
     const claimed = tokens.claim(token, "", pass);
     if ("code" in claimed) throw new Error(claimed.code);
     const again = { ...future, id: claimed.id, sections: [["run", 100]] };
@@ -75,8 +75,8 @@ describe("tokens", () => {
     });
   });
 
-  test("a check that throws does not use the token up", () => {
-    const { token } = issue();
+  test("a check that throws does not use the token up", async () => {
+    const { token } = await issue();
     const refuse = (): never => {
       throw new TypeError("no such call");
     };
@@ -84,27 +84,27 @@ describe("tokens", () => {
     expect(tokens.claim(token, "", pass)).toHaveProperty("ledger");
   });
 
-  test("one that fits in no scope stays usable in its own", () => {
-    const { token } = issue("ana");
+  test("one that fits in no scope stays usable in its own", async () => {
+    const { token } = await issue("ana");
     for (const scope of ["", "Ana", "ana ", "bo"]) {
       expect(tokens.claim(token, scope, pass)).toMatchObject({ code: "token_scope" });
     }
     expect(tokens.claim(token, "ana", pass)).toMatchObject({ scope: "ana" });
   });
 
-  test("it is used once in the whole process, whoever has the key", () => {
-    const { token } = issue();
+  test("it is used once in the whole process, whoever has the key", async () => {
+    const { token } = await issue();
     expect(
       new Tokens(new Vault({ sealKeys: [new Uint8Array(16).fill(1), sealKey] })).claim(token, "", pass),
     ).toHaveProperty("ledger");
     expect(tokens.claim(token, "", pass)).toMatchObject({ code: "token_used" });
   });
 
-  test("encrypted, it shows nobody whose it is", () => {
+  test("encrypted, it shows nobody whose it is", async () => {
     const encrypting = new Tokens(new Vault({ sealKey, encrypt: true }));
     const shown = (token: string): string => Buffer.from(token, "base64url").toString("latin1");
-    expect(shown(issue("tenant-1").token)).toContain("tenant-1");
-    const { token } = issue("tenant-1", encrypting);
+    expect(shown((await issue("tenant-1")).token)).toContain("tenant-1");
+    const { token } = await issue("tenant-1", encrypting);
     expect(shown(token)).not.toContain("tenant-1");
     expect(tokens.claim(token, "tenant-1", pass)).toHaveProperty("ledger");
   });
@@ -115,27 +115,28 @@ describe("tokens", () => {
     }
   });
 
-  test("a reference leads to a stored run, and holds for its scope and time", () => {
+  test("a reference leads to a stored run, and holds for its scope and time", async () => {
     const token = tokens.refer("run-1", "s-1", "ana", Date.now() + 60_000);
     expect(tokens.referred(token, "ana")).toEqual({ id: "run-1", suspensionId: "s-1" });
     expect(tokens.referred(token, "bob")).toMatchObject({ code: "token_scope" });
     expect(tokens.referred(tokens.refer("run-1", "s-1", "", 1), "")).toMatchObject({ code: "token_expired" });
     expect(tokens.claim(token, "ana", pass)).toMatchObject({ code: "token_invalid" });
-    for (const other of [issue().token, "", "run-1"]) expect(tokens.referred(other, "")).toBeUndefined();
+    for (const other of [(await issue()).token, "", "run-1"])
+      expect(tokens.referred(other, "")).toBeUndefined();
   });
 
-  test("a reference that was changed or is of an unknown key is refused as a token is", () => {
+  test("a reference that was changed or is of an unknown key is refused as a token is", async () => {
     const token = tokens.refer("run-1", "s-1", "", Date.now() + 60_000);
     const stranger = new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) }));
-    for (const other of [`${token}A`, "ref_", `ref_${issue().token}`, `ref_${token}`]) {
+    for (const other of [`${token}A`, "ref_", `ref_${(await issue()).token}`, `ref_${token}`]) {
       expect(tokens.referred(other, "")).toMatchObject({ code: "token_invalid" });
       expect(tokens.claim(other, "", pass)).toMatchObject({ code: "token_invalid" });
     }
     expect(stranger.referred(token, "")).toMatchObject({ code: "token_key" });
   });
 
-  test("one of an unknown key says how keys are given, and when they were random", () => {
-    const { token } = issue();
+  test("one of an unknown key says how keys are given, and when they were random", async () => {
+    const { token } = await issue();
     const strangers = [
       new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) })),
       new Tokens(new Vault({})),

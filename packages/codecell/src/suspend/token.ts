@@ -5,6 +5,7 @@
  * - What refuses a token is decided in this order: seal, version, scope, expiry, use. Only then its content is unpacked.
  * - A token is claimed before it is used; a second claim in this process is refused.
  */
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { toJsonBytes } from "./json-bytes.ts";
@@ -45,16 +46,18 @@ export class Tokens {
     this.#isCompact = isCompact;
   }
 
-  issue(
+  async issue(
     book: LedgerBook,
     scope: string,
     executor: string,
     rest: RunAtRest,
-  ): { readonly token: string; readonly expiresAt: number } | Failure {
-    const given = giveAway(book, scope, executor, rest, this.#isCompact);
+  ): Promise<{ readonly token: string; readonly expiresAt: number } | Failure> {
+    const given = await giveAway(book, scope, executor, rest, this.#isCompact);
     if ("code" in given) return given;
     const { run, sealable } = given;
-    return { token: this.#vault.sealer.sealText(sealable, PURPOSE), expiresAt: run.expiresAt };
+    const sealed = await this.#vault.sealer.sealInTurns(sealable, PURPOSE);
+    while (isTurnLong()) await nextTurn();
+    return { token: sealed.toString("base64url"), expiresAt: run.expiresAt };
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
