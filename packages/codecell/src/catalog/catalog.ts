@@ -5,6 +5,7 @@
  * - The policy is applied before anything is catalogued: what it denies is not here, under no name.
  * - Nothing is computed for a tool before somebody asks for it: thousands of them cost little.
  */
+import { inTurns, type Steps } from "../bridge/turn.ts";
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
@@ -27,7 +28,7 @@ import { ObservedOutputs } from "./observed-outputs.ts";
 import { type CatalogPolicy, createPolicy } from "./policy.ts";
 import type { SearchDocument } from "./search/document.ts";
 import { createHybridSearch, type HybridSearch, type HybridSearchOptions } from "./search/hybrid-search.ts";
-import { createSearchIndex, DEFAULT_LIMIT, type SearchOptions } from "./search/search-index.ts";
+import { DEFAULT_LIMIT, searchIndexSteps, type SearchOptions } from "./search/search-index.ts";
 import { toToolId } from "./tool-id.ts";
 
 /** Tools that come from one place. */
@@ -122,7 +123,7 @@ class SourceCatalog implements Catalog {
     if (!Number.isInteger(limit) || limit < 1) {
       throw new RangeError(`Cannot search: limit is ${String(limit)}, it must be a positive integer`);
     }
-    this.#search ??= openSearch(this.entries.map(toDocument), this.#setup.embedding);
+    this.#search ??= openSearch(this.entries, this.#setup.embedding);
     const hits = await (await this.#search).search(query, { limit });
     return hits.flatMap(({ id }) => {
       const entry = this.#byId.get(id);
@@ -189,10 +190,11 @@ class SourceCatalog implements Catalog {
 }
 
 async function openSearch(
-  documents: readonly SearchDocument[],
+  entries: readonly CatalogEntry[],
   embedding: HybridSearchOptions | undefined,
 ): Promise<HybridSearch> {
-  const index = createSearchIndex(documents);
+  const documents = await inTurns(toDocuments(entries));
+  const index = await inTurns(searchIndexSteps(documents));
   const alone: HybridSearch = { search: async (query, options) => index.search(query, options) };
   if (embedding === undefined) return alone;
   try {
@@ -201,6 +203,16 @@ async function openSearch(
     embedding.onFailure?.(error);
     return alone;
   }
+}
+
+/** Schemas are made JSON Schema for it, which may take a while for many. */
+function* toDocuments(entries: readonly CatalogEntry[]): Steps<SearchDocument[]> {
+  const documents: SearchDocument[] = [];
+  for (const entry of entries) {
+    documents.push(toDocument(entry));
+    yield;
+  }
+  return documents;
 }
 
 function toDocument({ id, kind, owner, name, tool }: CatalogEntry): SearchDocument {

@@ -81,15 +81,26 @@ function hasParts(value: Json): boolean {
 }
 
 function shapeOfObject(record: JsonRecord, level: number, looks: number): ObjectShape {
-  const keys = Object.keys(record)
-    .filter((key) => key.length <= LONGEST_KEY)
-    .sort();
-  const kept = keys.slice(0, MOST_FIELDS);
+  const keys = Object.keys(record);
+  const kept = firstNames(keys);
   const fields = kept.map((key): [string, ShapeField] => [
     key,
     { optional: false, shape: shapeOf(record[key] ?? null, level + 1, Math.floor(looks / kept.length)) },
   ]);
-  return toObject(fields, kept.length < Object.keys(record).length);
+  return toObject(fields, kept.length < keys.length);
+}
+
+/** The first names that could be those of fields, as texts compare. Not all are sorted for it: there may be very many. */
+function firstNames(keys: readonly string[]): string[] {
+  const first: string[] = [];
+  for (const key of keys) {
+    const last = first.length < MOST_FIELDS ? undefined : first[MOST_FIELDS - 1];
+    if (key.length > LONGEST_KEY || (last !== undefined && key >= last)) continue;
+    const at = first.findIndex((one) => key < one);
+    first.splice(at === -1 ? first.length : at, 0, key);
+    if (first.length > MOST_FIELDS) first.pop();
+  }
+  return first;
 }
 
 export function mergeShapes(a: JsonShape, b: JsonShape): JsonShape {

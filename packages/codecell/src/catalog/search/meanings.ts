@@ -6,8 +6,9 @@
  * - Likeness is a cosine; 0 for texts without a known word.
  */
 
+import type { Steps } from "../../bridge/turn.ts";
 import type { Field } from "./document.ts";
-import type { FieldTerms, ReadDocuments } from "./read-documents.ts";
+import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 import { Tally } from "./tally.ts";
 import { addTo, dot, normalise } from "./vector-arithmetic.ts";
 import type { WordVectors } from "./word-vectors.ts";
@@ -38,10 +39,10 @@ interface PartTerms {
 
 const UNKNOWN = -1;
 
-export function buildMeanings(
+export function* buildMeanings(
   { size, fields, terms }: ReadDocuments,
   { dimensions, offsetOf, values }: WordVectors,
-): Meanings {
+): Steps<Meanings> {
   const vectorOf = Int32Array.from(terms, (term) => offsetOf(term) ?? UNKNOWN);
   const parts = PARTS.map(({ fields: names, weight }) => ({
     fields: names.map((name) => fields[name]),
@@ -51,6 +52,7 @@ export function buildMeanings(
   const tally = new Tally(terms.length);
   const sum = new Float64Array(dimensions);
   for (let document = 0; document < size; document += 1) {
+    if (document % DOCUMENTS_AT_ONCE === 0) yield;
     for (const part of parts) weigh(part, document, vectorOf, tally);
     sum.fill(0);
     tally.take((term, weight) => addTo(sum, values, vectorOf[term]!, weight));

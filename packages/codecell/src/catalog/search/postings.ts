@@ -6,8 +6,9 @@
  * - What a term adds to a document is worked out when the index is built; a query only adds it up.
  */
 
+import type { Steps } from "../../bridge/turn.ts";
 import { type Field, FIELDS } from "./document.ts";
-import type { FieldTerms, ReadDocuments } from "./read-documents.ts";
+import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 
 interface FieldTuning {
   /** How much an occurrence counts. */
@@ -24,6 +25,8 @@ const TUNINGS: Readonly<Record<Field, FieldTuning>> = {
   owner: { weight: 0.7, lengthShare: 0.3 },
   tags: { weight: 1, lengthShare: 0.3 },
 };
+
+const TERMS_AT_ONCE = 1024;
 
 /** How soon further occurrences stop to count. */
 const SATURATION = 1.2;
@@ -44,12 +47,13 @@ export interface Postings {
   readonly impacts: Float64Array;
 }
 
-export function buildPostings({ size, fields, terms, numberOf }: ReadDocuments): Postings {
-  const begins = findBegins(Object.values(fields), size, terms.length);
+export function* buildPostings({ size, fields, terms, numberOf }: ReadDocuments): Steps<Postings> {
+  const begins = yield* findBegins(Object.values(fields), size, terms.length);
   const ends = begins.slice();
   const documents = new Uint32Array(begins[terms.length]!);
   const impacts = new Float64Array(documents.length);
   for (let document = 0; document < size; document += 1) {
+    if (document % DOCUMENTS_AT_ONCE === 0) yield;
     for (const field of FIELDS) {
       const { weight, lengthShare } = TUNINGS[field];
       const { numbers, offsets } = fields[field];
@@ -71,6 +75,7 @@ export function buildPostings({ size, fields, terms, numberOf }: ReadDocuments):
   }
   const rarityAt = (term: number): number => rarityOf(begins[term + 1]! - begins[term]!, size);
   for (let term = 0; term < terms.length; term += 1) {
+    if (term % TERMS_AT_ONCE === 0) yield;
     saturate(impacts.subarray(begins[term], begins[term + 1]), rarityAt(term));
   }
   return {
@@ -85,10 +90,11 @@ export function buildPostings({ size, fields, terms, numberOf }: ReadDocuments):
 }
 
 /** Where the documents of each term begin when they are put one term after the other; at last, where all end. */
-function findBegins(fields: readonly FieldTerms[], size: number, terms: number): Uint32Array {
+function* findBegins(fields: readonly FieldTerms[], size: number, terms: number): Steps<Uint32Array> {
   const begins = new Uint32Array(terms + 1);
   const lastDocument = new Int32Array(terms).fill(-1);
   for (let document = 0; document < size; document += 1) {
+    if (document % DOCUMENTS_AT_ONCE === 0) yield;
     for (const { numbers, offsets } of fields) {
       for (let at = offsets[document]!; at < offsets[document + 1]!; at += 1) {
         const term = numbers[at]!;

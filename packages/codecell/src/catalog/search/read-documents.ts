@@ -7,9 +7,13 @@
  *   thousand fields, and as many small lists would keep the garbage collector busy.
  */
 
+import type { Steps } from "../../bridge/turn.ts";
 import { type Field, FIELDS, readTexts, type SearchDocument } from "./document.ts";
 import { NO_TERM, toTerm } from "./terms.ts";
 import { splitRun, splitRuns } from "./words.ts";
+
+/** A turn may be taken behind so many: the work on one of them is bounded. */
+export const DOCUMENTS_AT_ONCE = 32;
 
 /** What one field of all documents says. */
 export interface FieldTerms {
@@ -27,7 +31,7 @@ export interface ReadDocuments {
   readonly numberOf: (term: string) => number | undefined;
 }
 
-export function readDocuments(documents: readonly SearchDocument[]): ReadDocuments {
+export function* readDocuments(documents: Iterable<SearchDocument>): Steps<ReadDocuments> {
   const fields = {
     name: createList(),
     description: createList(),
@@ -37,7 +41,9 @@ export function readDocuments(documents: readonly SearchDocument[]): ReadDocumen
     tags: createList(),
   } satisfies Record<Field, FieldTerms>;
   const reader = new TermReader();
+  let size = 0;
   for (const document of documents) {
+    if (++size % DOCUMENTS_AT_ONCE === 0) yield;
     const texts = readTexts(document);
     for (const field of FIELDS) {
       const { numbers, offsets } = fields[field];
@@ -47,7 +53,7 @@ export function readDocuments(documents: readonly SearchDocument[]): ReadDocumen
   }
   const { known } = reader;
   return {
-    size: documents.length,
+    size,
     fields,
     terms: [...known.keys()],
     numberOf: (term) => known.get(term),

@@ -3,15 +3,17 @@
  *
  * - A tool whose id or name is the query comes first, whatever else fits.
  * - Nothing fits: an empty list. The same documents and query give the same results, in the same order.
- * - Runs anywhere, synchronously, in time bounded by the catalog: queries and texts of any length and content are fine.
+ * - Runs anywhere; a search in time bounded by the catalog: queries and texts of any length and content are fine. An index
+ *   of many tools takes longer, and is built in turns.
  */
 
+import { atOnce, type Steps } from "../../bridge/turn.ts";
 import { bestOf, type Ranked } from "./best.ts";
 import { bundledVectors } from "./bundled-vectors.ts";
 import type { SearchDocument } from "./document.ts";
 import { buildMeanings } from "./meanings.ts";
 import { buildPostings } from "./postings.ts";
-import { readDocuments } from "./read-documents.ts";
+import { DOCUMENTS_AT_ONCE, readDocuments } from "./read-documents.ts";
 import { buildSpelling } from "./spelling.ts";
 import { toTerms } from "./terms.ts";
 import { scoreWords } from "./word-scores.ts";
@@ -53,13 +55,23 @@ export function createSearchIndex(
   documents: readonly SearchDocument[],
   options: SearchIndexOptions = {},
 ): SearchIndex {
+  return atOnce(searchIndexSteps(documents, options));
+}
+
+/** The same for many tools, in turns. */
+export function* searchIndexSteps(
+  documents: readonly SearchDocument[],
+  options: SearchIndexOptions = {},
+): Steps<SearchIndex> {
   const vectors = options.vectors ?? bundledVectors();
-  const read = readDocuments(documents);
-  const postings = buildPostings(read);
-  const meanings = vectors === false ? undefined : buildMeanings(read, vectors);
+  yield;
+  const read = yield* readDocuments(documents);
+  const postings = yield* buildPostings(read);
+  const meanings = vectors === false ? undefined : yield* buildMeanings(read, vectors);
   const isWord = (term: string): boolean => vectors !== false && vectors.offsetOf(term) !== undefined;
   const spelling = buildSpelling(read.terms, isWord);
-  const named = numberByName(documents);
+  yield;
+  const named = yield* numberByName(documents);
   return {
     size: documents.length,
     search(query, { limit = DEFAULT_LIMIT } = {}) {
@@ -96,7 +108,7 @@ function addLikeness(scores: Float64Array, likeness: Float32Array): void {
 }
 
 /** Documents whose id, or else name, a query is. */
-function numberByName(documents: readonly SearchDocument[]): (query: string) => readonly number[] {
+function* numberByName(documents: readonly SearchDocument[]): Steps<(query: string) => readonly number[]> {
   const ids = new Map<string, number>();
   // Hardly a name is there twice: one number by name, and for each the one before it, instead of a list by name.
   const lastByName = new Map<string, number>();
@@ -107,6 +119,7 @@ function numberByName(documents: readonly SearchDocument[]): (query: string) => 
     lastByName.set(key, entry);
   };
   for (let number = 0; number < documents.length; number += 1) {
+    if (number % DOCUMENTS_AT_ONCE === 0) yield;
     const { id, name } = documents[number]!;
     ids.set(id, number);
     add(name, 2 * number);
