@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CallRefusal } from "../bridge/invoke.ts";
-import { checkUrl } from "./check-url.ts";
+import { checkUrl, readUrl } from "./check-url.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "./policy.ts";
 
 function messageFor(url: string, policy: FetchPolicy): string | undefined {
@@ -158,4 +158,13 @@ test("the same where a redirect leads", () => {
     expect(() => checkUrl(origin, resolved, base)).toThrow("not on the public internet");
     expect(checkUrl(origin, { ...resolved, blocksPrivateAddresses: false }, base).origin).toBe(origin);
   }
+});
+
+test("a URL that is only told of is not read where no fetch would be made to it", () => {
+  expect(readUrl("http://bücher.example/x?y")?.href).toBe("http://xn--bcher-kva.example/x?y");
+  expect(readUrl("no URL")).toBeUndefined();
+  // A long name in other letters takes the square of its length to be written in ASCII.
+  expect(readUrl(`http://${"ü".repeat(300_000)}/`)).toBeUndefined();
+  expect(readUrl(`http://${"ü".repeat(301)}/`)).toBeUndefined();
+  expect(readUrl(`http://a.example/${"x".repeat(20_000)}`)).toBeUndefined();
 });

@@ -19,12 +19,22 @@ const MOST_SHOWN = 10;
 const IGNORED = /^[\0-\x20]+|[\t\n\r]+/gu;
 const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,})([^/\\?#]*)/iu;
 
+/** A program's URL for whoever only tells of it; undefined for one that no fetch would be made to. */
+export function readUrl(text: string): URL | undefined {
+  if (text.length > LONGEST_URL || authorityOf(text).length > LONGEST_AUTHORITY) return undefined;
+  return URL.parse(text) ?? undefined;
+}
+
+function authorityOf(text: string): string {
+  return AUTHORITY.exec(text.replaceAll(IGNORED, ""))?.[1] ?? "";
+}
+
 /** The URL without its fragment; throws a refusal. */
 export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL): URL {
   if (text.length > LONGEST_URL) {
     throw refusal(text, `the URL has ${text.length} characters, at most ${LONGEST_URL} are allowed`);
   }
-  const [, authority = ""] = AUTHORITY.exec(text.replaceAll(IGNORED, "")) ?? [];
+  const authority = authorityOf(text);
   if (authority.length > LONGEST_AUTHORITY) {
     throw refusal(
       text,

@@ -199,12 +199,22 @@ export function digestOf(text: string): string {
 /** The same text for equal JSON, in whatever order its keys are; an empty one for what is no JSON. */
 export function canonical(value: unknown): string {
   try {
-    return JSON.stringify(value, (_key, part: unknown) =>
-      isRecord(part) && !Array.isArray(part)
-        ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : part,
-    );
+    return print(value) ?? "";
   } catch {
     return "";
   }
+}
+
+/** Printed here and not from sorted copies: those take several times as long, and programs choose how much there is. */
+function print(part: unknown): string | undefined {
+  const value: unknown = isRecord(part) && typeof part["toJSON"] === "function" ? part["toJSON"]() : part;
+  if (!isRecord(value) || (Array.isArray(value) && !value.some(isRecord))) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => print(item) ?? "null").join(",")}]`;
+  const members: string[] = [];
+  // As the engine compares texts, without a function that is asked for each pair.
+  for (const name of Object.keys(value).sort()) {
+    const text = print(value[name]);
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join(",")}}`;
 }

@@ -6,6 +6,7 @@
  *   call where one is recorded; what a nested tool records lies beneath the span of its call.
  * - Whatever a tracer does, the program does not notice.
  */
+import { readUrl } from "../../fetch/check-url.ts";
 import type { CodeModeTraceError } from "./events.ts";
 
 export interface CodeModeTelemetryOptions {
@@ -224,7 +225,8 @@ function warnOnce(): void {
 
 /** An origin and a path: what comes behind may hold secrets. */
 export function withoutQuery(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin + new URL(url).pathname : "";
+  const read = readUrl(url);
+  return read === undefined ? "" : `${read.origin}${read.pathname}`;
 }
 
 /** What a tracer throws is nobody's, nor what it rejects with later. */
