@@ -118,6 +118,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise:
       "No value a program chooses holds up the host against any JSON Schema, however slow the machine is",
   },
+  "host:short-turns": {
+    promise:
+      "Nothing that a program says holds the host's thread for 50 ms at a time, under the default limits",
+  },
   "host:neighbours": { promise: "A hostile program takes no other run with it" },
   "host:bounded": { promise: "A host holds no more live runs than it may" },
   "host:released": { promise: "Disposing a host ends its runs and its workers" },

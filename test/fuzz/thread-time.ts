@@ -8,7 +8,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Processor time of this thread in milliseconds. */
-export function threadTimeMs(): number {
+function threadTimeMs(): number {
   const { threadCpuUsage = process.cpuUsage }: { threadCpuUsage?: () => NodeJS.CpuUsage } = process;
   // Node 22 knows the time of the whole process alone, which is more.
   const { user, system } = threadCpuUsage.call(process);

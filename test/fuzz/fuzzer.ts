@@ -1,0 +1,42 @@
+/**
+ * Fuzzer: what all fuzzers of this folder are made of, and how they are run: with a budget of cases in CI, without one
+ * by `npm run fuzz`.
+ *
+ * - A case is named by its fuzzer and its seed alone, so what was found once is found again.
+ * - The rule: under the default limits nothing a program chooses holds the host's thread for 50 ms at a time, or makes
+ *   the host keep 64 MB beyond the run's own limits.
+ */
+import { largestTurnMs } from "./thread-time.ts";
+
+export const RULE = { turnMs: 50, keptBytes: 64 * 1024 * 1024 } as const;
+
+export interface Case {
+  /** What is done, and with what: for whoever reads a finding. */
+  readonly title: string;
+  /** Makes its input anew, outside of what is measured, and gives what is to be measured. May be asynchronous work. */
+  readonly prepare: () => () => unknown;
+}
+
+export interface Fuzzer {
+  readonly name: string;
+  readonly caseOf: (seed: number) => Case;
+}
+
+export interface Finding {
+  readonly fuzzer: string;
+  readonly seed: number;
+  readonly title: string;
+  readonly turnMs: number;
+}
+
+/** Undefined where the rule was kept. The least of several attempts counts, so that load cannot break it. */
+export async function tryCase(
+  { name, caseOf }: Fuzzer,
+  seed: number,
+  mostMs: number = RULE.turnMs,
+): Promise<{ readonly turnMs: number; readonly finding: Finding | undefined; readonly title: string }> {
+  const { title, prepare } = caseOf(seed);
+  const turnMs = await largestTurnMs(prepare, { attempts: 4, enough: mostMs });
+  const finding = turnMs < mostMs ? undefined : { fuzzer: name, seed, title, turnMs };
+  return { turnMs, finding, title };
+}

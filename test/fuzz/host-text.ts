@@ -1,0 +1,28 @@
+/** HostText: feeds every function on the host's thread that works on what a program chooses. */
+import type { Case, Fuzzer } from "./fuzzer.ts";
+import { nastyText } from "./nasty-texts.ts";
+import { KINDS, nastyJson } from "./nasty-values.ts";
+import { Random } from "./random.ts";
+import { type Surface, SURFACES } from "./surfaces.ts";
+
+function inputOf({ given, most }: Surface, random: Random, kind: string): string {
+  if (given === "json") return nastyJson(random, most, kind);
+  const text = nastyText(random, most);
+  // As many lines as the limit admits, which counts 16 for each.
+  return given === "lines" ? text.slice(0, most / 2).replaceAll(/[^]{17}/gu, "$&\n") : text;
+}
+
+/** Seeds go through the surfaces one by one, and through the kinds of values of each. */
+export const hostText: Fuzzer = {
+  name: "host-text",
+  caseOf: (seed): Case => {
+    const surface = SURFACES[seed % SURFACES.length];
+    if (surface === undefined) throw new RangeError("Cannot make a case: there are no surfaces");
+    const kind = KINDS[Math.floor(seed / SURFACES.length) % KINDS.length] ?? "";
+    return {
+      title: `${surface.name}${surface.given === "json" ? `, ${kind}` : ""}`,
+      // Like it each time, and never the same: engines remember.
+      prepare: () => surface.prepare(inputOf(surface, new Random(seed), kind)),
+    };
+  },
+};

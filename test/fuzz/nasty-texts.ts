@@ -1,0 +1,124 @@
+/**
+ * Nasty texts: what takes longest to normalise, split, match, measure, escape and cut.
+ *
+ * - Made of units that are cheap alone and dear in numbers: a few of them in long runs or by turns, behind a beginning
+ *   and before an end that some pattern looks for and does not find.
+ */
+import type { Random } from "./random.ts";
+
+const UNITS = [
+  ..."a A 0 _ - . , : ; / \\ % & ? # @ $ * + ' \" ` ( [ { < > ) ] } = ! ~ ^ |".split(" "),
+  " ",
+  "\n",
+  "\r",
+  "\t",
+  "\0",
+  "\u2028",
+  "\ufeff",
+  // Marks of several classes, and what becomes one.
+  "\u0301",
+  "\u0345",
+  "\u0f71\u0f72",
+  "\uff9e",
+  "a\u0323\u0301",
+  // Letters that grow, or change their length, with their case or form.
+  "\ufdfa",
+  "ß",
+  "İ",
+  "Σ",
+  "ﬃ",
+  "必",
+  "か\u3099",
+  "\u1100\u1161\u11a8",
+  "🙂",
+  "👨‍👩‍👧",
+  // Halves of pairs.
+  "\ud800",
+  "\udc00",
+  // What is looked for, nearly.
+  "%2e",
+  "%25",
+  "%CD%85",
+  "xn--",
+  "&amp",
+  "at x (file:///x:1:1)\n",
+  "node:internal/",
+  "tools.",
+  "this ",
+  "tools .x ",
+  "\\u0061",
+  '{"a":',
+  "[[",
+  '\\"',
+  "__proto__",
+  "constructor ",
+  "```\n",
+  "/*",
+  "//\n",
+  "fooBar",
+  "ab cd ",
+] as const;
+
+const BEGINNINGS = [
+  "",
+  "",
+  "",
+  "a",
+  " ",
+  "http://",
+  "https://a.example/",
+  "http://a.example/x/",
+  "```sh\n",
+  "Cannot ",
+  '"',
+  "tools.",
+  "mcp:a:",
+];
+const ENDS = ["", "", "", "a", "!", "@", " ", "\n", "%", '"', "/..", "/%2e%2e"];
+
+/** As many UTF-16 units as asked for. */
+export function nastyText(random: Random, length: number): string {
+  const units = Array.from({ length: 1 + random.below(3) }, () => random.pick(UNITS));
+  const [begin, end] = [random.pick(BEGINNINGS), random.pick(ENDS)];
+  const room = Math.max(0, length - begin.length - end.length);
+  return `${begin}${arrange(random, units, room)}${end}`.slice(0, length);
+}
+
+function arrange(random: Random, units: readonly string[], room: number): string {
+  switch (random.below(4)) {
+    case 0: {
+      // One run behind the other.
+      const each = Math.ceil(room / units.length);
+      return units
+        .map((unit) => fill(unit, each))
+        .join("")
+        .slice(0, room);
+    }
+    case 1:
+      return fill(units.join(""), room);
+    case 2: {
+      // Words that are all different.
+      const parts: string[] = [];
+      for (let size = 0, at = random.below(1000); size < room; at++) {
+        const part = `${units.join("")}${at.toString(36)}`;
+        parts.push(part);
+        size += part.length;
+      }
+      return parts.join("").slice(0, room);
+    }
+    default: {
+      // Runs that grow: each begins like the one before it.
+      const [unit = "a", separator = " "] = units;
+      const parts: string[] = [];
+      for (let size = 0, count = 1; size < room; count++) {
+        parts.push(unit.repeat(count), separator);
+        size += unit.length * count + separator.length;
+      }
+      return parts.join("").slice(0, room);
+    }
+  }
+}
+
+function fill(unit: string, room: number): string {
+  return unit.repeat(Math.ceil(room / unit.length)).slice(0, room);
+}

@@ -1,0 +1,302 @@
+/**
+ * Surfaces: every function on the host's thread that works on what a program chooses, as docs/host-thread.md lists them.
+ *
+ * - Sizes are what the default limits admit. What a function is given beside the program's part is made once.
+ */
+import { closestNames, noSuchTool } from "../../packages/codecell/src/bridge/closest-names.ts";
+import { encodeOutput } from "../../packages/codecell/src/bridge/invoke.ts";
+import { parseJson } from "../../packages/codecell/src/bridge/parse-json.ts";
+import { parseAnswers } from "../../packages/codecell/src/bridge/protocol.ts";
+import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
+import { LIMIT_BOUNDS, resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
+import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
+import type { Json } from "../../packages/codecell/src/contract/value.ts";
+import { parseRequest } from "../../packages/codecell/src/fetch/request.ts";
+import { resolveFetchPolicy } from "../../packages/codecell/src/fetch/policy.ts";
+import { globalsFor } from "../../packages/codecell/src/run/guest-catalog.ts";
+import { inspect } from "../../packages/codecell/src/suspend/inspect.ts";
+import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
+import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
+import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
+import { cutValue } from "../../packages/codecell/src/surface/cut-value.ts";
+import { toCodeModeError } from "../../packages/codecell/src/surface/failure-codes.ts";
+import { OutputBudget } from "../../packages/codecell/src/surface/output-budget.ts";
+import { toOutput } from "../../packages/codecell/src/surface/output-items.ts";
+import { ParkedValues } from "../../packages/codecell/src/surface/parked-values.ts";
+import { Trajectory } from "../../packages/codecell/src/surface/trajectory.ts";
+import { canonical } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
+import { toConsole } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
+import { withoutQuery } from "../../packages/codecell/src/adapters/ai-sdk/telemetry.ts";
+
+export interface Surface {
+  readonly name: string;
+  /** What a program chooses: a text, JSON text, or log lines that are as large together. */
+  readonly given: "text" | "json" | "lines";
+  /** In characters. */
+  readonly most: number;
+  /** Done before it is measured, with what it gives being what is measured. */
+  readonly prepare: (given: string) => () => unknown;
+}
+
+const LIMITS = resolveLimits();
+const INPUT = LIMIT_BOUNDS.callInputBytes.default;
+/** A tool that gives back what it is given: more is the tool's own. */
+const OUTPUT = INPUT;
+const RESULT = LIMIT_BOUNDS.resultBytes.default;
+const LOGS = LIMIT_BOUNDS.logBytes.default;
+const SOURCE = LIMIT_BOUNDS.sourceBytes.default;
+/** What the guest lets pass of an error's message. */
+const MESSAGE = 65_536;
+const OUTPUT_BYTES = 65_536;
+
+const tool: AnyTool = { description: "Gives something back", execute: () => null };
+const tools = Object.fromEntries(
+  Array.from({ length: 300 }, (_, at) => [`tool_${at.toString(36)}_get`, tool]),
+);
+const catalog = createCatalog([{ kind: "core", owner: "core", tools }]);
+const policy = resolveFetchPolicy({
+  allowedUrlPrefixes: ["http://a.example/x"],
+  allowedMethods: ["GET", "POST"],
+});
+const names = new Set(catalog.names.keys());
+const guestCatalog = { names, allTools: (): string => "[]" };
+
+const parsed = (json: string): Json => JSON.parse(json) as Json;
+const quietly = (work: () => unknown) => (): unknown => {
+  try {
+    return work();
+  } catch {
+    // Refusing is fine.
+    return undefined;
+  }
+};
+const linesOf = (text: string): { level: "log"; text: string }[] =>
+  text.split("\n").map((line) => ({ level: "log", text: line }));
+const parking = (): ParkedValues => new ParkedValues({ maxBytes: 16 * 1024 * 1024, maxValues: 100 });
+const bookOf = (input: string): LedgerBook =>
+  new LedgerBook(
+    { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
+    {
+      calls: Array.from({ length: 7 }, () => ({ tool: "t", input })),
+      deliveries: [{ clock: 1, items: [{ kind: "output", call: 0, output: input }] }],
+    },
+  );
+const tokens = new Tokens(new Vault({ sealKey: new Uint8Array(32).fill(7) }));
+const REST = { pending: new Map(), timers: [], executing: new Map(), resolutions: [], snapshot: undefined };
+const reportOf = (calls: readonly object[], logs: readonly object[]): object => ({
+  cell: 1,
+  calls,
+  timers: [],
+  logs,
+  logsDropped: 0,
+  cpuTimeMs: 1,
+  end: null,
+  unhandled: null,
+  isOver: false,
+});
+
+export const SURFACES: readonly Surface[] = [
+  {
+    name: "input or result: parse",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => () => parseJson(json, INPUT),
+  },
+  {
+    name: "output: encode",
+    given: "json",
+    most: OUTPUT,
+    prepare: (json) => {
+      const value = parsed(json);
+      return quietly(() => encodeOutput("t", value, OUTPUT));
+    },
+  },
+  {
+    name: "report: parse",
+    given: "lines",
+    most: LOGS,
+    prepare: (text) => {
+      const report = reportOf(
+        Array.from({ length: 4096 }, (_, at) => ({ tool: "t", input: `${at}` })),
+        linesOf(text),
+      );
+      return () => parseAnswers([report]);
+    },
+  },
+  {
+    name: "ledger: record a report",
+    given: "lines",
+    most: LOGS,
+    prepare: (text) => {
+      const report = reportOf(
+        Array.from({ length: 4096 }, (_, at) => ({ tool: "t", input: `${at}` })),
+        linesOf(text),
+      );
+      return () => bookOf("1").read(report as never);
+    },
+  },
+  {
+    name: "tool name: closest",
+    given: "text",
+    most: INPUT,
+    prepare: (text) => () => [noSuchTool(text, tools), closestNames(text, Object.keys(tools))],
+  },
+  { name: "tools.search", given: "text", most: INPUT, prepare: (text) => () => catalog.search(text) },
+  { name: "tools.describe", given: "text", most: INPUT, prepare: (text) => () => catalog.describe(text) },
+  {
+    name: "observed output: learn",
+    given: "json",
+    most: OUTPUT,
+    prepare: (json) => {
+      const value = parsed(json);
+      return () => catalog.observe("core:core:tool_0_get", value);
+    },
+  },
+  {
+    name: "source: which tools it names",
+    given: "text",
+    most: SOURCE,
+    prepare: (text) => () => globalsFor(text, guestCatalog),
+  },
+  {
+    name: "failure: one line for the model",
+    given: "text",
+    most: SOURCE,
+    prepare: (text) => () =>
+      toCodeModeError(
+        { code: "syntax_error", message: text.slice(0, MESSAGE) },
+        { language: "javascript", source: text, calls: 0 },
+      ),
+  },
+  {
+    name: "fetch: request",
+    given: "text",
+    most: INPUT,
+    prepare: (text) => quietly(() => parseRequest({ url: text }, policy)),
+  },
+  {
+    name: "fetch: path",
+    given: "text",
+    most: 16_000,
+    prepare: (text) => quietly(() => parseRequest({ url: `http://a.example/x/${text}` }, policy)),
+  },
+  {
+    name: "fetch: headers and body",
+    given: "text",
+    most: INPUT,
+    prepare: (text) =>
+      quietly(() =>
+        parseRequest(
+          {
+            url: "http://a.example/x",
+            method: text.slice(0, 99),
+            headers: { [text.slice(0, 256)]: text, a: text },
+            bodyBase64: text,
+          },
+          policy,
+        ),
+      ),
+  },
+  { name: "fetch: span", given: "text", most: INPUT, prepare: (text) => () => withoutQuery(text) },
+  {
+    name: "exec: value and output",
+    given: "json",
+    most: RESULT,
+    prepare: (json) => {
+      const value = parsed(json);
+      return () => new OutputBudget(OUTPUT_BYTES, parking()).finish([], 0, value);
+    },
+  },
+  {
+    name: "exec: log lines",
+    given: "lines",
+    most: LOGS,
+    prepare: (text) => {
+      const items = linesOf(text).map(toOutput);
+      return () => new OutputBudget(OUTPUT_BYTES, parking()).finish(items, 0, null);
+    },
+  },
+  {
+    name: "exec: json items",
+    given: "json",
+    most: LOGS,
+    prepare: (json) => () =>
+      new OutputBudget(OUTPUT_BYTES, parking()).finish([toOutput({ level: "json", text: json })], 0, null),
+  },
+  {
+    name: "cut value",
+    given: "json",
+    most: OUTPUT,
+    prepare: (json) => {
+      const value = parsed(json);
+      return () => cutValue(value, { bytes: json.length, maxBytes: 16_384, ref: "r_1" });
+    },
+  },
+  {
+    name: "load_result: a part",
+    given: "json",
+    most: RESULT,
+    prepare: (json) => {
+      const values = parking();
+      const ref = values.park(json) ?? "";
+      return () => values.load(ref, { from: 1, count: 1e9 });
+    },
+  },
+  { name: "load_result: which", given: "text", most: INPUT, prepare: (text) => () => parking().load(text) },
+  {
+    name: "trajectory: a call",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const value = parsed(json);
+      return () => {
+        const trajectory = new Trajectory();
+        trajectory.startCall({ parentToolCallId: "p", callId: "c", tool: "t", input: value });
+        trajectory.endCall("c", { status: "completed", result: value });
+      };
+    },
+  },
+  {
+    name: "trajectory: an exec",
+    given: "text",
+    most: SOURCE,
+    prepare: (text) => () => {
+      const trajectory = new Trajectory({ redact: (record) => record });
+      trajectory.end(trajectory.begin("exec", "c", text), "completed", text);
+      return trajectory.export();
+    },
+  },
+  {
+    name: "codecell/ai: compare inputs",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const value = parsed(json);
+      return () => canonical(value);
+    },
+  },
+  {
+    name: "codecell/ai: log lines",
+    given: "lines",
+    most: LOGS,
+    prepare: (text) => () => toConsole({ logs: linesOf(text), logsDropped: 0 }),
+  },
+  {
+    name: "ledger: inspect",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const ledger = bookOf(json).toLedger();
+      return () => inspect(ledger);
+    },
+  },
+  {
+    name: "suspend: print and seal",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const book = bookOf(json);
+      return () => tokens.issue(book, "", "e", REST);
+    },
+  },
+];
