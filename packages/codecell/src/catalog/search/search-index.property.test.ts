@@ -74,12 +74,18 @@ describe("search, whatever the texts are", () => {
   });
 });
 
+/** Processor time, not the clock: others may keep the machine busy. */
+function usedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 describe("search stays quick", () => {
   const huge = (unit: string): string => unit.repeat(Math.ceil(1_000_000 / unit.length));
   const units = ["a", "word ", "aB", "搜", "é", "a_", "\u0301", "👩‍👩‍👧 ", "1a", "ThisIsAVeryLongIdentifier"];
 
   test.each(units)("[search:bounded] with a megabyte of %j as query and description", (unit) => {
-    const begun = performance.now();
+    const begun = usedMs();
     const tools = [
       { id: "1", name: "issue", description: huge(unit) },
       { id: "2", name: huge(unit), description: "issue", tags: [huge(unit)] },
@@ -87,7 +93,7 @@ describe("search stays quick", () => {
     const index = createSearchIndex(tools);
     index.search(huge(unit));
     expect(index.search("issue")[0]?.id).toBe("1");
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(usedMs() - begun).toBeLessThan(2000);
   });
 
   test("[search:bounded] with schemas that contain themselves or are endless", () => {
@@ -97,12 +103,12 @@ describe("search stays quick", () => {
     const wide = {
       properties: Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`p${at}`, {}])),
     };
-    const begun = performance.now();
+    const begun = usedMs();
     const index = createSearchIndex([
       { id: "1", name: "cyclic", description: "", inputSchema: cyclic },
       { id: "2", name: "wide", description: "", inputSchema: wide },
     ]);
     expect(index.search("round")[0]?.id).toBe("1");
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(usedMs() - begun).toBeLessThan(2000);
   });
 });
