@@ -159,6 +159,7 @@ describe("a saved snapshot", () => {
 test("an outcome under a key that is not there is not taken for none [suspend:lost]", async () => {
   const book = newBook();
   book.read({
+    cell: 1,
     calls: [{ tool: "t", input: "null" }],
     timers: [],
     logs: [],
