@@ -27,6 +27,30 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+describe("what is no decision", () => {
+  const wrong = [null, true, false, "allow", {}, [], { block: undefined }, { block: true }, { allow: true }];
+
+  test.each(wrong.map((given) => [JSON.stringify(given), given] as const))(
+    "denies where a hook or an approval gives it: %s [policy:fails-closed]",
+    async (_text, given) => {
+      const told: unknown[] = [];
+      const onError = ({ error }: { readonly error: unknown }): void => void told.push(String(error));
+      const message = expect.stringContaining("it could not be authorised") as string;
+      await using hooked = openDesk({ beforeToolCall: () => given as never, onError });
+      expect(await valueOf(hooked.exec(CATCHING))).toEqual([true, "denied", message]);
+      // A word that an approval may give.
+      const approval = given === "allow" ? "yes" : given;
+      await using asked = openDesk({ approve: () => approval as never, onError });
+      expect(await valueOf(asked.exec(CATCHING))).toEqual([true, "denied", message]);
+      expect([hooked.approved.calls, asked.approved.calls]).toEqual([0, 0]);
+      expect(told).toEqual([
+        expect.stringContaining("beforeToolCall gave no decision"),
+        expect.stringContaining("approve gave no decision"),
+      ]);
+    },
+  );
+});
+
 describe("approval", () => {
   test("that is refused rejects in the program [exec-wait:51]", async () => {
     await using desk = openDesk({
