@@ -174,7 +174,7 @@ test("an outcome under a key that is not there is not taken for none [suspend:lo
   const { elsewhere } = await take();
   const outcome = elsewhere.get(0)?.outcome(() => false);
   const stranger = new StoredBytes(new Vault({ sealKey: new Uint8Array(32).fill(2) }));
-  await store.post("r", 0, stranger.sealOutcome("r", { kind: "output", call: 0, output: "1" }));
+  await store.post("r", 0, await stranger.sealOutcome("r", { kind: "output", call: 0, output: "1" }));
   await expect(outcome).rejects.toMatchObject({ code: "token_key" });
 });
 
