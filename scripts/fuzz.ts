@@ -6,6 +6,7 @@
  */
 import { parseArgs } from "node:util";
 import { hostText } from "../test/fuzz/host-text.ts";
+import { schemaValues } from "../test/fuzz/schema-values.ts";
 import { type Fuzzer, tryCase } from "../test/fuzz/fuzzer.ts";
 
 const { values: options } = parseArgs({
@@ -18,7 +19,7 @@ const { values: options } = parseArgs({
   },
 });
 
-const FUZZERS: readonly Fuzzer[] = [hostText];
+const FUZZERS: readonly Fuzzer[] = [hostText, schemaValues];
 
 const first = Number(options.seed);
 const cases = Number(options.cases);
