@@ -1,7 +1,7 @@
 /** Keywords for arrays. */
 import type { Rule, Judging, Seen } from "./judging.ts";
 import type { Compiler } from "./compile.ts";
-import { own, type SchemaObject } from "./document.ts";
+import { numberIn, own, type SchemaObject } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
 /** What asks for all items that have been evaluated, if the schema has that; and the other rules. */
@@ -18,7 +18,7 @@ export function arrayRules(schema: SchemaObject, compiler: Compiler): ArrayRules
 }
 
 function sizes(schema: SchemaObject): Rule[] {
-  const [least, most] = [own(schema, "minItems"), own(schema, "maxItems")];
+  const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
   const rules: Rule[] = [];
   if (typeof least === "number") {
     rules.push(
@@ -70,7 +70,7 @@ function contains(schema: SchemaObject, { document, compile }: Compiler): Rule[]
   const part = own(schema, "contains");
   if (part === undefined || document.draft === 4) return [];
   const rule = compile(part);
-  const [least, most] = [own(schema, "minContains"), own(schema, "maxContains")];
+  const [least, most] = [numberIn(schema, "minContains"), numberIn(schema, "maxContains")];
   const isCounted = document.draft >= 2019;
   const lowest = isCounted && typeof least === "number" ? least : 1;
   const highest = isCounted && typeof most === "number" ? most : Number.POSITIVE_INFINITY;
@@ -96,22 +96,18 @@ function unique(schema: SchemaObject): Rule[] {
   if (own(schema, "uniqueItems") !== true) return [];
   return [
     (value, judging) => {
-      const known = new Set<unknown>();
+      // Apart, so that no string is taken for the text of something else.
+      const [plain, texts] = [new Set<unknown>(), new Set<unknown>()];
       for (const [index, item] of (value as unknown[]).entries()) {
         judging.spend(1);
-        // Strings as they are; other texts cannot be confused with them, for theirs are in a list.
-        const key =
-          typeof item === "object" && item !== null ? `[${canonicalText(item, judging)}` : toKey(item);
-        if (known.has(key)) return judging.fail(`has an item twice, at ${index}: items must be unique`);
-        known.add(key);
+        const isNested = typeof item === "object" && item !== null;
+        const [kind, key] = isNested ? [texts, canonicalText(item, judging)] : [plain, item ?? null];
+        if (kind.has(key)) return judging.fail(`has an item twice, at ${index}: items must be unique`);
+        kind.add(key);
       }
       return true;
     },
   ];
-}
-
-function toKey(item: unknown): unknown {
-  return typeof item === "string" ? `"${item}` : (item ?? null);
 }
 
 function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ArrayRules[0] {

@@ -41,13 +41,25 @@ export function createCompiler(document: Document): Compiler {
       if (!isSchemaObject(schema)) throw new SchemaFault();
       let rule = compiled.get(schema);
       if (rule === undefined) {
-        rule = later(() => toRule(schema, compiler));
+        rule = later(() => inScope(schema, document, toRule(schema, compiler)));
         compiled.set(schema, rule);
       }
       return rule;
     },
   };
   return compiler;
+}
+
+/** What a dynamic reference means depends on the resources that were entered on the way to it, by whatever way. */
+function inScope(schema: SchemaObject, document: Document, rule: Rule): Rule {
+  const resource = document.resourceOf(schema);
+  if (!document.isDynamic || resource.root !== schema) return rule;
+  return (value, judging, seen) => {
+    judging.scopes.push(resource);
+    const fits = rule(value, judging, seen);
+    judging.scopes.pop();
+    return fits;
+  };
 }
 
 /** A part that no value ever meets is never compiled. */
@@ -59,7 +71,7 @@ function later(make: () => Rule): Rule {
 function toRule(schema: SchemaObject, compiler: Compiler): Rule {
   const references = referenceRules(schema, compiler);
   // Older drafts see nothing beside a reference.
-  if (compiler.document.draft <= 7 && own(schema, "$ref") !== undefined) return inOrder(references);
+  if (compiler.document.draft <= 7 && typeof own(schema, "$ref") === "string") return inOrder(references);
   const always = [...references, ...valueRules(schema)];
   const logic = logicRules(schema, compiler);
   const [unevaluatedMembers, members] = objectRules(schema, compiler);
@@ -73,7 +85,8 @@ function toRule(schema: SchemaObject, compiler: Compiler): Rule {
   ];
   const rule: Rule = (value, judging, seen) => {
     if (typeof value === "string") return forString(value, judging, seen);
-    if (typeof value === "number") return forNumber(value, judging, seen);
+    // What is no number in JSON is printed as null.
+    if (typeof value === "number") return Number.isFinite(value) ? forNumber(value, judging, seen) : forOther(null, judging, seen);
     if (typeof value !== "object" || value === null) return forOther(value, judging, seen);
     return (Array.isArray(value) ? forArray : forObject)(value, judging, seen);
   };

@@ -18,6 +18,29 @@ export function own(schema: SchemaObject, key: string): unknown {
   return Object.hasOwn(schema, key) ? schema[key] : undefined;
 }
 
+/** A keyword that is there and of the wrong kind would be no constraint at all: the author meant one. */
+function typed<T>(schema: SchemaObject, key: string, is: (value: unknown) => value is T): T | undefined {
+  const value = own(schema, key);
+  if (value === undefined || is(value)) return value;
+  throw new SchemaFault();
+}
+
+export function listIn(schema: SchemaObject, key: string): readonly unknown[] | undefined {
+  return typed(schema, key, (value): value is readonly unknown[] => Array.isArray(value));
+}
+
+export function numberIn(schema: SchemaObject, key: string): number | undefined {
+  return typed(schema, key, (value) => typeof value === "number");
+}
+
+export function textIn(schema: SchemaObject, key: string): string | undefined {
+  return typed(schema, key, (value) => typeof value === "string");
+}
+
+export function membersIn(schema: SchemaObject, key: string): SchemaObject | undefined {
+  return typed(schema, key, isSchemaObject);
+}
+
 function draftOf(schema: SchemaObject): Draft {
   const name = own(schema, "$schema");
   if (typeof name !== "string") return 2020;

@@ -2,26 +2,45 @@
 import type { Judging } from "./judging.ts";
 
 /** The order of keys does not matter; what is not printed is not there. */
-export function canonicalText(given: unknown, judging: Judging): string {
-  judging.spend(1);
+export function canonicalText(value: unknown, judging: Judging): string {
+  const parts: string[] = [];
+  append(value, judging, parts);
+  return parts.join("");
+}
+
+/** Into one list: what is nested is copied once, not at each level. */
+function append(given: unknown, judging: Judging, parts: string[]): void {
   const value = typeof given === "object" && given !== null ? asPrinted(given) : given;
-  if (typeof value === "string") {
-    judging.spend(value.length >> 5);
-    return JSON.stringify(value);
+  judging.spend(1);
+  if (typeof value === "string") parts.push(quoted(value, judging));
+  else if (typeof value !== "object" || value === null) {
+    // 0 and -0 are the same number, and what is none is printed as null.
+    parts.push(typeof value === "boolean" || Number.isFinite(value) ? String(value) : "null");
+  } else if (Array.isArray(value)) {
+    parts.push("[");
+    for (const item of value) {
+      append(item, judging, parts);
+      parts.push(",");
+    }
+    parts.push("]");
+  } else {
+    const names = Object.keys(value);
+    for (const name of names) judging.spend(2 + (name.length >> 4));
+    parts.push("{");
+    for (const name of names.sort()) {
+      const member = (value as Record<string, unknown>)[name];
+      if (!isPrinted(member)) continue;
+      parts.push(JSON.stringify(name), ":");
+      append(member, judging, parts);
+      parts.push(",");
+    }
+    parts.push("}");
   }
-  if (typeof value !== "object" || value === null) {
-    // 0 and -0 are the same number.
-    return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "null");
-  }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalText(item, judging)).join(",")}]`;
-  const members: string[] = [];
-  const keys = Object.keys(value).sort();
-  judging.spend(2 * keys.length);
-  for (const key of keys) {
-    const member = (value as Record<string, unknown>)[key];
-    if (isPrinted(member)) members.push(`${JSON.stringify(key)}:${canonicalText(member, judging)}`);
-  }
-  return `{${members.join(",")}}`;
+}
+
+function quoted(text: string, judging: Judging): string {
+  judging.spend(text.length >> 4);
+  return JSON.stringify(text);
 }
 
 /** An output may be an object that prints itself as something else, as dates do. */

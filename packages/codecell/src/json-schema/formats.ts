@@ -1,18 +1,18 @@
 /**
  * Formats: the named formats of strings, each in linear time.
  *
- * - Nothing here backtracks over more than a label or a number. A text longer than any sensible one of its format is
- *   refused unread.
+ * - Nothing here backtracks over more than a label or a number. A very long text is read on another thread all the same.
  * - A format that is not known is no constraint.
  */
 import { type Judging, NotHere } from "./judging.ts";
 
 export type FormatTest = (text: string, judging: Judging) => boolean;
 
-/** As long as a URL may be in a request of 64 KiB. */
+/** Longer ones, such as the data of an image in a URL, are read elsewhere. */
 const LONGEST = 65_536;
 /** Longer ones take the native compiler more than some microseconds. */
 const LONGEST_REGEX = 256;
+const STEPS_OF_REGEX = 256;
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -82,13 +82,14 @@ function isEmail(text: string): boolean {
   return /^ipv6:/iu.test(address) ? isIpv6(address.slice(5)) : isIpv4(address);
 }
 
-const URI_CHARACTERS = /^(?:[a-z\d\-._~!$&'()*+,;=:@/?#[\]]|%[\da-f]{2})*$/iu;
+/** Looks for what is not allowed: repeating what is would need a stack as long as the text. */
+const NO_URI_CHARACTER = /[^a-z\d\-._~!$&'()*+,;=:@/?#[\]%]|%(?![\da-f]{2})/iu;
 const SCHEME = /^[a-z][a-z\d+\-.]*:/iu;
 /** What stands between `//` and the path. */
 const AUTHORITY = /^(?:[^@[\]]*@)?(?:\[([\da-f:.]+|v[\da-f]+\.[^\]]+)\]|[^@:[\]]*)(?::\d*)?$/iu;
 
 function isUriReference(text: string): boolean {
-  if (!URI_CHARACTERS.test(text)) return false;
+  if (NO_URI_CHARACTER.test(text)) return false;
   const hash = text.indexOf("#");
   if (hash !== -1 && text.includes("#", hash + 1)) return false;
   const rest = (hash === -1 ? text : text.slice(0, hash)).replace(SCHEME, "");
@@ -104,7 +105,7 @@ function isUriReference(text: string): boolean {
 
 /** With its scheme, and something behind it. */
 function isUri(text: string): boolean {
-  return SCHEME.test(text) && !text.endsWith(":") && isUriReference(text);
+  return SCHEME.test(text) && !/^[^:]*:$/u.test(text) && isUriReference(text);
 }
 
 /** One of the web, names in any alphabet. */
@@ -134,8 +135,9 @@ function isExpression(text: string): boolean {
 }
 
 function isRegex(text: string, judging: Judging): boolean {
-  // Compiling one is native work: nothing can stop it.
-  if (text.length > LONGEST_REGEX && !judging.mayBeSlow) throw new NotHere();
+  // Compiling one is native work: nothing can stop it, and classes of Unicode are large.
+  if ((text.length > LONGEST_REGEX || /\\p/iu.test(text)) && !judging.mayBeSlow) throw new NotHere();
+  judging.spend(STEPS_OF_REGEX);
   try {
     void new RegExp(text, "u");
     return true;
@@ -162,7 +164,7 @@ const TESTS: ReadonlyMap<string, FormatTest> = new Map<string, FormatTest>([
   ["json-pointer", (text) => (text === "" || text.startsWith("/")) && !/~(?![01])/u.test(text)],
   [
     "json-pointer-uri-fragment",
-    (text) => /^#(?:$|\/)/u.test(text) && URI_CHARACTERS.test(text) && !/~(?![01])/u.test(text),
+    (text) => /^#(?:$|\/)/u.test(text) && !NO_URI_CHARACTER.test(text) && !/~(?![01])/u.test(text),
   ],
   ["relative-json-pointer", (text) => /^(?:0|[1-9]\d*)(?:#$|$|\/)/u.test(text) && !/~(?![01])/u.test(text)],
 ]);
@@ -172,6 +174,8 @@ export function formatTest(name: string): FormatTest | undefined {
   if (test === undefined) return undefined;
   return (text, judging) => {
     judging.spend(1 + (text.length >> 3));
-    return text.length <= LONGEST && test(text, judging);
+    // Elsewhere a long one takes its time and nobody else's.
+    if (text.length > LONGEST && !judging.mayBeSlow) throw new NotHere();
+    return test(text, judging);
   };
 }

@@ -122,6 +122,11 @@ export class Seen {
   readonly members: Set<string> = new Set();
   readonly single: Set<number> = new Set();
 
+  /** What it costs to add it to another. */
+  get size(): number {
+    return this.members.size + this.single.size;
+  }
+
   add({ allMembers, allItems, items, members, single }: Seen): void {
     this.allMembers ||= allMembers;
     this.allItems ||= allItems;

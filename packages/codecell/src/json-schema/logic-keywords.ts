@@ -1,7 +1,7 @@
 /** Keywords for values of every type: type, const, enum; and those that join schemas. */
-import { type Rule, Judging, type Problem, Seen } from "./judging.ts";
+import { type Rule, Judging, type Problem, SchemaFault, Seen } from "./judging.ts";
 import type { Compiler } from "./compile.ts";
-import { own, type SchemaObject } from "./document.ts";
+import { listIn, own, type SchemaObject } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
 const TYPES: ReadonlyMap<unknown, readonly [article: string, is: (value: unknown) => boolean]> = new Map([
@@ -22,10 +22,13 @@ export function valueRules(schema: SchemaObject): Rule[] {
 
 function typeRules(schema: SchemaObject): Rule[] {
   const given = own(schema, "type");
-  const names: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given];
-  const types = names.map((name) => TYPES.get(name)).filter((type) => type !== undefined);
-  // A type that nobody knows is no constraint; `nullable` is OpenAPI's.
-  if (names.length === 0 || types.length < names.length) return [];
+  if (given === undefined) return [];
+  const names = new Set<unknown>(Array.isArray(given) ? given : [given]);
+  // Of drafts before the fourth.
+  if (names.has("any")) return [];
+  const types = [...names].map((name) => TYPES.get(name)).filter((type) => type !== undefined);
+  if (types.length === 0 || types.length < names.size) throw new SchemaFault();
+  // OpenAPI's.
   const mayBeNull = own(schema, "nullable") === true;
   const text = `must be ${types.map(([article]) => article).join(" or ")}`;
   const [only] = types;
@@ -52,8 +55,8 @@ function constRules(schema: SchemaObject): Rule[] {
 }
 
 function enumRules(schema: SchemaObject): Rule[] {
-  const values = own(schema, "enum");
-  return Array.isArray(values) ? [oneOfValues(values)] : [];
+  const values = listIn(schema, "enum");
+  return values === undefined ? [] : [oneOfValues(values)];
 }
 
 function oneOfValues(values: readonly unknown[]): Rule {
@@ -99,8 +102,7 @@ export function logicRules(schema: SchemaObject, compiler: Compiler): Rule[] {
 }
 
 function listOf(schema: SchemaObject, keyword: string, { compile }: Compiler): Rule[] {
-  const list = own(schema, keyword);
-  return Array.isArray(list) ? list.map((one) => compile(one)) : [];
+  return (listIn(schema, keyword) ?? []).map((one) => compile(one));
 }
 
 function allOf(schema: SchemaObject, compiler: Compiler): Rule[] {
@@ -118,6 +120,7 @@ function anyOf(schema: SchemaObject, compiler: Compiler): Rule[] {
         if (!judging.quietly(rule, value, branch)) continue;
         fits = true;
         if (seen === undefined || branch === undefined) break;
+        judging.spend(branch.size);
         seen.add(branch);
       }
       return fits || closest(rules, value, judging);

@@ -1,30 +1,36 @@
 /** Keywords for numbers. */
 import type { Rule } from "./judging.ts";
-import { own, type SchemaObject } from "./document.ts";
+import { numberIn, own, type SchemaObject } from "./document.ts";
 
 export function numberRules(schema: SchemaObject): Rule[] {
   const rules: Rule[] = [];
-  const [least, most] = [own(schema, "minimum"), own(schema, "maximum")];
-  const [above, below] = [own(schema, "exclusiveMinimum"), own(schema, "exclusiveMaximum")];
-  const step = own(schema, "multipleOf");
-  const add = (limit: unknown, text: string, fits: (value: number, limit: number) => boolean): void => {
-    if (typeof limit !== "number") return;
+  const [least, most] = [numberIn(schema, "minimum"), numberIn(schema, "maximum")];
+  // In draft 4 the exclusive ones are flags of the others.
+  const [isAbove, isBelow] = ["exclusiveMinimum", "exclusiveMaximum"].map((key) => own(schema, key) === true);
+  const add = (
+    limit: number | undefined,
+    text: string,
+    fits: (value: number, limit: number) => boolean,
+  ): void => {
+    if (limit === undefined) return;
     rules.push((value, judging) => fits(value as number, limit) || judging.fail(`must be ${text} ${limit}`));
   };
-  // In draft 4 the exclusive ones are flags of the others.
-  if (above === true) add(least, "greater than", (value, limit) => value > limit);
+  if (isAbove) add(least, "greater than", (value, limit) => value > limit);
   else add(least, "at least", (value, limit) => value >= limit);
-  if (below === true) add(most, "less than", (value, limit) => value < limit);
+  if (isBelow) add(most, "less than", (value, limit) => value < limit);
   else add(most, "at most", (value, limit) => value <= limit);
-  add(above, "greater than", (value, limit) => value > limit);
-  add(below, "less than", (value, limit) => value < limit);
-  add(step, "a multiple of", isMultiple);
+  if (typeof own(schema, "exclusiveMinimum") !== "boolean")
+    add(numberIn(schema, "exclusiveMinimum"), "greater than", (value, limit) => value > limit);
+  if (typeof own(schema, "exclusiveMaximum") !== "boolean")
+    add(numberIn(schema, "exclusiveMaximum"), "less than", (value, limit) => value < limit);
+  add(numberIn(schema, "multipleOf"), "a multiple of", isMultiple);
   return rules;
 }
 
-/** As exact as the number itself: 0.0075 is a multiple of 0.0001 although the quotient of the two is no integer. */
+/** As exact as the numbers themselves: 0.0075 is a multiple of 0.0001 although the quotient of the two is no integer. */
 function isMultiple(value: number, step: number): boolean {
   const rest = Math.abs(value % step);
-  const tolerance = Math.max(Math.abs(step) * 1e-9, Math.abs(value) * Number.EPSILON);
+  if (Number.isInteger(value) && Number.isInteger(step)) return rest === 0;
+  const tolerance = 4 * Number.EPSILON * Math.max(Math.abs(step), Math.abs(value));
   return rest <= tolerance || Math.abs(step) - rest <= tolerance;
 }

@@ -1,7 +1,7 @@
 /** Keywords for objects. Own members only, and only those that JSON prints. */
 import type { Rule, Judging, Seen } from "./judging.ts";
 import type { Compiler } from "./compile.ts";
-import { isSchemaObject, own, type SchemaObject } from "./document.ts";
+import { listIn, membersIn, numberIn, own, type SchemaObject } from "./document.ts";
 import { isPrinted } from "./equality.ts";
 import { compilePattern, type PatternTest } from "./pattern.ts";
 import { shown } from "./string-keywords.ts";
@@ -40,7 +40,7 @@ function has(value: unknown, key: string): boolean {
 }
 
 function sizes(schema: SchemaObject): Rule[] {
-  const [least, most] = [own(schema, "minProperties"), own(schema, "maxProperties")];
+  const [least, most] = [numberIn(schema, "minProperties"), numberIn(schema, "maxProperties")];
   const rules: Rule[] = [];
   if (typeof least === "number") {
     rules.push(
@@ -62,8 +62,10 @@ function count(value: unknown, judging: Judging): number {
 }
 
 function required(schema: SchemaObject): Rule[] {
+  // Draft 3 had a flag of that name.
   const given = own(schema, "required");
-  const keys = Array.isArray(given) ? given.filter((key) => typeof key === "string") : [];
+  const listed = typeof given === "boolean" ? [] : (listIn(schema, "required") ?? []);
+  const keys = listed.filter((key) => typeof key === "string");
   return keys.length === 0 ? [] : [needs(keys)];
 }
 
@@ -81,14 +83,15 @@ function needs(keys: readonly string[]): Rule {
 }
 
 function members(schema: SchemaObject, { compile }: Compiler): Rule[] {
-  const [properties, patterns] = [own(schema, "properties"), own(schema, "patternProperties")];
+  const [properties, patterns] = [membersIn(schema, "properties"), membersIn(schema, "patternProperties")];
   const additional = own(schema, "additionalProperties");
   const named = new Map<string, Rule>(
-    isSchemaObject(properties) ? Object.entries(properties).map(([key, part]) => [key, compile(part)]) : [],
+    Object.entries(properties ?? {}).map(([key, part]) => [key, compile(part)]),
   );
-  const matched: (readonly [PatternTest, Rule])[] = isSchemaObject(patterns)
-    ? Object.entries(patterns).map(([pattern, part]) => [compilePattern(pattern), compile(part)])
-    : [];
+  const matched: (readonly [PatternTest, Rule])[] = Object.entries(patterns ?? {}).map(([pattern, part]) => [
+    compilePattern(pattern),
+    compile(part),
+  ]);
   if (matched.length === 0 && (additional === undefined || additional === true)) {
     const rules: Rule[] = named.size === 0 ? [] : [declared(named)];
     if (additional === true) rules.push(seeAll);
@@ -160,7 +163,7 @@ function names(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   return [
     (value, judging) => {
       for (const key of keysOf(value, judging)) {
-        if (judging.quietly(rule, key, undefined)) continue;
+        if (!isPrinted((value as Members)[key]) || judging.quietly(rule, key, undefined)) continue;
         return judging.fail(
           `must not have a property of the name ${shown(JSON.stringify(key.slice(0, 200)))}`,
         );
@@ -170,19 +173,21 @@ function names(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   ];
 }
 
-function dependencies(schema: SchemaObject, { compile }: Compiler): Rule[] {
-  const rules: Rule[] = [];
-  for (const keyword of ["dependencies", "dependentRequired", "dependentSchemas"]) {
-    const given = own(schema, keyword);
-    if (!isSchemaObject(given)) continue;
-    for (const [key, part] of Object.entries(given)) {
-      const rule = Array.isArray(part)
-        ? needs(part.filter((name) => typeof name === "string"))
-        : compile(part);
-      rules.push((value, judging, seen) => !has(value, key) || rule(value, judging, seen));
-    }
-  }
-  return rules;
+function dependencies(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
+  const keywords = document.draft <= 7 ? ["dependencies"] : ["dependencies", "dependentRequired", "dependentSchemas"];
+  const entries = keywords
+    .flatMap((keyword) => Object.entries(membersIn(schema, keyword) ?? {}))
+    .map(([key, part]): readonly [string, Rule] => [
+      key,
+      Array.isArray(part) ? needs(part.filter((name) => typeof name === "string")) : compile(part),
+    ]);
+  if (entries.length === 0) return [];
+  return [
+    (value, judging, seen) => {
+      judging.spend(entries.length >> 2);
+      return entries.every(([key, rule]) => !has(value, key) || rule(value, judging, seen));
+    },
+  ];
 }
 
 function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ObjectRules[0] {

@@ -13,6 +13,8 @@ export interface Cost {
 }
 
 export function costOf(pattern: string): Cost | undefined {
+  // Without that flag some escapes mean something else, and what is no pattern under it is not read here.
+  if (!isPattern(pattern)) return undefined;
   try {
     const parser = new Parser(pattern);
     const { ways, size } = parser.read();
@@ -29,14 +31,27 @@ export function stepsFor({ factor, power }: Cost, length: number): number {
   return factor * (length + 1) ** power;
 }
 
+function isPattern(pattern: string): boolean {
+  if (pattern.length > LONGEST_PATTERN) return false;
+  try {
+    void new RegExp(pattern, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 class Unknown extends Error {}
 
 const LONGEST_PATTERN = 4000;
 const DEEPEST_GROUP = 50;
+/** Of a repetition that is looked at for its separator. */
+const MOST_ATOMS = 16;
 const MOST_FACTOR = 1e9;
 const QUANTIFIER = /[*+?]|\{(\d+)(?:(,)(\d*))?\}/uy;
 /** What one escape may be, and the text after it that belongs to it. */
-const ESCAPE = /\\(?:[1-9]\d*|k<[^>]*>|u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|[pP]\{[^}]*\}|[^])/iuy;
+const ESCAPE =
+  /\\(?:[1-9]\d*|k<[^>]*>|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[pP]\{[^}]*\}|[^])/uy;
 const CLASS = /\[(?:[^\\\]]|\\[^])*\]/uy;
 const GROUP = /\((?:\?(?::|=|!|<=|<!|<[A-Za-z_$][\w$]*>))?/uy;
 
@@ -66,7 +81,6 @@ class Parser {
   #depth = 0;
 
   constructor(text: string) {
-    if (text.length > LONGEST_PATTERN) throw new Unknown();
     this.#text = text;
   }
 
@@ -177,7 +191,10 @@ function inSequence(left: Piece, right: Piece): Piece {
     ways: both(left.ways, right.ways),
     size: left.size + right.size,
     canBeEmpty: left.canBeEmpty && right.canBeEmpty,
-    atoms: left.atoms && right.atoms && [...left.atoms, ...right.atoms],
+    atoms:
+      left.atoms && right.atoms && left.atoms.length + right.atoms.length <= MOST_ATOMS
+        ? [...left.atoms, ...right.atoms]
+        : undefined,
   };
 }
 
@@ -224,15 +241,7 @@ function literal(source: string): string | undefined {
 }
 
 function matches(source: string, character: string): boolean {
-  // Without the flag more is understood, and nothing of it otherwise.
-  for (const flags of ["u", ""]) {
-    try {
-      return new RegExp(`^(?:${source})$`, flags).test(character);
-    } catch {
-      // Not a pattern under these flags.
-    }
-  }
-  throw new Unknown();
+  return new RegExp(`^(?:${source})$`, "u").test(character);
 }
 
 function both(left: Cost, right: Cost): Cost {

@@ -1,6 +1,6 @@
 /** Keywords for strings. */
 import type { Rule } from "./judging.ts";
-import { own, type SchemaObject } from "./document.ts";
+import { numberIn, type SchemaObject, textIn } from "./document.ts";
 import { formatTest } from "./formats.ts";
 import { compilePattern } from "./pattern.ts";
 
@@ -8,9 +8,9 @@ const LONGEST_SHOWN = 120;
 
 export function stringRules(schema: SchemaObject): Rule[] {
   const rules: Rule[] = [];
-  const [least, most] = [own(schema, "minLength"), own(schema, "maxLength")];
-  const [pattern, format] = [own(schema, "pattern"), own(schema, "format")];
-  if (typeof least === "number") {
+  const [least, most] = [numberIn(schema, "minLength"), numberIn(schema, "maxLength")];
+  const [pattern, format] = [textIn(schema, "pattern"), textIn(schema, "format")];
+  if (least !== undefined) {
     rules.push((value, judging) => {
       const text = value as string;
       // A character has at most two units.
@@ -19,7 +19,7 @@ export function stringRules(schema: SchemaObject): Rule[] {
       return characters(text) >= least || judging.fail(`must have at least ${least} characters`);
     });
   }
-  if (typeof most === "number") {
+  if (most !== undefined) {
     rules.push((value, judging) => {
       const text = value as string;
       if (text.length <= most) return true;
@@ -28,14 +28,14 @@ export function stringRules(schema: SchemaObject): Rule[] {
       return characters(text) <= most || judging.fail(`must have at most ${most} characters`);
     });
   }
-  if (typeof pattern === "string") {
+  if (pattern !== undefined) {
     const test = compilePattern(pattern);
     const text = `must match the pattern ${shown(pattern)}`;
     rules.push((value, judging) => test(value as string, judging) || judging.fail(text));
   }
-  const test = typeof format === "string" ? formatTest(format) : undefined;
+  const test = format === undefined ? undefined : formatTest(format);
   if (test !== undefined) {
-    const text = `must have the format ${String(format)}`;
+    const text = `must have the format ${format}`;
     rules.push((value, judging) => test(value as string, judging) || judging.fail(text));
   }
   return rules;

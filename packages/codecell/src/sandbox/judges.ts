@@ -3,11 +3,11 @@
  *
  * - Shared by all hosts of the process, since hardly any value needs them. Started when first needed, ended when idle;
  *   they keep no process alive.
- * - There are two lanes with a thread each. A case that takes too long ends its thread, and from then on its schema has
- *   the second lane: the first is held up at most once by each schema, and schemas are the host's, not a program's.
+ * - There are two lanes with a thread each. A case that takes too long ends its thread, and from then on, as after
+ *   any slow one, its schema has the second lane: the first is held up at most once by each schema, and schemas are the host's, not a program's.
  * - Within a lane those who wait take turns, whoever has how many.
  */
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { JUDGE_ROLE, parseVerdict, READY } from "../bridge/judges.ts";
 import type { Case, JudgeApart } from "../bridge/schema.ts";
 import type { Verdict } from "../json-schema/validator.ts";
@@ -18,6 +18,8 @@ import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
  * of the process: one that hardly gets a processor is slow, not stuck.
  */
 const MOST_MS = 3000;
+/** Whoever takes as long goes where others of that kind wait for each other. */
+const SLOW_MS = 200;
 const MOST_START_MS = 30_000;
 const IDLE_MS = 10_000;
 const HEAP_MB = 256;
@@ -36,15 +38,16 @@ class Lane {
   /** By owner, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #mostMs: number;
-  readonly #onStuck: (schema: string) => void;
+  readonly #onSlow: (schema: string) => void;
   #thread: { readonly worker: Worker; readonly port: MessagePort } | undefined;
   #current: Waiting | undefined;
   #isReady = false;
+  #postedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(mostMs: number, onStuck: (schema: string) => void) {
+  constructor(mostMs: number, onSlow: (schema: string) => void) {
     this.#mostMs = mostMs;
-    this.#onStuck = onStuck;
+    this.#onSlow = onSlow;
   }
 
   add(one: Waiting): void {
@@ -114,18 +117,26 @@ class Lane {
   #post(): void {
     const { given } = this.#current ?? {};
     if (given === undefined) return;
+    this.#postedAt = performance.now();
     this.#watch(given, process.cpuUsage());
     this.#thread?.port.postMessage(given);
   }
 
   #watch(given: Case, since: NodeJS.CpuUsage): void {
+    const thread = this.#thread;
     this.#after(this.#mostMs, () => {
+      // Its verdict may lie in the port already: timers come first when this thread was busy.
+      const answer = thread === undefined ? undefined : receiveMessageOnPort(thread.port);
+      if (answer !== undefined) {
+        this.#receive(answer.message);
+        return;
+      }
       const { user, system } = process.cpuUsage(since);
       if (user + system < this.#mostMs * 1000) {
         this.#watch(given, since);
         return;
       }
-      this.#onStuck(given.schema);
+      this.#onSlow(given.schema);
       this.#fail();
     });
   }
@@ -137,8 +148,14 @@ class Lane {
       return;
     }
     const verdict = parseVerdict(message);
-    if (verdict === undefined) this.#fail();
-    else this.#settle(verdict);
+    if (verdict === undefined) {
+      this.#fail();
+      return;
+    }
+    if (this.#current !== undefined && performance.now() - this.#postedAt > SLOW_MS) {
+      this.#onSlow(this.#current.given.schema);
+    }
+    this.#settle(verdict);
   }
 
   /** The thread is of no use any more, and its case stays unknown. */
@@ -178,18 +195,18 @@ class Lane {
 }
 
 /** More than any host has tools; then all begin anew. */
-const MOST_STUCK = 10_000;
+const MOST_SLOW = 10_000;
 
 export class Judges {
-  readonly #stuck = new Set<string>();
+  readonly #slowSchemas = new Set<string>();
   readonly #quick: Lane;
   readonly #slow: Lane;
 
   /** Takes how long a case may take. */
   constructor(mostMs: number) {
     const note = (schema: string): void => {
-      if (this.#stuck.size >= MOST_STUCK) this.#stuck.clear();
-      this.#stuck.add(schema);
+      if (this.#slowSchemas.size >= MOST_SLOW) this.#slowSchemas.clear();
+      this.#slowSchemas.add(schema);
     };
     this.#quick = new Lane(mostMs, note);
     this.#slow = new Lane(mostMs, note);
@@ -199,7 +216,7 @@ export class Judges {
   for(owner: string): JudgeApart {
     return (given) =>
       new Promise((resolve) => {
-        (this.#stuck.has(given.schema) ? this.#slow : this.#quick).add({ owner, given, resolve });
+        (this.#slowSchemas.has(given.schema) ? this.#slow : this.#quick).add({ owner, given, resolve });
       });
   }
 }
