@@ -107,7 +107,7 @@ test("inputs that a real tool accepts are never refused [check:provable]", async
     const validate = validatorOf(tool.input, "input");
     const judged = await Promise.all(
       inputsFor(tool).map(async (input) => {
-        const { ok } = await validate(input, "input", judgeApartFor("test"));
+        const { ok } = await validate(input, "input", judgeApartFor("test", new AbortController().signal));
         return { input, ok };
       }),
     );

@@ -11,7 +11,8 @@ function validatorOf(
   schema: StandardSchema | JsonSchema | undefined,
   direction: Direction = "input",
 ): (value: unknown, root: string) => Validated | Promise<Validated> {
-  return (value, root) => createValidator(schema, direction)(value, root, judges.for("test"));
+  return (value, root) =>
+    createValidator(schema, direction)(value, root, judges.for("test", new AbortController().signal));
 }
 
 describe("validatorOf", () => {

@@ -22,8 +22,11 @@ export interface Case {
   readonly root: string;
 }
 
-/** Judges at a value on another thread. `unknown` when it takes too long there too. Never rejects. */
-export type JudgeApart = (apart: Case) => Promise<Verdict>;
+/** `unknown` when it takes too long there too. */
+export type VerdictApart = Verdict | { readonly kind: "unavailable" };
+
+/** Judges a value on another thread. Never rejects. */
+export type JudgeApart = (apart: Case) => Promise<VerdictApart>;
 
 /** `text` is the value as JSON, if there is such a text already. */
 export type Validate = (
@@ -95,7 +98,7 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Di
 }
 
 /** Of a schema's own faults the guest learns only that there are some. */
-function toValidated(verdict: Verdict, value: unknown, root: string): Validated {
+function toValidated(verdict: VerdictApart, value: unknown, root: string): Validated {
   switch (verdict.kind) {
     case "fits":
       return { ok: true, value };
@@ -105,6 +108,11 @@ function toValidated(verdict: Verdict, value: unknown, root: string): Validated 
       return { ok: false, problems: `${root} takes too long to check, pass something shorter` };
     case "faulty":
       return { ok: false, problems: `${root} cannot be checked, the tool's schema is faulty` };
+    case "unavailable":
+      return {
+        ok: false,
+        problems: `${root} cannot be checked now, try again later or pass something shorter`,
+      };
     default:
       return verdict satisfies never;
   }

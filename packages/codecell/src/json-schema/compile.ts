@@ -86,7 +86,8 @@ function toRule(schema: SchemaObject, compiler: Compiler): Rule {
   const rule: Rule = (value, judging, seen) => {
     if (typeof value === "string") return forString(value, judging, seen);
     // What is no number in JSON is printed as null.
-    if (typeof value === "number") return Number.isFinite(value) ? forNumber(value, judging, seen) : forOther(null, judging, seen);
+    if (typeof value === "number")
+      return Number.isFinite(value) ? forNumber(value, judging, seen) : forOther(null, judging, seen);
     if (typeof value !== "object" || value === null) return forOther(value, judging, seen);
     return (Array.isArray(value) ? forArray : forObject)(value, judging, seen);
   };
@@ -125,7 +126,7 @@ function watching(
     const watched = new Seen();
     if (!rule(value, judging, watched)) return false;
     if (!last(value as object, judging, watched)) return false;
-    seen?.add(watched);
+    judging.gather(seen, watched);
     return true;
   };
 }

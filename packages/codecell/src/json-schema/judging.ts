@@ -101,6 +101,13 @@ export class Judging {
     return fits;
   }
 
+  /** Adds what one alternative has evaluated. */
+  gather(seen: Seen | undefined, branch: Seen | undefined): void {
+    if (seen === undefined || branch === undefined) return;
+    this.spend(branch.size);
+    seen.add(branch);
+  }
+
   /** Runs a rule with a list of problems of its own, which is returned: none for a value that fits. */
   apart(rule: Rule, value: unknown): readonly Problem[] {
     const { problems } = this;

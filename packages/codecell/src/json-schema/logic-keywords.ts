@@ -119,9 +119,8 @@ function anyOf(schema: SchemaObject, compiler: Compiler): Rule[] {
         const branch = seen && new Seen();
         if (!judging.quietly(rule, value, branch)) continue;
         fits = true;
-        if (seen === undefined || branch === undefined) break;
-        judging.spend(branch.size);
-        seen.add(branch);
+        if (seen === undefined) break;
+        judging.gather(seen, branch);
       }
       return fits || closest(rules, value, judging);
     },
@@ -142,7 +141,7 @@ function oneOf(schema: SchemaObject, compiler: Compiler): Rule[] {
         if (++count > 1) return judging.fail("fits more than one of the alternatives, must fit exactly one");
       }
       if (count === 0) return closest(rules, value, judging);
-      if (found !== undefined) seen?.add(found);
+      judging.gather(seen, found);
       return true;
     },
   ];
@@ -191,7 +190,7 @@ function conditions(schema: SchemaObject, { document, compile }: Compiler): Rule
     (value, judging, seen) => {
       const tried = seen && new Seen();
       const isHeld = judging.quietly(holds, value, tried);
-      if (isHeld && tried !== undefined) seen?.add(tried);
+      if (isHeld) judging.gather(seen, tried);
       const branch = isHeld ? then : otherwise;
       return branch === undefined || branch(value, judging, seen);
     },

@@ -174,7 +174,8 @@ function names(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
 }
 
 function dependencies(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
-  const keywords = document.draft <= 7 ? ["dependencies"] : ["dependencies", "dependentRequired", "dependentSchemas"];
+  const keywords =
+    document.draft <= 7 ? ["dependencies"] : ["dependencies", "dependentRequired", "dependentSchemas"];
   const entries = keywords
     .flatMap((keyword) => Object.entries(membersIn(schema, keyword) ?? {}))
     .map(([key, part]): readonly [string, Rule] => [

@@ -28,6 +28,11 @@ describe("the cost of a pattern", () => {
     "^(\\w+\\s?)+$",
     "^(-[a-z-]+)*$",
     "(?i:a)",
+    // None under the flag u, and something else without it.
+    "^(?:\\p{1,})*$",
+    "^\\k<(?:a+)+>$",
+    "^(?:\\u{1,})*$",
+    "^\\_(?:a+)+$",
     "^(a{1,9}){9}$".repeat(3),
     "(".repeat(100) + ")".repeat(100),
     "a".repeat(5000),
@@ -71,7 +76,19 @@ const { piece: anyPiece } = fc.letrec<{ piece: Piece }>((tie) => ({
     { depthSize: "small", withCrossShrink: true },
     fc.record({
       kind: fc.constant("atom" as const),
-      source: fc.constantFrom("a", "b", "-", "[ab]", ".", "[^-]"),
+      source: fc.constantFrom(
+        "a",
+        "-",
+        "[ab]",
+        ".",
+        "[^-]",
+        "\\w",
+        "\\p{L}",
+        "\\x61",
+        "\\u0061",
+        "\\u{62}",
+        "[\\]\\p{L}-]",
+      ),
     }),
     fc.record({ kind: fc.constant("all" as const), parts: fc.array(tie("piece"), { maxLength: 4 }) }),
     fc.record({

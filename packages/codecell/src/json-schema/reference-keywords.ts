@@ -7,13 +7,17 @@ export function referenceRules(schema: SchemaObject, compiler: Compiler): Rule[]
   const rules: Rule[] = [];
   const { document } = compiler;
   const [plain, dynamic, recursive] = ["$ref", "$dynamicRef", "$recursiveRef"].map((key) => own(schema, key));
-  const find = (reference: string): Target => document.find(reference, schema);
-  if (typeof plain === "string") rules.push(followed(compiler, () => find(plain)));
+  const find = (reference: string): (() => Target) => {
+    let target: Target | undefined;
+    return () => (target ??= document.find(reference, schema));
+  };
+  if (typeof plain === "string") rules.push(followed(compiler, find(plain)));
   if (typeof dynamic === "string" && document.draft >= 2020) {
     const name = dynamic.slice(dynamic.indexOf("#") + 1);
+    const findStatic = find(dynamic);
     rules.push(
       followed(compiler, (judging) => {
-        const target = find(dynamic);
+        const target = findStatic();
         // Without such an anchor at its target it is a reference like any other.
         if (target.resource.dynamicAnchors.get(name) !== target.schema) return target;
         const outermost = judging.scopes.find(({ dynamicAnchors }) => dynamicAnchors.has(name));
@@ -23,9 +27,10 @@ export function referenceRules(schema: SchemaObject, compiler: Compiler): Rule[]
     );
   }
   if (typeof recursive === "string" && document.draft === 2019) {
+    const findStatic = find(recursive);
     rules.push(
       followed(compiler, (judging) => {
-        const target = find(recursive);
+        const target = findStatic();
         if (!target.resource.isRecursive) return target;
         const outermost = judging.scopes.find(({ isRecursive }) => isRecursive);
         return outermost === undefined ? target : { schema: outermost.root, resource: outermost };

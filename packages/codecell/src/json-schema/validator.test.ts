@@ -238,7 +238,56 @@ describe("a value counts as what is printed of it", () => {
   });
 });
 
+describe("numbers", () => {
+  test.each([
+    [2, 9007199254740991, "unfit"],
+    [1, 3.0000000005, "unfit"],
+    [0.01, 0.29, "fits"],
+    [0.0001, 0.0075, "fits"],
+  ])("multiples of %d: %d", (multipleOf, value, kind) => {
+    expect(verdict({ multipleOf }, value).kind).toBe(kind);
+  });
+
+  test("what is no number in JSON is printed as null", () => {
+    expect(verdict({ type: "number" }, Number.NaN).kind).toBe("unfit");
+    expect(verdict({ type: "null" }, Number.POSITIVE_INFINITY).kind).toBe("fits");
+  });
+});
+
+describe("long texts and deep values", () => {
+  test("a uri may be as long as its content", () => {
+    expect(verdict({ format: "uri" }, `data:image/png;base64,${"A".repeat(70_000)}`, ANYWHERE).kind).toBe(
+      "fits",
+    );
+    expect(verdict({ format: "uri" }, "urn:a:b:").kind).toBe("fits");
+  });
+
+  test("are compared in steps too", () => {
+    let deep: unknown = "x".repeat(250_000);
+    for (let level = 0; level < 300; level++) deep = [1, deep];
+    const unique = { type: "array", uniqueItems: true };
+    expect(verdict(unique, [deep, 1]).kind).toBe("fits");
+    expect(verdict(unique, [deep, 1], { steps: 1000, mayBeSlow: true }).kind).toBe("unknown");
+    const expressions = Array.from({ length: 60 }, (_, index) => "\\p{L}\\p{Lu}".repeat(20) + index);
+    expect(verdict({ items: { format: "regex" } }, expressions).kind).toBe("unknown");
+  });
+
+  test("names of members that are not printed are nobody's", () => {
+    expect(verdict({ propertyNames: { pattern: "^a" } }, { a: 1, b: undefined }).kind).toBe("fits");
+  });
+});
+
 describe("a schema that cannot be used", () => {
+  test.each([
+    [{ type: "strng" }, 5],
+    [{ required: "a" }, {}],
+    [{ enum: "a" }, "b"],
+    [{ minimum: "5" }, 1],
+    [{ allOf: { type: "string" } }, 1],
+  ])("%j has a keyword that would mean nothing, and refuses everything", (schema, value) => {
+    expect(verdict(schema, value).kind).toBe("faulty");
+  });
+
   test.each([
     [{ $ref: "#/nowhere" }],
     [{ $ref: "https://elsewhere.example/schema.json" }],
@@ -250,7 +299,7 @@ describe("a schema that cannot be used", () => {
   });
 
   test("a pattern that is none by the letter is understood as what was meant", () => {
-    expect(verdict({ pattern: "^\\_a\\-b$" }, "_a-b").kind).toBe("fits");
+    expect(verdict({ pattern: "^\\_a\\-b$" }, "_a-b", ANYWHERE).kind).toBe("fits");
     expect(verdict({ pattern: "(" }, "x", ANYWHERE).kind).toBe("faulty");
   });
 

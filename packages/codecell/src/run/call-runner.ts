@@ -108,7 +108,7 @@ export class CallRunner {
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
-      judgeApart: judgeApartFor(runId),
+      judgeApart: judgeApartFor(runId, signal),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       onError,

@@ -3,19 +3,21 @@
  *
  * - Shared by all hosts of the process, since hardly any value needs them. Started when first needed, ended when idle;
  *   they keep no process alive.
- * - There are two lanes with a thread each. A case that takes too long ends its thread, and from then on, as after
- *   any slow one, its schema has the second lane: the first is held up at most once by each schema, and schemas are the host's, not a program's.
+ * - There are two lanes with a thread each. A case that takes too long ends its thread. From then on, as after any slow
+ *   one, its schema has the second lane: the first is held up at most once by each schema, and schemas are the host's,
+ *   not a program's.
+ * - A case whose run has ended leaves its lane; one that has begun is finished.
  * - Within a lane those who wait take turns, whoever has how many.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { JUDGE_ROLE, parseVerdict, READY } from "../bridge/judges.ts";
-import type { Case, JudgeApart } from "../bridge/schema.ts";
+import type { Case, JudgeApart, VerdictApart } from "../bridge/schema.ts";
 import type { Verdict } from "../json-schema/validator.ts";
 import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
 
 /**
- * Far longer than any case takes that is not stuck: other work is bounded by steps. By the clock and by the processor time
- * of the process: one that hardly gets a processor is slow, not stuck.
+ * Far longer than any case takes that is not stuck: other work is bounded by steps. By the processor time of its thread:
+ * one that hardly gets a processor is slow, not stuck.
  */
 const MOST_MS = 3000;
 /** Whoever takes as long goes where others of that kind wait for each other. */
@@ -26,11 +28,24 @@ const HEAP_MB = 256;
 const STACK_MB = 8;
 
 const UNKNOWN: Verdict = { kind: "unknown" };
+const UNAVAILABLE: VerdictApart = { kind: "unavailable" };
 
 interface Waiting {
   readonly owner: string;
   readonly given: Case;
-  readonly resolve: (verdict: Verdict) => void;
+  readonly resolve: (verdict: VerdictApart) => void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly port: MessagePort;
+}
+
+/** Processor time so far, in milliseconds. */
+interface Spent {
+  /** Undefined where the thread does not say: Node.js 22, or a regular expression that is being compiled. */
+  readonly thread: number | undefined;
+  readonly process: number;
 }
 
 /** One thread at a time, and those who wait for it. */
@@ -39,9 +54,11 @@ class Lane {
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #mostMs: number;
   readonly #onSlow: (schema: string) => void;
-  #thread: { readonly worker: Worker; readonly port: MessagePort } | undefined;
+  #thread: Thread | undefined;
   #current: Waiting | undefined;
   #isReady = false;
+  /** Counts starts, so that one that was given up knows. */
+  #start = 0;
   #postedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -57,6 +74,16 @@ class Lane {
     this.#next();
   }
 
+  /** Takes back what has not begun. */
+  drop(one: Waiting): void {
+    const queue = this.#waiting.get(one.owner);
+    const place = queue?.indexOf(one) ?? -1;
+    if (queue === undefined || place === -1) return;
+    queue.splice(place, 1);
+    if (queue.length === 0) this.#waiting.delete(one.owner);
+    one.resolve(UNKNOWN);
+  }
+
   #next(): void {
     if (this.#current !== undefined) return;
     const [first] = this.#waiting;
@@ -68,49 +95,41 @@ class Lane {
     const [owner, queue] = first;
     this.#current = queue.shift();
     if (queue.length === 0) this.#waiting.delete(owner);
-    if (this.#thread === undefined) void this.#start();
+    if (this.#thread === undefined) void this.#open();
     else if (this.#isReady) this.#post();
   }
 
-  async #start(): Promise<void> {
-    this.#after(MOST_START_MS, () => this.#fail());
+  async #open(): Promise<void> {
+    const start = ++this.#start;
+    const script = scripts.newest();
+    const failed = (): void => {
+      if (this.#start !== start) return;
+      this.#end();
+      // Another host's may do; where there is none, this cannot be had now.
+      if (scripts.drop(script)) void this.#open();
+      else this.#settle(UNAVAILABLE);
+    };
+    this.#after(MOST_START_MS, failed);
     try {
-      const { url, text } = await loadWorkerScript(workerUrl ?? defaultWorkerUrl());
-      const { port1: port, port2 } = new MessageChannel();
-      const setup = { role: JUDGE_ROLE, port: port2 };
-      const worker = new Worker(url, {
-        name: "codecell-judge",
-        workerData: text === undefined ? setup : { ...setup, text },
-        transferList: [port2],
-        env: {},
-        execArgv: [],
-        stdout: true,
-        stderr: true,
-        resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
-      });
-      const thread = { worker, port };
+      const { url, text } = await loadWorkerScript(script);
+      if (this.#start !== start) return;
+      const thread = toThread(url, text);
       this.#thread = thread;
-      worker.unref();
       const whileMine =
         <T>(act: (given: T) => void) =>
         (given: T): void => {
           if (this.#thread === thread) act(given);
         };
-      port.on(
+      const gone = (): void => (this.#isReady ? this.#fail() : failed());
+      thread.port.on(
         "message",
         whileMine((message: unknown) => this.#receive(message)),
       );
-      port.unref();
-      worker.on(
-        "error",
-        whileMine(() => this.#fail()),
-      );
-      worker.on(
-        "exit",
-        whileMine(() => this.#fail()),
-      );
+      thread.port.unref();
+      thread.worker.on("error", whileMine(gone));
+      thread.worker.on("exit", whileMine(gone));
     } catch {
-      this.#fail();
+      failed();
     }
   }
 
@@ -118,26 +137,26 @@ class Lane {
     const { given } = this.#current ?? {};
     if (given === undefined) return;
     this.#postedAt = performance.now();
-    this.#watch(given, process.cpuUsage());
+    this.#watch();
     this.#thread?.port.postMessage(given);
   }
 
-  #watch(given: Case, since: NodeJS.CpuUsage): void {
-    const thread = this.#thread;
-    this.#after(this.#mostMs, () => {
-      // Its verdict may lie in the port already: timers come first when this thread was busy.
-      const answer = thread === undefined ? undefined : receiveMessageOnPort(thread.port);
-      if (answer !== undefined) {
-        this.#receive(answer.message);
-        return;
-      }
-      const { user, system } = process.cpuUsage(since);
-      if (user + system < this.#mostMs * 1000) {
-        this.#watch(given, since);
-        return;
-      }
-      this.#onSlow(given.schema);
-      this.#fail();
+  /** Looks twice, half of its time apart: what the thread did before this case does not count. */
+  #watch(before?: Spent): void {
+    const [thread, current] = [this.#thread, this.#current];
+    if (thread === undefined || current === undefined) return;
+    this.#after(this.#mostMs / 2, () => {
+      void spentBy(thread.worker, this.#mostMs).then((now) => {
+        if (this.#thread !== thread || this.#current !== current) return;
+        // Its verdict may lie in the port already: timers come first when this thread was busy.
+        const answer = receiveMessageOnPort(thread.port);
+        if (answer !== undefined) this.#receive(answer.message);
+        else if (before === undefined || between(before, now) < this.#mostMs / 2) this.#watch(before ?? now);
+        else {
+          this.#onSlow(current.given.schema);
+          this.#fail();
+        }
+      });
     });
   }
 
@@ -164,7 +183,7 @@ class Lane {
     this.#settle(UNKNOWN);
   }
 
-  #settle(verdict: Verdict): void {
+  #settle(verdict: VerdictApart): void {
     clearTimeout(this.#timer);
     const current = this.#current;
     this.#current = undefined;
@@ -181,6 +200,7 @@ class Lane {
 
   #end(): void {
     const thread = this.#thread;
+    this.#start++;
     this.#thread = undefined;
     this.#isReady = false;
     thread?.port.close();
@@ -192,6 +212,43 @@ class Lane {
     this.#timer = setTimeout(act, ms);
     if (this.#current === undefined) this.#timer.unref();
   }
+}
+
+function toThread(url: URL, text: string | undefined): Thread {
+  const { port1: port, port2 } = new MessageChannel();
+  const setup = { role: JUDGE_ROLE, port: port2 };
+  const worker = new Worker(url, {
+    name: "codecell-judge",
+    workerData: text === undefined ? setup : { ...setup, text },
+    transferList: [port2],
+    env: {},
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
+  });
+  worker.unref();
+  return { worker, port };
+}
+
+async function spentBy(worker: Worker, patienceMs: number): Promise<Spent> {
+  const silence = Promise.withResolvers<void>();
+  const timer = setTimeout(silence.resolve, patienceMs);
+  const asked = "cpuUsage" in worker ? worker.cpuUsage().catch(() => {}) : undefined;
+  const thread = await Promise.race([asked, silence.promise]);
+  clearTimeout(timer);
+  return { thread: typeof thread === "object" ? toMs(thread) : undefined, process: toMs(process.cpuUsage()) };
+}
+
+function toMs({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1000;
+}
+
+/** That of the whole process is the most that a silent thread can have had. */
+function between(before: Spent, after: Spent): number {
+  return before.thread === undefined || after.thread === undefined
+    ? after.process - before.process
+    : after.thread - before.thread;
 }
 
 /** More than any host has tools; then all begin anew. */
@@ -212,23 +269,57 @@ export class Judges {
     this.#slow = new Lane(mostMs, note);
   }
 
-  /** For one owner, such as a run. */
-  for(owner: string): JudgeApart {
+  /** For one owner, such as a run, until the signal is aborted. */
+  for(owner: string, signal: AbortSignal): JudgeApart {
     return (given) =>
       new Promise((resolve) => {
-        (this.#slowSchemas.has(given.schema) ? this.#slow : this.#quick).add({ owner, given, resolve });
+        if (signal.aborted) {
+          resolve(UNKNOWN);
+          return;
+        }
+        const lane = this.#slowSchemas.has(given.schema) ? this.#slow : this.#quick;
+        const one: Waiting = {
+          owner,
+          given,
+          resolve: (verdict) => {
+            signal.removeEventListener("abort", leave);
+            resolve(verdict);
+          },
+        };
+        const leave = (): void => lane.drop(one);
+        signal.addEventListener("abort", leave);
+        lane.add(one);
       });
   }
 }
 
-const judges = new Judges(MOST_MS);
-let workerUrl: URL | undefined;
+/** What the threads execute: a script that some host of this process was made with. */
+class Scripts {
+  readonly #known = new Map<string, URL>();
 
-/** What the threads execute from now on: the same script as the workers of the host that was made last. */
-export function useJudgeScript(url: URL): void {
-  workerUrl = url;
+  add(url: URL): void {
+    this.#known.delete(url.href);
+    this.#known.set(url.href, url);
+  }
+
+  newest(): URL {
+    return [...this.#known.values()].at(-1) ?? defaultWorkerUrl();
+  }
+
+  /** Whether there is another to try instead of one that does not start. The last one stays. */
+  drop(url: URL): boolean {
+    return this.#known.size > 1 && this.#known.delete(url.href);
+  }
 }
 
-export function judgeApartFor(owner: string): JudgeApart {
-  return judges.for(owner);
+const scripts = new Scripts();
+const judges = new Judges(MOST_MS);
+
+/** The same script as the workers of a host. */
+export function useJudgeScript(url: URL): void {
+  scripts.add(url);
+}
+
+export function judgeApartFor(owner: string, signal: AbortSignal): JudgeApart {
+  return judges.for(owner, signal);
 }

@@ -4,23 +4,22 @@
  * - Done before the call counts as completed, so that a record of it never says otherwise than the program was told.
  */
 import { CallRefusal, encodeOutput, SCHEMA_FAILED } from "../bridge/invoke.ts";
-import { type Validated, validatorOf } from "../bridge/schema.ts";
+import { type JudgeApart, type Validated, validatorOf } from "../bridge/schema.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import type { Json } from "../contract/value.ts";
-import { judgeApartFor } from "../sandbox/judges.ts";
 import { LARGEST_LOAD } from "./catalog-tools.ts";
 
 /** Throws a refusal for what cannot cross. */
 export async function toNestedOutput(
   { id, tool }: CatalogEntry,
   output: unknown,
-  runId: string,
+  judgeApart: JudgeApart,
 ): Promise<Json> {
   const unusable = (problems: string, cause?: unknown): CallRefusal =>
     new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${problems}`, cause);
   let validated: Validated;
   try {
-    validated = await validatorOf(tool.output, "output")(output, "output", judgeApartFor(runId));
+    validated = await validatorOf(tool.output, "output")(output, "output", judgeApart);
   } catch (error) {
     // A schema that fails by itself: only the host hears why.
     throw unusable(SCHEMA_FAILED.output, error);

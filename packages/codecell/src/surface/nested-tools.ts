@@ -145,7 +145,7 @@ export class NestedTools {
       if (decision === undefined) cell.hook(callId, details.input);
       else {
         const validate = validatorOf(entry.tool.input, "input");
-        const checked = await validate(decision.input, "input", judgeApartFor(details.runId));
+        const checked = await validate(decision.input, "input", judgeApartFor(details.runId, details.signal));
         if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
         cell.hook(callId, checked.value);
         trajectory.rewriteCall(callId, toJson(checked.value));
@@ -207,7 +207,7 @@ export class NestedTools {
         trajectory.holdCall(callId);
         return null;
       }
-      const result = await toNestedOutput(entry, output, call.runId);
+      const result = await toNestedOutput(entry, output, judgeApartFor(call.runId, signal));
       trajectory.endCall(callId, { status: "completed", result });
       void catalog.observe(entry.id, result).catch(() => {});
       return result;

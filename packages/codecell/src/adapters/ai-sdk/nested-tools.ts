@@ -68,10 +68,11 @@ const RUN_TOOL: AnyTool = {
 
 /** Whether a call may be executed; finds out all that has to be known before. */
 export function createAuthorize(keeper: CallKeeper): Authorize {
-  return async ({ runId, callId, tool: toolName, input, resolution }) => {
+  return async ({ runId, callId, tool: toolName, input, resolution, signal }) => {
     const call = await keeper.begin(callId, toolName, input);
     try {
-      return await decide(keeper, call, resolution as StoredResolution | undefined, judgeApartFor(runId));
+      const judgeApart = judgeApartFor(runId, signal);
+      return await decide(keeper, call, resolution as StoredResolution | undefined, judgeApart);
     } catch (error) {
       if (error instanceof HostFault) {
         call.error = toUndecided(toolName, error);
