@@ -73,7 +73,12 @@ function toCatalog(tools: readonly OwnedTool[]): Catalog {
     Array.from(owners, ([owner, owned]): ToolSource => ({
       kind: "mcp",
       owner,
-      tools: Object.fromEntries(owned.map(({ name, ...tool }) => [name, { ...tool, execute: () => null }])),
+      tools: Object.fromEntries(
+        owned.map(({ name, description, input, output }) => [
+          name,
+          { description, input, output, execute: () => null },
+        ]),
+      ),
     })),
   );
 }

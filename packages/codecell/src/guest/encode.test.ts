@@ -41,12 +41,19 @@ describe("values that leave the guest", () => {
     ["new (class A { x = 1; #y = 2; get z() { return 3 } })", { x: 1 }],
     ["new TypeError('no')", { name: "TypeError", message: "no" }],
     ["Object.create(null, { a: { value: 1, enumerable: true }, b: { value: 2 } })", { a: 1 }],
-    ["{ ['__proto__']: { admin: true } }", { ["__proto__"]: { admin: true } }],
     ["(function () { return arguments })(1, 2)", { 0: 1, 1: 2 }],
     ["new Proxy({ a: 1 }, {})", { a: 1 }],
     ["'\\ud800 \\u2028 \\0'", "\ud800 \u2028 \0"],
   ])("%s crosses", async (expression, expected) => {
     expect(await evaluate(`return await tools.echo(${expression})`)).toEqual(expected);
+  });
+
+  test("a key __proto__ crosses as data in a result, and never to a tool", async () => {
+    const expression = "{ ['__proto__']: { admin: true } }";
+    expect(await evaluate(`return ${expression}`)).toEqual({ ["__proto__"]: { admin: true } });
+    expect(await evaluate(`return await tools.echo(${expression})`)).toContain(
+      'it has a key \\"__proto__\\", which inputs may not have',
+    );
   });
 
   test.each([

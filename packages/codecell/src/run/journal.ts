@@ -48,6 +48,8 @@ export class Journal {
   #waiting: JournalEntry[] = [];
   /** The write that entries added now will be part of. */
   #next: Promise<void> | undefined;
+  /** Where the next write moves the run's expiry. */
+  #expiry: number | undefined;
   /** Everything that was begun so far; never rejects. */
   #last: Promise<unknown>;
   #broken: StoreError | undefined;
@@ -70,9 +72,13 @@ export class Journal {
     return this.#setup.mayStay;
   }
 
-  /** Settles when the entry is durable; rejects when the journal is broken. */
-  write(entry: JournalEntry): Promise<void> {
+  /**
+   * Settles when the entry is durable; rejects when the journal is broken. With `expiresAt` it moves the run's expiry,
+   * behind the entry that says so: of a store that says more than what is sealed nothing is believed.
+   */
+  write(entry: JournalEntry, expiresAt?: number): Promise<void> {
     this.#waiting.push(entry);
+    this.#expiry ??= expiresAt;
     if (this.#next === undefined) {
       // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
       let written: Uint8Array | undefined;
@@ -87,6 +93,8 @@ export class Journal {
           this.#size += size;
         }
         await this.#setup.store.append(claim, [written]);
+        if (this.#expiry !== undefined) this.#renew(this.#expiry);
+        this.#expiry = undefined;
       });
       this.#next = next;
       // Whoever waits for it is told; nobody has to.
@@ -117,11 +125,6 @@ export class Journal {
     } catch {
       return undefined;
     }
-  }
-
-  /** Moves the run's expiry, not waited for: it matters only if this process dies. */
-  expireAt(expiresAt: number): void {
-    this.#renew(expiresAt);
   }
 
   /** What the run can end on when it is given back; `size` is what the store holds of it then, unpacked. */

@@ -163,11 +163,10 @@ export class StoredRuns {
     const journal = this.#journal(id, Promise.resolve(claimed.claim), kept);
     const { limits } = recovered.run.ledger;
     const isMoved = claimed.run.expiresAt < Date.now() + limits.wallTimeMs + this.#leaseMs;
-    // Neither is waited for: they matter only if this process dies.
+    // Not waited for: it matters only if this process dies.
     if (isMoved || (!hasMoved && recovered.run.timers.length > 0)) {
-      void journal.write({ kind: "taken", at: Date.now() });
+      void journal.write({ kind: "taken", at: Date.now() }, isMoved ? expiryOf(limits) : undefined);
     }
-    if (isMoved) journal.expireAt(expiryOf(limits));
     return { ...recovered, journal };
   }
 
