@@ -55,6 +55,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise:
       "What is no tool, or has a schema that is none, is refused before anything runs, with what was meant",
   },
+  "tools:direct": {
+    promise: "Tools that the model calls by itself get inputs that fit their schemas, converted once",
+  },
   "tools:typed": { promise: "The types of execute follow from the tool's schemas" },
   "tools:did-you-mean": { promise: "A wrong tool name is answered with the closest ones" },
   "tools:failures-caught": { promise: "A program can catch a failed call and read its code" },

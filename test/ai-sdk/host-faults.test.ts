@@ -1,5 +1,5 @@
 /** Functions of the host that decide on calls, and throw: neither the program nor the model reads why. */
-import { tool, type ToolSet } from "ai";
+import { jsonSchema, tool, type ToolSet } from "ai";
 import type { HostError } from "codecell";
 import { type CodeModeOptions, createCodeModeTool, createExecWaitTools, runCodeMode } from "codecell/ai";
 import { createAgentRuntime } from "codecell/surface";
@@ -11,6 +11,9 @@ const fail = async (): Promise<never> => {
   await Promise.resolve();
   throw fault;
 };
+const failAtOnce = (): never => {
+  throw fault;
+};
 const inputSchema = z.object({});
 const execute = async (): Promise<string> => "paid";
 const needing = tool({ inputSchema, needsApproval: true, execute });
@@ -18,26 +21,45 @@ const plain = tool({ inputSchema, execute });
 
 const CATCHING = `try { return await tools.pay({}) } catch (e) { return { ...e, name: e.name, message: e.message, stack: e.stack } }`;
 
+class Getting {
+  declare readonly pay: never;
+
+  constructor() {
+    Object.defineProperty(this, "pay", { get: failAtOnce });
+  }
+}
+
 const cases: readonly [string, ToolSet, CodeModeOptions][] = [
   ["onApprovalRequired", { pay: needing }, { approval: { onApprovalRequired: fail } }],
   [
     "onApprovalRequired that throws at once",
     { pay: needing },
-    {
-      approval: {
-        onApprovalRequired: () => {
-          throw fault;
-        },
-      },
-    },
+    { approval: { onApprovalRequired: failAtOnce } },
   ],
   ["needsApproval", { pay: tool({ inputSchema, needsApproval: fail, execute }) }, {}],
   ["toolApproval", { pay: plain }, { approval: { toolApproval: fail } }],
   ["toolApproval for one tool", { pay: plain }, { approval: { toolApproval: { pay: fail } } }],
+  [
+    "a needsApproval that is a getter",
+    {
+      pay: Object.defineProperty(tool({ inputSchema, execute }), "needsApproval", {
+        get: failAtOnce,
+      }),
+    },
+    {},
+  ],
+  ["a toolApproval that is a getter", { pay: plain }, { approval: { toolApproval: new Getting() as never } }],
   ["a schema's own code", { pay: tool({ inputSchema: z.object({}).refine(fail), execute }) }, {}],
 ];
 
-describe.each(cases)("%s", (_name, tools, options) => {
+/** Of tools whose schemas are made when they are needed: a description would ask for them sooner. */
+const late: typeof cases = [
+  ["a schema that is a function", { pay: { inputSchema: failAtOnce, execute } }, {}],
+  ["a JSON Schema that is made late", { pay: tool({ inputSchema: jsonSchema(failAtOnce), execute }) }, {}],
+  ["a JSON Schema that is awaited", { pay: tool({ inputSchema: jsonSchema(fail), execute }) }, {}],
+];
+
+describe.each([...cases, ...late])("%s", (_name, tools, options) => {
   test("that throws denies the call, and tells the host alone why [host:errors] [policy:fails-closed]", async () => {
     const told: HostError[] = [];
     const seen: unknown[] = [];
@@ -56,7 +78,9 @@ describe.each(cases)("%s", (_name, tools, options) => {
     expect(rootOf(told[0]?.error)).toBe(fault);
     expect(rootOf(seen[0])).toBe(fault);
   });
+});
 
+describe.each(cases)("%s", (_name, tools, options) => {
   test("that throws and is not caught says as little to a model [host:errors]", async () => {
     const codeMode = createCodeModeTool(tools, options);
     const error: unknown = await codeMode
@@ -69,6 +93,22 @@ describe.each(cases)("%s", (_name, tools, options) => {
     // For whoever called it, and for no text of it.
     expect(rootOf(error)).toBe(fault);
   });
+});
+
+test("what a schema says is not asked for where it validates by itself", async () => {
+  const validate = (value: unknown) => ({ success: true, value }) as const;
+  const pay = tool({ inputSchema: jsonSchema(failAtOnce, { validate }), execute });
+  expect(await runCodeMode({ js: "return await tools.pay({})", tools: { pay } })).toBe("paid");
+});
+
+test("a schema that is made late and is none allows nothing [policy:fails-closed]", async () => {
+  const told: HostError[] = [];
+  const options: CodeModeOptions = { onError: (report) => told.push(report) };
+  const pay = tool({ inputSchema: jsonSchema(() => undefined as never), execute });
+  expect(await runCodeMode({ js: CATCHING, tools: { pay }, options })).toMatchObject({
+    code: "CODE_MODE_HOST_TOOL_ERROR",
+  });
+  expect(String(told[0]?.error)).toContain("gave no JSON Schema");
 });
 
 test("a needsApproval that throws under exec and wait tells the host alone [host:errors]", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { resolveLimits } from "../contract/limits.ts";
 import type { AnyTool } from "../contract/tool.ts";
-import { type Authorize, type CallOutcome, invoke } from "./invoke.ts";
+import { type Authorize, type CallOutcome, CallRefusal, invoke } from "./invoke.ts";
 
 const progress = vi.fn<(output: unknown) => void>();
 
@@ -273,4 +273,11 @@ describe("invoke", () => {
     );
     expect(outcome.status).toBe("failed");
   });
+});
+
+test("nothing that is printed of a refusal has its cause [host:errors]", () => {
+  const cause = { config: { authorization: "Bearer pw@db" } };
+  const refusal = new CallRefusal("denied", "No", cause);
+  expect(refusal.cause).toBe(cause);
+  expect(JSON.stringify(refusal)).toBe('{"code":"denied","message":"No"}');
 });

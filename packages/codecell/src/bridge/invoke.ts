@@ -6,7 +6,7 @@
  * - Of an error only name, message and the tool's own code cross; stacks, causes and other fields stay here.
  */
 import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
-import type { HostErrorSource } from "../contract/host-error.ts";
+import { type HostErrorSource, withCause } from "../contract/host-error.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
@@ -105,13 +105,13 @@ class Question {
 export class CallRefusal {
   readonly code: CallFailureCode;
   readonly message: string;
-  /** Not told to programs. */
-  readonly cause: unknown;
+  /** For the host alone; not enumerable, since whoever prints what was thrown may show it to a model. */
+  declare readonly cause: unknown;
 
   constructor(code: CallFailureCode, message: string, cause?: unknown) {
     this.code = code;
     this.message = message;
-    this.cause = cause;
+    withCause(this, cause);
   }
 }
 

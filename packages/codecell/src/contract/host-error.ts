@@ -23,6 +23,7 @@ export interface HostError {
   /** As it was thrown, with its stack and cause. */
   readonly error: unknown;
   readonly source: HostErrorSource;
+  /** Of a tool that the model calls by itself the call's id, or an empty text where that is not known yet. */
   readonly runId: string;
   readonly callId?: string;
   readonly tool?: string;

@@ -63,6 +63,11 @@ export function markControl<T extends AgentTool>(tool: T): T {
   return tool;
 }
 
+/** Whether it is code mode itself: it reads what it is called with by itself. */
+export function isMarkedControl(tool: AgentTool): boolean {
+  return controls.has(tool.execute);
+}
+
 export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools {
   const isAllowed = createPolicy(policy);
   const sources = sourcesOf(tools).map(({ kind, owner, tools: given }) => {
@@ -138,7 +143,7 @@ function hiddenOf(kind: string, tools: AgentToolSet): ToolSet {
 }
 
 function isControl({ kind, name, tool }: NamedTool & { readonly kind: string }): boolean {
-  return controls.has(tool.execute) || (kind === "core" && SEARCH_CONTROLS.has(name));
+  return isMarkedControl(tool) || (kind === "core" && SEARCH_CONTROLS.has(name));
 }
 
 function toNamed({ name, tool }: NamedTool): NamedTool {

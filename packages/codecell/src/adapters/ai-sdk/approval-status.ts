@@ -124,11 +124,13 @@ export async function approvalStatusOf(question: ApprovalQuestion): Promise<Appr
 
 /** What a tool says of itself; throws a HostFault where it fails to. */
 export async function needsApproval(tool: Tool, input: unknown, options: object): Promise<boolean> {
-  const needs: unknown = tool.needsApproval;
-  if (typeof needs !== "function") return Boolean(needs);
-  return Boolean(
-    await askHost(() => (needs as (input: unknown, options: object) => unknown)(input, options)),
-  );
+  const needs = await askHost((): unknown => {
+    const own: unknown = tool.needsApproval;
+    return typeof own === "function"
+      ? (own as (input: unknown, options: object) => unknown)(input, options)
+      : own;
+  });
+  return Boolean(needs);
 }
 
 function parse(status: unknown, toolName: string): ApprovalStatus {

@@ -6,11 +6,14 @@
  * - Tools validate by their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
-import { CallRefusal, UNDECIDED } from "../../bridge/invoke.ts";
+import { CallRefusal, SCHEMA_FAILED, UNDECIDED } from "../../bridge/invoke.ts";
+import { type JudgeApart, type Validated, validatorOf } from "../../bridge/schema.ts";
+import { type HostError, type OnError, tellError, withCause } from "../../contract/host-error.ts";
 import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
-import type { AgentTool, AgentToolSet } from "../../surface/agent-tools.ts";
+import { judgeApartFor } from "../../sandbox/judges.ts";
+import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/nested-call.ts";
 import {
   type AgentRunOptions,
@@ -24,7 +27,7 @@ import { schemaOf } from "./describe-tool.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { toJson } from "./nested-call.ts";
-import { callTool } from "./nested-tools.ts";
+import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
@@ -47,7 +50,7 @@ export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): E
   const { runtime = { prepareAgentRun }, config = true, ...rest } = options;
   const run = runtime.prepareAgentRun({ ...rest, config, tools: { core: toAgentTools(tools) } });
   return {
-    tools: toAiTools(run.visibleTools, options.context),
+    tools: toAiTools(run.visibleTools, options.context, options.onError),
     middleware: checkingPayload(run),
     run,
     [Symbol.asyncDispose]: () => run[Symbol.asyncDispose](),
@@ -103,20 +106,33 @@ async function isAsking(tool: Tool, input: unknown, options: object): Promise<bo
 
 /** With a schema that says what it is, and validates as the tool wants it. */
 function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
-  const described = schemaOf(tool.inputSchema) ?? true;
-  const { validate } = asSchema(tool.inputSchema);
-  if (validate === undefined) return described;
-  const convert = (): unknown => described;
+  const described = schemaOf(tool.inputSchema);
+  if (described !== undefined && asSchema(tool.inputSchema).validate === undefined) return described;
+  const convert = (): unknown => described ?? true;
   const standard = {
     version: 1 as const,
     vendor: "ai",
     validate: async (value: unknown) => {
-      const result = await validate(value);
-      return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
+      const checked = await validatedBy(tool, value);
+      return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problems }] };
     },
     jsonSchema: { input: convert, output: convert },
   };
   return { "~standard": standard };
+}
+
+/** Throws what the schema's own code throws. */
+async function validatedBy(tool: Tool, value: unknown): Promise<Validated> {
+  try {
+    return await validatorFor(tool, judgeApart())(value);
+  } catch (error) {
+    throw error instanceof HostFault ? error.error : error;
+  }
+}
+
+/** For values that belong to no run in particular. */
+function judgeApart(): JudgeApart {
+  return judgeApartFor("", new AbortController().signal);
 }
 
 /** What a call that asked for something was resolved with: `{ resolution }`, and whatever the host adds. */
@@ -133,23 +149,41 @@ function decide({ resolution, suspend }: CallContext): void {
   throw new CallRefusal("denied", `Cannot call the tool: it was not approved${why}`);
 }
 
-/** What a model may see of an agent run, as the AI SDK wants it; the context is for tools that it calls by itself. */
-export function toAiTools(visible: readonly VisibleTool[], context?: unknown): ToolSet {
-  return Object.fromEntries(visible.map(({ name, tool }) => [name, toAiTool(tool, context)]));
+/**
+ * What a model may see of an agent run, as the AI SDK wants it. Context and `onError` are for tools that the model calls by
+ * itself, as those of programs have them.
+ */
+export function toAiTools(visible: readonly VisibleTool[], context?: unknown, onError?: OnError): ToolSet {
+  return Object.fromEntries(visible.map((one) => [one.name, toAiTool(one, context, onError)]));
 }
 
-function toAiTool(own: AgentTool, context: unknown): ToolSet[string] {
+function toAiTool(
+  { name, tool: own }: VisibleTool,
+  context: unknown,
+  onError: OnError | undefined,
+): ToolSet[string] {
   const schema = inputSchemaOf(own);
+  const tell = (report: Pick<HostError, "error" | "source">, callId?: string): void =>
+    tellError(onError, {
+      ...report,
+      tool: name,
+      runId: callId ?? "",
+      ...(callId === undefined ? {} : { callId }),
+    });
   return {
     description: own.description ?? "",
-    inputSchema: jsonSchema(typeof schema === "boolean" ? {} : schema),
+    inputSchema: jsonSchema(
+      typeof schema === "boolean" ? {} : schema,
+      // Exec and wait answer by themselves to inputs that are none.
+      isMarkedControl(own) ? {} : { validate: validating(own, (error) => tell({ error, source: "schema" })) },
+    ),
     // The ids that the provider gave come back in the trajectory; whoever aborts the agent aborts the program.
     execute: async (
       input: unknown,
       { toolCallId, abortSignal }: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
     ) => {
       let unasked: CodeModeProtocolError | undefined;
-      const output: unknown = await own.execute(input, {
+      const call: CallContext = {
         runId: toolCallId,
         callId: toolCallId,
         idempotencyKey: toolCallId,
@@ -161,11 +195,39 @@ function toAiTool(own: AgentTool, context: unknown): ToolSet[string] {
             "A tool that the model calls by itself cannot ask for a decision",
           ));
         },
-      });
+      };
+      let output: unknown;
+      try {
+        output = await own.execute(input, call);
+      } catch (error) {
+        if (!(error instanceof CallRefusal)) throw error;
+        // The AI SDK shows the model all that can be printed of what is no Error.
+        const { message, cause } = error;
+        if (cause !== undefined) tell({ error: cause, source: "authorize" }, toolCallId);
+        throw withCause(new Error(message), cause);
+      }
       // One that caught it has done, or left undone, what nobody decided on.
       if (unasked !== undefined) throw unasked;
       return output;
     },
+  };
+}
+
+type Validation = { success: true; value: unknown } | { success: false; error: Error };
+
+/** By the tool's own schema; the AI SDK asks once, and calls the tool with what came of it. */
+function validating({ input }: AgentTool, onFault: (error: unknown) => void) {
+  return async (value: unknown): Promise<Validation> => {
+    let checked: Validated;
+    try {
+      checked = await validatorOf(input, "input")(value, "input", judgeApart());
+    } catch (error) {
+      onFault(error);
+      checked = { ok: false, problems: SCHEMA_FAILED.input };
+    }
+    return checked.ok
+      ? { success: true, value: checked.value }
+      : { success: false, error: new Error(checked.problems) };
   };
 }
 

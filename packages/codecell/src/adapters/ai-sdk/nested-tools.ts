@@ -74,22 +74,23 @@ export function createAuthorize(keeper: CallKeeper): Authorize {
       const judgeApart = judgeApartFor(runId, signal);
       return await decide(keeper, call, resolution as StoredResolution | undefined, judgeApart);
     } catch (error) {
-      if (error instanceof HostFault) {
-        call.error = toUndecided(toolName, error);
+      if (!(error instanceof CodeModeError)) {
         // Who asks denies the call, and tells the host alone of this.
-        throw error.error;
+        const thrown: unknown = error instanceof HostFault ? error.error : error;
+        call.error = toUndecided(toolName, thrown);
+        throw thrown;
       }
       call.error = error;
-      return { deny: error instanceof Error ? error.message : String(error) };
+      return { deny: error.message };
     }
   };
 }
 
 /** Whoever was to decide on a call and threw has failed as a tool does that throws; what it threw is for the host alone. */
-function toUndecided(toolName: string, { error }: HostFault): CodeModeError {
+function toUndecided(toolName: string, thrown: unknown): CodeModeError {
   const message = `Cannot call tool "${toolName}": ${UNDECIDED}`;
   const undecided = new CodeModeError(message, "CODE_MODE_HOST_TOOL_ERROR", { toolName });
-  return withCause(Object.assign(undecided, { name: "Error" }), error);
+  return withCause(Object.assign(undecided, { name: "Error" }), thrown);
 }
 
 async function decide(
@@ -229,17 +230,24 @@ type Checked =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: string };
 
-/** By the schema's own validator; by what it says, if it has none. */
-function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknown) => Promise<Checked> {
-  const { validate, jsonSchema } = asSchema(tool.inputSchema);
-  if (validate === undefined) {
-    return async (input) =>
-      validatorOf((await askHost(() => jsonSchema)) as JsonSchema, "input")(input, "input", judgeApart);
-  }
+/** By the schema's own validator; by what it says, if it has none. All of it may be the host's own code. */
+export function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknown) => Promise<Checked> {
   return async (input) => {
+    const schema = await askHost(() => asSchema(tool.inputSchema));
+    const { validate } = schema;
+    if (validate === undefined) {
+      const said: unknown = await askHost(() => schema.jsonSchema);
+      return validatorOf(toSchema(said), "input")(input, "input", judgeApart);
+    }
     const result = await askHost(() => validate(input));
     return result.success ? { ok: true, value: result.value } : { ok: false, problems: result.error.message };
   };
+}
+
+/** One that is made late may turn out to be none: that is no schema that takes everything. */
+function toSchema(said: unknown): JsonSchema {
+  if (isRecord(said) || typeof said === "boolean") return said;
+  throw new HostFault(new TypeError("The tool's inputSchema gave no JSON Schema"));
 }
 
 function invalid(toolName: string, problems: string): CodeModeToolError {
