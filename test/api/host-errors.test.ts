@@ -145,9 +145,9 @@ describe("what a tool threw", () => {
   test("a run's own listener is told in place of its host's", async () => {
     const told: string[] = [];
     await using own = createHost({ workers: 1, onError: () => told.push("host") });
-    const failing = { source: "await tools.fail({})", tools };
-    await own.start(failing).result;
-    await own.start({ ...failing, onError: () => told.push("run") }).result;
+    const options = { source: "await tools.fail({})", tools };
+    await own.start(options).result;
+    await own.start({ ...options, onError: () => told.push("run") }).result;
     expect(told).toEqual(["host", "run"]);
   });
 });
@@ -180,14 +180,8 @@ test("words that cannot be found are told of, and the failure stays [host:errors
 
 test("a store that fails is told of, and the result has its error [host:errors]", async () => {
   const told: HostError[] = [];
-  const memory = createMemoryStore();
-  const store = new Proxy(memory, {
-    get: (target, key) => {
-      if (key === "append") return rejecting;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
+  const { store, failed } = failing();
+  failed.add("append");
   await using stored = createHost({ workers: 1, store, onError: (report) => told.push(report) });
   const result = await stored.start({ source: "return await tools.pay({})", tools: { pay } }).result;
   expect(result).toMatchObject({ status: "failed", failure: { code: "store_failed" } });
@@ -195,6 +189,89 @@ test("a store that fails is told of, and the result has its error [host:errors]"
   expect(told).toMatchObject([{ source: "store" }]);
   expect(result).toHaveProperty("cause", told[0]?.error);
 });
+
+describe("a store that fails", () => {
+  const ask: ToolSet = {
+    ask: { execute: (_input, { suspend, resolution }) => resolution ?? suspend("May I?") },
+    // Ends with its run, or goes on.
+    hang: { execute: (_input, { signal }) => new Promise((end) => signal.addEventListener("abort", end)) },
+  };
+  const setUp = () => {
+    const told: HostError[] = [];
+    const { store, failed } = failing();
+    return { told, failed, host: createHost({ workers: 1, store, onError: (report) => told.push(report) }) };
+  };
+
+  /** What was thrown first. */
+  const rootOf = (error: unknown): unknown => (error === fault ? error : (error as Error | undefined)?.cause);
+
+  test.each<[string, string, keyof Store]>([
+    ["takes a suspended run", "await tools.ask({})", "release"],
+    ["notes who executes its calls", "await Promise.race([tools.ask({}), tools.hang({})])", "attend"],
+  ])("while it %s is told of, and the result has its error [host:errors]", async (_when, source, method) => {
+    const { told, failed, host: stored } = setUp();
+    await using _ = stored;
+    failed.add(method);
+    const handle = stored.start({ source, tools: ask });
+    const result = await handle.result;
+    expect(result).toMatchObject({ status: "failed", failure: { code: "store_failed" } });
+    expect(JSON.stringify([result, handle.ledger()])).not.toContain("pw@db");
+    expect(told).toMatchObject([{ source: "store", runId: handle.runId }]);
+    expect(rootOf(told[0]?.error)).toBe(fault);
+    expect(result).toHaveProperty("cause", told[0]?.error);
+  });
+
+  test("while a run is taken from it, or discarded, is told of [host:errors]", async () => {
+    const { told, failed, host: stored } = setUp();
+    await using _ = stored;
+    const suspended = await stored.start({ source: "return await tools.ask({})", tools: ask }).result;
+    if (suspended.status !== "suspended") throw new Error(JSON.stringify(suspended));
+    const { token, pending } = suspended.suspension;
+    const { runId } = suspended;
+    failed.add("claim");
+    for (const name of [{ token }, { id: runId }]) {
+      const result = await stored.resume({ ...name, tools: ask }).result;
+      expect(result).toMatchObject({ status: "failed", failure: { code: "store_failed" } });
+      expect(JSON.stringify(result)).not.toContain("pw@db");
+      expect(result).toHaveProperty("cause", fault);
+      const error: unknown = await stored.discard(name).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ name: "StoreError", code: "unavailable", cause: fault });
+      expect(told).toMatchObject([
+        { source: "store", runId, error: fault },
+        { source: "store", runId, error },
+      ]);
+      told.length = 0;
+    }
+    // All that failed has left it as it was.
+    failed.clear();
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
+    expect(await stored.resume({ token, tools: ask, resolutions }).result).toMatchObject({ value: "yes" });
+    expect(told).toEqual([]);
+  });
+
+  test("to forget a run that has ended is told of, and the result stays [host:errors]", async () => {
+    const { told, failed, host: stored } = setUp();
+    await using _ = stored;
+    failed.add("delete");
+    const handle = stored.start({ source: "return 1" });
+    expect(await handle.result).toMatchObject({ status: "completed", value: 1 });
+    expect(told).toMatchObject([{ source: "store", runId: handle.runId }]);
+    expect(rootOf(told[0]?.error)).toBe(fault);
+  });
+});
+
+/** A store whose methods fail as soon as they are in the set. */
+function failing(): { readonly store: Store; readonly failed: Set<unknown> } {
+  const failed = new Set<unknown>();
+  const store = new Proxy(createMemoryStore(), {
+    get: (target, key) => {
+      if (failed.has(key)) return rejecting;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+  return { store, failed };
+}
 
 function causeOf(work: () => unknown): unknown {
   try {

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
+import { tellError } from "../contract/host-error.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
@@ -83,6 +84,8 @@ interface Beginning {
   readonly journal?: Journal;
   readonly events?: EventStream;
   readonly refusal?: Failure | undefined;
+  /** What the store threw, if that is why. */
+  readonly thrown?: unknown;
   readonly check?: ProgramCheck | undefined;
   readonly fetchPolicy?: ResolvedFetchPolicy | undefined;
 }
@@ -170,11 +173,14 @@ class SandboxHost implements Host {
     const events = new EventStream();
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
-      const found = refusal ?? (await stored.take(reference, scope, tools, checkFor(options, resolutions)));
+      let thrown: unknown;
+      const onFailed = (error: unknown): void => void (thrown = error);
+      const check = checkFor(options, resolutions);
+      const found = refusal ?? (await stored.take(reference, scope, tools, check, onFailed));
       const taken = "code" in found ? found : await this.#orLeave(found, options);
       handle =
         "code" in taken
-          ? this.#refuse(taken, options, { events, runId: id })
+          ? this.#refuse(taken, options, { events, thrown }, id)
           : this.#goOn(taken, options, resolutions, { events, journal: taken.journal, fetchPolicy });
       return await handle.result;
     };
@@ -222,16 +228,23 @@ class SandboxHost implements Host {
   #refuse(
     refusal: Failure,
     options: RunOptions,
-    { events, runId = randomUUID() }: { readonly events?: EventStream; readonly runId?: string } = {},
+    how: Beginning = {},
+    runId: string = randomUUID(),
   ): RunHandle {
     const book = new LedgerBook({ ...emptyHeader(), runId });
-    return this.#begin(book, options, { refusal, ...(events === undefined ? {} : { events }) });
+    return this.#begin(book, options, { ...how, refusal });
   }
 
   async discard(options: DiscardOptions): Promise<boolean> {
     assertOptions(options, "discard a run");
     assertSuspended(options, "discard");
-    return this.#suspender.discard(options, options.scope ?? "");
+    try {
+      return await this.#suspender.discard(options, options.scope ?? "");
+    } catch (error) {
+      const runId = this.#suspender.idOf(options, options.scope ?? "");
+      tellError(this.#options.onError, { error, source: "store", runId });
+      throw error;
+    }
   }
 
   replay(ledger: Ledger): RunHandle {
@@ -263,6 +276,8 @@ class SandboxHost implements Host {
   #begin(book: LedgerBook, options: RunOptions, how: Beginning): RunHandle {
     const { runId, fetch, limits } = book.header;
     const { journal } = how;
+    const errors = new RunErrors(runId, options.onError ?? this.#options.onError);
+    const onFailed = (error: unknown): void => errors.end({ source: "store", cause: error });
     const begun = new Run({
       book,
       sandbox: this.#sandbox,
@@ -275,10 +290,10 @@ class SandboxHost implements Host {
       journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
-      errors: new RunErrors(runId, options.onError ?? this.#options.onError),
+      errors,
       check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
-      suspend: (rest) => this.#suspender.suspend(book, options.scope ?? "", journal, rest),
+      suspend: (rest) => this.#suspender.suspend(book, options.scope ?? "", journal, rest, onFailed),
       late: (outcome) => this.#suspender.takeLate(book.header, journal, outcome),
     });
     const refusal = how.refusal;
@@ -286,6 +301,7 @@ class SandboxHost implements Host {
       this.#runs.add(begun);
       void begun.result.then(() => this.#runs.delete(begun));
     }
+    onFailed(how.thrown);
     begun.start(refusal);
     return { runId, events: begun.events, result: begun.result, ledger: () => begun.ledger() };
   }

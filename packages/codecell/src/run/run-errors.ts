@@ -6,6 +6,7 @@
  */
 import { type HostError, type OnError, tellError, withCause } from "../contract/host-error.ts";
 import type { RunResult } from "../contract/result.ts";
+import type { Thrown } from "./run-setup.ts";
 
 /** A program may let the failure of any call escape, of one of the last most likely. */
 const MOST_KEPT = 32;
@@ -33,8 +34,9 @@ export class RunErrors {
   }
 
   /** What is about to end the run; nothing, where nothing was thrown. */
-  end(source: "sandbox" | "store", error: unknown): void {
-    if (error === undefined) return;
+  end({ source, cause: error }: Thrown): void {
+    // A journal that broke tells of it, and so does whoever needed it.
+    if (error === undefined || error === this.#cause) return;
     this.#cause = error;
     this.tell({ error, source });
   }

@@ -76,6 +76,15 @@ export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResol
   return decisions;
 }
 
+/** Those about calls that are still to be made, and have not asked again. */
+export function decisionsLeft(
+  past: RunPast,
+  book: LedgerBook,
+  asked: ReadonlyMap<number, Json>,
+): [number, CallResolution][] {
+  return [...decisionsOf(past)].filter(([index]) => !book.isSettled(index) && !asked.has(index));
+}
+
 export const NO_PAST: RunPast = {
   pending: new Map(),
   open: new Map(),

@@ -35,7 +35,7 @@ import {
 import { Inbox } from "./inbox.ts";
 import { toStoreFailure } from "./journal.ts";
 import { Residence } from "./residence.ts";
-import { decisionsOf, type Ending, type RunSetup, type Thrown } from "./run-setup.ts";
+import { decisionsLeft, type Ending, type RunSetup, type Thrown } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
@@ -322,9 +322,7 @@ export class Run {
       // One that fired from here on would be written into a journal that is being closed.
       timers: this.#timers.stop(),
       executing: this.#dispatcher?.executing ?? new Map(),
-      resolutions: [...decisionsOf(this.#setup.past)].filter(
-        ([index]) => !this.#book.isSettled(index) && !this.#suspended.has(index),
-      ),
+      resolutions: decisionsLeft(this.#setup.past, this.#book, this.#suspended),
       snapshot: await this.#residence.snapshotThatPays(),
     });
   }
@@ -354,8 +352,10 @@ export class Run {
 
   /** Ends the run at once, whatever its tools do; too late for one that is being given away, others may have it. */
   #stop(failure: Failure, thrown?: Thrown): void {
+    const isOver = this.#settled || this.#suspension !== undefined;
+    // A store is needed to the very end, a cell no longer.
+    if (thrown !== undefined && (thrown.source === "store" || !isOver)) this.#setup.errors.end(thrown);
     if (this.#suspension !== undefined) return;
-    if (thrown !== undefined && !this.#settled) this.#setup.errors.end(thrown.source, thrown.cause);
     this.#finish({ status: "failed", failure });
   }
 

@@ -47,6 +47,9 @@ export interface TakenRun extends Recovered {
   readonly journal: Journal;
 }
 
+/** Told what the store threw. */
+export type OnFailed = (error: unknown) => void;
+
 const OWNER = `process ${process.pid}`;
 
 /** What the store holds of a run already. */
@@ -118,12 +121,16 @@ export class StoredRuns {
     });
   }
 
-  /** Takes a run up; `check` may refuse it, and then it is given back as it was. */
+  /**
+   * Takes a run up; `check` may refuse it, and then it is given back as it was. What the store threw is told apart from the
+   * failure, which others may read.
+   */
   async take(
     { id, suspensionId }: Reference,
     scope: string,
     tools: ToolSet,
     check: CheckRun,
+    onFailed: OnFailed = () => {},
   ): Promise<TakenRun | Failure> {
     // Ids come from clients: no store has one like this.
     if (id === "" || !isStoreText(id) || !isStoreText(scope)) return unknownRun(id);
@@ -137,6 +144,7 @@ export class StoredRuns {
         (late) => (late.status === "claimed" ? this.#giveBack(late.claim) : undefined),
         () => {},
       );
+      onFailed(error);
       return toStoreFailure(error);
     }
     if (claimed.status === "absent") return unknownRun(id);
@@ -172,10 +180,12 @@ export class StoredRuns {
 
   /** Removes a suspended run; false when it is not there, or goes on somewhere. Rejects when the store failed. */
   async discard(reference: Reference, scope: string): Promise<boolean> {
-    const taken = await this.take(reference, scope, {}, () => undefined);
+    let cause: unknown;
+    const onFailed: OnFailed = (error) => void (cause = error);
+    const taken = await this.take(reference, scope, {}, () => undefined, onFailed);
     if ("code" in taken) {
       // It may be there still.
-      if (taken.code === "store_failed") throw new StoreError("unavailable", taken.message);
+      if (taken.code === "store_failed") throw new StoreError("unavailable", taken.message, { cause });
       return false;
     }
     await taken.journal.delete();
@@ -193,6 +203,7 @@ export class StoredRuns {
     book: LedgerBook,
     scope: string,
     rest: RunAtRest,
+    onFailed: OnFailed = () => {},
   ): Promise<Suspended | Failure> {
     const { runId } = book.header;
     // Those left to an executor before are that one's concern, even if it is this process.
@@ -215,6 +226,7 @@ export class StoredRuns {
       return suspended;
     } catch (error) {
       this.#executor.end(runId, here);
+      onFailed(error);
       return toStoreFailure(error);
     }
   }

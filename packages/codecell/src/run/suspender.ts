@@ -20,7 +20,7 @@ import { toCallId } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { type CheckRun, type Recovered, recover } from "./recovery.ts";
-import { StoredRuns } from "./stored-runs.ts";
+import { type OnFailed, StoredRuns } from "./stored-runs.ts";
 import { reasonsOf } from "./yields.ts";
 
 /** What a suspended run is known by: its token, or its id in a store. */
@@ -46,8 +46,9 @@ export class Suspender {
     scope: string,
     journal: Journal | undefined,
     rest: RunAtRest,
+    onFailed: OnFailed = () => {},
   ): Promise<Suspension | Failure> {
-    const given = await this.#give(book, scope, journal, rest);
+    const given = await this.#give(book, scope, journal, rest, onFailed);
     if ("code" in given) return given;
     const pending: PendingCall[] = [];
     for (const [index, payload] of rest.pending) pending.push(await toPendingCall(book, index, payload));
@@ -59,6 +60,7 @@ export class Suspender {
     scope: string,
     journal: Journal | undefined,
     rest: RunAtRest,
+    onFailed: OnFailed,
   ): Promise<Pick<Suspension, "token" | "expiresAt"> | Failure> {
     const { runId } = book.header;
     if (journal === undefined || this.stored === undefined) {
@@ -66,7 +68,7 @@ export class Suspender {
       if (!("code" in issued)) this.#late.expect(runId, [...rest.executing.keys()], issued.expiresAt);
       return issued;
     }
-    const given = await this.stored.suspend(journal, book, scope, rest);
+    const given = await this.stored.suspend(journal, book, scope, rest, onFailed);
     if ("code" in given) return given;
     const { id, expiresAt } = given;
     return { token: this.#tokens.refer(runId, id, scope, expiresAt), expiresAt };
@@ -81,6 +83,12 @@ export class Suspender {
   /** Where a run is in the store; undefined when it is in its token. */
   referred({ token = "", id }: SuspendedName, scope: string): Reference | Failure | undefined {
     return id === undefined ? this.#tokens.referred(token, scope) : { id, suspensionId: undefined };
+  }
+
+  /** The run's id, as far as its name tells it. */
+  idOf(name: SuspendedName, scope: string): string {
+    const referred = this.referred(name, scope);
+    return referred !== undefined && "id" in referred ? referred.id : "";
   }
 
   /** Gives a run up; false when it is not there. */
