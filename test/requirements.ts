@@ -164,6 +164,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
       "A run is not taken by a host that lacks a tool its calls wait for, and goes on in one that has it",
   },
   "suspend:expiry": { promise: "A run is not resumed after the expiry that it was sealed with" },
+  "suspend:forged": {
+    promise: "What looks like an interrupt and is none makes nobody believe that a program waits or was lost",
+  },
   "suspend:lost": { promise: "That a suspended run cannot be opened, or will not be, is told to its host" },
   "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },
   "suspend:caught": {

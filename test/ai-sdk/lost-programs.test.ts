@@ -1,10 +1,14 @@
 /** Programs that wait for approvals and cannot go on: their hosts hear of it, and what can be mended is not lost. */
 import { generateText, type ModelMessage, tool } from "ai";
+import { createMemoryStore, type HostError, type Store, StoreError } from "codecell";
 import {
   type CodeModeLostProgram,
+  type CodeModeOptions,
   createCodeModeTool,
   isCodeModeInterrupt,
+  runCodeMode,
   setCodeModeContinuationSigningKey,
+  setMaxWorkers,
   withCodeModeApprovals,
 } from "codecell/ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -29,19 +33,29 @@ const stopWhen = ({ steps }: { steps: readonly unknown[] }): boolean => steps.le
 const lost: CodeModeLostProgram[] = [];
 const onLost = (one: CodeModeLostProgram): number => lost.push(one);
 
-function settingsFor(moves: readonly Move[], tools = { deleteFile, listFiles } as object) {
+function settingsFor(
+  moves: readonly Move[],
+  tools = { deleteFile, listFiles } as object,
+  options: CodeModeOptions = { continuation: { onLost } },
+) {
   const scripted = scriptedModel(moves);
-  const codeMode = createCodeModeTool(tools as { listFiles: typeof listFiles }, { continuation: { onLost } });
+  const codeMode = createCodeModeTool(tools as { listFiles: typeof listFiles }, options);
   const settings = withCodeModeApprovals({ model: scripted.model, tools: { code_mode: codeMode }, stopWhen });
   return { scripted, settings };
 }
 
-/** A conversation in which a program has asked, and the user has said yes. */
-async function approved(): Promise<ModelMessage[]> {
+/** A conversation in which a program has asked, and the user has answered. */
+async function asked(
+  moves: readonly Move[],
+  answer: boolean | string,
+  options?: CodeModeOptions,
+): Promise<ModelMessage[]> {
   const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
-  const asked = await generateText({ ...settingsFor([DELETE]).settings, messages });
-  return [...messages, ...messagesOf(asked), answers(requestsIn(asked), [true])];
+  const result = await generateText({ ...settingsFor(moves, undefined, options).settings, messages });
+  return [...messages, ...messagesOf(result), answers(requestsIn(result), [answer])];
 }
+
+const approved = (): Promise<ModelMessage[]> => asked([DELETE], true);
 
 beforeEach(() => {
   deleted.length = 0;
@@ -85,9 +99,16 @@ describe("a program whose key is not there any more [suspend:lost]", () => {
   test("is not told of again when the user has moved on", async () => {
     const messages = await approved();
     setCodeModeContinuationSigningKey(OTHER);
-    messages.push({ role: "assistant", content: "I could not" }, { role: "user", content: "Never mind" });
-    await generateText({ ...settingsFor([{ say: "Done" }]).settings, messages }).catch(() => undefined);
-    expect(lost).toEqual([]);
+    const tried = await generateText({ ...settingsFor([{ say: "I could not" }]).settings, messages });
+    messages.push(...messagesOf(tried));
+    const toldAfter = async (...more: ModelMessage[]): Promise<unknown[]> => {
+      lost.length = 0;
+      const { settings } = settingsFor([{ say: "Well" }]);
+      await generateText({ ...settings, messages: [...messages, ...more] });
+      return lost.map(({ code }) => code);
+    };
+    expect(await toldAfter()).toEqual(["token_key"]);
+    expect(await toldAfter({ role: "user", content: "Never mind" })).toEqual([]);
   });
 
   test("goes on with the conversation if the hook throws", async () => {
@@ -135,6 +156,88 @@ describe("a program whose tool is not there any more [suspend:tools]", () => {
     expect([done.text, deleted]).toEqual(["Done", ["a"]]);
   });
 });
+
+test("a program that was denied goes on without its tool, which is not called [suspend:tools]", async () => {
+  const js = `
+    const why = await tools.deleteFile({ path: "a" }).catch(({ name, message }) => name + ": " + message);
+    return [why, await tools.listFiles({}), await tools.deleteFile({ path: "b" }).catch((e) => e.message)]`;
+  const messages = await asked([{ call: "code_mode", input: { js } }], "Not that one");
+  const { settings, scripted } = settingsFor([{ say: "Done" }], { listFiles });
+  expect((await generateText({ ...settings, messages })).text).toBe("Done");
+  expect(scripted.sent()).toContain(
+    'CodeModeToolApprovalDeniedError: Tool \\"deleteFile\\" was not approved: Not that one',
+  );
+  expect(scripted.sent()).toContain("no such tool");
+  expect([deleted, lost]).toEqual([[], []]);
+});
+
+describe("a program that its store does not give back is told of [suspend:lost]", () => {
+  const fault = new StoreError("unavailable", "db: pw@db is down");
+
+  test("if the store is down", async () => {
+    const told: HostError[] = [];
+    const memory = createMemoryStore();
+    let isDown = false;
+    const store = failing(memory, "claim", () => (isDown ? fault : undefined));
+    const options = {
+      onError: (report: HostError) => void told.push(report),
+      continuation: { onLost, store },
+    };
+    const messages = await asked([DELETE], true, options);
+    isDown = true;
+    const { settings, scripted } = settingsFor([{ say: "Sorry" }], undefined, options);
+    await generateText({ ...settings, messages });
+    expect(lost).toMatchObject([{ toolCallId: "call-1", code: "store_failed" }]);
+    expect(told).toMatchObject([{ error: fault, source: "store" }]);
+    expect(scripted.sent()).not.toContain("pw@db");
+    expect(deleted).toEqual([]);
+  });
+
+  test("if it is not the store that keeps it", async () => {
+    const store = createMemoryStore();
+    const messages = await asked([DELETE], true, { continuation: { onLost, store } });
+    await generateText({ ...settingsFor([{ say: "Sorry" }]).settings, messages });
+    expect(lost).toMatchObject([
+      { code: "store_failed", message: expect.stringContaining("continuation.store among them") },
+    ]);
+    lost.length = 0;
+    const other = { continuation: { onLost, store: createMemoryStore() } };
+    await generateText({ ...settingsFor([{ say: "Sorry" }], undefined, other).settings, messages });
+    expect(lost).toMatchObject([{ code: "run_unknown" }]);
+    expect(deleted).toEqual([]);
+  });
+
+  test("if too many others are active", async () => {
+    const messages = await approved();
+    const gate = Promise.withResolvers<string>();
+    const wait = tool({ inputSchema: z.object({}), execute: () => gate.promise });
+    setMaxWorkers(1);
+    try {
+      const other = runCodeMode({ js: "return await tools.wait({})", tools: { wait } });
+      await generateText({ ...settingsFor([{ say: "Sorry" }]).settings, messages });
+      gate.resolve("done");
+      await other;
+    } finally {
+      setMaxWorkers(undefined);
+    }
+    expect(lost).toMatchObject([{ toolCallId: "call-1", code: "too_many_runs" }]);
+  });
+});
+
+/** A store one of whose methods may fail. */
+function failing(store: Store, method: keyof Store, fault: () => Error | undefined): Store {
+  return new Proxy(store, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        const error = key === method ? fault() : undefined;
+        if (error !== undefined) throw error;
+        return (value as (...args: unknown[]) => unknown).apply(target, given);
+      };
+    },
+  });
+}
 
 test("an interrupt under another key is none, which is not silent", async () => {
   const messages = await approved();

@@ -7,6 +7,7 @@
  */
 import { jsonSchema, type Tool, type ToolSet } from "ai";
 import { type ApprovalFlow, FLOW, originalsOf } from "./approval-flow/flow.ts";
+import { looksLikeInterrupt } from "./approval-flow/paused-program.ts";
 import { toResumption } from "./approval-flow/resumption.ts";
 import { describeTool, JS_DESCRIPTION } from "./describe-tool.ts";
 import { CodeModeError } from "./errors.ts";
@@ -129,7 +130,11 @@ function toTool(
             : toSetup({ ...given, js: input.js });
         const invocation = new Invocation({ ...setup, onProgress: () => onProgress(invocation.calls) });
         try {
-          return await invocation.run();
+          const value = await invocation.run();
+          account.isInterrupted = invocation.isInterrupted;
+          // Messages tell of the programs that wait: what a program returns does not pass for one of them.
+          const isForged = !invocation.isInterrupted && looksLikeInterrupt(value);
+          return flow !== undefined && isForged ? { result: value } : value;
         } catch (error) {
           if (typeof resumed === "string") flow?.refused(resumed, error);
           throw withConsole(error, invocation);

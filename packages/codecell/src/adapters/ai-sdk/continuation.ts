@@ -126,7 +126,19 @@ export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt 
 /** Why something is no interrupt that can be trusted; undefined for one that is. */
 export function problemOf(value: unknown): string | undefined {
   const facts = factsOf(value);
+  if (facts === ANOTHER_KEY) {
+    // Most who ask whether it is an interrupt hear no more than no.
+    warnOnce(
+      "CODECELL_CONTINUATION_KEY",
+      `An interrupt of code mode cannot be continued: ${ANOTHER_KEY} or CODECELL_SEAL_KEY`,
+    );
+  }
   return typeof facts === "string" ? facts : undefined;
+}
+
+/** Whether it is an interrupt that can be trusted; for what anybody may have made: nobody is warned of what is none. */
+export function isTrusted(value: unknown): boolean {
+  return typeof factsOf(value) !== "string";
 }
 
 /** What was sealed; a text that says why the interrupt cannot be trusted. */
@@ -158,13 +170,7 @@ function isContinuation(value: unknown): value is CodeModeContinuation {
 function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
   const opened = continuationSealer().openText(continuation.seal, PURPOSE, 0);
   if (!opened.ok) {
-    if (opened.problem !== "key") return "its continuation was altered or is none";
-    // Most who ask whether it is an interrupt hear no more than no.
-    warnOnce(
-      "CODECELL_CONTINUATION_KEY",
-      `An interrupt of code mode cannot be continued: ${ANOTHER_KEY} or CODECELL_SEAL_KEY`,
-    );
-    return ANOTHER_KEY;
+    return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
   }
   const facts = JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
   if (facts.version !== 2 || continuation.version !== 2) return "it is of another version";

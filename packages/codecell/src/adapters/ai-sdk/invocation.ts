@@ -32,6 +32,8 @@ export interface Continued {
   readonly source: string;
   readonly token: string;
   readonly resolutions: Resolutions;
+  /** Tools whose waiting calls were all denied. */
+  readonly denied: ReadonlySet<string>;
   /** As the host gave them, by call id. */
   readonly given: ReadonlyMap<string, unknown>;
 }
@@ -63,6 +65,8 @@ export class Invocation implements CallKeeper {
   readonly #executing = new Set<Promise<unknown>>();
   logs: readonly LogLine[] = [];
   logsDropped = 0;
+  /** Whether what it gave is an interrupt: a program may return what looks like one. */
+  isInterrupted = false;
 
   constructor(setup: InvocationSetup) {
     const { tools, options, execution, outerToolCallId, continued } = setup;
@@ -96,7 +100,9 @@ export class Invocation implements CallKeeper {
         : undefined;
       // Told when it is waited for, below.
       followed?.catch(() => {});
-      const result = await handle.result;
+      const result = await handle.result.catch((cause: unknown) => {
+        throw toMisfit(cause);
+      });
       await followed;
       this.logs = result.logs;
       this.logsDropped = result.logsDropped;
@@ -127,7 +133,8 @@ export class Invocation implements CallKeeper {
     const { scope } = options.continuation ?? {};
     const { fetchPolicy, onError } = options;
     const common = {
-      tools: toRunTools(tools),
+      // A call that was denied needs its tool no longer.
+      tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])]),
       context: this,
       authorize: createAuthorize(this),
       rephrase: (...given: Parameters<Rephrase>) => this.#rephrase(...given),
@@ -141,9 +148,7 @@ export class Invocation implements CallKeeper {
     try {
       return host.resume({ ...common, token, resolutions });
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      const hint = "continue with the options it was interrupted with, continuation.store among them";
-      throw Object.assign(new CodeModeProtocolError(`${why}; ${hint}`), { cause });
+      throw toMisfit(cause);
     }
   }
 
@@ -167,6 +172,7 @@ export class Invocation implements CallKeeper {
       case "suspended": {
         const source = continued?.source ?? digestOf(js);
         const interrupt: CodeModeInterrupt = toInterrupt({ ...result, outerToolCallId, source });
+        this.isInterrupted = true;
         await this.#trace.interrupted(interrupt, result);
         return interrupt;
       }
@@ -214,6 +220,13 @@ export class Invocation implements CallKeeper {
     call.state = state;
     this.#setup.onProgress?.();
   }
+}
+
+/** A run is not gone on with by a host, or with options, that are not made for it. */
+function toMisfit(cause: unknown): CodeModeProtocolError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const hint = "continue with the options it was interrupted with, continuation.store among them";
+  return withCause(new CodeModeProtocolError(`${why}; ${hint}`, { failure: "store_failed" }), cause);
 }
 
 const STOP_GRACE_MS = 5000;

@@ -39,6 +39,7 @@ export class Account {
   readonly outputs: Map<number, CodeModeNestedToolResultEvent> = new Map();
   logs: readonly LogLine[] = [];
   logsDropped = 0;
+  isInterrupted = false;
   readonly tools: ToolSet;
 
   constructor(tools: ToolSet) {
@@ -91,8 +92,8 @@ export class ModelOutput {
     readonly input: unknown;
     readonly output: unknown;
   }): Promise<ToolOutput> {
-    if (isCodeModeInterrupt(output)) return toToolOutput(output);
     const account = typeof input === "object" && input !== null ? this.#accounts.get(input) : undefined;
+    if (account?.isInterrupted ?? isCodeModeInterrupt(output)) return toToolOutput(output);
     const lines = toConsole(account);
     if (!this.tellsCalls && lines.length === 0) return toToolOutput(output);
     return toToolOutput({

@@ -6,6 +6,7 @@
  * - Tools see what the outer call was given, with an id of their own and a signal that ends with the invocation.
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
+import { noSuchTool } from "../../bridge/closest-names.ts";
 import { type Authorize, type Decision, UNDECIDED } from "../../bridge/invoke.ts";
 import { type JudgeApart, validatorOf } from "../../bridge/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
@@ -58,8 +59,8 @@ export type StoredResolution = { readonly input: Json } & (
 );
 
 /** The same for all invocations: a call knows its own by the context it was made with. */
-export function toRunTools(tools: ToolSet): RunTools {
-  return Object.fromEntries(Object.keys(tools).map((name) => [name, RUN_TOOL]));
+export function toRunTools(names: readonly string[]): RunTools {
+  return Object.fromEntries(names.map((name) => [name, RUN_TOOL]));
 }
 
 const RUN_TOOL: AnyTool = {
@@ -101,12 +102,16 @@ async function decide(
 ): Promise<Decision> {
   const { tools, approval, execution } = keeper;
   const { toolName, toolCallId } = call;
-  const tool = tools[toolName] as Tool;
-  if (tool.execute === undefined || tool.execute === null) {
-    throw new CodeModeToolError(`Cannot call tool "${toolName}": it has no execute()`, { toolName });
-  }
   if (resolution?.kind === "approval" && !resolution.approved) {
     throw new CodeModeToolApprovalDeniedError(toolName, resolution.input, toolCallId, resolution.reason);
+  }
+  const tool = (Object.hasOwn(tools, toolName) ? tools[toolName] : undefined) as Tool | undefined;
+  if (tool === undefined) {
+    const why = noSuchTool(toolName, tools);
+    throw new CodeModeToolError(`Cannot call tool "${toolName}": ${why}`, { toolName });
+  }
+  if (tool.execute === undefined || tool.execute === null) {
+    throw new CodeModeToolError(`Cannot call tool "${toolName}": it has no execute()`, { toolName });
   }
   const input = await (resolution === undefined
     ? validated(tool, call, judgeApart)

@@ -61,6 +61,7 @@ function toResolved(
 ): Omit<Continued, "source"> {
   const resolutions: Record<string, CallResolution> = {};
   const given = new Map<string, unknown>();
+  const denied = new Set<CodeModePendingInterrupt>();
   for (const [interruptId, resolution] of byInterruptId) {
     const waiting = pending.find((one) => one.interruptId === interruptId);
     if (waiting === undefined) {
@@ -70,8 +71,11 @@ function toResolved(
     const stored = toStored(waiting, resolution);
     resolutions[callId] = { resolution: stored as unknown as Json };
     if (stored.kind === "interrupt") given.set(callId, resolution);
+    else if (!stored.approved) denied.add(waiting);
   }
-  return { token, resolutions, given };
+  const others = new Set(pending.filter((one) => !denied.has(one)).map(({ toolName }) => toolName));
+  const names = [...denied].map(({ toolName }) => toolName).filter((name) => !others.has(name));
+  return { token, resolutions, given, denied: new Set(names) };
 }
 
 function toStored(waiting: CodeModePendingInterrupt, resolution: unknown): StoredResolution {

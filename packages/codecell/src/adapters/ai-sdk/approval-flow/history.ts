@@ -7,7 +7,7 @@
  *   came to its output.
  */
 import { isRecord } from "../../../value/shape.ts";
-import { isCodeModeInterrupt } from "../continuation.ts";
+import { isTrusted } from "../continuation.ts";
 import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";
 import type { WaitingCall } from "./receipt.ts";
 
@@ -18,6 +18,8 @@ export class History {
   /** By the outer call's id; a provider may use one again, then the last counts. */
   readonly #byOuterId = new Map<string, PausedProgram>();
   readonly #byCallId = new Map<string, PausedProgram>();
+  /** Ids of the calls that were asked for. */
+  readonly #byApprovalId = new Map<unknown, string>();
   readonly #byResumeId = new Map<string, PausedProgram>();
   readonly #ours = new Set<unknown>();
   readonly #outputs = new Map<unknown, PausedProgram>();
@@ -66,8 +68,13 @@ export class History {
   }
 
   #take(part: Part): void {
-    const { type, toolCallId: id } = part;
+    const { type, toolCallId: id, approvalId } = part;
+    if (type === "tool-approval-response" && part["approved"] === true) {
+      const approved = this.#byApprovalId.get(approvalId) ?? "";
+      this.#byCallId.get(approved)?.approve(approved);
+    }
     if (typeof id !== "string") return;
+    if (type === "tool-approval-request") this.#byApprovalId.set(approvalId, id);
     if (type === "tool-call") this.#takeCall(part, id);
     else if (type === "tool-result") this.#takeResult(part, id);
   }
@@ -105,7 +112,7 @@ export class History {
     }
     const value = valueOf(output);
     if (typeof toolName !== "string" || !looksLikeInterrupt(value)) return;
-    if (!this.#codeModeTools.has(toolName) && !isCodeModeInterrupt(value)) return;
+    if (!this.#codeModeTools.has(toolName) && !isTrusted(value)) return;
     const program = new PausedProgram(id, toolName, output);
     this.programs.push(program);
     this.#byOuterId.set(id, program);

@@ -8,7 +8,7 @@
 import type { FailureCode } from "../../../contract/failure.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { ANOTHER_KEY } from "../continuation.ts";
-import { CodeModeProtocolError } from "../errors.ts";
+import { CodeModeConcurrencyError, CodeModeError } from "../errors.ts";
 import type { CodeModeContinuationOptions, CodeModeLostProgram } from "../options.ts";
 import type { History } from "./history.ts";
 
@@ -51,9 +51,11 @@ export class Losses {
 
   /** A call that was to go on with a program came to this. */
   refused(toolName: string, toolCallId: string, error: unknown): void {
-    if (!(error instanceof CodeModeProtocolError)) return;
+    if (!(error instanceof CodeModeError)) return;
     const { message, details } = error;
-    const code = isRecord(details) ? details["failure"] : undefined;
+    const told = isRecord(details) ? details["failure"] : undefined;
+    // One that was not let in has no run that could fail.
+    const code = error instanceof CodeModeConcurrencyError ? "too_many_runs" : told;
     if (LOST.has(code)) this.#tell({ toolName, toolCallId, code: code as FailureCode, message });
   }
 

@@ -59,10 +59,15 @@ export function nextCalls(history: History, flow: FlowModel): ToolCall[] {
     );
 }
 
-/** Whether the tools of its waiting calls are there; one that somebody has moved on from stays as it is without them. */
+/**
+ * Whether the tools of its waiting calls are there, but for those that were denied; a program that somebody has moved on
+ * from stays as it is without them.
+ */
 function hasTools(program: PausedProgram, { toolsOf }: FlowModel): boolean {
   const { toolName, outerToolCallId, approvals, isExpected } = program;
-  const missing = approvals.find((call) => toolsOf.get(toolName)?.has(call.toolName) !== true);
+  const missing = approvals.find(
+    (call) => toolsOf.get(toolName)?.has(call.toolName) !== true && !program.isDenied(call.toolCallId),
+  );
   if (missing === undefined || !isExpected) return missing === undefined;
   throw new CodeModeProtocolError(
     `Cannot go on with the program of "${outerToolCallId}": its call of "${missing.toolName}" waits for a tool that "${toolName}" does not have, give createCodeModeTool a tool of this name and send the same messages again`,

@@ -20,6 +20,7 @@ export class PausedProgram {
   /** The call that goes on with it, if it was made. */
   resumeId: string | undefined;
   readonly #asked = new Set<string>();
+  readonly #approved = new Set<string>();
   readonly #answers = new Map<string, unknown>();
   #output: unknown;
   #claimed: Record<string, unknown> | undefined;
@@ -43,6 +44,7 @@ export class PausedProgram {
       this.#problem === undefined ? (this.#claimed as CodeModeInterrupt | undefined) : undefined;
     this.resumeId = undefined;
     this.#asked.clear();
+    this.#approved.clear();
     this.#answers.clear();
     this.#isSuperseded = false;
   }
@@ -103,6 +105,17 @@ export class PausedProgram {
 
   answerTo(toolCallId: string): unknown {
     return this.#answers.get(toolCallId);
+  }
+
+  /** Somebody said yes; only messages of the AI SDK tell, and not what a provider is sent. */
+  approve(toolCallId: string): void {
+    this.#approved.add(toolCallId);
+  }
+
+  /** Whether somebody said no. Where the tool of an approved call is missing, the AI SDK answers with an error or a denial. */
+  isDenied(toolCallId: string): boolean {
+    const answer = this.#answers.get(toolCallId);
+    return isRecord(answer) && answer["type"] === "execution-denied" && !this.#approved.has(toolCallId);
   }
 
   /** Somebody said something instead of answering: the AI SDK drops requests then, and so do we. */
