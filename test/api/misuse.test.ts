@@ -1,8 +1,18 @@
 /** Mistakes of a host programmer: told at once and in words, or denied; none of them ends the process. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
-import { prepareAgentRun } from "codecell/surface";
+import {
+  createChecker,
+  createHost,
+  createMemoryStore,
+  type Decision,
+  type HostError,
+  run,
+  type StartOptions,
+} from "codecell";
+import { createExecWaitTools } from "codecell/ai";
+import { createCatalog } from "codecell/catalog";
+import { createAgentRuntime, prepareAgentRun } from "codecell/surface";
 import { describe, expect, test } from "vitest";
 import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 import { echo, failureOf, host, valueOf } from "./harness.ts";
@@ -39,6 +49,56 @@ describe("options that are none", () => {
   test("of a host are named [host:misuse]", () => {
     expect(() => createHost(null as never)).toThrow("Cannot create a host: expected an object of options");
     expect(() => createHost({ onError: "log" as never })).toThrow("onError must be a function");
+  });
+
+  test.each<[string, object, string]>([
+    ["null for its store", { store: null }, "store must be a Store, such as createMemoryStore() gives"],
+    ["an object for its store", { store: {} }, "it has no put()"],
+    [
+      "a store without leases",
+      { store: Object.assign(Object.create(createMemoryStore()), { renew: undefined }) },
+      "it has no renew()",
+    ],
+    ["null for its limits", { limits: null }, "limits must be an object of limits by their names"],
+    ["a list for its limits", { limits: [5] }, "limits must be an object of limits by their names"],
+    ["null for its check", { check: null }, "check must be an object with a checker, of createChecker()"],
+    ["a check without a checker", { check: {} }, "check must be an object with a checker"],
+    ["a checker for its check", { check: { check: () => 0 } }, "check must be an object with a checker"],
+  ])("such as %s are refused by a host, not by its first run [host:misuse]", (_what, wrong, problem) => {
+    expect(() => createHost(wrong as never)).toThrow(TypeError);
+    expect(() => createHost(wrong as never)).toThrow(/^Cannot create a host: /u);
+    expect(() => createHost(wrong as never)).toThrow(problem);
+  });
+
+  test.each<[string, object, string]>([
+    ["null for its limits", { limits: null }, "limits must be an object of limits by their names"],
+    ["a text for its limits", { limits: "none" }, "limits must be an object of limits by their names"],
+    ["a number for its catalog", { catalog: 5 }, "catalog must be the globals of a catalog"],
+  ])("such as %s start nothing [host:misuse]", (_what, wrong, problem) => {
+    expect(() => host.start({ source: "return 1", ...wrong })).toThrow(`Cannot start a run: ${problem}`);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["null", null, "expected an object with lists of patterns"],
+    ["a list", ["x"], "expected an object with lists of patterns"],
+    ["a text to deny", { deny: "x" }, "deny must be a list of patterns"],
+    ["a text to allow", { allow: "x" }, "allow must be a list of patterns"],
+    ["a mistyped key", { denied: ["x"] }, 'it has "denied", a policy has allow and deny'],
+  ])("such as %s for a policy deny by no accident [host:misuse]", (_what, policy, problem) => {
+    const wrong = { policy: policy as never };
+    const message = `Cannot use the policy: ${problem}`;
+    expect(() => createCatalog([], wrong)).toThrow(message);
+    expect(() => prepareAgentRun({ config: true, tools: {}, context, ...wrong })).toThrow(message);
+  });
+
+  test("of catalogs, checkers and runtimes are named [host:misuse]", () => {
+    expect(() => createCatalog(undefined as never)).toThrow("expected a list of sources");
+    expect(() => createCatalog([], null as never)).toThrow("expected an object of options");
+    expect(() => createChecker(null as never)).toThrow("Cannot create a checker: expected an object");
+    expect(() => createAgentRuntime(null as never)).toThrow("Cannot create an agent runtime: expected an");
+    expect(() => createExecWaitTools({}, undefined as never)).toThrow(
+      "Cannot create exec and wait: expected",
+    );
   });
 
   test.each<[string, object, string]>([

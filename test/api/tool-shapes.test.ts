@@ -1,7 +1,8 @@
 /** Tools and schemas in shapes that nobody here understands: refused at every door, before anything runs. */
 import { dynamicTool, jsonSchema, tool } from "ai";
-import { createHost, createMemoryStore, type Ledger, run, type ToolSet } from "codecell";
+import { createHost, createMemoryStore, type Ledger, renderDeclarations, run, type ToolSet } from "codecell";
 import { createCatalog } from "codecell/catalog";
+import { renderSignature } from "codecell/declare";
 import { type AgentTools, prepareAgentRun } from "codecell/surface";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
@@ -25,6 +26,7 @@ const doors: readonly [string, (tools: ToolSet) => unknown][] = [
   ["host.resume by token", (tools) => host.resume({ token: "any", tools })],
   ["host.resume by id", (tools) => stored.resume({ id: "any", tools })],
   ["host.fork", (tools) => host.fork(ledger, { atCall: 0, tools })],
+  ["renderDeclarations", (tools) => renderDeclarations(tools)],
   ["createCatalog", (tools) => createCatalog([{ kind: "core", owner: "core", tools }])],
   ["prepareAgentRun", (tools) => prepareAgentRun({ config: true, context, tools: { core: tools } })],
   ["prepareAgentRun, off", (tools) => prepareAgentRun({ config: false, context, tools: { core: tools } })],
@@ -127,6 +129,18 @@ describe.each(doors)("%s", (_name, give) => {
     if (given instanceof Promise) return given;
     return given.result?.catch(() => {});
   });
+});
+
+test("a signature of what is no tool is refused [tools:shapes]", () => {
+  const wrong = { inputSchema: z.object({ a: z.number() }), execute } as never;
+  expect(() => renderSignature("add", wrong)).toThrow(
+    'Cannot render a signature: tool "add" has "inputSchema"',
+  );
+});
+
+test("tools of agents can be declared", () => {
+  const tools = { add: { ...add, directOnly: true, sequential: true } } as ToolSet;
+  expect(renderDeclarations(tools)).toContain("add(");
 });
 
 describe("tools of agents", () => {

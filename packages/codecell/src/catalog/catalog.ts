@@ -71,6 +71,12 @@ export interface Catalog {
 }
 
 export function createCatalog(sources: readonly ToolSource[], options: CatalogOptions = {}): Catalog {
+  if (!Array.isArray(sources)) {
+    throw new TypeError("Cannot create a catalog: expected a list of sources, { kind, owner, tools }");
+  }
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError("Cannot create a catalog: expected an object of options");
+  }
   const { policy = {}, memory, embedding } = options;
   return new SourceCatalog(sources, {
     isAllowed: createPolicy(policy),

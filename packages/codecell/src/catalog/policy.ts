@@ -8,6 +8,7 @@
  * - A pattern that cannot mean anything is refused: a deny that silently matches nothing would open a door.
  */
 
+import { isRecord } from "../value/shape.ts";
 import { toConvenienceName } from "./convenience-names.ts";
 import { escapeUnseen } from "./tool-id.ts";
 
@@ -26,11 +27,28 @@ type Rule = (tool: Named) => boolean;
 /** What the first part of a pattern can be, given what kinds can. */
 const KIND_PATTERN = /^[a-z*][a-z\d*-]*$/u;
 
-export function createPolicy({ allow, deny = [] }: CatalogPolicy): Rule {
+export function createPolicy(policy: CatalogPolicy): Rule {
+  assertPolicy(policy);
+  const { allow, deny = [] } = policy;
   const allowed = allow?.map((pattern) => toRule(pattern, () => undefined));
   const denied = deny.map((pattern) => toRule(pattern, ({ name }) => toConvenienceName(name)));
   return (tool) =>
     !denied.some((rule) => rule(tool)) && (allowed === undefined || allowed.some((rule) => rule(tool)));
+}
+
+/** One that is misread would let through what it was to keep away. */
+function assertPolicy(policy: unknown): asserts policy is CatalogPolicy {
+  if (!isRecord(policy) || Array.isArray(policy)) {
+    throw new TypeError("Cannot use the policy: expected an object with lists of patterns, { allow, deny }");
+  }
+  for (const [key, patterns] of Object.entries(policy)) {
+    if (key !== "allow" && key !== "deny") {
+      throw new TypeError(`Cannot use the policy: it has "${key}", a policy has allow and deny`);
+    }
+    if (patterns !== undefined && !Array.isArray(patterns)) {
+      throw new TypeError(`Cannot use the policy: ${key} must be a list of patterns`);
+    }
+  }
 }
 
 /** `calledBy` gives the name that a tool counts as having beside its own. */

@@ -66,6 +66,9 @@ const NOT_IN_BUNDLES =
   "Cannot check programs: the file of the check's thread is not there, which is so in a bundle, keep codecell out of the bundle (external)";
 
 export function createChecker(options: CheckerOptions = {}): Checker {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError("Cannot create a checker: expected an object of options");
+  }
   const { checkTimeMs = CHECK_TIME_MS } = options;
   if (!Number.isInteger(checkTimeMs) || checkTimeMs < 1) {
     throw new RangeError(

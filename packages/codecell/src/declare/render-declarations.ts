@@ -2,8 +2,10 @@
  * Render declarations: tools as a model is shown them.
  *
  * - Types that several tools use are declared once, before the tools.
+ * - What is no tool is refused: it would be declared as one that takes anything.
  * - The text of equal tool sets is equal, so that it can be cached.
  */
+import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { cut, docLine, type Docs, toComment, toDocText } from "./comment.ts";
 import { fit, type FitRoot } from "./fit.ts";
@@ -23,8 +25,12 @@ const AROUND_CHARACTERS = 60;
 /** A signature that does not fit otherwise has its name cut, so that it stays within the least that may be asked for. */
 const LONGEST_NAME = 30;
 
+const ACTION = "render declarations";
+
 /** `declare const tools:{…}`, one tool a line, after the types they share. */
 export function renderDeclarations(tools: ToolSet, options: DeclareOptions = {}): string {
+  assertToolSet(tools, ACTION);
+  for (const [name, tool] of Object.entries(tools)) assertTool(tool, name, ACTION, AGENT_TOOL_KEYS);
   const resolved = resolveOptions(options, DEFAULT_CHARACTERS);
   const entries = Object.entries(tools);
   const share = Math.ceil(resolved.maxCharacters / Math.max(1, entries.length));
@@ -43,6 +49,7 @@ export function renderDeclarations(tools: ToolSet, options: DeclareOptions = {})
 
 /** The call of one tool as one line: for search results and messages. No type is declared apart. */
 export function renderSignature(name: string, tool: AnyTool, options: DeclareOptions = {}): string {
+  assertTool(tool, name, "render a signature", AGENT_TOOL_KEYS);
   const resolved = resolveOptions({ ...options, docs: options.docs ?? "none" }, DEFAULT_SIGNATURE_CHARACTERS);
   const roots = rootsOf(tool, resolved.maxCharacters);
   const write = ({ types: [input = "unknown", output = "unknown"] }: Rendered): string =>

@@ -1,10 +1,44 @@
 /** Refuses options of a host that are out of bounds: misuse by the host programmer throws. */
+import type { Store } from "../contract/store.ts";
+import { isRecord } from "../value/shape.ts";
+import { assertLimits } from "./assert-options.ts";
+import type { HostCheck } from "./host-check.ts";
 import type { HostOptions } from "./host-options.ts";
 import { LONGEST_MS } from "./timers.ts";
 
-export function assertHost({ workers = 1, liveRuns = 1, leaseMs = 1, onError }: HostOptions): void {
+/** What a host asks of a store. */
+const STORE_METHODS = [
+  "put",
+  "claim",
+  "renew",
+  "append",
+  "saveSnapshot",
+  "loadSnapshot",
+  "post",
+  "outcomes",
+  "release",
+  "delete",
+  "attend",
+  "attends",
+  "watch",
+] as const satisfies readonly (keyof Store)[];
+
+export function assertHost(options: HostOptions): void {
+  const { workers = 1, liveRuns = 1, leaseMs = 1, onError, limits, store, check } = options;
+  assertLimits(limits, ACTION);
+  if (store !== undefined) {
+    const missing = STORE_METHODS.find((name) => !isRecord(store) || typeof store[name] !== "function");
+    if (missing !== undefined) {
+      throw new TypeError(
+        `Cannot ${ACTION}: store must be a Store, such as createMemoryStore() gives, it has no ${missing}()`,
+      );
+    }
+  }
+  if (check !== undefined && typeof (check as Partial<HostCheck> | null)?.checker?.check !== "function") {
+    throw new TypeError(`Cannot ${ACTION}: check must be an object with a checker, of createChecker()`);
+  }
   if (onError !== undefined && typeof onError !== "function") {
-    throw new TypeError("Cannot create a host: onError must be a function");
+    throw new TypeError(`Cannot ${ACTION}: onError must be a function`);
   }
   if (!isPositive(workers)) {
     throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
@@ -20,6 +54,8 @@ export function assertHost({ workers = 1, liveRuns = 1, leaseMs = 1, onError }: 
     );
   }
 }
+
+const ACTION = "create a host";
 
 function isPositive(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1;

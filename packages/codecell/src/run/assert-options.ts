@@ -18,6 +18,12 @@ export function assertOptions(options: unknown, action: string): void {
   throw new TypeError(`Cannot ${action}: expected an object of options, it is ${given}`);
 }
 
+/** Of a host or a run; each limit is looked at where it is set. */
+export function assertLimits(limits: unknown, action: string): void {
+  if (limits === undefined || (isRecord(limits) && !Array.isArray(limits))) return;
+  throw new TypeError(`Cannot ${action}: limits must be an object of limits by their names`);
+}
+
 /** What every run may be given, wherever it begins. */
 export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fork"): void {
   assertOptions(options, `${purpose} a run`);
@@ -46,7 +52,7 @@ function isSignal(value: unknown): boolean {
 
 export function assertStart(options: StartOptions): void {
   assertRun(options, "start");
-  const { source, language, tools, scope, mayYield, detachedCalls, fetchPolicy } = options;
+  const { source, language, tools, scope, mayYield, detachedCalls, fetchPolicy, limits, catalog } = options;
   if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
   }
@@ -56,6 +62,10 @@ export function assertStart(options: StartOptions): void {
   if (detachedCalls !== undefined && detachedCalls !== "wait" && detachedCalls !== "fail") {
     throw new TypeError('Cannot start a run: detachedCalls must be "wait" or "fail"');
   }
+  if (catalog !== undefined && !(isRecord(catalog) && typeof catalog.allTools === "function")) {
+    throw new TypeError("Cannot start a run: catalog must be the globals of a catalog");
+  }
+  assertLimits(limits, "start a run");
   const globals = { mayYield, fetch: fetchPolicy !== undefined };
   assertNew({ source, tools, scope, globals }, "start");
 }

@@ -48,7 +48,7 @@ export class Journal {
   #waiting: JournalEntry[] = [];
   /** The write that entries added now will be part of. */
   #next: Promise<void> | undefined;
-  /** Where the next write moves the run's expiry. */
+  /** Where the next write, behind its entries, moves the run's expiry. */
   #expiry: number | undefined;
   /** Everything that was begun so far; never rejects. */
   #last: Promise<unknown>;
@@ -82,19 +82,21 @@ export class Journal {
     if (this.#next === undefined) {
       // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
       let written: Uint8Array | undefined;
+      let expiry: number | undefined;
       const next = this.#after(async (claim) => {
         if (written === undefined) {
           const entries = this.#waiting;
           const place = this.#length++;
+          expiry = this.#expiry;
           this.#waiting = [];
+          this.#expiry = undefined;
           this.#next = undefined;
           const { bytes, size } = await this.#setup.encode(entries, place);
           written = bytes;
           this.#size += size;
         }
         await this.#setup.store.append(claim, [written]);
-        if (this.#expiry !== undefined) this.#renew(this.#expiry);
-        this.#expiry = undefined;
+        if (expiry !== undefined) this.#renew(expiry);
       });
       this.#next = next;
       // Whoever waits for it is told; nobody has to.

@@ -97,6 +97,7 @@ const SUSPENDED_PROGRAMS = 1000;
 const PARKED = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
 
 export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRuntime {
+  assertOptions(options, "create an agent runtime");
   const { suspendedPrograms = SUSPENDED_PROGRAMS } = options;
   if (!Number.isInteger(suspendedPrograms) || suspendedPrograms < 1) {
     throw new RangeError(

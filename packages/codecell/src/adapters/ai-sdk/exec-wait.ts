@@ -12,6 +12,7 @@ import { type HostError, type OnError, tellError, withCause } from "../../contra
 import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
+import { assertOptions } from "../../run/assert-options.ts";
 import { judgeApartFor } from "../../sandbox/judges.ts";
 import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/nested-call.ts";
@@ -47,6 +48,7 @@ export interface ExecWaitTools extends AsyncDisposable {
 
 /** `exec` and `wait` in place of tools; code mode is on unless the configuration says otherwise. */
 export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): ExecWaitTools {
+  assertOptions(options, "create exec and wait");
   const { runtime = { prepareAgentRun }, config = true, ...rest } = options;
   const run = runtime.prepareAgentRun({ ...rest, config, tools: { core: toAgentTools(tools) } });
   return {
