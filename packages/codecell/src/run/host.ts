@@ -51,7 +51,7 @@ import { assertResolutions, resolve } from "./resolutions.ts";
 import { NO_PAST, type RunPast } from "./run-setup.ts";
 import { RunErrors } from "./run-errors.ts";
 import { Run } from "./run.ts";
-import type { TakenRun } from "./stored-runs.ts";
+import type { OnFailed, TakenRun } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
 
 export type {
@@ -277,7 +277,7 @@ class SandboxHost implements Host {
     const { runId, fetch, limits } = book.header;
     const { journal } = how;
     const errors = new RunErrors(runId, options.onError ?? this.#options.onError);
-    const onFailed = (error: unknown): void => errors.end({ source: "store", cause: error });
+    const onFailed: OnFailed = (cause, source = "store") => errors.end({ source, cause });
     const begun = new Run({
       book,
       sandbox: this.#sandbox,

@@ -49,7 +49,7 @@ export type Ending =
 
 /** What makes a run fail, as it was thrown. */
 export interface Thrown {
-  readonly source: "sandbox" | "store";
+  readonly source: "sandbox" | "store" | "internal";
   readonly cause: unknown;
 }
 

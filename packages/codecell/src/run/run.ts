@@ -312,7 +312,7 @@ export class Run {
       return;
     }
     // A store that could not take it has it as it was: it can go on from there.
-    if (suspension.code === "store_failed") this.#isLeft = true;
+    if (suspension.code === "store_failed" || suspension.code === "internal") this.#isLeft = true;
     this.#finish({ status: "failed", failure: suspension });
   }
 

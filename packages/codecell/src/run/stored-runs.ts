@@ -41,14 +41,15 @@ import { Journal, type JournalSetup, toStoreFailure } from "./journal.ts";
 import { type CheckRun, type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { Executor } from "./executor.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
+import type { Thrown } from "./run-setup.ts";
 import { within } from "./timers.ts";
 
 export interface TakenRun extends Recovered {
   readonly journal: Journal;
 }
 
-/** Told what the store threw. */
-export type OnFailed = (error: unknown) => void;
+/** Told what was thrown, by the store unless said otherwise. */
+export type OnFailed = (error: unknown, source?: Thrown["source"]) => void;
 
 const OWNER = `process ${process.pid}`;
 

@@ -48,11 +48,17 @@ export class Suspender {
     rest: RunAtRest,
     onFailed: OnFailed = () => {},
   ): Promise<Suspension | Failure> {
-    const given = await this.#give(book, scope, journal, rest, onFailed);
-    if ("code" in given) return given;
-    const pending: PendingCall[] = [];
-    for (const [index, payload] of rest.pending) pending.push(await toPendingCall(book, index, payload));
-    return { ...given, pending, yielded: await reasonsOf(book) };
+    try {
+      const given = await this.#give(book, scope, journal, rest, onFailed);
+      if ("code" in given) return given;
+      const pending: PendingCall[] = [];
+      for (const [index, payload] of rest.pending) pending.push(await toPendingCall(book, index, payload));
+      return { ...given, pending, yielded: await reasonsOf(book) };
+    } catch (error) {
+      // Nobody waits for this but the run: it has to end, and its process must not.
+      onFailed(error, "internal");
+      return { code: "internal", message: "Cannot suspend the run: Codecell failed to" };
+    }
   }
 
   async #give(

@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import { createMemoryStore } from "../store/memory.ts";
+import type { HostError } from "../contract/host-error.ts";
+import { Tokens } from "../suspend/token.ts";
 import { createHost, type RunHandle } from "./host.ts";
+import { StoredRuns } from "./stored-runs.ts";
 
 /** Called when a cell is asked for a snapshot; it is taken when this is done. */
 let beforeSnapshot: () => Promise<void>;
@@ -117,5 +120,30 @@ describe.each(["a token", "a store"])("a call that went on since an earlier susp
     const last = await host.resume({ token, resolutions, tools }).result;
     expect(last).toMatchObject({ status: "completed", value: [20_000, "yes", "done"] });
     expect(counts).toEqual({ slow: 1, ask: 1 });
+  });
+});
+
+describe("a run that cannot be put into bytes", () => {
+  const fault = new Error("Invalid string length");
+  const tools: ToolSet = { ask: { execute: (_input, { suspend, resolution }) => resolution ?? suspend(1) } };
+  const asking = "return await tools.ask({})";
+
+  test("fails, and its host is told why [host:errors]", async () => {
+    vi.spyOn(Tokens.prototype, "issue").mockRejectedValue(fault);
+    const told: HostError[] = [];
+    await using host = createHost({ workers: 1, onError: (report) => told.push(report) });
+    const result = await host.start({ source: asking, tools }).result;
+    expect(result).toMatchObject({ status: "failed", failure: { code: "internal" }, cause: fault });
+    expect(told).toMatchObject([{ error: fault, source: "internal" }]);
+  });
+
+  test("stays in its store as it was", async () => {
+    const suspending = vi.spyOn(StoredRuns.prototype, "suspend").mockRejectedValue(fault);
+    await using host = createHost({ workers: 1, store: createMemoryStore() });
+    const handle = host.start({ source: asking, tools });
+    expect(await handle.result).toMatchObject({ status: "failed", failure: { code: "internal" } });
+    suspending.mockRestore();
+    const again = await host.resume({ id: handle.runId, tools }).result;
+    expect(again).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
   });
 });
