@@ -52,7 +52,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "value"],
     types: ["bridge"],
-    files: ["bridge/turn.ts"],
+    files: ["bridge/parse-json.ts", "bridge/print-json.ts", "bridge/turn.ts"],
     node: "all",
   },
   sandbox: {

@@ -11,9 +11,10 @@ import type { Limits } from "../contract/limits.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Direction } from "../json-schema/directed-schema.ts";
-import { asInput, toJsonText, utf8Bytes } from "../value/json-text.ts";
+import { asInput, utf8Bytes } from "../value/json-text.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { parseJson } from "./parse-json.ts";
+import { copyJson, printJson } from "./print-json.ts";
 import { type JudgeApart, type Validated, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "./turn.ts";
 
@@ -95,7 +96,7 @@ class Question {
   };
 
   /** The outcome, unless something was asked for; nothing can be from here on. */
-  end(tool: string, outcome: CallOutcome): CallOutcome {
+  end(tool: string, outcome: CallOutcome): CallOutcome | Promise<CallOutcome> {
     this.#isOver = true;
     return this.#asked === undefined ? outcome : toSuspended(tool, this.#asked.payload);
   }
@@ -157,7 +158,9 @@ async function outcomeOf(invocation: Invocation, question: Question): Promise<Ca
     if (!given.ok)
       return refused("invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
     while (isTurnLong()) await nextTurn();
-    return toCompleted(name, given.value, limits);
+    const encoding = encodeOutput(name, given.value, limits.callOutputBytes);
+    const { text, bytes } = encoding instanceof Promise ? await encoding : encoding;
+    return { status: "completed", output: text, outputBytes: bytes };
   } catch (error) {
     if (question.isAsked) question.isHeeded = error instanceof CallSuspended;
     else invocation.onError(error, "tool");
@@ -237,18 +240,23 @@ function denied(tool: string, reason: string): CallOutcome {
   return refused("denied", `Cannot call tool "${tool}": ${reason}`);
 }
 
-function toCompleted(name: string, value: unknown, { callOutputBytes }: Limits): CallOutcome {
-  const { text, bytes } = encodeOutput(name, value, callOutputBytes);
-  return { status: "completed", output: text, outputBytes: bytes };
+export interface EncodedOutput {
+  readonly text: string;
+  readonly bytes: number;
 }
 
-/** A tool's output as it crosses to the guest; throws a refusal for what cannot. */
+/** A tool's output as it crosses to the guest; throws a refusal for what cannot, or rejects with it. */
 export function encodeOutput(
   name: string,
   output: unknown,
   maxBytes: number,
-): { readonly text: string; readonly bytes: number } {
-  const text = toJsonText(output ?? null);
+): EncodedOutput | Promise<EncodedOutput> {
+  const printing = printJson(output ?? null);
+  if (printing instanceof Promise) return printing.then((text) => withinBytes(name, text, maxBytes));
+  return withinBytes(name, printing, maxBytes);
+}
+
+function withinBytes(name: string, text: string | undefined, maxBytes: number): EncodedOutput {
   if (text === undefined)
     throw new CallRefusal("invalid_output", `Tool "${name}" gave an output that is no JSON`);
   const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
@@ -282,10 +290,13 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
-function toSuspended(name: string, payload: Json): CallOutcome {
-  const text = toJsonText(payload ?? null);
-  if (text !== undefined) return { status: "suspended", payload: JSON.parse(text) as Json };
-  return refused("invalid_output", `Tool "${name}" suspended the run with a payload that is no JSON`);
+function toSuspended(name: string, payload: Json): CallOutcome | Promise<CallOutcome> {
+  const outcomeOf = (kept: Json | undefined): CallOutcome =>
+    kept === undefined
+      ? refused("invalid_output", `Tool "${name}" suspended the run with a payload that is no JSON`)
+      : { status: "suspended", payload: kept };
+  const copying = copyJson(payload ?? null);
+  return copying instanceof Promise ? copying.then(outcomeOf) : outcomeOf(copying);
 }
 
 function refused(code: CallFailureCode, message: string): CallOutcome {

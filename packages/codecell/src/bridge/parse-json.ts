@@ -19,6 +19,11 @@ export function parseJson(text: string, maxBytes: number, piece: number = PIECE)
   return text.length <= piece ? parseJsonText(text, maxBytes) : parseLarge(text, maxBytes, piece);
 }
 
+/** Of a text that was printed by the host itself. */
+export function buildJson(text: string, piece: number = PIECE): Json | Promise<Json> {
+  return text.length <= piece ? (JSON.parse(text) as Json) : new PieceReader(text, piece).read();
+}
+
 async function parseLarge(text: string, maxBytes: number, piece: number): Promise<Parsed> {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };

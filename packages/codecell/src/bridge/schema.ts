@@ -9,6 +9,7 @@ import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/stan
 import type { Direction } from "../json-schema/directed-schema.ts";
 import { createValidator, type Verdict } from "../json-schema/validator.ts";
 import { toJsonText } from "../value/json-text.ts";
+import { printJson } from "./print-json.ts";
 
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
@@ -87,13 +88,15 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Di
     const value = given ?? null;
     const verdict = judge(value, root, { steps: STEPS_HERE, mayBeSlow: false });
     if (verdict.kind !== "unknown") return toValidated(verdict, given, root);
-    const valueText = text ?? toJsonText(value);
-    schemaText ??= toJsonText(schema);
-    if (valueText === undefined || schemaText === undefined)
-      return toValidated({ kind: "faulty" }, given, root);
-    return judgeApart({ schema: schemaText, direction, value: valueText, root }).then((found) =>
-      toValidated(found, given, root),
-    );
+    const judgeThere = async (): Promise<Validated> => {
+      const valueText = text ?? (await printJson(value));
+      schemaText ??= toJsonText(schema);
+      if (valueText === undefined || schemaText === undefined)
+        return toValidated({ kind: "faulty" }, given, root);
+      const found = await judgeApart({ schema: schemaText, direction, value: valueText, root });
+      return toValidated(found, given, root);
+    };
+    return judgeThere();
   };
 }
 

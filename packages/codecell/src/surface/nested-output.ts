@@ -4,6 +4,7 @@
  * - Done before the call counts as completed, so that a record of it never says otherwise than the program was told.
  */
 import { CallRefusal, encodeOutput, SCHEMA_FAILED } from "../bridge/invoke.ts";
+import { buildJson } from "../bridge/parse-json.ts";
 import { type JudgeApart, type Validated, validatorOf } from "../bridge/schema.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import type { Json } from "../contract/value.ts";
@@ -25,5 +26,6 @@ export async function toNestedOutput(
     throw unusable(SCHEMA_FAILED.output, error);
   }
   if (!validated.ok) throw unusable(validated.problems);
-  return JSON.parse(encodeOutput(id, validated.value, LARGEST_LOAD).text) as Json;
+  const { text } = await encodeOutput(id, validated.value, LARGEST_LOAD);
+  return buildJson(text);
 }

@@ -15,6 +15,7 @@ import {
   toCallFailure,
   UNDECIDED,
 } from "../bridge/invoke.ts";
+import { isLarge } from "../bridge/print-json.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
@@ -148,7 +149,7 @@ export class NestedTools {
         const checked = await validate(decision.input, "input", judgeApartFor(details.runId, details.signal));
         if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
         cell.hook(callId, checked.value);
-        trajectory.rewriteCall(callId, toJson(checked.value));
+        trajectory.rewriteCall(callId, toRecorded(checked.value));
       }
     }
     if (approve === undefined) return "allow";
@@ -247,12 +248,12 @@ const LONGEST_ID = 200;
 const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
 
 function toStart({ toolCallId }: Cell, callId: string, tool: string, input: unknown): CallStart {
-  return { parentToolCallId: toolCallId, callId, tool, input: toJson(input) };
+  return { parentToolCallId: toolCallId, callId, tool, input: toRecorded(input) };
 }
 
-/** As it will cross; what cannot is told of by who passes it on. */
-function toJson(value: unknown): Json {
-  return JSON.parse(toJsonText(value ?? null) ?? "null") as Json;
+/** As it will cross; what cannot is told of by who passes it on. Of a large value a part is recorded, by who prints it anyway. */
+function toRecorded(value: unknown): Json {
+  return isLarge(value) ? (value as Json) : (JSON.parse(toJsonText(value ?? null) ?? "null") as Json);
 }
 
 /** Of an error only what a program would see of it. */

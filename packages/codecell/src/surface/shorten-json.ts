@@ -29,6 +29,7 @@ export function shortenJson(value: Json, maxBytes: number): Json {
 class Sizes {
   readonly #limit: number;
   readonly #known = new Map<object, number>();
+  readonly #keys = new Map<object, string[]>();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -45,6 +46,13 @@ class Sizes {
     return bytes;
   }
 
+  /** Listing very many takes longer than all else. */
+  keysOf(record: JsonRecord): readonly string[] {
+    let keys = this.#keys.get(record);
+    if (keys === undefined) this.#keys.set(record, (keys = Object.keys(record)));
+    return keys;
+  }
+
   #ofList(list: readonly Json[]): number {
     let bytes = list.length === 0 ? 2 : 1;
     for (const item of list) {
@@ -56,7 +64,7 @@ class Sizes {
 
   #ofRecord(record: JsonRecord): number {
     let bytes = 1;
-    for (const key of Object.keys(record)) {
+    for (const key of this.keysOf(record)) {
       bytes += jsonTextBytes(key) + 1 + this.of(record[key] ?? null) + 1;
       if (bytes > this.#limit) break;
     }
@@ -89,7 +97,7 @@ function shortenList(list: readonly Json[], room: number, sizes: Sizes): Json {
 }
 
 function shortenRecord(record: JsonRecord, room: number, sizes: Sizes): Json {
-  const keys = Object.keys(record);
+  const keys = sizes.keysOf(record);
   const noteKey = toFreeKey(record);
   const note = (kept: number): string => `${keys.length - kept} more of ${keys.length} fields`;
   const measure = (index: number): Part => {

@@ -1,0 +1,188 @@
+/**
+ * PrintJson: values as JSON text, where they are large in pieces, so that others have their turn in between.
+ *
+ * - The text is the one that `JSON.stringify` gives; with names sorted, if that is asked for.
+ * - What is small is printed at once: an ordinary call waits for nothing.
+ * - Who changes a large value while it is printed gets a text of several moments.
+ */
+import type { Json } from "../contract/value.ts";
+import { buildJson } from "./parse-json.ts";
+import { inTurns, type Steps } from "./turn.ts";
+
+/** Characters, about, that are printed at once where there may be more: well below a millisecond. */
+const SMALL = 65_536;
+/** What is printed between two steps. */
+const PIECE = 32_768;
+const PARTS = 2048;
+/** About what the engine itself prints before its stack is full. */
+const MOST_LEVELS = 4096;
+
+export interface PrintOptions {
+  /** Equal values have the same text then, in whatever order their names are. */
+  readonly isSorted?: boolean;
+  /** What is printed in place of a part. */
+  readonly spell?: ((part: unknown) => unknown) | undefined;
+}
+
+/** Undefined for what is no JSON: cycles, BigInts, functions, nothing at all. */
+export function printJson(
+  value: unknown,
+  options: Pick<PrintOptions, "spell"> = {},
+): string | undefined | Promise<string | undefined> {
+  return isLarge(value) ? printLarge(value, options) : printSmall(value, options);
+}
+
+/** A copy as it survives being stored; undefined for what is no JSON. */
+export function copyJson(
+  value: unknown,
+  options: Pick<PrintOptions, "spell"> = {},
+): Json | undefined | Promise<Json | undefined> {
+  const text = printJson(value, options);
+  if (text instanceof Promise) return text.then((printed) => buildIfAny(printed));
+  return buildIfAny(text);
+}
+
+function buildIfAny(text: string | undefined): Json | undefined | Promise<Json> {
+  return text === undefined ? undefined : buildJson(text);
+}
+
+function printSmall(value: unknown, { spell }: PrintOptions): string | undefined {
+  try {
+    return JSON.stringify(value, spell && ((_, part: unknown) => spell(part)));
+  } catch {
+    return undefined;
+  }
+}
+
+async function printLarge(value: unknown, options: PrintOptions): Promise<string | undefined> {
+  const pieces: string[] = [];
+  try {
+    const isJson = await inTurns(printSteps(value, (piece) => pieces.push(piece), options));
+    return isJson ? pieces.join("") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether its text may be long; of what prints itself nothing is known. */
+export function isLarge(value: unknown): boolean {
+  const todo: unknown[] = [value];
+  let left = SMALL;
+  try {
+    while (todo.length > 0 && left > 0) {
+      const part = todo.pop();
+      if (typeof part === "string") left -= part.length;
+      if (typeof part === "object" && part !== null) left -= lookInto(part, todo, left);
+    }
+  } catch {
+    // Who prints it finds the same.
+  }
+  return left <= 0;
+}
+
+/** What it has beside its members, which are added; those of something very large are not. */
+function lookInto(part: object, todo: unknown[], most: number): number {
+  if (typeof (part as { toJSON?: unknown }).toJSON === "function") return 2;
+  if (ArrayBuffer.isView(part)) return part.byteLength;
+  if (part instanceof Map || part instanceof Set) {
+    if (part.size < most) todo.push(...part);
+    return part.size;
+  }
+  if (Array.isArray(part)) {
+    if (part.length < most) for (const item of part as unknown[]) if (mayBeLong(item)) todo.push(item);
+    return 2 + 2 * part.length;
+  }
+  let size = 2;
+  for (const name of Object.keys(part)) {
+    size += name.length + 5;
+    if (size > most) break;
+    const member = (part as Record<string, unknown>)[name];
+    if (mayBeLong(member)) todo.push(member);
+  }
+  return size;
+}
+
+function mayBeLong(value: unknown): boolean {
+  return typeof value === "string" || (typeof value === "object" && value !== null);
+}
+
+/** A list or record that has begun and not ended. */
+interface Open {
+  readonly holder: object;
+  readonly isList: boolean;
+  /** Of a record; found when it is come to. */
+  names: readonly string[] | undefined;
+  at: number;
+  /** Whether nothing of it is printed yet. */
+  isFirst: boolean;
+}
+
+/** Gives the text piece by piece; false for what has none. Throws where `JSON.stringify` does. */
+export function* printSteps(
+  value: unknown,
+  put: (piece: string) => void,
+  { isSorted = false, spell }: PrintOptions = {},
+): Steps<boolean> {
+  const open: Open[] = [];
+  const holders = new Set<object>();
+  /** Its text, or how it begins; undefined for what is left out. */
+  const begin = (given: unknown, name: string): string | undefined => {
+    const own = ownJson(given, name);
+    const part = spell === undefined ? own : spell(own);
+    if (typeof part !== "object" || part === null || isLeaf(part)) return JSON.stringify(part);
+    if (holders.has(part)) throw new TypeError("Cannot print a value that is part of itself");
+    if (open.length === MOST_LEVELS) throw new RangeError("Cannot print a value that is nested so deeply");
+    holders.add(part);
+    const isList = Array.isArray(part);
+    open.push({ holder: part, isList, names: undefined, at: 0, isFirst: true });
+    return isList ? "[" : "{";
+  };
+  let text = begin(value, "");
+  if (text === undefined) return false;
+  let parts = 0;
+  for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+    if (++parts > PARTS || text.length > PIECE) {
+      put(text);
+      text = "";
+      parts = 0;
+      yield;
+    }
+    if (!last.isList && last.names === undefined) {
+      const names = Object.keys(last.holder);
+      // Neither takes long, both together do.
+      if (names.length > PARTS) yield;
+      // As the engine compares texts, without a function that is asked for each pair.
+      last.names = isSorted ? names.sort() : names;
+      if (isSorted && names.length > PARTS) yield;
+    }
+    const { holder, isList, names, at, isFirst } = last;
+    if (at >= (isList ? (holder as unknown[]).length : (names?.length ?? 0))) {
+      text += isList ? "]" : "}";
+      holders.delete(holder);
+      open.pop();
+      continue;
+    }
+    last.at++;
+    const name = names?.[at] ?? String(at);
+    const member = begin((holder as Record<string, unknown>)[name], name) ?? (isList ? "null" : undefined);
+    if (member === undefined) continue;
+    last.isFirst = false;
+    text += `${isFirst ? "" : ","}${isList ? "" : `${JSON.stringify(name)}:`}${member}`;
+  }
+  put(text);
+  return true;
+}
+
+function ownJson(part: unknown, name: string): unknown {
+  if (part === null || (typeof part !== "object" && typeof part !== "bigint" && typeof part !== "function")) {
+    return part;
+  }
+  const { toJSON } = part as { readonly toJSON?: unknown };
+  return typeof toJSON === "function" ? toJSON.call(part, name) : part;
+}
+
+/** What is an object and no record: numbers, texts and the like that were made into one, and JSON text as it is. */
+function isLeaf(part: object): boolean {
+  if (part instanceof Number || part instanceof String || part instanceof Boolean) return true;
+  return (JSON as { isRawJSON?: (part: object) => boolean }).isRawJSON?.(part) === true;
+}
