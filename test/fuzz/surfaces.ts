@@ -24,7 +24,7 @@ import { OutputBudget } from "../../packages/codecell/src/surface/output-budget.
 import { toOutput } from "../../packages/codecell/src/surface/output-items.ts";
 import { ParkedValues } from "../../packages/codecell/src/surface/parked-values.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/trajectory.ts";
-import { canonical } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
+import { isSameJson } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
 import { toConsole } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { withoutQuery } from "../../packages/codecell/src/adapters/ai-sdk/telemetry.ts";
 
@@ -271,8 +271,8 @@ export const SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => {
-      const value = parsed(json);
-      return () => canonical(value);
+      const [value, other] = [parsed(json), parsed(json)];
+      return () => isSameJson(value, other);
     },
   },
   {

@@ -33,7 +33,7 @@ export async function continueCodeModeApproval(
   input: ContinueApproval & { approvalResponse: CodeModeApprovalResponse },
 ): Promise<unknown> {
   const { approvalResponse, interrupt, options, ...rest } = input;
-  const opened = openInterrupt(interrupt);
+  const opened = await openInterrupt(interrupt);
   const { interruptId } = opened.interrupt;
   const resolution = parseResponse(approvalResponse);
   if (approvalResponse.approvalId !== interruptId) {

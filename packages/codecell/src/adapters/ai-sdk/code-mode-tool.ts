@@ -124,10 +124,11 @@ function toTool(
           toolExecutionOptions: execution,
         };
         const resumed = flow === undefined ? undefined : input.resume;
-        const setup =
+        const setting =
           flow !== undefined && typeof resumed === "string"
             ? toResumption(resumed, flow, given)
             : toSetup({ ...given, js: input.js });
+        const setup = setting instanceof Promise ? await setting : setting;
         const invocation = new Invocation({ ...setup, onProgress: () => onProgress(invocation.calls) });
         try {
           const value = await invocation.run();

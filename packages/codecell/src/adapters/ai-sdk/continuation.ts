@@ -6,6 +6,8 @@
  * - Comparing is by content: a database may have reordered the keys of what it kept.
  */
 import { createHash } from "node:crypto";
+import { printSteps } from "../../bridge/print-json.ts";
+import { atOnce, inTurns, type Steps } from "../../bridge/turn.ts";
 import type { PendingCall, Suspension } from "../../contract/result.ts";
 import { warnOnce } from "../../suspend/warn-once.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -61,7 +63,12 @@ export function toolCallIdOf(outerToolCallId: string, callIndex: number): string
   return `${outerToolCallId}:tool-${callIndex + 1}`;
 }
 
-export function toInterrupt({ runId, suspension, outerToolCallId, source }: Paused): CodeModeInterrupt {
+export async function toInterrupt({
+  runId,
+  suspension,
+  outerToolCallId,
+  source,
+}: Paused): Promise<CodeModeInterrupt> {
   const { token, expiresAt: expiresAtMs } = suspension;
   const pending = suspension.pending.map((call) => toPending(call, outerToolCallId));
   const facts: SealedFacts = {
@@ -70,7 +77,7 @@ export function toInterrupt({ runId, suspension, outerToolCallId, source }: Paus
     outerToolCallId,
     source,
     expiresAtMs,
-    pending: digestOf(canonical([runId, pending])),
+    pending: await inTurns(contentDigest([runId, pending])),
   };
   const header = new TextEncoder().encode(JSON.stringify(facts));
   const seal = continuationSealer().sealText({ header, content: new Uint8Array() }, PURPOSE);
@@ -93,7 +100,7 @@ function toPending(
 
 /** One for each call that waits, all of the same paused invocation. */
 export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
-  const { continuation, outerToolCallId } = openInterrupt(interrupt).interrupt;
+  const { continuation, outerToolCallId } = opened(interrupt, atOnce(factsOf(interrupt))).interrupt;
   return continuation.pending.map(({ interruptId, toolName, toolCallId, input, payload }) => ({
     type: "code-mode-interrupt",
     interruptId,
@@ -113,19 +120,22 @@ export interface OpenedInterrupt {
 }
 
 /** Throws unless every word of it is what this host, or one with the same key, wrote. */
-export function openInterrupt(given: unknown): OpenedInterrupt {
-  const facts = factsOf(given);
+export async function openInterrupt(given: unknown): Promise<OpenedInterrupt> {
+  return opened(given, await inTurns(factsOf(given)));
+}
+
+function opened(given: unknown, facts: SealedFacts | string): OpenedInterrupt {
   if (typeof facts === "string") throw refusal(facts);
   return { interrupt: given as CodeModeInterrupt, opened: facts };
 }
 
 export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
-  return problemOf(value) === undefined;
+  return atOnce(problemOf(value)) === undefined;
 }
 
 /** Why something is no interrupt that can be trusted; undefined for one that is. */
-export function problemOf(value: unknown): string | undefined {
-  const facts = factsOf(value);
+export function* problemOf(value: unknown): Steps<string | undefined> {
+  const facts = yield* factsOf(value);
   if (facts === ANOTHER_KEY) {
     // Most who ask whether it is an interrupt hear no more than no.
     warnOnce(
@@ -137,23 +147,24 @@ export function problemOf(value: unknown): string | undefined {
 }
 
 /** Whether it is an interrupt that can be trusted; for what anybody may have made: nobody is warned of what is none. */
-export function isTrusted(value: unknown): boolean {
-  return typeof factsOf(value) !== "string";
+export function* isTrusted(value: unknown): Steps<boolean> {
+  return typeof (yield* factsOf(value)) !== "string";
 }
 
 /** What was sealed; a text that says why the interrupt cannot be trusted. */
-function factsOf(value: unknown): SealedFacts | string {
+function* factsOf(value: unknown): Steps<SealedFacts | string> {
   if (!isRecord(value) || value["type"] !== "code-mode-interrupt" || !isContinuation(value["continuation"])) {
     return "this is no interrupt of code mode";
   }
   const { continuation, outerToolCallId, ...told } = value;
-  const facts = openFacts(continuation);
+  const facts = yield* openFacts(continuation);
   if (typeof facts === "string") return facts;
   if (facts.outerToolCallId !== outerToolCallId) return "it was altered: outerToolCallId is another one";
   const own = continuation.pending.find(({ interruptId }) => interruptId === told["interruptId"]);
   if (own === undefined) return "it was altered: no call of it waits under this interruptId";
   const { interruptId, toolName, toolCallId, input, payload } = told;
-  const isOwn = canonical({ interruptId, toolName, toolCallId, input, payload }) === canonical(own);
+  const call = yield* contentDigest({ interruptId, toolName, toolCallId, input, payload });
+  const isOwn = call === (yield* contentDigest(own));
   return isOwn ? facts : "it was altered: the call it tells of is not the one that waits";
 }
 
@@ -167,7 +178,7 @@ function isContinuation(value: unknown): value is CodeModeContinuation {
 }
 
 /** What was sealed; a text that says why that cannot be trusted. */
-function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
+function* openFacts(continuation: CodeModeContinuation): Steps<SealedFacts | string> {
   const opened = continuationSealer().openText(continuation.seal, PURPOSE, 0);
   if (!opened.ok) {
     return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
@@ -177,7 +188,7 @@ function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
   if (
     facts.token !== digestOf(continuation.token) ||
     facts.expiresAtMs !== continuation.expiresAtMs ||
-    facts.pending !== digestOf(canonical([continuation.runId, continuation.pending]))
+    facts.pending !== (yield* contentDigest([continuation.runId, continuation.pending]))
   ) {
     return "its continuation was altered";
   }
@@ -188,8 +199,10 @@ function openFacts(continuation: CodeModeContinuation): SealedFacts | string {
 export type OpenedContinuation = Pick<SealedFacts, "outerToolCallId" | "source">;
 
 /** Throws for one that this host, or one with the same key, did not write. */
-export function openContinuation(continuation: unknown): OpenedContinuation {
-  const facts = isContinuation(continuation) ? openFacts(continuation) : "this is no continuation";
+export async function openContinuation(continuation: unknown): Promise<OpenedContinuation> {
+  const facts = isContinuation(continuation)
+    ? await inTurns(openFacts(continuation))
+    : "this is no continuation";
   if (typeof facts === "string") throw refusal(facts);
   return facts;
 }
@@ -202,25 +215,18 @@ export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** The same text for equal JSON, in whatever order its keys are; an empty one for what is no JSON. */
-export function canonical(value: unknown): string {
-  try {
-    return print(value) ?? "";
-  } catch {
-    return "";
-  }
+/** Whether both are the same JSON, in whatever order their names are. */
+export async function isSameJson(one: unknown, other: unknown): Promise<boolean> {
+  return one === other || (await inTurns(contentDigest(one))) === (await inTurns(contentDigest(other)));
 }
 
-/** Printed here and not from sorted copies: those take several times as long, and programs choose how much there is. */
-function print(part: unknown): string | undefined {
-  const value: unknown = isRecord(part) && typeof part["toJSON"] === "function" ? part["toJSON"]() : part;
-  if (!isRecord(value) || (Array.isArray(value) && !value.some(isRecord))) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => print(item) ?? "null").join(",")}]`;
-  const members: string[] = [];
-  // As the engine compares texts, without a function that is asked for each pair.
-  for (const name of Object.keys(value).sort()) {
-    const text = print(value[name]);
-    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+/** The same for equal JSON, in whatever order its names are; that of an empty text for what is no JSON. */
+export function* contentDigest(value: unknown): Steps<string> {
+  const hash = createHash("sha256");
+  try {
+    yield* printSteps(value, (piece) => hash.update(piece), { isSorted: true });
+    return hash.digest("base64url");
+  } catch {
+    return digestOf("");
   }
-  return `{${members.join(",")}}`;
 }

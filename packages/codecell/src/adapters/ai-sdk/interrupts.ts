@@ -29,7 +29,7 @@ export async function continueCodeModeInterrupt<
   input: ContinueCommon & { interrupt: CodeModeInterrupt<TPayload>; resolution: TResolution },
 ): Promise<unknown> {
   const { resolution, ...rest } = input;
-  const opened = openInterrupt(input.interrupt);
+  const opened = await openInterrupt(input.interrupt);
   return goOn(opened, new Map([[opened.interrupt.interruptId, resolution]]), rest);
 }
 
@@ -46,7 +46,7 @@ export async function continueCodeModeInterrupts(
   if (!isRecord(resolutions)) {
     throw new CodeModeProtocolError("Cannot continue: resolutions must be an object, by interrupt ids");
   }
-  return goOn(openInterrupt(interrupt), new Map(Object.entries(resolutions)), rest);
+  return goOn(await openInterrupt(interrupt), new Map(Object.entries(resolutions)), rest);
 }
 
 export async function goOn(
@@ -55,7 +55,7 @@ export async function goOn(
   { tools, options = {}, toolExecutionOptions: execution = {} }: ContinueCommon,
 ): Promise<unknown> {
   const given = { tools, options, execution };
-  return new Invocation(toContinuedSetup(interrupt.continuation, opened, resolutions, given)).run();
+  return new Invocation(await toContinuedSetup(interrupt.continuation, opened, resolutions, given)).run();
 }
 
 /** In the value itself, in what a tool's output was made of, or in the results of generateText and the like. */

@@ -171,7 +171,7 @@ export class Invocation implements CallKeeper {
         return result.value;
       case "suspended": {
         const source = continued?.source ?? digestOf(js);
-        const interrupt: CodeModeInterrupt = toInterrupt({ ...result, outerToolCallId, source });
+        const interrupt: CodeModeInterrupt = await toInterrupt({ ...result, outerToolCallId, source });
         this.isInterrupted = true;
         await this.#trace.interrupted(interrupt, result);
         return interrupt;

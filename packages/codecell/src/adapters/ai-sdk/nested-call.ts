@@ -1,5 +1,6 @@
 /** NestedCall: one call of a program, from when the host hears of it until its end is told. */
 import type { Json } from "../../contract/value.ts";
+import { copyJson } from "../../bridge/print-json.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { callIndexOf, toolCallIdOf } from "./continuation.ts";
 import type { CodeModeInterruptExecutionContext } from "./interrupt.ts";
@@ -44,15 +45,11 @@ export function toJson(value: unknown): Json {
 }
 
 /** An input as whoever decides on its call sees it: what JSON alone would lose, or could not print, is spelt out. */
-export function toShown(input: unknown): Json {
-  try {
-    return JSON.parse(JSON.stringify(input, spelt)) as Json;
-  } catch {
-    return null;
-  }
+export async function toShown(input: unknown): Promise<Json> {
+  return (await copyJson(input, { spell: spelt })) ?? null;
 }
 
-function spelt(_key: string, part: unknown): unknown {
+function spelt(part: unknown): unknown {
   if (typeof part === "bigint") return String(part);
   return part instanceof Set || part instanceof Map ? [...part] : part;
 }

@@ -16,7 +16,7 @@ import type { Json } from "../../contract/value.ts";
 import { judgeApartFor } from "../../sandbox/judges.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf, askHost, HostFault } from "./approval-status.ts";
-import { canonical } from "./continuation.ts";
+import { isSameJson } from "./continuation.ts";
 import {
   CodeModeError,
   CodeModeProtocolError,
@@ -31,7 +31,7 @@ import {
   requestedBy,
   unlessAsked,
 } from "./interrupt.ts";
-import { type NestedCall, toJson, toShown } from "./nested-call.ts";
+import { type NestedCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
 
 /** What the invocation that a call belongs to does for it. */
@@ -163,14 +163,14 @@ async function ask(
 ): Promise<Decision> {
   const { toolName, toolCallId, validated: input } = call;
   if (mode === "interrupt") {
-    const given = toJson(call.input);
-    const isAsGiven = canonical(given) === canonical(toShown(input));
+    const shown = await toShown(input);
+    const isAsGiven = input === call.input || (await isSameJson(call.input, shown));
     const payload = {
       kind: APPROVAL_KIND,
       ...(reason === undefined ? {} : { reason }),
-      ...(isAsGiven ? {} : { given }),
+      ...(isAsGiven ? {} : { given: call.input }),
     };
-    return { suspend: toKept(call, payload) };
+    return { suspend: toKept(call, payload, shown) };
   }
   const given = await askHost(() => onApprovalRequired?.({ toolName, input, toolCallId }));
   const answer = parseDecision(given, toolName);
@@ -205,11 +205,11 @@ async function validatedAs(
   call: NestedCall,
   judgeApart: JudgeApart,
 ): Promise<unknown> {
-  const isShown = (input: unknown): boolean => canonical(toShown(input)) === canonical(shown);
+  const isShown = async (input: unknown): Promise<boolean> => isSameJson(await toShown(input), shown);
   const again = await validated(tool, call, judgeApart);
-  if (isShown(again)) return again;
+  if (await isShown(again)) return again;
   const kept = await validatorFor(tool, judgeApart)(shown);
-  if (kept.ok && isShown(kept.value)) return kept.value;
+  if (kept.ok && (await isShown(kept.value))) return kept.value;
   throw new CodeModeProtocolError(
     `Cannot call tool "${call.toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
   );
@@ -267,7 +267,7 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
     return call.output;
   } catch (error) {
     const payload = requestedBy(error);
-    if (payload !== undefined) run.suspend(toKept(call, payload));
+    if (payload !== undefined) run.suspend(toKept(call, payload, await toShown(call.validated)));
     call.error = error;
     throw error;
   }
@@ -306,12 +306,12 @@ export async function callTool(
   });
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return isRecord(value) && Symbol.asyncIterator in value;
 }
 
 /** Here and not by the run: what an iterable throws may be a request to interrupt. */
-async function lastOf(items: AsyncIterable<unknown>, isOver: () => boolean): Promise<unknown> {
+export async function lastOf(items: AsyncIterable<unknown>, isOver: () => boolean): Promise<unknown> {
   let last: unknown;
   for await (const item of items) {
     last = item;
@@ -320,8 +320,8 @@ async function lastOf(items: AsyncIterable<unknown>, isOver: () => boolean): Pro
   return last;
 }
 
-/** What is told of a call that waits. */
-function toKept(call: NestedCall, payload: CodeModeInterruptPayload): Json {
+/** What is told of a call that waits; who suspends it makes JSON of it. */
+function toKept(call: NestedCall, payload: CodeModeInterruptPayload, input: Json): Json {
   call.state = "waiting";
-  return { payload: toJson(payload), input: toShown(call.validated) };
+  return { payload: payload as Record<string, Json>, input };
 }

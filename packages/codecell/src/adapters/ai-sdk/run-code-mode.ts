@@ -1,21 +1,23 @@
 /** Runs programs: from their start, or from where they were interrupted. */
+import { copyJson } from "../../bridge/print-json.ts";
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import { callIdOf, digestOf, openContinuation, type OpenedContinuation } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
 import { type Continued, Invocation, type InvocationSetup } from "./invocation.ts";
-import { toJson } from "./nested-call.ts";
 import type { StoredResolution } from "./nested-tools.ts";
 import type { RunCodeModeInput } from "./options.ts";
 import { isRecord } from "../../value/shape.ts";
 
 /** Gives the program's value, or an interrupt; throws an error of code mode when it fails. */
 export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
-  return new Invocation(toSetup(input)).run();
+  const setup = toSetup(input);
+  return new Invocation(setup instanceof Promise ? await setup : setup).run();
 }
 
-export function toSetup(input: RunCodeModeInput): InvocationSetup {
+/** A program that starts waits for nothing. */
+export function toSetup(input: RunCodeModeInput): InvocationSetup | Promise<InvocationSetup> {
   const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
   if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
   const { interruptResolution } = input;
@@ -31,34 +33,43 @@ export function toSetup(input: RunCodeModeInput): InvocationSetup {
       outerToolCallId: execution.toolCallId ?? `code-mode:${++unnamed}`,
     };
   }
-  const opened = openContinuation(continuation);
-  if (digestOf(js) !== opened.source)
+  return toSameSetup(continuation, interruptResolution, { js, tools, options, execution });
+}
+
+type Given = Pick<InvocationSetup, "tools" | "options" | "execution">;
+
+/** Of the program that was interrupted, which is given once more. */
+async function toSameSetup(
+  continuation: CodeModeContinuation,
+  resolved: RunCodeModeInput["interruptResolution"],
+  given: Given & Pick<InvocationSetup, "js">,
+): Promise<InvocationSetup> {
+  const opened = await openContinuation(continuation);
+  if (digestOf(given.js) !== opened.source)
     throw new CodeModeProtocolError("Cannot continue: js is not the source that was interrupted");
   const resolutions = new Map<string, unknown>();
-  if (interruptResolution !== undefined) {
-    resolutions.set(interruptResolution.interruptId, interruptResolution.resolution);
-  }
-  return toContinuedSetup(continuation, opened, resolutions, { js, tools, options, execution });
+  if (resolved !== undefined) resolutions.set(resolved.interruptId, resolved.resolution);
+  return toContinuedSetup(continuation, opened, resolutions, given);
 }
 
 /** An invocation that goes on; by interrupt ids what the calls that go on are resolved with. */
-export function toContinuedSetup(
+export async function toContinuedSetup(
   continuation: CodeModeContinuation,
   { outerToolCallId, source }: OpenedContinuation,
   resolutions: ReadonlyMap<string, unknown>,
-  given: Pick<InvocationSetup, "tools" | "options" | "execution"> & Partial<Pick<InvocationSetup, "js">>,
-): InvocationSetup {
-  const continued = { source, ...toResolved(continuation, resolutions) };
+  given: Given & Partial<Pick<InvocationSetup, "js">>,
+): Promise<InvocationSetup> {
+  const continued = { source, ...(await toResolved(continuation, resolutions)) };
   return { js: "", ...given, outerToolCallId, continued };
 }
 
 let unnamed = 0;
 
 /** Throws for a resolution of a call that does not wait, and for one that its kind cannot have. */
-function toResolved(
+async function toResolved(
   { runId, token, pending }: CodeModeContinuation,
   byInterruptId: ReadonlyMap<string, unknown>,
-): Omit<Continued, "source"> {
+): Promise<Omit<Continued, "source">> {
   const resolutions: Record<string, CallResolution> = {};
   const given = new Map<string, unknown>();
   const denied = new Set<CodeModePendingInterrupt>();
@@ -68,7 +79,7 @@ function toResolved(
       throw new CodeModeProtocolError(`Cannot resolve "${interruptId}": no call waits under this id`);
     }
     const callId = callIdOf(runId, waiting.toolCallId);
-    const stored = toStored(waiting, resolution);
+    const stored = await toStored(waiting, resolution);
     resolutions[callId] = { resolution: stored as unknown as Json };
     if (stored.kind === "interrupt") given.set(callId, resolution);
     else if (!stored.approved) denied.add(waiting);
@@ -78,11 +89,12 @@ function toResolved(
   return { token, resolutions, given, denied: new Set(names) };
 }
 
-function toStored(waiting: CodeModePendingInterrupt, resolution: unknown): StoredResolution {
+async function toStored(waiting: CodeModePendingInterrupt, resolution: unknown): Promise<StoredResolution> {
   const { interruptId, payload } = waiting;
   const input = waiting.input as Json;
   if (payload.kind === APPROVAL_KIND) return { kind: "approval", input, ...parseApproval(resolution) };
-  return { kind: "interrupt", input, interruptId, payload: toJson(payload), resolution: toJson(resolution) };
+  const [asked, answer] = [await copyJson(payload), await copyJson(resolution)];
+  return { kind: "interrupt", input, interruptId, payload: asked ?? null, resolution: answer ?? null };
 }
 
 /** Only a boolean decides. */

@@ -63,7 +63,7 @@ export function askingForPrograms(
 
 async function decide(question: Question): Promise<ToolApprovalStatus> {
   const { toolCallId, input, messages, isDirect, isCodeMode, own } = question;
-  const history = new History(messages);
+  const history = await History.read(messages);
   if (isCodeMode && history.isResumption(input)) return "not-applicable";
   const waiting = history.approval(toolCallId);
   if (waiting === undefined) return isDirect ? own() : "not-applicable";

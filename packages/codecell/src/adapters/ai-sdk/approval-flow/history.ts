@@ -6,6 +6,7 @@
  *   ids of the programs it belongs to. Models are shown a history without it, in which each program was called once and
  *   came to its output.
  */
+import { inTurns, type Steps } from "../../../bridge/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { isTrusted } from "../continuation.ts";
 import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";
@@ -26,13 +27,28 @@ export class History {
 
   readonly #codeModeTools: ReadonlySet<string>;
 
-  /** Of tools that are known to be code mode, interrupts are taken for such even if their seal does not fit. */
-  constructor(messages: readonly unknown[], codeModeTools: ReadonlySet<string> = new Set()) {
+  private constructor(codeModeTools: ReadonlySet<string>) {
     this.#codeModeTools = codeModeTools;
+  }
+
+  /**
+   * In turns: an interrupt holds the inputs that a program chose, and its seal is over all of them. Of tools that are known
+   * to be code mode, interrupts are taken for such even if their seal does not fit.
+   */
+  static async read(
+    messages: readonly unknown[],
+    codeModeTools: ReadonlySet<string> = new Set(),
+  ): Promise<History> {
+    const history = new History(codeModeTools);
+    await inTurns(history.#takeAll(messages));
+    return history;
+  }
+
+  *#takeAll(messages: readonly unknown[]): Steps<void> {
     for (const message of messages) {
       if (!isRecord(message)) continue;
       if (message["role"] === "user") for (const program of this.programs) program.supersede();
-      for (const part of partsOf(message)) this.#take(part);
+      for (const part of partsOf(message)) yield* this.#take(part);
     }
   }
 
@@ -67,7 +83,7 @@ export class History {
     return program === undefined ? part : { ...(part as Part), output: program.told };
   }
 
-  #take(part: Part): void {
+  *#take(part: Part): Steps<void> {
     const { type, toolCallId: id, approvalId } = part;
     if (type === "tool-approval-response" && part["approved"] === true) {
       const approved = this.#byApprovalId.get(approvalId) ?? "";
@@ -76,7 +92,7 @@ export class History {
     if (typeof id !== "string") return;
     if (type === "tool-approval-request") this.#byApprovalId.set(approvalId, id);
     if (type === "tool-call") this.#takeCall(part, id);
-    else if (type === "tool-result") this.#takeResult(part, id);
+    else if (type === "tool-result") yield* this.#takeResult(part, id);
   }
 
   #takeCall(part: Part, id: string): void {
@@ -95,11 +111,11 @@ export class History {
     if (waiting !== undefined) this.#ours.add(part);
   }
 
-  #takeResult(part: Part, id: string): void {
+  *#takeResult(part: Part, id: string): Steps<void> {
     const { output, toolName } = part;
     const resumed = this.#byResumeId.get(id);
     if (resumed !== undefined) {
-      resumed.update(output);
+      yield* resumed.update(output);
       this.#expect(resumed);
       this.#ours.add(part);
       return;
@@ -112,8 +128,9 @@ export class History {
     }
     const value = valueOf(output);
     if (typeof toolName !== "string" || !looksLikeInterrupt(value)) return;
-    if (!this.#codeModeTools.has(toolName) && !isTrusted(value)) return;
-    const program = new PausedProgram(id, toolName, output);
+    if (!this.#codeModeTools.has(toolName) && !(yield* isTrusted(value))) return;
+    const program = new PausedProgram(id, toolName);
+    yield* program.update(output);
     this.programs.push(program);
     this.#byOuterId.set(id, program);
     this.#outputs.set(part, program);

@@ -84,12 +84,12 @@ export function answeringForPrograms(model: LanguageModel, flow: FlowModel): Lan
   // AI SDK 6 has it name its version, which 7 does without.
   const middleware: Omit<LanguageModelMiddleware, "specificationVersion"> = {
     wrapGenerate: async ({ params, model: own }) => {
-      const history = new History(params.prompt, flow.codeModeTools);
+      const history = await History.read(params.prompt, flow.codeModeTools);
       const calls = nextCalls(history, flow);
       return calls.length > 0 ? toGenerated(calls) : own.doGenerate(toShown(params, history, flow));
     },
     wrapStream: async ({ params, model: own }) => {
-      const history = new History(params.prompt, flow.codeModeTools);
+      const history = await History.read(params.prompt, flow.codeModeTools);
       const calls = nextCalls(history, flow);
       return calls.length > 0 ? toStreamed(calls) : own.doStream(toShown(params, history, flow));
     },

@@ -4,6 +4,7 @@
  * - What is told is believed only as far as its seal goes. Of an interrupt that does not fit its seal nothing is taken
  *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
  */
+import type { Steps } from "../../../bridge/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { problemOf } from "../continuation.ts";
 import { APPROVAL_KIND, type CodeModeInterrupt, type CodeModePendingInterrupt } from "../interrupt.ts";
@@ -28,18 +29,19 @@ export class PausedProgram {
   #problem: string | undefined;
   #isSuperseded = false;
 
-  constructor(outerToolCallId: string, toolName: string, output: unknown) {
+  constructor(outerToolCallId: string, toolName: string) {
     this.outerToolCallId = outerToolCallId;
     this.toolName = toolName;
-    this.update(output);
   }
 
   /** The call that started it, or one that went on with it, has come to this. */
-  update(output: unknown): void {
+  *update(output: unknown): Steps<void> {
     const value = valueOf(output);
+    const claimed = looksLikeInterrupt(value) ? value : undefined;
+    const problem = claimed === undefined ? undefined : yield* problemOf(claimed);
     this.#output = output;
-    this.#claimed = looksLikeInterrupt(value) ? value : undefined;
-    this.#problem = this.#claimed === undefined ? undefined : this.#problemOf(value);
+    this.#claimed = claimed;
+    this.#problem = problem ?? this.#strangeness(claimed);
     this.#interrupt =
       this.#problem === undefined ? (this.#claimed as CodeModeInterrupt | undefined) : undefined;
     this.resumeId = undefined;
@@ -49,11 +51,9 @@ export class PausedProgram {
     this.#isSuperseded = false;
   }
 
-  #problemOf(value: unknown): string | undefined {
-    const problem = problemOf(value);
-    if (problem !== undefined) return problem;
-    const { outerToolCallId } = value as CodeModeInterrupt;
-    return outerToolCallId === this.outerToolCallId ? undefined : "its interrupt is of another call";
+  #strangeness(claimed: Record<string, unknown> | undefined): string | undefined {
+    const isOwn = claimed === undefined || claimed["outerToolCallId"] === this.outerToolCallId;
+    return isOwn ? undefined : "its interrupt is of another call";
   }
 
   /** Why it can never go on, by what its seal says, if somebody may still wait for it. */

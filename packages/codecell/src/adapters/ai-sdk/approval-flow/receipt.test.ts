@@ -30,11 +30,11 @@ function waiting(call: Partial<typeof CALL> = {}, token = "token"): WaitingCall 
 }
 
 describe("a receipt", () => {
-  test("is issued for the call that waits, however its keys are ordered, and proves that call", () => {
-    const receipt = issueReceipt(waiting(), "remove", { force: true, path: "a" });
+  test("is issued for the call that waits, however its keys are ordered, and proves that call", async () => {
+    const receipt = await issueReceipt(waiting(), "remove", { force: true, path: "a" });
     expect(receipt).toMatchObject({ type: "code-mode-approved", toolName: "remove" });
-    expect(isReceiptFor(receipt, waiting())).toBe(true);
-    expect(isReceiptFor(structuredClone(receipt), waiting())).toBe(true);
+    expect(await isReceiptFor(receipt, waiting())).toBe(true);
+    expect(await isReceiptFor(structuredClone(receipt), waiting())).toBe(true);
   });
 
   test.each([
@@ -42,8 +42,8 @@ describe("a receipt", () => {
     ["another input", "remove", { path: "b", force: true }],
     ["less input", "remove", { path: "a" }],
     ["no input", "remove", undefined],
-  ])("is not issued for %s", (_what, toolName, input) => {
-    expect(() => issueReceipt(waiting(), toolName, input)).toThrow(
+  ])("is not issued for %s", async (_what, toolName, input) => {
+    await expect(issueReceipt(waiting(), toolName, input)).rejects.toThrow(
       "what was approved is not the call that waits",
     );
   });
@@ -53,15 +53,15 @@ describe("a receipt", () => {
     ["another tool", waiting({ toolName: "read" })],
     ["another input", waiting({ input: { path: "b", force: true } })],
     ["another suspension", waiting({}, "later")],
-  ])("proves nothing for %s", (_what, other) => {
-    const receipt = issueReceipt(waiting(), "remove", CALL.input);
-    expect(isReceiptFor(receipt, other)).toBe(false);
+  ])("proves nothing for %s", async (_what, other) => {
+    const receipt = await issueReceipt(waiting(), "remove", CALL.input);
+    expect(await isReceiptFor(receipt, other)).toBe(false);
   });
 
   test.each([undefined, null, "code-mode-approved", {}, { type: "code-mode-approved" }])(
     "%j is none",
-    (value) => {
-      expect(isReceiptFor(value, waiting())).toBe(false);
+    async (value) => {
+      expect(await isReceiptFor(value, waiting())).toBe(false);
     },
   );
 });

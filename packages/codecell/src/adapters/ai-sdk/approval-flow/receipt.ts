@@ -4,8 +4,9 @@
  * - Sealed, for one pause of one call with one input: it is worth nothing for any other.
  * - Made only where the AI SDK executes a stand-in, which is after it has found and checked an approval.
  */
+import { inTurns } from "../../../bridge/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
-import { canonical, digestOf } from "../continuation.ts";
+import { contentDigest, digestOf, isSameJson } from "../continuation.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import { continuationSealer } from "../hosts.ts";
 import type { CodeModeInterrupt, CodeModePendingInterrupt } from "../interrupt.ts";
@@ -30,35 +31,35 @@ export function isReceipt(value: unknown): value is CodeModeApprovalReceipt {
 }
 
 /** Throws unless the input is the one that waits. */
-export function issueReceipt(
+export async function issueReceipt(
   waiting: WaitingCall,
   toolName: string,
   input: unknown,
-): CodeModeApprovalReceipt {
+): Promise<CodeModeApprovalReceipt> {
   const { call } = waiting;
-  if (call.toolName !== toolName || canonical(toShown(input)) !== canonical(call.input)) {
+  if (call.toolName !== toolName || !(await isSameJson(await toShown(input), call.input))) {
     throw new CodeModeProtocolError(
       `Cannot approve the call of "${toolName}": what was approved is not the call that waits`,
     );
   }
-  const header = new TextEncoder().encode(factsOf(waiting));
+  const header = new TextEncoder().encode(await factsOf(waiting));
   const receipt = continuationSealer().sealText({ header, content: new Uint8Array() }, PURPOSE);
   return { type: "code-mode-approved", toolName, receipt };
 }
 
 /** Whether it was issued for exactly this call, by this host or one with the same key. */
-export function isReceiptFor(value: unknown, waiting: WaitingCall): boolean {
+export async function isReceiptFor(value: unknown, waiting: WaitingCall): Promise<boolean> {
   if (!isReceipt(value)) return false;
   const opened = continuationSealer().openText(value.receipt, PURPOSE, 0);
-  return opened.ok && new TextDecoder().decode(opened.header) === factsOf(waiting);
+  return opened.ok && new TextDecoder().decode(opened.header) === (await factsOf(waiting));
 }
 
-function factsOf({ interrupt, call }: WaitingCall): string {
+async function factsOf({ interrupt, call }: WaitingCall): Promise<string> {
   return JSON.stringify([
     1,
     digestOf(interrupt.continuation.token),
     call.interruptId,
     call.toolName,
-    digestOf(canonical(call.input)),
+    await inTurns(contentDigest(call.input)),
   ]);
 }

@@ -23,36 +23,39 @@ interface Given {
 }
 
 /** Throws for the program of another tool than the flow's: it would be given tools that it was not written for. */
-export function toResumption(outerToolCallId: string, flow: ApprovalFlow, given: Given): InvocationSetup {
+export async function toResumption(
+  outerToolCallId: string,
+  flow: ApprovalFlow,
+  given: Given,
+): Promise<InvocationSetup> {
   const { toolName } = flow;
   const { tools, options, toolExecutionOptions: execution } = given;
   const messages: readonly ModelMessage[] = execution.messages ?? [];
-  const program = new History(messages).program(outerToolCallId);
+  const program = (await History.read(messages)).program(outerToolCallId);
   const interrupt = program?.interrupt;
   if (program?.toolName !== toolName || interrupt === undefined) {
     throw refusal(outerToolCallId, "the messages have no program of this tool that waits under this id");
   }
   if (program.stage !== "resume") throw refusal(outerToolCallId, "its approvals have not all been answered");
-  const resolutions = new Map(
-    program.approvals.map((call) => [
-      call.interruptId,
-      toResolution(program.answerTo(call.toolCallId), { interrupt, call }, flow),
-    ]),
-  );
+  const resolutions = new Map<string, unknown>();
+  for (const call of program.approvals) {
+    const answer = program.answerTo(call.toolCallId);
+    resolutions.set(call.interruptId, await toResolution(answer, { interrupt, call }, flow));
+  }
   const { continuation } = interrupt;
-  return toContinuedSetup(continuation, openContinuation(continuation), resolutions, {
+  return toContinuedSetup(continuation, await openContinuation(continuation), resolutions, {
     tools,
     options,
     execution,
   });
 }
 
-function toResolution(
+async function toResolution(
   output: unknown,
   waiting: WaitingCall,
   flow: ApprovalFlow,
-): { approved: boolean; reason?: string } {
-  if (isReceiptFor(valueOf(output), waiting)) return { approved: true };
+): Promise<{ approved: boolean; reason?: string }> {
+  if (await isReceiptFor(valueOf(output), waiting)) return { approved: true };
   const { type, reason, value }: Record<string, unknown> = isRecord(output) ? output : {};
   switch (type) {
     case "execution-denied":

@@ -6,10 +6,12 @@
  * - What was asked for inside a program is asked for here, whatever is said the second time, unless that is a no.
  */
 import { jsonSchema, type ModelMessage } from "ai";
+import { indexOfToolCall } from "../continuation.ts";
 import { CodeModeToolError } from "../errors.ts";
+import { isAsyncIterable, lastOf } from "../nested-tools.ts";
 import { markedAs, type SdkTool } from "./flow.ts";
 import { History } from "./history.ts";
-import { isReceipt, issueReceipt } from "./receipt.ts";
+import { isReceipt, issueReceipt, type WaitingCall } from "./receipt.ts";
 
 interface CallOptions {
   readonly toolCallId: string;
@@ -35,19 +37,27 @@ export function toStandIn(nested: Nested): SdkTool {
     needsApproval?: unknown;
     toModelOutput?: ToModelOutput;
   };
+  const executeDirectly = (input: unknown, options: CallOptions): unknown => {
+    if (isDirect) return execute?.(input, options);
+    throw new CodeModeToolError(
+      `Cannot call "${name}" directly: only programs have it, call it from a program of ${callers.join(" or ")}`,
+      { toolName: name },
+    );
+  };
+  const executeApproved = async (input: unknown, options: CallOptions): Promise<unknown> => {
+    const waiting = await waitingFor(options);
+    if (waiting !== undefined) return issueReceipt(waiting, name, input);
+    const output = executeDirectly(input, options);
+    return isAsyncIterable(output) ? lastOf(output, () => false) : output;
+  };
   const own = {
-    // Not async: a tool may answer with an iterable.
-    execute: (input: unknown, options: CallOptions): unknown => {
-      const waiting = new History(options.messages).approval(options.toolCallId);
-      if (waiting !== undefined) return issueReceipt(waiting, name, input);
-      if (isDirect) return execute?.(input, options);
-      throw new CodeModeToolError(
-        `Cannot call "${name}" directly: only programs have it, call it from a program of ${callers.join(" or ")}`,
-        { toolName: name },
-      );
-    },
+    // Not async: a tool may answer with an iterable. Providers give no ids like those of a program's calls.
+    execute: (input: unknown, options: CallOptions): unknown =>
+      indexOfToolCall(options.toolCallId) < 0
+        ? executeDirectly(input, options)
+        : executeApproved(input, options),
     needsApproval: async (input: unknown, options: CallOptions): Promise<boolean> => {
-      if (new History(options.messages).approval(options.toolCallId) !== undefined) return true;
+      if ((await waitingFor(options)) !== undefined) return true;
       // Nobody is asked for a call that is going to be refused.
       if (!isDirect) return false;
       const asked =
@@ -62,6 +72,10 @@ export function toStandIn(nested: Nested): SdkTool {
         }),
   };
   return markedAs({ ...(isDirect ? directly(tool) : only(tool)), ...own }, tool);
+}
+
+async function waitingFor({ messages, toolCallId }: CallOptions): Promise<WaitingCall | undefined> {
+  return (await History.read(messages)).approval(toolCallId);
 }
 
 /** All of it but for what its outputs have to be: receipts are none. */

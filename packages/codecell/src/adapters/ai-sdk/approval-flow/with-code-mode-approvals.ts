@@ -204,7 +204,7 @@ function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
 /** To go on with a program needs no approval of its own. */
 function exceptToResume(needsApproval: unknown) {
   return async (input: unknown, options: { readonly messages: ModelMessage[] }): Promise<boolean> => {
-    if (new History(options.messages).isResumption(input)) return false;
+    if ((await History.read(options.messages)).isResumption(input)) return false;
     const asked: unknown =
       typeof needsApproval === "function" ? needsApproval(input, options) : needsApproval;
     return Boolean(await asked);
@@ -220,7 +220,8 @@ function preparing(
   return async (step) => {
     const own = (await prepareStep?.(step)) ?? {};
     const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
-    const isOurs = nextCalls(new History(own.messages ?? step.messages, flow.codeModeTools), flow).length > 0;
+    const history = await History.read(own.messages ?? step.messages, flow.codeModeTools);
+    const isOurs = nextCalls(history, flow).length > 0;
     return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
   };
 }
