@@ -64,6 +64,20 @@ async function printLarge(value: unknown, options: PrintOptions): Promise<string
   }
 }
 
+/** How its text begins, of which no more is printed than it takes; empty for what is no JSON. */
+export function printBeginning(value: unknown, length: number): string {
+  let text = "";
+  const steps = printSteps(value, (piece) => {
+    text += piece;
+  });
+  try {
+    while (text.length < length && steps.next().done !== true);
+  } catch {
+    return "";
+  }
+  return text.slice(0, length);
+}
+
 /** Whether its text may be long; of what prints itself nothing is known. */
 export function isLarge(value: unknown): boolean {
   const todo: unknown[] = [value];

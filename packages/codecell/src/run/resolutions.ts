@@ -1,8 +1,10 @@
 /** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
-import type { Resolutions } from "../contract/result.ts";
+import { buildJson } from "../bridge/parse-json.ts";
+import { printJson } from "../bridge/print-json.ts";
+import type { CallResolution, Resolutions } from "../contract/result.ts";
 import type { SuspendedRun } from "../suspend/suspended-run.ts";
 import { isResolution } from "../value/ledger-shape.ts";
-import { isProtoText, toJsonText } from "../value/json-text.ts";
+import { asInput, isProtoText, toJsonText } from "../value/json-text.ts";
 import type { Recovered } from "./recovery.ts";
 import { toCallId } from "./call-runner.ts";
 import type { RunPast } from "./run-setup.ts";
@@ -12,19 +14,38 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
     throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
   }
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
+    if (typeof resolution === "object" && resolution !== null && known.has(resolution)) continue;
     const text =
       isResolution(resolution) && "resolution" in resolution ? toJsonText(resolution.resolution) : "null";
-    if (!isResolution(resolution) || text === undefined) {
-      throw new TypeError(
-        `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
-      );
-    }
-    if (isProtoText(text)) {
-      throw new TypeError(
-        `Cannot resume a run: resolutions["${callId}"] has a key "__proto__", leave it out: tools would take it for their own`,
-      );
-    }
+    if (!isResolution(resolution) || text === undefined) throw noResolution(callId);
+    if (isProtoText(text)) throw hasProto(callId);
   }
+}
+
+/** Nobody else has them, so they are what they were. */
+const known = new WeakSet<object>();
+
+/** A resolution that an adapter makes of what a program chose: copied and looked at in turns, and not once more. */
+export async function toKnown(callId: string, resolution: unknown): Promise<CallResolution> {
+  const text = await printJson(resolution);
+  if (text === undefined) throw noResolution(callId);
+  const parsed = asInput(text, { ok: true, value: await buildJson(text) });
+  if (!parsed.ok) throw hasProto(callId);
+  const resolved = { resolution: parsed.value };
+  known.add(resolved);
+  return resolved;
+}
+
+function noResolution(callId: string): TypeError {
+  return new TypeError(
+    `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
+  );
+}
+
+function hasProto(callId: string): TypeError {
+  return new TypeError(
+    `Cannot resume a run: resolutions["${callId}"] has a key "__proto__", leave it out: tools would take it for their own`,
+  );
 }
 
 /** Throws unless every resolution is of a call that waits for one. */

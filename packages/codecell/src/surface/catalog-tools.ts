@@ -4,6 +4,7 @@
  * - An id is taken, and a name where it can mean one tool only; what is not catalogued is unknown, whatever it is called.
  */
 import { noSuchTool } from "../bridge/closest-names.ts";
+import { buildJson } from "../bridge/parse-json.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import { CATALOG_TOOLS } from "../contract/ledger.ts";
@@ -114,12 +115,12 @@ export function catalogTools(setup: Setup, byName: ReadonlyMap<string, CatalogEn
 
   const load: AnyTool = {
     readOnly: true,
-    execute: ({ ref, options }: { readonly ref: unknown; readonly options?: unknown }) => {
+    execute: async ({ ref, options }: { readonly ref: unknown; readonly options?: unknown }) => {
       if (typeof ref !== "string")
         throw new TypeError(`Cannot load ${nameOf(ref)}: expected a ref, as a cut value has it`);
-      const loaded = parked.load(ref, { ...partOf(options), maxBytes: LARGEST_LOAD });
+      const loaded = await parked.load(ref, { ...partOf(options), maxBytes: LARGEST_LOAD });
       if (!loaded.ok) throw new Error(loaded.message);
-      return JSON.parse(loaded.json) as unknown;
+      return buildJson(loaded.json);
     },
   };
 

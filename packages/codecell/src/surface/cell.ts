@@ -4,10 +4,10 @@
  * - Knows its calls that are under way, whichever leg they were made in, and can abort them all.
  * - Over once it has ended, expired or was dropped; then its calls are aborted and nothing of it is left to resume.
  */
+import { printBeginning } from "../bridge/print-json.ts";
 import type { Language } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { toJsonText } from "../value/json-text.ts";
 import type { CodeModeErrorCode, PendingToolCall } from "./code-mode-result.ts";
 import type { OutputBudget } from "./output-budget.ts";
 import { shortenJson } from "./shorten-json.ts";
@@ -169,6 +169,6 @@ export class Cell {
 
 function shortened(input: unknown): string {
   // A schema or a hook may have made an input that is no JSON.
-  const text = toJsonText(input) ?? "";
+  const text = printBeginning(input, SHORT_INPUT + 1);
   return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
 }

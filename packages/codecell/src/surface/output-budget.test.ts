@@ -104,7 +104,7 @@ describe("the output budget", () => {
     );
   });
 
-  test("a large text leaves room for what follows and says what is missing, at a whole code point", () => {
+  test("a large text leaves room for what follows and says what is missing, at a whole code point", async () => {
     const values = parked();
     const long = "😀é\n".repeat(10_000);
     const { output, value } = new OutputBudget(2048, values).finish([text(long), text("done")], 0, {
@@ -118,10 +118,10 @@ describe("the output budget", () => {
     expect(long.startsWith(kept)).toBe(true);
     expect(kept.isWellFormed()).toBe(true);
     expect(Buffer.byteLength(kept) + Number(omitted)).toBe(Buffer.byteLength(long));
-    expect(values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(long) });
+    expect(await values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(long) });
   });
 
-  test("a large value shows its shape, its first rows and how to load the rest [exec-wait:46]", () => {
+  test("a large value shows its shape, its first rows and how to load the rest [exec-wait:46]", async () => {
     const rows = Array.from({ length: 1000 }, (_, id) => ({
       id,
       name: `customer ${id}`,
@@ -142,7 +142,7 @@ describe("the output budget", () => {
     expect(prefix.rows.at(-1)).toBe(`… ${1000 - prefix.rows.length + 1} more of 1000 items`);
     expect(omittedBytes).toBe(bytesOf(whole) - bytesOf(prefix));
     expect(bytesOf(given)).toBeGreaterThan(1500);
-    expect(values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(whole) });
+    expect(await values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(whole) });
   });
 
   test("what was not parked has no ref", () => {

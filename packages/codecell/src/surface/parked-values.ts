@@ -4,6 +4,8 @@
  * - Bounded in bytes and number: the oldest value makes room for a new one. What fits nowhere is not kept.
  * - A ref is never used again; those of another prefix lead nowhere. One that leads nowhere is answered with words, not thrown: they say what there is.
  */
+import { buildJson } from "../bridge/parse-json.ts";
+import { printJson } from "../bridge/print-json.ts";
 import type { Json } from "../contract/value.ts";
 
 export interface ParkedLimits {
@@ -64,10 +66,13 @@ export class ParkedValues {
     return ref;
   }
 
-  load(ref: string, { from, count, maxBytes = Number.POSITIVE_INFINITY }: LoadOptions = {}): Loaded {
+  async load(
+    ref: string,
+    { from, count, maxBytes = Number.POSITIVE_INFINITY }: LoadOptions = {},
+  ): Promise<Loaded> {
     const parked = this.#values.get(ref);
     if (parked === undefined) return { ok: false, message: this.#explain(ref) };
-    const part = from === undefined && count === undefined ? parked : slice(parked, from ?? 0, count);
+    const part = from === undefined && count === undefined ? parked : await slice(parked, from ?? 0, count);
     if (part === undefined) {
       return refuse(ref, "only lists and texts have parts, leave out from and count");
     }
@@ -106,12 +111,12 @@ function refuse(ref: string, why: string): Loaded {
   return { ok: false, message: `Cannot load "${ref}": ${why}` };
 }
 
-function slice({ json }: Parked, from: number, count: number | undefined): Parked | undefined {
-  const value = JSON.parse(json) as Json;
+async function slice({ json }: Parked, from: number, count: number | undefined): Promise<Parked | undefined> {
+  const value = await buildJson(json);
   if (typeof value !== "string" && !Array.isArray(value)) return undefined;
   const start = toCount(from);
   const end = count === undefined ? undefined : start + toCount(count);
-  const text = JSON.stringify(value.slice(start, end));
+  const text = (await printJson(value.slice(start, end))) ?? "null";
   return { json: text, bytes: Buffer.byteLength(text) };
 }
 

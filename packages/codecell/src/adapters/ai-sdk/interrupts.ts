@@ -9,7 +9,8 @@ import type {
   CodeModeToolExecutionOptions,
 } from "./interrupt.ts";
 import { Invocation } from "./invocation.ts";
-import { toToolOutput } from "./model-output.ts";
+import { asToolOutput } from "./model-output.ts";
+import { toJson } from "./nested-call.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "./options.ts";
 import { toContinuedSetup } from "./run-code-mode.ts";
 
@@ -129,7 +130,7 @@ export function replaceCodeModeInterruptResult(
       );
     }
     replaced++;
-    return { ...part, output: toToolOutput(finalOutput) };
+    return { ...part, output: asToolOutput(finalOutput, toJson(finalOutput)) };
   };
   const next = messages.map((message) =>
     Array.isArray(message.content)

@@ -5,16 +5,18 @@
  *   is told, never what another execution did.
  */
 import type { ToolSet } from "ai";
+import { copyJson } from "../../bridge/print-json.ts";
+import { inTurns } from "../../bridge/turn.ts";
 import type { LogLine } from "../../contract/result.ts";
+import type { Json } from "../../contract/value.ts";
 import type {
   CodeModeFetchTraceEntry,
   CodeModeNestedToolResultEvent,
   CodeModeToolTraceEntry,
   CodeModeTrace,
 } from "./events.ts";
-import { isCodeModeInterrupt } from "./continuation.ts";
+import { problemOf } from "./continuation.ts";
 import type { CodeModeLifecycle } from "./events.ts";
-import { toJson } from "./nested-call.ts";
 import type { CodeModeModelOutputOptions, CodeModeToolInput } from "./options.ts";
 
 export type CodeModeModelVisibleBridgeSummary =
@@ -93,7 +95,8 @@ export class ModelOutput {
     readonly output: unknown;
   }): Promise<ToolOutput> {
     const account = typeof input === "object" && input !== null ? this.#accounts.get(input) : undefined;
-    if (account?.isInterrupted ?? isCodeModeInterrupt(output)) return toToolOutput(output);
+    const isInterrupted = account?.isInterrupted ?? (await inTurns(problemOf(output))) === undefined;
+    if (isInterrupted) return toToolOutput(output);
     const lines = toConsole(account);
     if (!this.tellsCalls && lines.length === 0) return toToolOutput(output);
     return toToolOutput({
@@ -136,7 +139,9 @@ export class ModelOutput {
     const { toolName, toolCallId, input, output } = event;
     const tool = tools?.[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
     // One that is no JSON must not take the others, and the result, with it.
-    return toJson(await tool?.toModelOutput?.({ toolCallId, input, output })) ?? toToolOutput(output);
+    return (
+      (await copyJson(await tool?.toModelOutput?.({ toolCallId, input, output }))) ?? toToolOutput(output)
+    );
   }
 }
 
@@ -144,10 +149,13 @@ export type ToolOutput =
   | { readonly type: "text"; readonly value: string }
   | { readonly type: "json"; readonly value: never };
 
-export function toToolOutput(value: unknown): ToolOutput {
-  return typeof value === "string"
-    ? { type: "text", value }
-    : { type: "json", value: toJson(value) as never };
+export async function toToolOutput(value: unknown): Promise<ToolOutput> {
+  return asToolOutput(value, typeof value === "string" ? value : ((await copyJson(value)) ?? null));
+}
+
+/** `json` is what the value is as JSON. */
+export function asToolOutput(value: unknown, json: Json): ToolOutput {
+  return typeof value === "string" ? { type: "text", value } : { type: "json", value: json as never };
 }
 
 /** Log lines from the first on, as many as fit, and how many are missing. */

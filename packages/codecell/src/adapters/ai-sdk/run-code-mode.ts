@@ -2,6 +2,7 @@
 import { copyJson } from "../../bridge/print-json.ts";
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
+import { toKnown } from "../../run/resolutions.ts";
 import { callIdOf, digestOf, openContinuation, type OpenedContinuation } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
@@ -80,7 +81,7 @@ async function toResolved(
     }
     const callId = callIdOf(runId, waiting.toolCallId);
     const stored = await toStored(waiting, resolution);
-    resolutions[callId] = { resolution: stored as unknown as Json };
+    resolutions[callId] = await toKnown(callId, stored);
     if (stored.kind === "interrupt") given.set(callId, resolution);
     else if (!stored.approved) denied.add(waiting);
   }
@@ -93,8 +94,8 @@ async function toStored(waiting: CodeModePendingInterrupt, resolution: unknown):
   const { interruptId, payload } = waiting;
   const input = waiting.input as Json;
   if (payload.kind === APPROVAL_KIND) return { kind: "approval", input, ...parseApproval(resolution) };
-  const [asked, answer] = [await copyJson(payload), await copyJson(resolution)];
-  return { kind: "interrupt", input, interruptId, payload: asked ?? null, resolution: answer ?? null };
+  const answer = (await copyJson(resolution)) ?? null;
+  return { kind: "interrupt", input, interruptId, payload: payload as unknown as Json, resolution: answer };
 }
 
 /** Only a boolean decides. */

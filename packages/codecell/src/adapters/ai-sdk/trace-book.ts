@@ -8,7 +8,9 @@ import type { CallFailure } from "../../contract/failure.ts";
 import { FETCH_TOOL } from "../../contract/ledger.ts";
 import type { RunEvent, RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host.ts";
-import { parseJsonText, toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { buildJson, parseJson } from "../../bridge/parse-json.ts";
+import { isTurnLong, nextTurn } from "../../bridge/turn.ts";
+import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
 import { indexOfToolCall, toolCallIdOf } from "./continuation.ts";
 import type {
@@ -138,7 +140,8 @@ export class TraceBook {
         if (item.kind === "timer") continue;
         const made = calls[item.call];
         if (made === undefined) continue;
-        const parsed = parseJsonText(made.input, Number.MAX_SAFE_INTEGER);
+        while (isTurnLong()) await nextTurn();
+        const parsed = await parseJson(made.input, Number.MAX_SAFE_INTEGER);
         await this.#start({
           index: item.call,
           tool: made.tool,
@@ -155,7 +158,7 @@ export class TraceBook {
                 // Of a program that goes on from its memory nobody knows any more what it was given.
                 ...(hollow === true
                   ? { outputBytes: 0, output: undefined }
-                  : { outputBytes: utf8Bytes(item.output), output: JSON.parse(item.output) as unknown }),
+                  : { outputBytes: utf8Bytes(item.output), output: await buildJson(item.output) }),
               }
             : { status: "rejected", error: toHostError(item.failure) },
           clock,
@@ -201,6 +204,7 @@ export class TraceBook {
     if (!this.isWanted) return;
     const { continuation, outerToolCallId, type } = interrupt;
     for (const pending of continuation.pending) {
+      while (isTurnLong()) await nextTurn();
       const started = await this.#waiting(pending);
       this.#open.delete(started.index);
       const completedAtMs = Date.now();

@@ -4,6 +4,7 @@
  * - What is told is believed only as far as its seal goes. Of an interrupt that does not fit its seal nothing is taken
  *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
  */
+import { printBeginning } from "../../../bridge/print-json.ts";
 import type { Steps } from "../../../bridge/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { problemOf } from "../continuation.ts";
@@ -166,7 +167,7 @@ export class PausedProgram {
 }
 
 function inWords({ toolName, input }: CodeModePendingInterrupt): string {
-  const text = JSON.stringify(input) ?? "";
+  const text = printBeginning(input, LONGEST_INPUT + 1);
   return `${toolName}(${text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT)}…` : text})`;
 }
 
