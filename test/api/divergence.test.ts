@@ -48,7 +48,7 @@ async function alterStored(store: Store, id: string, alter: Alter): Promise<void
   const claimed = await store.claim(id, { owner: "somebody", ms: 60_000 });
   if (claimed.status !== "claimed") throw new Error(claimed.status);
   const bytes = new StoredBytes(vault);
-  const opened = bytes.open(claimed.run);
+  const opened = await bytes.open(claimed.run);
   // One that took longer was suspended by an entry of its journal.
   const folded = "code" in opened ? undefined : foldJournal(opened.state, opened.entries);
   if (folded === undefined) throw new Error("The run could not be read");

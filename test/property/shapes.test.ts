@@ -3,6 +3,7 @@
  *
  * - What a part of a ledger looks like is said a second time here, by a schema, to compare.
  */
+import { atOnce } from "../../packages/codecell/src/bridge/turn.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -89,7 +90,7 @@ describe("a journal", () => {
   test("gives back the entries and outcomes that were written", () => {
     fc.assert(
       fc.property(fc.array(written.entry), written.outcome, written.progress, (ones, other, third) => {
-        expect(parseJournalEntries(toJsonBytes(ones))).toEqual(ones);
+        expect(atOnce(parseJournalEntries(toJsonBytes(ones)))).toEqual(ones);
         expect(parseLateOutcome(toJsonBytes(other))).toEqual(other);
         expect(parseProgress(toJsonBytes(third))).toEqual(third);
       }),
@@ -98,7 +99,11 @@ describe("a journal", () => {
   });
 
   test("gives entries that are well shaped, or nothing, for any JSON", () => {
-    expectReads(fc.array(spoilt.entry, { maxLength: 2 }), parseJournalEntries, z.array(entry));
+    expectReads(
+      fc.array(spoilt.entry, { maxLength: 2 }),
+      (bytes) => atOnce(parseJournalEntries(bytes)),
+      z.array(entry),
+    );
   });
 
   test("gives outcomes that are well shaped, or nothing, for any JSON", () => {
@@ -112,7 +117,7 @@ describe("a journal", () => {
   test("gives nothing for bytes that are no JSON", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
-        expect(parseJournalEntries(bytes)).toBeUndefined();
+        expect(atOnce(parseJournalEntries(bytes))).toBeUndefined();
         expect(parseLateOutcome(bytes)).toBeUndefined();
         expect(parseProgress(bytes)).toBeUndefined();
       }),
@@ -160,7 +165,7 @@ function isWhole({ ledger, timers: set }: SuspendedRun): boolean {
 function reread(run: SuspendedRun): SuspendedRun | undefined {
   const { header, content } = toSealable(run);
   const parsed = parseHeader(header);
-  return parsed === undefined ? undefined : parseSuspendedRun(parsed, content);
+  return parsed === undefined ? undefined : atOnce(parseSuspendedRun(parsed, content));
 }
 
 describe("a suspended run", () => {
@@ -220,7 +225,7 @@ const NOT_STARTED = {
 };
 
 describe("messages, journals and suspended runs", () => {
-  const isRead = (value: object): boolean => parseJournalEntries(toJsonBytes([value])) !== undefined;
+  const isRead = (value: object): boolean => atOnce(parseJournalEntries(toJsonBytes([value]))) !== undefined;
 
   test("take the same for a delivery", () => {
     fc.assert(

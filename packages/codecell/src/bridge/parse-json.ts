@@ -8,7 +8,7 @@
  */
 import type { Json } from "../contract/value.ts";
 import { endOfString, jsonProblem, type Parsed, parseJsonText } from "../value/json-text.ts";
-import { isTurnLong, nextTurn } from "./turn.ts";
+import { inTurns, type Steps } from "./turn.ts";
 
 /** Characters that are built at once: the worst of them take some milliseconds. */
 const PIECE = 65_536;
@@ -21,14 +21,19 @@ export function parseJson(text: string, maxBytes: number, piece: number = PIECE)
 
 /** Of a text that was printed by the host itself. */
 export function buildJson(text: string, piece: number = PIECE): Json | Promise<Json> {
-  return text.length <= piece ? (JSON.parse(text) as Json) : new PieceReader(text, piece).read();
+  return text.length <= piece ? (JSON.parse(text) as Json) : inTurns(buildSteps(text, piece));
+}
+
+/** Throws for what is no JSON. */
+export function buildSteps(text: string, piece: number = PIECE): Steps<Json> {
+  return new PieceReader(text, piece).read();
 }
 
 async function parseLarge(text: string, maxBytes: number, piece: number): Promise<Parsed> {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };
   try {
-    return { ok: true, value: await new PieceReader(text, piece).read() };
+    return { ok: true, value: await inTurns(buildSteps(text, piece)) };
   } catch {
     return { ok: false, problem: "it is not JSON" };
   }
@@ -67,7 +72,7 @@ class PieceReader {
     this.#piece = piece;
   }
 
-  async read(): Promise<Json> {
+  *read(): Steps<Json> {
     const text = this.#text;
     for (let at = 0; at < text.length; at++) {
       switch (text.charCodeAt(at)) {
@@ -84,8 +89,8 @@ class PieceReader {
           break;
         case COMMA:
           if (at - this.#builtTo >= this.#piece) {
-            while (isTurnLong()) await nextTurn();
             this.#build(at);
+            yield;
           }
           this.#next(at + 1);
           break;

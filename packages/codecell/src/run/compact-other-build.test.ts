@@ -1,4 +1,5 @@
 /** A compact token of another build of the engine is refused in words, and no call is made. */
+import { atOnce } from "../bridge/turn.ts";
 import { expect, test } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
 import { parseHeader, parseSuspendedRun, toSealable } from "../suspend/suspended-run.ts";
@@ -27,7 +28,7 @@ test("a compact token that another build made [suspend:resume]", async () => {
   const header = opened.ok ? parseHeader(opened.header) : undefined;
   const content = opened.ok ? opened.content() : undefined;
   if (header === undefined || content === undefined) throw new Error("Not opened");
-  const run = parseSuspendedRun(header, content);
+  const run = atOnce(parseSuspendedRun(header, content));
   if (run?.snapshot === undefined) throw new Error("No snapshot");
   expect(run.ledger.hollow).toBe(true);
   // It begins with the digest.

@@ -31,7 +31,7 @@ export interface JournalSetup {
   readonly encode: (entries: readonly JournalEntry[], place: number) => Promise<SealedEntries>;
   readonly encodeSnapshot: (snapshot: CellSnapshot) => Promise<Uint8Array>;
   /** Undefined for what cannot be trusted or understood. */
-  readonly decodeSnapshot: (bytes: Uint8Array) => CellSnapshot | undefined;
+  readonly decodeSnapshot: (bytes: Uint8Array) => Promise<CellSnapshot | undefined>;
 }
 
 /** How long the end of a run waits for its store. */
@@ -123,7 +123,7 @@ export class Journal {
   async loadSnapshot(): Promise<CellSnapshot | undefined> {
     try {
       const bytes = await answered(this.#setup.store.loadSnapshot(await this.#setup.claim));
-      return bytes && this.#setup.decodeSnapshot(bytes);
+      return bytes && (await this.#setup.decodeSnapshot(bytes));
     } catch {
       return undefined;
     }

@@ -29,7 +29,7 @@ test("every time it is taken up [suspend:resume]", async () => {
   while (result.status === "suspended") {
     const claimed = await store.claim(result.runId, { owner: "", ms: 1000 });
     if (claimed.status !== "claimed") throw new Error(claimed.status);
-    const opened = bytes.open(claimed.run);
+    const opened = await bytes.open(claimed.run);
     if ("code" in opened || opened.saved === undefined) throw new Error("No snapshot");
     const { bytes: memory, progress } = opened.saved;
     // It begins with the digest.

@@ -157,7 +157,7 @@ export class StoredRuns {
     }
     let taken: OpenRun;
     try {
-      const opened = this.#open(claimed.run, suspensionId, scope, tools);
+      const opened = await this.#open(claimed.run, suspensionId, scope, tools);
       const refusal = "code" in opened ? opened : check(opened.recovered);
       if (refusal !== undefined) {
         await this.#giveBack(claimed.claim);
@@ -268,15 +268,20 @@ export class StoredRuns {
       leaseMs: this.#leaseMs,
       encode: (entries, place) => this.#bytes.sealEntries(runId, epoch, place, entries),
       encodeSnapshot: (snapshot) => this.#bytes.sealSnapshot(runId, epoch, snapshot),
-      decodeSnapshot: (bytes) => {
-        const snapshot = this.#bytes.openSnapshot(runId, epoch, bytes);
+      decodeSnapshot: async (bytes) => {
+        const snapshot = await this.#bytes.openSnapshot(runId, epoch, bytes);
         return snapshot === undefined || "code" in snapshot ? undefined : snapshot;
       },
     });
   }
 
-  #open(run: StoredRun, suspensionId: string | undefined, scope: string, tools: ToolSet): OpenRun | Failure {
-    const opened = this.#bytes.open(run);
+  async #open(
+    run: StoredRun,
+    suspensionId: string | undefined,
+    scope: string,
+    tools: ToolSet,
+  ): Promise<OpenRun | Failure> {
+    const opened = await this.#bytes.open(run);
     if ("code" in opened) return opened;
     const { outcomes, saved, size, isCurrent } = opened;
     // What the store says of it is not sealed.
@@ -328,7 +333,7 @@ export class StoredRuns {
         const outcomes = await persistently(() => answered(this.#store.outcomes(runId)), "endless");
         if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const bytes = outcomes.get(call);
-        const outcome = bytes === undefined ? undefined : this.#bytes.openOutcome(runId, call, bytes);
+        const outcome = bytes === undefined ? undefined : await this.#bytes.openOutcome(runId, call, bytes);
         // There is one, and whoever has the key of its executor can go on with it.
         if (outcome !== undefined && "code" in outcome) throw new CodecellError(outcome);
         if (outcome !== undefined) return outcome;

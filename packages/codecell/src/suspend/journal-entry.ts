@@ -3,6 +3,7 @@
  *
  * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
  */
+import type { Steps } from "../bridge/turn.ts";
 import type { TimerChange } from "../bridge/protocol.ts";
 import type { Delivery, DeliveryItem, LedgerCall, Progress } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
@@ -16,7 +17,7 @@ import {
   isTimerChange,
 } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord } from "../value/shape.ts";
-import { fromJsonBytes } from "./json-bytes.ts";
+import { fromJsonBytes, fromJsonPieces } from "./json-bytes.ts";
 import { isSeen, type Seen } from "./ledger-book.ts";
 
 export type JournalEntry =
@@ -52,8 +53,8 @@ interface AskedEntry {
 export type LateOutcome = Exclude<DeliveryItem, { kind: "timer" }> | AskedEntry;
 
 /** Those that were written together. Undefined for what this version does not understand. */
-export function parseJournalEntries(bytes: Uint8Array): readonly JournalEntry[] | undefined {
-  const value = fromJsonBytes(bytes);
+export function* parseJournalEntries(bytes: Uint8Array): Steps<readonly JournalEntry[] | undefined> {
+  const value = yield* fromJsonPieces(bytes);
   return isArrayOf(value, isJournalEntry) ? (value as JournalEntry[]) : undefined;
 }
 

@@ -1,4 +1,5 @@
 /** JSON as the bytes that are sealed, and back. */
+import { buildSteps } from "../bridge/parse-json.ts";
 import { printSteps } from "../bridge/print-json.ts";
 import type { Steps } from "../bridge/turn.ts";
 
@@ -24,6 +25,15 @@ export function* toJsonPieces(value: unknown, mostBytes: number = Infinity): Ste
 export function fromJsonBytes(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same for what grows with a run, in pieces. */
+export function* fromJsonPieces(bytes: Uint8Array): Steps<unknown> {
+  try {
+    return yield* buildSteps(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
   } catch {
     return undefined;
   }

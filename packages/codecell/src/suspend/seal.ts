@@ -14,7 +14,7 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
 import { atOnce, inTurns, type Steps } from "../bridge/turn.ts";
 import type { SealKey, SealKeys } from "./seal-keys.ts";
 
@@ -39,6 +39,8 @@ export type Opened =
       readonly header: Uint8Array;
       /** Unpacks; undefined when it is larger than allowed. */
       readonly content: () => Uint8Array | undefined;
+      /** The same; where it is large, by a thread of the process. */
+      readonly contentAside: () => Promise<Uint8Array | undefined>;
     }
   | { readonly ok: false; readonly problem: SealProblem };
 
@@ -114,6 +116,15 @@ export class Sealer {
 
   /** Content larger than `maxBytes` is not unpacked. */
   openBytes(bytes: Uint8Array, purpose: string, maxBytes: number): Opened {
+    return atOnce(this.#openSteps(bytes, purpose, maxBytes));
+  }
+
+  /** The same for what grows with a run, in pieces. */
+  async openInTurns(bytes: Uint8Array, purpose: string, maxBytes: number): Promise<Opened> {
+    return inTurns(this.#openSteps(bytes, purpose, maxBytes));
+  }
+
+  *#openSteps(bytes: Uint8Array, purpose: string, maxBytes: number): Steps<Opened> {
     const sealed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     if (sealed.length <= VERSION_AT || !sealed.subarray(0, VERSION_AT).equals(MAGIC)) return refuse("format");
     if (sealed[VERSION_AT] !== VERSION) return refuse("version");
@@ -122,13 +133,13 @@ export class Sealer {
     const key = this.#keys.find(({ id }) => keyId.equals(id));
     if (key === undefined) return refuse("key");
     const macAt = sealed.length - MAC_BYTES;
-    const mac = atOnce(macSteps([sealed.subarray(0, macAt)], purpose, key));
+    const mac = yield* macSteps(piecesOf(sealed.subarray(0, macAt)), purpose, key);
     if (!timingSafeEqual(mac, sealed.subarray(macAt))) return refuse("altered");
     const flags = sealed[FLAGS_AT] ?? 0;
     // Only a key's owner gets here: what it cannot read was made by a later version.
     if ((flags & ~(COMPRESSED | ENCRYPTED)) !== 0) return refuse("version");
     const body = sealed.subarray(BODY_AT, macAt);
-    const payload = (flags & ENCRYPTED) === 0 ? body : decrypt(body, key);
+    const payload = (flags & ENCRYPTED) === 0 ? body : yield* decryptSteps(body, key);
     if (payload === undefined || payload.length < LENGTHS_BYTES) return refuse("altered");
     const headerEnd = LENGTHS_BYTES + payload.readUInt32BE(0);
     const length = payload.readUInt32BE(4);
@@ -144,6 +155,11 @@ export class Sealer {
       content: () => {
         if (length > maxBytes) return undefined;
         return isCompressed ? decompress(packed, length) : packed;
+      },
+      contentAside: async () => {
+        if (length > maxBytes) return undefined;
+        if (!isCompressed) return packed;
+        return length < LARGE_BYTES ? decompress(packed, length) : decompressAside(packed, length);
       },
     };
   }
@@ -198,13 +214,25 @@ async function compressAside(content: Uint8Array): Promise<Uint8Array> {
 
 function decompress(packed: Uint8Array, length: number): Uint8Array | undefined {
   try {
-    // One chunk of the right size; zlib wants at least 64 bytes.
-    const sizes = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
-    const content = zstdDecompressSync(packed, sizes);
+    const content = zstdDecompressSync(packed, sizesFor(length));
     return content.length === length ? content : undefined;
   } catch {
     return undefined;
   }
+}
+
+async function decompressAside(packed: Uint8Array, length: number): Promise<Uint8Array | undefined> {
+  try {
+    const content = await promisify(zstdDecompress)(packed, sizesFor(length));
+    return content.length === length ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One chunk of the right size; zlib wants at least 64 bytes. */
+function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
+  return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
 }
 
 function* encryptSteps(payload: readonly Uint8Array[], key: SealKey): Steps<Uint8Array[]> {
@@ -218,16 +246,20 @@ function* encryptSteps(payload: readonly Uint8Array[], key: SealKey): Steps<Uint
   return [nonce, ...encrypted, cipher.final(), cipher.getAuthTag()];
 }
 
-function decrypt(body: Buffer, key: SealKey): Buffer | undefined {
+function* decryptSteps(body: Buffer, key: SealKey): Steps<Buffer | undefined> {
   const tagAt = body.length - TAG_BYTES;
   if (tagAt < NONCE_BYTES) return undefined;
   const nonce = body.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv("aes-256-gcm", key.encryption, nonce, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(body.subarray(tagAt));
   try {
-    const payload = decipher.update(body.subarray(NONCE_BYTES, tagAt));
+    const payload: Buffer[] = [];
+    for (const piece of piecesOf(body.subarray(NONCE_BYTES, tagAt))) {
+      payload.push(decipher.update(piece));
+      yield;
+    }
     decipher.final();
-    return payload;
+    return payload.length === 1 ? payload[0] : Buffer.concat(payload);
   } catch {
     return undefined;
   }

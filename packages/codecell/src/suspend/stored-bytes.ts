@@ -98,16 +98,23 @@ export class StoredBytes {
     return this.#vault.sealer.sealInTurns(sealable, outcomeOf(runId, outcome.call));
   }
 
-  open({ id, state: sealed, journal, snapshot, outcomes: posted }: StoredRun): OpenedRun | Failure {
-    const state = this.#openState(id, sealed);
+  /** In turns: a run may have written much, and all of it is read. */
+  async open({
+    id,
+    state: sealed,
+    journal,
+    snapshot,
+    outcomes: posted,
+  }: StoredRun): Promise<OpenedRun | Failure> {
+    const state = await this.#openState(id, sealed);
     if ("code" in state) return state;
     let { size, isCurrent } = state;
     const epoch = state.run.id;
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of journal.entries()) {
-      const unpacked = this.#unpack(bytes, placeOf(id, epoch, place));
+      const unpacked = await this.#unpack(bytes, placeOf(id, epoch, place));
       if ("code" in unpacked) return unpacked;
-      const together = parseJournalEntries(unpacked.content);
+      const together = await inTurns(parseJournalEntries(unpacked.content));
       if (together === undefined) return versionFailure("stored run");
       for (const entry of together) entries.push(entry);
       size += unpacked.content.length;
@@ -115,35 +122,39 @@ export class StoredBytes {
     }
     const came: Posted[] = [];
     for (const [call, bytes] of posted) {
-      const one = this.#openPosted(id, call, bytes);
+      const one = await this.#openPosted(id, call, bytes);
       if ("code" in one) return one;
       came.push(one);
     }
     came.sort((one, other) => one.at - other.at);
     const outcomes = new Map(came.map(({ outcome }) => [outcome.call, outcome]));
-    const saved = snapshot === undefined ? undefined : this.openSnapshot(id, epoch, snapshot);
+    const saved = snapshot === undefined ? undefined : await this.openSnapshot(id, epoch, snapshot);
     if (saved !== undefined && "code" in saved) return saved;
     return { state: state.run, entries, outcomes, saved, size, isCurrent };
   }
 
   /** Undefined for what this version does not understand. */
-  openSnapshot(runId: string, epoch: string, sealed: Uint8Array): CellSnapshot | Failure | undefined {
-    const opened = this.#vault.sealer.openBytes(sealed, snapshotOf(runId, epoch), MAX_BYTES);
+  async openSnapshot(
+    runId: string,
+    epoch: string,
+    sealed: Uint8Array,
+  ): Promise<CellSnapshot | Failure | undefined> {
+    const opened = await this.#vault.sealer.openInTurns(sealed, snapshotOf(runId, epoch), MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
     const progress = parseProgress(opened.header);
-    const content = progress === undefined ? undefined : opened.content();
+    const content = progress === undefined ? undefined : await opened.contentAside();
     if (progress === undefined || content === undefined) return undefined;
     // Of its own: it is handed to a worker.
     return { bytes: new Uint8Array(content), progress };
   }
 
-  openOutcome(runId: string, call: number, sealed: Uint8Array): LateOutcome | Failure {
-    const posted = this.#openPosted(runId, call, sealed);
+  async openOutcome(runId: string, call: number, sealed: Uint8Array): Promise<LateOutcome | Failure> {
+    const posted = await this.#openPosted(runId, call, sealed);
     return "code" in posted ? posted : posted.outcome;
   }
 
-  #openPosted(runId: string, call: number, sealed: Uint8Array): Posted | Failure {
-    const unpacked = this.#unpack(sealed, outcomeOf(runId, call));
+  async #openPosted(runId: string, call: number, sealed: Uint8Array): Promise<Posted | Failure> {
+    const unpacked = await this.#unpack(sealed, outcomeOf(runId, call));
     if ("code" in unpacked) return unpacked;
     const outcome = parseLateOutcome(unpacked.content);
     if (outcome === undefined) return versionFailure("stored run");
@@ -153,22 +164,22 @@ export class StoredBytes {
     return { outcome, at: typeof at === "number" ? at : 0 };
   }
 
-  #openState(
+  async #openState(
     runId: string,
     sealed: Uint8Array,
-  ): { readonly run: SuspendedRun; readonly size: number; readonly isCurrent: boolean } | Failure {
-    const unpacked = this.#unpack(sealed, stateOf(runId));
+  ): Promise<{ readonly run: SuspendedRun; readonly size: number; readonly isCurrent: boolean } | Failure> {
+    const unpacked = await this.#unpack(sealed, stateOf(runId));
     if ("code" in unpacked) return unpacked;
     const header = parseHeader(unpacked.header);
-    const run = header && parseSuspendedRun(header, unpacked.content);
+    const run = header && (await inTurns(parseSuspendedRun(header, unpacked.content)));
     if (run === undefined) return versionFailure("stored run");
     return { run, size: sizeOf(unpacked), isCurrent: unpacked.isCurrent };
   }
 
-  #unpack(sealed: Uint8Array, purpose: string): Unpacked | Failure {
-    const opened = this.#vault.sealer.openBytes(sealed, purpose, MAX_BYTES);
+  async #unpack(sealed: Uint8Array, purpose: string): Promise<Unpacked | Failure> {
+    const opened = await this.#vault.sealer.openInTurns(sealed, purpose, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
-    const content = opened.content();
+    const content = await opened.contentAside();
     if (content === undefined) return versionFailure("stored run");
     return { header: opened.header, content, isCurrent: opened.isCurrent };
   }

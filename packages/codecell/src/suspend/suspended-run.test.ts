@@ -1,3 +1,4 @@
+import { atOnce } from "../bridge/turn.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
@@ -43,7 +44,7 @@ const run: SuspendedRun = {
 
 function read(header: Uint8Array, content: Uint8Array): SuspendedRun | undefined {
   const parsed = parseHeader(header);
-  return parsed === undefined ? undefined : parseSuspendedRun(parsed, content);
+  return parsed === undefined ? undefined : atOnce(parseSuspendedRun(parsed, content));
 }
 
 function roundTrip(given: SuspendedRun): SuspendedRun | undefined {
@@ -240,7 +241,7 @@ describe("suspended run", () => {
         const parsed = parseHeader(header);
         if (parsed === undefined) throw new Error("no header");
         const sections = [["run", Buffer.byteLength(json)]] as const;
-        expect(parseSuspendedRun({ ...parsed, sections }, Buffer.from(json))).toBeUndefined();
+        expect(atOnce(parseSuspendedRun({ ...parsed, sections }, Buffer.from(json)))).toBeUndefined();
       }),
     );
     expect(parseHeader(Buffer.from(JSON.stringify({ version: 2 })))).toBeUndefined();

@@ -18,7 +18,7 @@ import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
-import { fromJsonBytes, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
+import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { isSeen, type LedgerBook, type Seen } from "./ledger-book.ts";
 import { type Sealable, sizeOf } from "./seal.ts";
 
@@ -235,7 +235,7 @@ function lengthOf(pieces: readonly Buffer[]): number {
 }
 
 /** Puts the long outputs back; false when they are not the ones that are missing. */
-function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
+function* putBackOutputs(state: unknown, outputs: Uint8Array): Steps<boolean> {
   const ledger = isRecord(state) ? state["ledger"] : undefined;
   const deliveries = isRecord(ledger) ? ledger["deliveries"] : undefined;
   if (!Array.isArray(deliveries)) return false;
@@ -251,6 +251,7 @@ function putBackOutputs(state: unknown, outputs: Uint8Array): boolean {
       items[index] = { kind, call, output: texts.toString("utf8", at, at + bytes) };
       at += bytes;
     }
+    yield;
   }
   return at === texts.length;
 }
@@ -262,10 +263,10 @@ export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
 }
 
 /** Undefined for what this version does not understand. */
-export function parseSuspendedRun(
+export function* parseSuspendedRun(
   { id, scope, expiresAt, sections }: SuspensionHeader,
   content: Uint8Array,
-): SuspendedRun | undefined {
+): Steps<SuspendedRun | undefined> {
   const parts = new Map<string, Uint8Array>();
   let at = 0;
   for (const [name, length] of sections) {
@@ -275,8 +276,10 @@ export function parseSuspendedRun(
   }
   const json = parts.get("run");
   if (at !== content.length || json === undefined) return undefined;
-  const state = fromJsonBytes(json);
-  if (!putBackOutputs(state, parts.get("outputs") ?? NOTHING) || !isState(state)) return undefined;
+  const state = yield* fromJsonPieces(json);
+  const isComplete = yield* putBackOutputs(state, parts.get("outputs") ?? NOTHING);
+  yield;
+  if (!isComplete || !isState(state)) return undefined;
   const { ledger, seen, timers, pending, executing, resolutions } = state;
   const snapshot = parts.get("snapshot");
   return {

@@ -5,7 +5,7 @@
  * - What refuses a token is decided in this order: seal, version, scope, expiry, use. Only then its content is unpacked.
  * - A token is claimed before it is used; a second claim in this process is refused.
  */
-import { isTurnLong, nextTurn } from "../bridge/turn.ts";
+import { atOnce, isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { toJsonBytes } from "./json-bytes.ts";
@@ -94,7 +94,7 @@ export class Tokens {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
     const content = opened.content();
-    const run = content === undefined ? undefined : parseSuspendedRun(header, content);
+    const run = content === undefined ? undefined : atOnce(parseSuspendedRun(header, content));
     if (run === undefined) return versionFailure("token");
     const taken = take(run);
     if (!("code" in taken)) used.add(header.id, header.expiresAt, Date.now());
