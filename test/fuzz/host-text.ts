@@ -3,7 +3,8 @@ import type { Case, Fuzzer } from "./fuzzer.ts";
 import { nastyText } from "./nasty-texts.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";
 import { Random } from "./random.ts";
-import { type Surface, SURFACES } from "./surfaces.ts";
+import type { Surface } from "./surface-parts.ts";
+import { SURFACES } from "./surfaces.ts";
 
 function inputOf({ given, most }: Surface, random: Random, kind: string): string {
   if (given === "json") return nastyJson(random, most, kind);

@@ -3,21 +3,18 @@
  *
  * - Sizes are what the default limits admit. What a function is given beside the program's part is made once.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { closestNames, noSuchTool } from "../../packages/codecell/src/bridge/closest-names.ts";
 import { encodeOutput } from "../../packages/codecell/src/bridge/invoke.ts";
 import { parseJson } from "../../packages/codecell/src/bridge/parse-json.ts";
 import { parseAnswers } from "../../packages/codecell/src/bridge/protocol.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
-import { LIMIT_BOUNDS, resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
-import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
-import type { Json } from "../../packages/codecell/src/contract/value.ts";
+import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
 import { parseRequest } from "../../packages/codecell/src/fetch/request.ts";
 import { resolveFetchPolicy } from "../../packages/codecell/src/fetch/policy.ts";
 import { globalsFor } from "../../packages/codecell/src/run/guest-catalog.ts";
 import { inspect } from "../../packages/codecell/src/suspend/inspect.ts";
-import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
 import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
-import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
 import { cutValue } from "../../packages/codecell/src/surface/cut-value.ts";
 import { toCodeModeError } from "../../packages/codecell/src/surface/failure-codes.ts";
 import { OutputBudget } from "../../packages/codecell/src/surface/output-budget.ts";
@@ -27,29 +24,15 @@ import { Trajectory } from "../../packages/codecell/src/surface/trajectory.ts";
 import { isSameJson } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
 import { toConsole } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { withoutQuery } from "../../packages/codecell/src/adapters/ai-sdk/telemetry.ts";
+import { CALL_SURFACES } from "./call-surfaces.ts";
+import { bookOf, INPUT, OUTPUT, parsed, REST, RESULT, type Surface, tool, vault } from "./surface-parts.ts";
 
-export interface Surface {
-  readonly name: string;
-  /** What a program chooses: a text, JSON text, or log lines that are as large together. */
-  readonly given: "text" | "json" | "lines";
-  /** In characters. */
-  readonly most: number;
-  /** Done before it is measured, with what it gives being what is measured. */
-  readonly prepare: (given: string) => () => unknown;
-}
-
-const LIMITS = resolveLimits();
-const INPUT = LIMIT_BOUNDS.callInputBytes.default;
-/** A tool that gives back what it is given: more is the tool's own. */
-const OUTPUT = INPUT;
-const RESULT = LIMIT_BOUNDS.resultBytes.default;
 const LOGS = LIMIT_BOUNDS.logBytes.default;
 const SOURCE = LIMIT_BOUNDS.sourceBytes.default;
 /** What the guest lets pass of an error's message. */
 const MESSAGE = 65_536;
 const OUTPUT_BYTES = 65_536;
 
-const tool: AnyTool = { description: "Gives something back", execute: () => null };
 const tools = Object.fromEntries(
   Array.from({ length: 300 }, (_, at) => [`tool_${at.toString(36)}_get`, tool]),
 );
@@ -61,7 +44,6 @@ const policy = resolveFetchPolicy({
 const names = new Set(catalog.names.keys());
 const guestCatalog = { names, allTools: (): string => "[]" };
 
-const parsed = (json: string): Json => JSON.parse(json) as Json;
 const quietly = (work: () => unknown) => (): unknown => {
   try {
     return work();
@@ -73,16 +55,7 @@ const quietly = (work: () => unknown) => (): unknown => {
 const linesOf = (text: string): { level: "log"; text: string }[] =>
   text.split("\n").map((line) => ({ level: "log", text: line }));
 const parking = (): ParkedValues => new ParkedValues({ maxBytes: 16 * 1024 * 1024, maxValues: 100 });
-const bookOf = (input: string): LedgerBook =>
-  new LedgerBook(
-    { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
-    {
-      calls: Array.from({ length: 7 }, () => ({ tool: "t", input })),
-      deliveries: [{ clock: 1, items: [{ kind: "output", call: 0, output: input }] }],
-    },
-  );
-const tokens = new Tokens(new Vault({ sealKey: new Uint8Array(32).fill(7) }));
-const REST = { pending: new Map(), timers: [], executing: new Map(), resolutions: [], snapshot: undefined };
+const tokens = new Tokens(vault);
 const reportOf = (calls: readonly object[], logs: readonly object[]): object => ({
   cell: 1,
   calls,
@@ -249,9 +222,11 @@ export const SURFACES: readonly Surface[] = [
     most: INPUT,
     prepare: (json) => {
       const value = parsed(json);
-      return () => {
+      return async () => {
         const trajectory = new Trajectory();
         trajectory.startCall({ parentToolCallId: "p", callId: "c", tool: "t", input: value });
+        // Its tool is called in between.
+        await nextTurn();
         trajectory.endCall("c", { status: "completed", result: value });
       };
     },
@@ -299,4 +274,5 @@ export const SURFACES: readonly Surface[] = [
       return () => tokens.issue(book, "", "e", REST);
     },
   },
+  ...CALL_SURFACES,
 ];

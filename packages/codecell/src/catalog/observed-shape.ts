@@ -43,20 +43,37 @@ const UNKNOWN: JsonShape = { kind: "unknown" };
  */
 const MOST_LOOKS = 1024;
 
-export function shapeOf(value: Json, level = 0, looks: number = MOST_LOOKS): JsonShape {
+export function shapeOf(
+  value: Json,
+  level = 0,
+  looks: number = MOST_LOOKS,
+  keysOf: KeysOf = Object.keys,
+): JsonShape {
   if (value === null) return { kind: "null" };
   if (typeof value === "string") return { kind: "string" };
   if (typeof value === "number") return { kind: "number" };
   if (typeof value === "boolean") return { kind: "boolean" };
   if (level >= MOST_LEVELS || looks < 1) return UNKNOWN;
   return Array.isArray(value)
-    ? shapeOfArray(value as readonly Json[], level, looks - 1)
-    : shapeOfObject(value as JsonRecord, level, looks - 1);
+    ? shapeOfArray(value as readonly Json[], level, looks - 1, keysOf)
+    : shapeOfObject(value as JsonRecord, level, looks - 1, keysOf);
+}
+
+/** Listing the names of a record with very many takes longer than all else: who does it twice may remember them. */
+export type KeysOf = (record: JsonRecord) => readonly string[];
+
+export function rememberingKeys(): KeysOf {
+  const known = new Map<JsonRecord, readonly string[]>();
+  return (record) => {
+    let keys = known.get(record);
+    if (keys === undefined) known.set(record, (keys = Object.keys(record)));
+    return keys;
+  };
 }
 
 type JsonRecord = Readonly<Record<string, Json>>;
 
-function shapeOfArray(values: readonly Json[], level: number, looks: number): ArrayShape {
+function shapeOfArray(values: readonly Json[], level: number, looks: number, keysOf: KeysOf): ArrayShape {
   const first = values.slice(0, MOST_ELEMENTS);
   // Few of what has parts itself, rather than all without what is in them.
   const most = Math.max(1, Math.ceil(Math.sqrt(looks)));
@@ -65,7 +82,7 @@ function shapeOfArray(values: readonly Json[], level: number, looks: number): Ar
   let element: JsonShape | undefined;
   for (const value of first) {
     if (hasParts(value) && ++looked > most) continue;
-    const shape = shapeOf(value, level + 1, share);
+    const shape = shapeOf(value, level + 1, share, keysOf);
     element = element === undefined ? shape : mergeShapes(element, shape);
   }
   const isCutShort = values.length > first.length || looked > most;
@@ -80,12 +97,15 @@ function hasParts(value: Json): boolean {
   return typeof value === "object" && value !== null;
 }
 
-function shapeOfObject(record: JsonRecord, level: number, looks: number): ObjectShape {
-  const keys = Object.keys(record);
+function shapeOfObject(record: JsonRecord, level: number, looks: number, keysOf: KeysOf): ObjectShape {
+  const keys = keysOf(record);
   const kept = firstNames(keys);
   const fields = kept.map((key): [string, ShapeField] => [
     key,
-    { optional: false, shape: shapeOf(record[key] ?? null, level + 1, Math.floor(looks / kept.length)) },
+    {
+      optional: false,
+      shape: shapeOf(record[key] ?? null, level + 1, Math.floor(looks / kept.length), keysOf),
+    },
   ]);
   return toObject(fields, kept.length < keys.length);
 }

@@ -4,7 +4,14 @@
  *
  * - At most as many bytes as asked for; the beginning has what the rest of the marker leaves.
  */
-import { fitShape, type JsonShape, renderShape, shapeOf } from "../catalog/observed-shape.ts";
+import {
+  fitShape,
+  type JsonShape,
+  type KeysOf,
+  rememberingKeys,
+  renderShape,
+  shapeOf,
+} from "../catalog/observed-shape.ts";
 import type { Json } from "../contract/value.ts";
 import { shortenJson } from "./shorten-json.ts";
 
@@ -37,12 +44,13 @@ export interface CutOptions {
 }
 
 export function cutValue(value: Json, { bytes, maxBytes, ref, hasShape = true }: CutOptions): CutValue {
-  const shape = hasShape ? shapeWithin(value, Math.floor(maxBytes / 4)) : {};
+  const keysOf = rememberingKeys();
+  const shape = hasShape ? shapeWithin(value, Math.floor(maxBytes / 4), keysOf) : {};
   const parked = ref === undefined ? {} : { ref, load: toLoad(ref) };
   const extras = [{ ...shape, ...parked }, parked, ref === undefined ? {} : { ref }].find(
     (one) => markerBytes(bytes, one) + USEFUL_PREFIX_BYTES <= maxBytes,
   );
-  const prefix = shortenJson(value, maxBytes - markerBytes(bytes, extras ?? {}));
+  const prefix = shortenJson(value, maxBytes - markerBytes(bytes, extras ?? {}), keysOf);
   const omittedBytes = bytes - Buffer.byteLength(JSON.stringify(prefix));
   return { truncated: true, omittedBytes, prefix, ...extras };
 }
@@ -58,10 +66,10 @@ function markerBytes(bytes: number, extras: Partial<CutValue>): number {
   return Buffer.byteLength(JSON.stringify(marker)) - 1;
 }
 
-function shapeWithin(value: Json, longest: number): { readonly shape?: string } {
+function shapeWithin(value: Json, longest: number, keysOf: KeysOf): { readonly shape?: string } {
   // Of a text or a number the prefix says it all.
   if (typeof value !== "object" || value === null) return {};
   const fits = (one: JsonShape): boolean => renderShape(one).length <= longest;
-  const shape = renderShape(fitShape(shapeOf(value), fits));
+  const shape = renderShape(fitShape(shapeOf(value, 0, undefined, keysOf), fits));
   return shape === "unknown" || shape.length > longest ? {} : { shape };
 }

@@ -6,6 +6,7 @@
  * - Small fields stay whole while large ones share the rest; of a list the first items stay.
  * - A value that fits is given back itself. Only as much of a large one is read as is needed to cut it.
  */
+import { type KeysOf, rememberingKeys } from "../catalog/observed-shape.ts";
 import type { Json } from "../contract/value.ts";
 import { bareEnd, cutText, jsonTextBytes } from "./shorten-text.ts";
 
@@ -21,18 +22,19 @@ const LARGE_ITEMS = 4;
 
 type JsonRecord = Readonly<Record<string, Json>>;
 
-export function shortenJson(value: Json, maxBytes: number): Json {
-  return shorten(value, maxBytes, new Sizes(maxBytes));
+export function shortenJson(value: Json, maxBytes: number, keysOf: KeysOf = rememberingKeys()): Json {
+  return shorten(value, maxBytes, new Sizes(maxBytes, keysOf));
 }
 
 /** UTF-8 bytes of values as JSON text, exact up to a limit and more than the limit beyond it. */
 class Sizes {
   readonly #limit: number;
   readonly #known = new Map<object, number>();
-  readonly #keys = new Map<object, string[]>();
+  readonly keysOf: KeysOf;
 
-  constructor(limit: number) {
+  constructor(limit: number, keysOf: KeysOf) {
     this.#limit = limit;
+    this.keysOf = keysOf;
   }
 
   of(value: Json): number {
@@ -44,13 +46,6 @@ class Sizes {
     const bytes = isList(value) ? this.#ofList(value) : this.#ofRecord(value);
     this.#known.set(value, bytes);
     return bytes;
-  }
-
-  /** Listing very many takes longer than all else. */
-  keysOf(record: JsonRecord): readonly string[] {
-    let keys = this.#keys.get(record);
-    if (keys === undefined) this.#keys.set(record, (keys = Object.keys(record)));
-    return keys;
   }
 
   #ofList(list: readonly Json[]): number {

@@ -1,0 +1,171 @@
+/** Surfaces of calls: what is done with an input that a tool gives back, that is asked for, or that waits in a suspended run. */
+import { jsonSchema } from "ai";
+import { type Invocation, invoke } from "../../packages/codecell/src/bridge/invoke.ts";
+import type { CatalogEntry } from "../../packages/codecell/src/catalog/catalog-entry.ts";
+import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
+import type { Json } from "../../packages/codecell/src/contract/value.ts";
+import { toKnown } from "../../packages/codecell/src/run/resolutions.ts";
+import { StoredBytes } from "../../packages/codecell/src/suspend/stored-bytes.ts";
+import { giveAway } from "../../packages/codecell/src/suspend/suspended-run.ts";
+import { toNestedOutput } from "../../packages/codecell/src/surface/nested-output.ts";
+import { History } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/history.ts";
+import { type Paused, toInterrupt } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
+import { NestedCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
+import { createAuthorize } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
+import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
+import {
+  bookOf,
+  INPUT,
+  LIMITS,
+  OUTPUT,
+  parsed,
+  REST,
+  RESULT,
+  type Surface,
+  tool,
+  vault,
+} from "./surface-parts.ts";
+
+const stored = new StoredBytes(vault);
+/** Calls that wait at the same time: of as large ones no more fit into a suspended run. */
+const WAITING = 4;
+const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
+const callOf = (input: string, execute: AnyTool["execute"]): Invocation => ({
+  tools: { t: { ...tool, execute } },
+  tool: "t",
+  input,
+  context: {
+    runId: "r",
+    callId: "r:0",
+    idempotencyKey: "r:0",
+    signal: new AbortController().signal,
+    context: undefined,
+    resolution: undefined,
+  },
+  limits: LIMITS,
+  authorize: undefined,
+  judgeApart,
+  onStart: () => {},
+  onProgress: () => {},
+  onError: () => {},
+});
+const asksFor = async (input: Json): Promise<unknown> => {
+  const sdkTool = { inputSchema: jsonSchema({}), needsApproval: true, execute: () => null } as never;
+  const authorize = createAuthorize({
+    tools: { t: sdkTool },
+    approval: { mode: "interrupt" },
+    execution: {},
+    resolutions: new Map(),
+    begin: async (callId, name, given) => new NestedCall(callId, name, given, "c"),
+    callOf: () => undefined,
+    track: async (_, execute) => execute(),
+  });
+  const { signal } = new AbortController();
+  const call = { runId: "r", callId: "r:0", tool: "t", input, signal };
+  return authorize({ ...call, context: undefined, resolution: undefined });
+};
+const pausedWith = (inputs: readonly Json[]): Paused => {
+  const pending = inputs.map((input, at) => ({
+    callId: `r:${at}`,
+    tool: "t",
+    input,
+    payload: { payload: { kind: "k" }, input },
+  }));
+  const suspension = { token: "t", expiresAt: Date.now() + 60_000, pending, yielded: [] };
+  return { runId: "r", suspension, outerToolCallId: "c", source: "s" };
+};
+
+export const CALL_SURFACES: readonly Surface[] = [
+  {
+    name: "call: a tool that gives its input back",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => () => invoke(callOf(json, (input) => input)),
+  },
+  {
+    name: "call: a tool that suspends with its input",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => () => invoke(callOf(json, (input, { suspend }) => suspend({ input }))),
+  },
+  {
+    name: "call: a policy that suspends with its input",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => () =>
+      invoke({
+        ...callOf(json, () => null),
+        authorize: ({ input }) => ({ suspend: { input: input as Json } }),
+      }),
+  },
+  {
+    name: "call: a resolution with its input",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const input = parsed(json);
+      return () => toKnown("r:0", { input });
+    },
+  },
+  {
+    name: "call: output in the catalog profile",
+    given: "json",
+    most: OUTPUT,
+    prepare: (json) => {
+      const value = parsed(json);
+      const entry = { id: "core:core:t", tool } as CatalogEntry;
+      return () => toNestedOutput(entry, value, judgeApart);
+    },
+  },
+  {
+    name: "codecell/ai: what a model is told",
+    given: "json",
+    most: RESULT,
+    prepare: (json) => {
+      const output = parsed(json);
+      return () => new ModelOutput(undefined).toModelOutput({ input: {}, output });
+    },
+  },
+  {
+    name: "codecell/ai: ask for an approval",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const input = parsed(json);
+      return () => asksFor(input);
+    },
+  },
+  {
+    name: "codecell/ai: tell of calls that wait, and hear of them",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const inputs = Array.from({ length: WAITING }, () => parsed(json));
+      return async () => {
+        const interrupt = await toInterrupt(pausedWith(inputs));
+        const part = { type: "tool-result", toolCallId: "c", toolName: "code", output: interrupt };
+        return History.read([{ role: "tool", content: [part] }]);
+      };
+    },
+  },
+  {
+    name: "store: open a run",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const book = bookOf(json);
+      const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, parsed(json)]));
+      const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
+      return async () => {
+        const given = await giveAway(book, "", "e", { ...REST, pending });
+        if ("code" in given) throw new Error(given.message);
+        const { run, sealable } = given;
+        const state = await stored.sealState("r", sealable);
+        const { bytes } = await stored.sealEntries("r", run.id, 0, entries);
+        const journal = Array.from({ length: 1 }, () => bytes);
+        const { expiresAt } = run;
+        return stored.open({ id: "r", scope: "", expiresAt, state, journal, outcomes: new Map() });
+      };
+    },
+  },
+];
