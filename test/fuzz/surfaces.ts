@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { closestNames, noSuchTool } from "../../packages/codecell/src/bridge/closest-names.ts";
 import { encodeOutput } from "../../packages/codecell/src/bridge/invoke.ts";
 import { parseJson } from "../../packages/codecell/src/bridge/parse-json.ts";
+import { printJson } from "../../packages/codecell/src/bridge/print-json.ts";
 import { parseAnswers } from "../../packages/codecell/src/bridge/protocol.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
@@ -177,7 +178,8 @@ export const SURFACES: readonly Surface[] = [
     most: RESULT,
     prepare: (json) => {
       const value = parsed(json);
-      return () => new OutputBudget(OUTPUT_BYTES, parking()).finish([], 0, value);
+      return async () =>
+        new OutputBudget(OUTPUT_BYTES, parking()).finish([], 0, value, await printJson(value));
     },
   },
   {
@@ -224,10 +226,11 @@ export const SURFACES: readonly Surface[] = [
       const value = parsed(json);
       return async () => {
         const trajectory = new Trajectory();
-        trajectory.startCall({ parentToolCallId: "p", callId: "c", tool: "t", input: value });
+        const inputBytes = json.length;
+        trajectory.startCall({ parentToolCallId: "p", callId: "c", tool: "t", input: value, inputBytes });
         // Its tool is called in between.
         await nextTurn();
-        trajectory.endCall("c", { status: "completed", result: value });
+        trajectory.endCall("c", { status: "completed", result: value, resultBytes: json.length });
       };
     },
   },

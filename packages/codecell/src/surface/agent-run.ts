@@ -6,6 +6,7 @@
  *   without the same scope can continue it.
  * - When the run ends, nothing of it stays: calls are aborted, suspended programs are dropped.
  */
+import { printJson } from "../bridge/print-json.ts";
 import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type OnError, tellError } from "../contract/host-error.ts";
@@ -255,6 +256,7 @@ export class AgentRun {
     const { settings, parked, telemetry } = this.#setup;
     // A large value was parsed in this turn, and is about to be printed and cut.
     if (result.status === "completed") while (isTurnLong()) await nextTurn();
+    const json = result.status === "completed" ? await printJson(result.value) : undefined;
     const items = result.logs.map(toOutput);
     cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
     // Another preparation of this agent run may have begun it: whoever is told of a ref has to find it.
@@ -262,7 +264,7 @@ export class AgentRun {
     switch (result.status) {
       case "completed": {
         this.#over(cell, "ended");
-        const { output, value } = cell.budget.finish(items, result.logsDropped, result.value);
+        const { output, value } = cell.budget.finish(items, result.logsDropped, result.value, json);
         return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
       }
       case "failed": {

@@ -8,12 +8,18 @@ import type { Json } from "../contract/value.ts";
 import { cutValue } from "./cut-value.ts";
 
 export class KeptValue {
-  readonly #wholeBytes: number;
+  #wholeBytes: number;
   #isCut = false;
   #json: string;
 
-  constructor(value: Json, maxBytes: number) {
+  /** `wholeBytes` are those of the value's JSON text, where they are known: it need not be printed then to be cut. */
+  constructor(value: Json, maxBytes: number, wholeBytes = 0) {
+    this.#wholeBytes = wholeBytes;
+    this.#json = "";
+    if (wholeBytes > maxBytes) this.#cut(value, maxBytes);
+    if (this.#isCut && this.bytes <= maxBytes) return;
     this.#json = toText(value);
+    this.#isCut = false;
     this.#wholeBytes = this.bytes;
     if (this.#wholeBytes <= maxBytes) return;
     const whole = this.#json;

@@ -15,7 +15,7 @@ export async function toNestedOutput(
   { id, tool }: CatalogEntry,
   output: unknown,
   judgeApart: JudgeApart,
-): Promise<Json> {
+): Promise<{ readonly value: Json; readonly bytes: number }> {
   const unusable = (problems: string, cause?: unknown): CallRefusal =>
     new CallRefusal("invalid_output", `Tool "${id}" gave an unusable output, ${problems}`, cause);
   let validated: Validated;
@@ -26,6 +26,6 @@ export async function toNestedOutput(
     throw unusable(SCHEMA_FAILED.output, error);
   }
   if (!validated.ok) throw unusable(validated.problems);
-  const { text } = await encodeOutput(id, validated.value, LARGEST_LOAD);
-  return buildJson(text);
+  const { text, bytes } = await encodeOutput(id, validated.value, LARGEST_LOAD);
+  return { value: await buildJson(text), bytes };
 }

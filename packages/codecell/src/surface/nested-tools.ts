@@ -15,7 +15,7 @@ import {
   toCallFailure,
   UNDECIDED,
 } from "../bridge/invoke.ts";
-import { isLarge } from "../bridge/print-json.ts";
+import { isLarge, printJson } from "../bridge/print-json.ts";
 import { validatorOf } from "../bridge/schema.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
@@ -25,7 +25,7 @@ import type { Json } from "../contract/value.ts";
 import type { GuestCatalog } from "../run/guest-catalog.ts";
 import type { RunHandle } from "../run/host.ts";
 import { judgeApartFor } from "../sandbox/judges.ts";
-import { toJsonText } from "../value/json-text.ts";
+import { toJsonText, utf8Bytes } from "../value/json-text.ts";
 import { isRecord } from "../value/shape.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "./catalog-tools.ts";
@@ -105,7 +105,9 @@ export class NestedTools {
       if (outcome.status !== "failed" || HELPERS.has(tool)) continue;
       // One that came here before may have made room in the trajectory since.
       if (!cell.isKnown(callId)) {
-        trajectory.startCall(toStart(cell, callId, this.idOf(tool).slice(0, LONGEST_ID), input));
+        const inputBytes = await bytesIfLarge(input);
+        const id = this.idOf(tool).slice(0, LONGEST_ID);
+        trajectory.startCall(toStart(cell, callId, id, input, inputBytes));
       }
       trajectory.endCall(callId, { status: "failed", error: { ...outcome.failure } });
       cell.end(callId);
@@ -117,10 +119,14 @@ export class NestedTools {
     // A helper of the catalog.
     if (entry === undefined) return "allow";
     const { trajectory } = this.#setup;
-    const { callId, input } = details;
+    const { callId, input, signal } = details;
     const cell = details.context as Cell;
+    const counting = bytesIfLarge(input);
+    const inputBytes = counting instanceof Promise ? await counting : counting;
+    // Meanwhile it may have ended: then nobody would end the record of this call.
+    if (signal.aborted) return { deny: "the run has ended" };
     cell.begin(callId, entry.id, input);
-    trajectory.startCall(toStart(cell, callId, entry.id, input));
+    trajectory.startCall(toStart(cell, callId, entry.id, input, inputBytes));
     let decision: Decision;
     try {
       decision = await this.#ask(entry, cell, details);
@@ -208,10 +214,10 @@ export class NestedTools {
         trajectory.holdCall(callId);
         return null;
       }
-      const result = await toNestedOutput(entry, output, judgeApartFor(call.runId, signal));
-      trajectory.endCall(callId, { status: "completed", result });
-      void catalog.observe(entry.id, result).catch(() => {});
-      return result;
+      const { value, bytes } = await toNestedOutput(entry, output, judgeApartFor(call.runId, signal));
+      trajectory.endCall(callId, { status: "completed", result: value, resultBytes: bytes });
+      void catalog.observe(entry.id, value).catch(() => {});
+      return value;
     } catch (error) {
       if (hasAsked) trajectory.holdCall(callId);
       // Whatever it says then, it was stopped.
@@ -247,8 +253,23 @@ export class NestedTools {
 const LONGEST_ID = 200;
 const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
 
-function toStart({ toolCallId }: Cell, callId: string, tool: string, input: unknown): CallStart {
-  return { parentToolCallId: toolCallId, callId, tool, input: toRecorded(input) };
+function toStart(
+  { toolCallId }: Cell,
+  callId: string,
+  tool: string,
+  input: unknown,
+  inputBytes: number | undefined,
+): CallStart {
+  return { parentToolCallId: toolCallId, callId, tool, input: toRecorded(input), inputBytes };
+}
+
+/** Of a value's JSON text; undefined for a small one, which is printed at once. */
+function bytesIfLarge(value: unknown): undefined | Promise<number> {
+  return isLarge(value) ? bytesOf(value) : undefined;
+}
+
+async function bytesOf(value: unknown): Promise<number> {
+  return utf8Bytes((await printJson(value)) ?? "");
 }
 
 /** As it will cross; what cannot is told of by who passes it on. Of a large value a part is recorded, by who prints it anyway. */

@@ -58,10 +58,13 @@ export class OutputBudget {
     return this.#give(items, this.#left - this.#heldBack);
   }
 
-  /** The output and the value of the last leg, which share what is left. A cell that failed has no value: null. */
-  finish(items: readonly CodeModeOutput[], dropped: number, value?: Json): LastLeg {
+  /**
+   * The output and the value of the last leg, which share what is left. A cell that failed has no value: null. `printed`
+   * is the value as JSON, if there is such a text already.
+   */
+  finish(items: readonly CodeModeOutput[], dropped: number, value?: Json, printed?: string): LastLeg {
     this.#noteDropped(dropped);
-    const json = value === undefined ? "" : JSON.stringify(value);
+    const json = value === undefined ? "" : (printed ?? JSON.stringify(value));
     const half = Math.floor(this.#left / 2);
     const needed = this.#isClosed ? LIST_BYTES + NOTE_BYTES : legBytes(this.#whole(items), half);
     const output = this.#give(items, Math.max(this.#left - Buffer.byteLength(json), Math.min(needed, half)));

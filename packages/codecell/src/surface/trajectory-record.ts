@@ -59,10 +59,17 @@ export interface CallStart {
   /** The tool's id in the catalog. */
   readonly tool: string;
   readonly input: Json;
+  /** Of the input as JSON text, where they are known. */
+  readonly inputBytes?: number | undefined;
 }
 
 export type CallEnd =
-  | { readonly status: "completed"; readonly result: Json }
+  | {
+      readonly status: "completed";
+      readonly result: Json;
+      /** Of the result as JSON text, where they are known. */
+      readonly resultBytes?: number;
+    }
   | { readonly status: "failed"; readonly error: Json }
   | { readonly status: "aborted" };
 
@@ -128,12 +135,12 @@ export class KeptCall {
   #error: Json | undefined;
 
   constructor(
-    { parentToolCallId, callId, tool, input }: CallStart,
+    { parentToolCallId, callId, tool, input, inputBytes }: CallStart,
     started: Pick<CallRecord, "index" | "startedAt">,
     maxValueBytes: number,
   ) {
     this.#head = { parentToolCallId, callId, tool, ...started };
-    this.#input = new KeptValue(input, maxValueBytes);
+    this.#input = new KeptValue(input, maxValueBytes, inputBytes);
   }
 
   get callId(): string {
@@ -170,7 +177,7 @@ export class KeptCall {
   end(end: CallEnd, endedAt: string, maxValueBytes: number): void {
     this.#status = end.status;
     this.#endedAt = endedAt;
-    if (end.status === "completed") this.#result = new KeptValue(end.result, maxValueBytes);
+    if (end.status === "completed") this.#result = new KeptValue(end.result, maxValueBytes, end.resultBytes);
     if (end.status === "failed")
       this.#error = shortenJson(new KeptValue(end.error, Infinity).read(), ERROR_BYTES);
   }
