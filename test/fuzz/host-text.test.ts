@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
+import { CALL_SURFACES } from "./call-surfaces.ts";
 import { tryCase } from "./fuzzer.ts";
 import { hostText } from "./host-text.ts";
+import { nastyJson } from "./nasty-values.ts";
+import { Random } from "./random.ts";
 import { SURFACES } from "./surfaces.ts";
 import { largestTurnMs } from "./thread-time.ts";
 
@@ -26,6 +29,17 @@ describe("what a program says, on the host's thread", () => {
         if (finding !== undefined) findings.push(finding);
       }
       expect(findings).toEqual([]);
+    },
+  );
+
+  let seed = 0;
+
+  test.each(CALL_SURFACES.map((surface) => [surface.name, surface] as const))(
+    "[host:short-turns] an input of as many fields as there may be does not hold it: %s",
+    { timeout: 120_000 },
+    async (_, { most, prepare }) => {
+      const work = (): (() => unknown) => prepare(nastyJson(new Random(++seed), most, "many fields"));
+      expect(await largestTurnMs(work, ATTEMPTS)).toBeLessThan(MOST_MS);
     },
   );
 

@@ -18,7 +18,7 @@ export interface Surface {
 export const LIMITS = resolveLimits();
 export const INPUT = LIMIT_BOUNDS.callInputBytes.default;
 /** A tool that gives back what it is given: more is the tool's own. */
-export const OUTPUT = INPUT;
+export const OUTPUT = LIMIT_BOUNDS.callInputBytes.default;
 export const RESULT = LIMIT_BOUNDS.resultBytes.default;
 
 export const tool: AnyTool = { description: "Gives something back", execute: () => null };

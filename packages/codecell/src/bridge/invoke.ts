@@ -291,12 +291,12 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
 function toSuspended(name: string, payload: Json): CallOutcome | Promise<CallOutcome> {
-  const outcomeOf = (kept: Json | undefined): CallOutcome =>
+  const toOutcome = (kept: Json | undefined): CallOutcome =>
     kept === undefined
       ? refused("invalid_output", `Tool "${name}" suspended the run with a payload that is no JSON`)
       : { status: "suspended", payload: kept };
   const copying = copyJson(payload ?? null);
-  return copying instanceof Promise ? copying.then(outcomeOf) : outcomeOf(copying);
+  return copying instanceof Promise ? copying.then(toOutcome) : toOutcome(copying);
 }
 
 function refused(code: CallFailureCode, message: string): CallOutcome {

@@ -85,7 +85,7 @@ describe("printJson", () => {
           throw new Error("no");
         },
       },
-      false,
+      true,
     ],
   ])("tells what is large: %s", (_, value, expected) => {
     expect(isLarge(value)).toBe(expected);

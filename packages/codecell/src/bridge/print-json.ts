@@ -80,44 +80,39 @@ export function printBeginning(value: unknown, length: number): string {
 
 /** Whether its text may be long; of what prints itself nothing is known. */
 export function isLarge(value: unknown): boolean {
-  const todo: unknown[] = [value];
-  let left = SMALL;
+  if (typeof value !== "object" || value === null) return typeof value === "string" && value.length > SMALL;
   try {
-    while (todo.length > 0 && left > 0) {
-      const part = todo.pop();
-      if (typeof part === "string") left -= part.length;
-      if (typeof part === "object" && part !== null) left -= lookInto(part, todo, left);
-    }
+    return weigh(value, SMALL) < 0;
   } catch {
-    // Who prints it finds the same.
+    // Who prints it finds the same; what is nested so deeply that there is no room to look may be anything.
+    return true;
   }
-  return left <= 0;
 }
 
-/** What it has beside its members, which are added; those of something very large are not. */
-function lookInto(part: object, todo: unknown[], most: number): number {
-  if (typeof (part as { toJSON?: unknown }).toJSON === "function") return 2;
-  if (ArrayBuffer.isView(part)) return part.byteLength;
-  if (part instanceof Map || part instanceof Set) {
-    if (part.size < most) todo.push(...part);
-    return part.size;
-  }
+/** What is left of so many characters behind it; less than none as soon as they are too few. */
+function weigh(part: object, most: number): number {
+  let left = most - 2;
   if (Array.isArray(part)) {
-    if (part.length < most) for (const item of part as unknown[]) if (mayBeLong(item)) todo.push(item);
-    return 2 + 2 * part.length;
+    left -= 2 * part.length;
+    for (let at = 0; at < part.length && left >= 0; at++) left = weighMember(part[at], left);
+    return left;
   }
-  let size = 2;
-  for (const name of Object.keys(part)) {
-    size += name.length + 5;
-    if (size > most) break;
-    const member = (part as Record<string, unknown>)[name];
-    if (mayBeLong(member)) todo.push(member);
+  const prototype: unknown = Object.getPrototypeOf(part);
+  if (prototype !== Object.prototype && prototype !== null) {
+    if (ArrayBuffer.isView(part)) return left - part.byteLength;
+    if (part instanceof Set || part instanceof Map) return weigh([...part].slice(0, most), left);
   }
-  return size;
+  if (typeof (part as { readonly toJSON?: unknown }).toJSON === "function") return left;
+  for (const name in part) {
+    left = weighMember((part as Readonly<Record<string, unknown>>)[name], left - name.length - 5);
+    if (left < 0) return left;
+  }
+  return left;
 }
 
-function mayBeLong(value: unknown): boolean {
-  return typeof value === "string" || (typeof value === "object" && value !== null);
+function weighMember(member: unknown, left: number): number {
+  if (typeof member === "string") return left - member.length;
+  return typeof member === "object" && member !== null ? weigh(member, left) : left;
 }
 
 /** A list or record that has begun and not ended. */
@@ -195,8 +190,12 @@ function ownJson(part: unknown, name: string): unknown {
   return typeof toJSON === "function" ? toJSON.call(part, name) : part;
 }
 
+const LEAF_TAGS: ReadonlySet<string> = new Set(["[object Number]", "[object String]", "[object Boolean]"]);
+
 /** What is an object and no record: numbers, texts and the like that were made into one, and JSON text as it is. */
 function isLeaf(part: object): boolean {
-  if (part instanceof Number || part instanceof String || part instanceof Boolean) return true;
+  const prototype: unknown = Object.getPrototypeOf(part);
+  if (prototype === Object.prototype || Array.isArray(part)) return false;
+  if (LEAF_TAGS.has(Object.prototype.toString.call(part))) return true;
   return (JSON as { isRawJSON?: (part: object) => boolean }).isRawJSON?.(part) === true;
 }

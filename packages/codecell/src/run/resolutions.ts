@@ -14,7 +14,7 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
     throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
   }
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
-    if (typeof resolution === "object" && resolution !== null && known.has(resolution)) continue;
+    if (typeof resolution === "object" && resolution !== null && looked.has(resolution)) continue;
     const text =
       isResolution(resolution) && "resolution" in resolution ? toJsonText(resolution.resolution) : "null";
     if (!isResolution(resolution) || text === undefined) throw noResolution(callId);
@@ -23,7 +23,7 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
 }
 
 /** Nobody else has them, so they are what they were. */
-const known = new WeakSet<object>();
+const looked = new WeakSet<object>();
 
 /** A resolution that an adapter makes of what a program chose: copied and looked at in turns, and not once more. */
 export async function toKnown(callId: string, resolution: unknown): Promise<CallResolution> {
@@ -32,7 +32,7 @@ export async function toKnown(callId: string, resolution: unknown): Promise<Call
   const parsed = asInput(text, { ok: true, value: await buildJson(text) });
   if (!parsed.ok) throw hasProto(callId);
   const resolved = { resolution: parsed.value };
-  known.add(resolved);
+  looked.add(resolved);
   return resolved;
 }
 

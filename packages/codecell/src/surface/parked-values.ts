@@ -6,7 +6,6 @@
  */
 import { buildJson } from "../bridge/parse-json.ts";
 import { printJson } from "../bridge/print-json.ts";
-import type { Json } from "../contract/value.ts";
 
 export interface ParkedLimits {
   /** UTF-8 bytes of all values as JSON text. */

@@ -30,10 +30,11 @@ export function fromJsonBytes(bytes: Uint8Array): unknown {
   }
 }
 
-/** The same for what grows with a run, in pieces. */
-export function* fromJsonPieces(bytes: Uint8Array): Steps<unknown> {
+/** The same for what grows with a run, in pieces of so many characters. */
+export function* fromJsonPieces(bytes: Uint8Array, piece?: number): Steps<unknown> {
   try {
-    return yield* buildSteps(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+    return yield* buildSteps(text, piece);
   } catch {
     return undefined;
   }

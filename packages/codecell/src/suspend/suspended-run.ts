@@ -266,6 +266,7 @@ export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
 export function* parseSuspendedRun(
   { id, scope, expiresAt, sections }: SuspensionHeader,
   content: Uint8Array,
+  piece?: number,
 ): Steps<SuspendedRun | undefined> {
   const parts = new Map<string, Uint8Array>();
   let at = 0;
@@ -276,7 +277,7 @@ export function* parseSuspendedRun(
   }
   const json = parts.get("run");
   if (at !== content.length || json === undefined) return undefined;
-  const state = yield* fromJsonPieces(json);
+  const state = yield* fromJsonPieces(json, piece);
   const isComplete = yield* putBackOutputs(state, parts.get("outputs") ?? NOTHING);
   yield;
   if (!isComplete || !isState(state)) return undefined;

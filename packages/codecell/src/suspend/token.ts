@@ -94,7 +94,7 @@ export class Tokens {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
     const content = opened.content();
-    const run = content === undefined ? undefined : atOnce(parseSuspendedRun(header, content));
+    const run = content === undefined ? undefined : atOnce(parseSuspendedRun(header, content, Infinity));
     if (run === undefined) return versionFailure("token");
     const taken = take(run);
     if (!("code" in taken)) used.add(header.id, header.expiresAt, Date.now());

@@ -100,7 +100,7 @@ function toPending(
 
 /** One for each call that waits, all of the same paused invocation. */
 export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
-  const { continuation, outerToolCallId } = opened(interrupt, atOnce(factsOf(interrupt))).interrupt;
+  const { continuation, outerToolCallId } = toOpened(interrupt, atOnce(factsOf(interrupt))).interrupt;
   return continuation.pending.map(({ interruptId, toolName, toolCallId, input, payload }) => ({
     type: "code-mode-interrupt",
     interruptId,
@@ -121,10 +121,10 @@ export interface OpenedInterrupt {
 
 /** Throws unless every word of it is what this host, or one with the same key, wrote. */
 export async function openInterrupt(given: unknown): Promise<OpenedInterrupt> {
-  return opened(given, await inTurns(factsOf(given)));
+  return toOpened(given, await inTurns(factsOf(given)));
 }
 
-function opened(given: unknown, facts: SealedFacts | string): OpenedInterrupt {
+function toOpened(given: unknown, facts: SealedFacts | string): OpenedInterrupt {
   if (typeof facts === "string") throw refusal(facts);
   return { interrupt: given as CodeModeInterrupt, opened: facts };
 }

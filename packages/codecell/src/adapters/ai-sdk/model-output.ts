@@ -149,7 +149,7 @@ export type ToolOutput =
   | { readonly type: "text"; readonly value: string }
   | { readonly type: "json"; readonly value: never };
 
-export async function toToolOutput(value: unknown): Promise<ToolOutput> {
+async function toToolOutput(value: unknown): Promise<ToolOutput> {
   return asToolOutput(value, typeof value === "string" ? value : ((await copyJson(value)) ?? null));
 }
 
