@@ -126,6 +126,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
       "Nothing that a program says holds the host's thread for 50 ms at a time, under the default limits",
   },
   "host:neighbours": { promise: "A hostile program takes no other run with it" },
+  "host:fair": {
+    promise:
+      "A run that computes keeps no other waiting: it moves to threads for such runs, with its calls, its limits and its turn",
+  },
   "host:bounded": { promise: "A host holds no more live runs than it may" },
   "host:released": { promise: "Disposing a host ends its runs and its workers" },
   "host:thread-ends": {

@@ -67,7 +67,7 @@ const report = fc.record({
   isOver: or(fc.boolean()),
 });
 const snapshot = fc.record({
-  kind: or(fc.constantFrom("snapshot", "snapshot_refused", "nonsense")),
+  kind: or(fc.constantFrom("snapshot", "snapshot_refused", "computes", "nonsense")),
   cell: or(fc.nat(6)),
   bytes: or(
     fc.oneof(
@@ -91,7 +91,7 @@ describe("parseAnswers", () => {
             if (answer.bytes !== null) expect(answer.bytes.buffer).toBeInstanceOf(ArrayBuffer);
             continue;
           }
-          expect(["snapshot_refused", undefined]).toContain(answer.kind);
+          expect(["snapshot_refused", "computes", undefined]).toContain(answer.kind);
           if (answer.kind !== undefined) continue;
           const { calls, timers, logs, end: ended } = answer;
           for (const { tool, input } of calls)

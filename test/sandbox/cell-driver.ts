@@ -13,7 +13,7 @@ const TOOL_NAMES = ["now", "micro", "turn", "wait", "late", "fail"];
 
 /** One worker of its own. */
 export function createPool(workerUrl: URL = defaultWorkerUrl()): NodePool {
-  return new NodePool({ workers: 1, maxWorkers: 2, workerUrl });
+  return new NodePool({ workers: 1, maxWorkers: 2, computeWorkers: 1, workerUrl });
 }
 
 export function toStart(source: string, limits: Partial<Limits> = {}): CellStart {

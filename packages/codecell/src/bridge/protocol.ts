@@ -45,6 +45,8 @@ export type Command =
       /** As in the ledger. */
       readonly allTools?: string | undefined;
       readonly limits: CellLimits;
+      /** How often the cell has left a thread because it computes; 0 unless said otherwise. */
+      readonly moves?: number;
       /**
        * Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
        * one that goes on from there.
@@ -123,7 +125,13 @@ export interface SnapshotRefusal {
   readonly cell: number;
 }
 
-export type Answer = Report | SnapshotAnswer | SnapshotRefusal;
+/** In place of a report: the cell computes and others wait. It does not exist any more, and nothing of its turn was told. */
+export interface Leave {
+  readonly kind: "computes";
+  readonly cell: number;
+}
+
+export type Answer = Report | SnapshotAnswer | SnapshotRefusal | Leave;
 
 /** What a worker is given when it starts. */
 export interface WorkerSetup {
@@ -148,6 +156,8 @@ export const STATUS = {
   reported: 5,
   /** Whether the thread may be ended, see `fragile.ts`. */
   fragile: 6,
+  /** Cells that wait for a thread and are on none yet. */
+  wanted: 7,
 } as const;
 
 export const STATUS_BYTES: number = 4 * Object.keys(STATUS).length;
@@ -183,6 +193,7 @@ function isCommand(value: unknown): boolean {
         (value["mayYield"] === undefined || value["mayYield"] === true) &&
         (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
         (value["fetch"] === undefined || value["fetch"] === true) &&
+        (value["moves"] === undefined || isCount(value["moves"])) &&
         (value["allTools"] === undefined || typeof value["allTools"] === "string") &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
@@ -221,6 +232,7 @@ function isAnswer(value: unknown): boolean {
     case "snapshot":
       return value["bytes"] === null || isSnapshot(value["bytes"]);
     case "snapshot_refused":
+    case "computes":
       return true;
     default:
       return false;

@@ -18,7 +18,7 @@ export interface Bound {
 export interface Limits {
   /** From start, or resume, to result. Waiting for a person does not count. */
   readonly wallTimeMs: number;
-  /** Time spent executing guest code and preparing its source; waiting for tools does not count. */
+  /** Processor time of guest code and of preparing its source; waiting for tools or for a thread does not count. */
   readonly cpuTimeMs: number;
   /** Heap of the guest. */
   readonly memoryBytes: number;

@@ -18,8 +18,15 @@ export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undef
   };
 }
 
-export function timeoutFailure(book: LedgerBook, executing: readonly number[]): Failure {
+/** The program may have done its best: `isWaiting` when it was others that executed at the end. */
+export function timeoutFailure(book: LedgerBook, executing: readonly number[], isWaiting: boolean): Failure {
   const { wallTimeMs } = book.header.limits;
+  if (isWaiting) {
+    return {
+      code: "timeout",
+      message: `The run took longer than ${wallTimeMs} ms, and was waiting for a thread at the end: other runs compute, try again when fewer do, or compute less in one run`,
+    };
+  }
   const tools = [...new Set(executing.map((index) => named(book.calls[index]?.tool ?? "")))];
   const waiting = tools.length === 0 ? "" : ` while waiting for ${tools.slice(0, 3).join(", ")}`;
   return {

@@ -11,7 +11,10 @@ import type { GuestCatalog } from "./guest-catalog.ts";
 import type { HostCheck } from "./host-check.ts";
 
 export interface HostOptions {
-  /** Worker threads; as many as the machine has cores unless said otherwise. */
+  /**
+   * Worker threads; as many as the machine has cores unless said otherwise. Runs that compute while others wait have one
+   * fewer, at least one, beside them; where programs hold threads in native loops, as many again are started meanwhile.
+   */
   readonly workers?: number;
   /**
    * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute

@@ -6,11 +6,11 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { resolveWorkerUrl } from "../sandbox/worker-script.ts";
 import type { HostOptions } from "./host-options.ts";
 
-const EXTRA_WORKERS = 8;
-
 export function openSandbox(options: Pick<HostOptions, "workers" | "workerUrl">): Sandbox {
   const workers = options.workers ?? availableParallelism();
   const workerUrl = resolveWorkerUrl(options.workerUrl);
   useJudgeScript(workerUrl);
-  return new NodePool({ workers, maxWorkers: workers + EXTRA_WORKERS, workerUrl });
+  // One core is left to those that pass by.
+  const computeWorkers = Math.max(1, workers - 1);
+  return new NodePool({ workers, maxWorkers: 2 * workers, computeWorkers, workerUrl });
 }

@@ -1,16 +1,17 @@
 /** Where a cell lives: asleep when it waits for long, back from snapshots, from the ledger where those do not fit. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CellSnapshot, Report } from "../bridge/protocol.ts";
+import { MOST_MOVES } from "../bridge/quantum.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
-import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
+import type { CellStart, Loss, Sandbox } from "../sandbox/sandbox.ts";
 import { defaultWorkerUrl } from "../sandbox/worker-script.ts";
 import { LedgerBook, type Past } from "../suspend/ledger-book.ts";
 import { Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
 beforeEach(() => {
-  pool = new NodePool({ workers: 1, maxWorkers: 2, workerUrl: defaultWorkerUrl() });
+  pool = new NodePool({ workers: 1, maxWorkers: 2, computeWorkers: 1, workerUrl: defaultWorkerUrl() });
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -29,8 +30,8 @@ class Driver {
   readonly residence: Residence;
   #reported = Promise.withResolvers<Report>();
 
-  /** Takes the cell away, as a worker that another cell holds does. */
-  displace: () => void = () => {};
+  /** Takes the cell away, as a worker does that another cell holds, or that it holds itself. */
+  lose: (loss: Loss) => void = () => {};
 
   constructor(snapshot?: CellSnapshot, past?: Past, shelf?: Shelf, steps = 3) {
     const header = {
@@ -49,9 +50,9 @@ class Driver {
         // However busy the machine is, these programs have done little.
         const onReport = (report: Report): void => listener.onReport({ ...report, cpuTimeMs: 0 });
         const placement = pool.place(start, { ...listener, onReport });
-        this.displace = () => {
+        this.lose = (loss) => {
           placement.drop();
-          listener.onLost("displaced");
+          listener.onLost(loss);
         };
         return placement;
       },
@@ -167,7 +168,7 @@ describe("residence", () => {
     const driver = await asleep(LONG, shelf, 4);
     letFetch();
     await driver.give(1);
-    driver.displace();
+    driver.lose("displaced");
     // Nowhere at the moment: what comes now is for the next placement, and answered once.
     await driver.give(2);
     expect(driver.residence.isSettled).toBe(true);
@@ -217,6 +218,29 @@ describe("residence", () => {
       expect(second.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs + before);
       second.residence.leave();
     }
+  });
+
+  test("one that computes is placed again with what it has, and says how often it was moved [host:fair]", async () => {
+    const driver = new Driver();
+    await driver.place();
+    await driver.give(0);
+    driver.lose("computes");
+    driver.lose("computes");
+    expect((await driver.give(1)).end).toBeNull();
+    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    expect(driver.starts.map(({ moves }) => moves)).toEqual([undefined, 1, 2]);
+    expect(driver.starts[2]).toMatchObject({ history: [{ clock: 2 }] });
+    expect(driver.residence.rebuilds).toBe(2);
+    driver.residence.leave();
+  });
+
+  test("a worker that gives it back for ever is no true one", async () => {
+    const driver = new Driver();
+    await driver.place();
+    const ended = driver.give(0);
+    for (let move = 0; move <= MOST_MOVES; move++) driver.lose("computes");
+    await expect(ended).rejects.toThrow("lost");
+    expect(driver.starts.at(-1)?.moves).toBe(MOST_MOVES);
   });
 
   test("a snapshot carries a run to another cell", async () => {

@@ -7,6 +7,7 @@
  *   that is cheaper to come back from than the ledger: on the shelf if there is one, else in memory.
  */
 import type { CellSnapshot, Report } from "../bridge/protocol.ts";
+import { MOST_MOVES } from "../bridge/quantum.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerBook } from "../suspend/ledger-book.ts";
@@ -55,6 +56,8 @@ export class Residence {
   readonly #timeBeforeMs: number;
   #sleepTimer: NodeJS.Timeout | undefined;
   #rebuilds = 0;
+  /** How often the cell has left a thread because it computes. */
+  #moves = 0;
 
   constructor(
     book: LedgerBook,
@@ -80,6 +83,11 @@ export class Residence {
   /** Processor time the program has used. */
   get cpuTimeMs(): number {
     return this.#cpuTimeMs;
+  }
+
+  /** Whether it has something to do, and its thread does not do it. */
+  get isWaiting(): boolean {
+    return !this.isSettled && this.#placement?.isWaiting === true;
   }
 
   get isSettled(): boolean {
@@ -121,6 +129,7 @@ export class Residence {
         ...(detachedCalls === undefined ? {} : { detachedCalls }),
         ...(fetch === true ? { fetch } : {}),
         ...(allTools === undefined ? {} : { allTools }),
+        ...(this.#moves === 0 ? {} : { moves: this.#moves }),
         ...beginning,
       },
       {
@@ -200,7 +209,10 @@ export class Residence {
       // Good to come back from even if the cell has moved on meanwhile.
       this.#snapshot = (await this.#shelf?.saveSnapshot(snapshot)) === true ? "on the shelf" : snapshot;
     }
-    if (isSame()) this.leave();
+    if (!isSame()) return;
+    this.leave();
+    // Whoever waits for so long passes by.
+    this.#moves = 0;
   }
 
   #onReport(report: Report): void {
@@ -230,7 +242,9 @@ export class Residence {
       return;
     }
     this.#rebuilds++;
-    if (loss === "displaced" || (loss === "crashed" && this.#crashes <= MOST_CRASHES)) this.place();
+    if (loss === "computes") this.#moves++;
+    const isNoFault = loss === "displaced" || (loss === "computes" && this.#moves <= MOST_MOVES);
+    if (isNoFault || (loss === "crashed" && this.#crashes <= MOST_CRASHES)) this.place();
     else this.#listener.onLost(loss, cause);
   }
 }

@@ -19,6 +19,7 @@ beforeEach(() => {
   vi.spyOn(NodePool.prototype, "place").mockImplementation(function placeSlowly(this: NodePool, ...given) {
     const placement = place.apply(this, given);
     return {
+      isWaiting: false,
       deliver: (delivery) => placement.deliver(delivery),
       drop: () => placement.drop(),
       snapshot: async () => {

@@ -12,11 +12,16 @@ import { StoredRuns } from "./stored-runs.ts";
 
 /** A sandbox in which nobody's turn comes. */
 const crowded: Sandbox = {
-  place: () => ({ deliver: () => {}, drop: () => {}, snapshot: () => Promise.resolve(undefined) }),
+  place: () => ({
+    isWaiting: true,
+    deliver: () => {},
+    drop: () => {},
+    snapshot: () => Promise.resolve(undefined),
+  }),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
-test("a run whose time is up before it got its turn stays in its store [store:leave]", async () => {
+test("a run whose time is up before it got its turn says so, and stays in its store [store:leave] [host:fair]", async () => {
   await using store = createMemoryStore();
   const book = new LedgerBook({
     runId: "r",
@@ -50,6 +55,7 @@ test("a run whose time is up before it got its turn stays in its store [store:le
     late: () => {},
   });
   run.start(undefined);
-  expect(await run.result).toMatchObject({ failure: { code: "timeout" } });
+  const message = expect.stringMatching(/^The run took longer than 10 ms, and was waiting for a thread/);
+  expect(await run.result).toMatchObject({ failure: { code: "timeout", message } });
   expect(await store.list({ claimable: true })).toMatchObject([{ id: "r" }]);
 });

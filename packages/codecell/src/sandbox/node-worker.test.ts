@@ -18,7 +18,10 @@ const STAYS = `
 
 function startWorker(code: string, onDeath: () => void = () => {}): NodeWorker {
   const url = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
-  return new NodeWorker({ engine, script: { url } }, { onDeath, onFree: () => {}, isOnlyCell: () => false });
+  return new NodeWorker(
+    { engine, script: { url } },
+    { duty: "pass", onDeath, onFree: () => {}, isOnlyCell: () => false },
+  );
 }
 
 describe("a thread in a fragile moment", () => {

@@ -27,6 +27,10 @@ export interface Resident {
   readonly cell: number;
   readonly listener: CellListener;
   readonly cpuTimeMs: number;
+  /** After so much processor time its worker is free for others again, if need be by force. */
+  readonly quantumMs: number;
+  /** Whether it has made a turn; before that nobody knows whether it ever will. */
+  isKnown: boolean;
   /** Starts and deliveries, sent or queued, that have not been answered. */
   unanswered: number;
   /** Whether the start, not yet answered, may be refused for its snapshot. */
@@ -46,8 +50,12 @@ export interface WorkerParts {
   readonly script: WorkerScript;
 }
 
+/** Whom a worker is for: those that pass by, or those that compute. */
+export type Duty = "pass" | "compute";
+
 /** What a worker asks of its pool. */
 export interface WorkerOwner {
+  readonly duty: Duty;
   readonly onDeath: (worker: NodeWorker) => void;
   readonly onFree: () => void;
   /** Whether all workers together have no more than one cell. */
@@ -66,11 +74,14 @@ const MOST_FRAGILE_MS = 2000;
 const SNAPSHOT_WAIT_MS = 2000;
 
 export class NodeWorker {
+  readonly duty: Duty;
   readonly residents: Map<number, Resident> = new Map();
   /** Commands not yet answered, over all residents. */
   unanswered = 0;
-  /** Set by the supervisor while one cell holds the thread. */
+  /** Set by the supervisor while one cell holds the thread and does not leave. */
   occupied = false;
+  /** Since when nobody needs it; kept by the pool. */
+  idleSince: number | undefined;
   ready = false;
   /** It sent what no true worker sends; one of the cells that owe an answer made it so. */
   isBroken = false;
@@ -91,6 +102,7 @@ export class NodeWorker {
   constructor({ engine, script }: WorkerParts, pool: WorkerOwner) {
     const status = new SharedArrayBuffer(STATUS_BYTES);
     this.#status = new Int32Array(status);
+    this.duty = pool.duty;
     this.#onDeath = pool.onDeath;
     this.#onFree = pool.onFree;
     this.#isOnlyCell = pool.isOnlyCell;
@@ -144,6 +156,18 @@ export class NodeWorker {
   /** Grows while guest code gets processor time, unless it is in a native loop. */
   get polls(): number {
     return Atomics.load(this.#status, STATUS.polls);
+  }
+
+  /** Processor time of the thread, asked for in whatever it does; undefined where that cannot be told (before Node 24.6). */
+  async cpuTimeMs(): Promise<number | undefined> {
+    // Dead threads do not answer.
+    const usage = await this.#thread.cpuUsage?.().catch(() => undefined);
+    return usage === undefined ? undefined : (usage.user + usage.system) / 1000;
+  }
+
+  /** Tells it how many cells wait for a thread and are on none yet. */
+  set wanted(cells: number) {
+    Atomics.store(this.#status, STATUS.wanted, cells);
   }
 
   start(resident: Resident, start: CellStart): void {
@@ -320,19 +344,19 @@ export class NodeWorker {
       request(answer.bytes ?? undefined);
       return;
     }
-    const isRefusal = answer.kind === "snapshot_refused";
-    if (resident.unanswered === 0 || (isRefusal && !resident.mayBeRefused)) {
+    if (resident.unanswered === 0 || (answer.kind === "snapshot_refused" && !resident.mayBeRefused)) {
       this.#break();
       return;
     }
     resident.unanswered--;
     resident.mayBeRefused = false;
     this.unanswered--;
-    if (isRefusal) {
+    if (answer.kind !== undefined) {
       this.#forget(resident);
-      resident.listener.onLost("snapshot_refused");
+      resident.listener.onLost(answer.kind);
       return;
     }
+    resident.isKnown = true;
     if (answer.isOver) this.#forget(resident);
     resident.listener.onReport(answer);
   }

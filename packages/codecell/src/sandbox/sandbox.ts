@@ -16,11 +16,13 @@ export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell
  * - `overran`: it held its worker past its processor time and did not return; its worker was killed.
  * - `crashed`: its worker died while executing it.
  * - `displaced`: its worker was lost or held by another cell; nothing is wrong with this one.
+ * - `computes`: it has used up its quantum and others wait for its thread. Placed again, with one more of `moves`, it
+ *   goes to a thread for such cells.
  * - `unavailable`: no worker could be started.
  * - `snapshot_refused`: it was to go on from a snapshot that fits neither this build nor its start, or is damaged. Nothing
  *   has happened; placed without the snapshot it begins with its source.
  */
-export type Loss = "overran" | "crashed" | "displaced" | "unavailable" | "snapshot_refused";
+export type Loss = "overran" | "crashed" | "displaced" | "computes" | "unavailable" | "snapshot_refused";
 
 export interface CellListener {
   onReport(report: Report): void;
@@ -29,6 +31,8 @@ export interface CellListener {
 }
 
 export interface Placement {
+  /** Whether it was told something and another cell is executed where it lives. */
+  readonly isWaiting: boolean;
   deliver(delivery: Delivery): void;
   /**
    * The cell as it is after all deliveries so far, for `CellStart.snapshot`; it lives on. Undefined when there is none

@@ -1,19 +1,19 @@
 /**
- * Supervisor: notices workers that stay in one cell for too long.
+ * Supervisor: notices workers that stay in one cell and do not leave it.
  *
- * - After a moment the worker counts as occupied and the cells that wait behind the holder are moved away; snapshots
- *   that wait there are given up.
- * - Past the holder's processor time, or when the holder was dropped and does not leave, the worker is killed.
+ * - A cell that computes leaves by itself when others wait, unless it is in a native loop, which asks nobody. Past its
+ *   quantum such a worker counts as occupied: the cells behind the holder are moved away, snapshots that wait there are
+ *   given up. One that is there for cells that compute is ended instead if others wait for it.
+ * - Past the holder's limit of processor time, or when the holder was dropped and does not leave, the worker is killed.
+ * - Counts processor time of the thread. Where that cannot be told, a machine that is busy elsewhere looks like a native
+ *   loop for a while.
  * - Looks only while commands are unanswered; an idle pool costs nothing.
  */
 import { giveUpSnapshots, type NodeWorker, type Resident } from "./node-worker.ts";
 
 const LOOK_EVERY_MS = 10;
-/** A stay after which neighbours are moved away, if the holder was seen to work that long, */
-const OCCUPIED_AFTER_MS = 50;
-const OCCUPIED_AFTER_POLLS = 100;
-/** or if it may be in a native loop. Until then a machine that is busy elsewhere would look the same. */
-const OCCUPIED_SILENTLY_AFTER_MS = 250;
+/** What of a stay is not believed where threads have no time of their own. */
+const UNSURE_MS = 230;
 /** What a cell may take beyond its processor time to notice an interrupt; generous, as its thread may have to wait. */
 const GRACE_MS = 250;
 
@@ -22,26 +22,39 @@ interface Stay {
   readonly holder: Resident | undefined;
   readonly cell: number;
   readonly entries: number;
-  readonly polls: number;
   readonly since: number;
+  /** At the last look. */
+  polls: number;
+  /** Of the thread, when it was first asked for. */
+  threadTimeMs: number | undefined;
+  /** Processor time since, as far as known. */
+  usedMs: number;
+  isAsking: boolean;
+}
+
+/** Why a worker was ended, and for which cell. */
+export interface Sentence {
+  readonly cell: number;
+  readonly loss: "overran" | "computes";
+}
+
+/** What the supervisor asks of the pool. */
+export interface Supervised {
+  readonly workers: ReadonlySet<NodeWorker>;
+  /** Moves cells away from a worker that one of them holds. */
+  displace(worker: NodeWorker, others: readonly Resident[]): void;
+  /** Called after each look; true when it wants to be called again. */
+  onLook(now: number): boolean;
 }
 
 export class Supervisor {
-  readonly #workers: ReadonlySet<NodeWorker>;
-  readonly #displace: (worker: NodeWorker, others: readonly Resident[]) => void;
+  readonly #pool: Supervised;
   readonly #stays = new WeakMap<NodeWorker, Stay>();
-  readonly #condemned = new WeakSet<NodeWorker>();
-  readonly #onLook: () => void;
+  readonly #sentences = new WeakMap<NodeWorker, Sentence>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    workers: ReadonlySet<NodeWorker>,
-    displace: (worker: NodeWorker, others: readonly Resident[]) => void,
-    onLook: () => void,
-  ) {
-    this.#workers = workers;
-    this.#displace = displace;
-    this.#onLook = onLook;
+  constructor(pool: Supervised) {
+    this.#pool = pool;
   }
 
   /** Called when commands were sent. */
@@ -55,15 +68,23 @@ export class Supervisor {
     this.#timer = undefined;
   }
 
-  /** Whether the supervisor, not an accident, ended this worker. */
-  isCondemned(worker: NodeWorker): boolean {
-    return this.#condemned.has(worker);
+  /** Why the supervisor ended this worker; undefined when it was an accident. */
+  sentenceOf(worker: NodeWorker): Sentence | undefined {
+    return this.#sentences.get(worker);
+  }
+
+  /** Ends a worker for the cell that holds it, if it is there still. */
+  end(worker: NodeWorker, loss: Sentence["loss"]): void {
+    const stay = this.#stays.get(worker);
+    if (stay === undefined || stay.cell !== worker.current || stay.entries !== worker.entries) return;
+    this.#sentences.set(worker, { cell: stay.cell, loss });
+    worker.kill();
   }
 
   #look(): void {
     const now = performance.now();
     let busy = false;
-    for (const worker of this.#workers) {
+    for (const worker of this.#pool.workers) {
       const cell = worker.current;
       if (cell !== 0 || worker.unanswered > 0) busy = true;
       if (cell !== 0) this.#judge(worker, cell, now);
@@ -72,33 +93,52 @@ export class Supervisor {
         this.#stays.delete(worker);
       }
     }
-    this.#onLook();
-    if (!busy) this.stop();
+    const isWanted = this.#pool.onLook(now);
+    if (!busy && !isWanted) this.stop();
   }
 
   #judge(worker: NodeWorker, cell: number, now: number): void {
-    const { entries } = worker;
+    const { entries, polls } = worker;
     const holder = worker.residents.get(cell);
-    let stay = this.#stays.get(worker);
+    const stay = this.#stays.get(worker);
     if (stay?.cell !== cell || stay.entries !== entries || stay.holder !== holder) {
-      stay = { holder, cell, entries, polls: worker.polls, since: now };
-      this.#stays.set(worker, stay);
+      const unknown = { threadTimeMs: undefined, usedMs: 0, isAsking: false };
+      this.#stays.set(worker, { holder, cell, entries, polls, since: now, ...unknown });
+      return;
     }
+    const isSilent = stay.polls === polls;
+    stay.polls = polls;
     const stayedMs = now - stay.since;
-    if (stayedMs > (holder?.cpuTimeMs ?? 0) + GRACE_MS) {
-      this.#condemned.add(worker);
-      worker.kill();
-    } else if (holdsWorker(worker, stay, stayedMs)) {
-      worker.occupied = true;
-      for (const one of worker.residents.values()) if (one.cell !== cell) giveUpSnapshots(one);
-      const others = [...worker.residents.values()].filter((one) => one.cell !== cell && one.unanswered > 0);
-      if (others.length > 0) this.#displace(worker, others);
+    void this.#measure(worker, stay, stayedMs);
+    if (holder === undefined) {
+      if (stayedMs > GRACE_MS) this.end(worker, "overran");
+    } else if (stay.usedMs > holder.cpuTimeMs + GRACE_MS) this.end(worker, "overran");
+    else if (isSilent && stay.usedMs > holder.quantumMs) this.#hold(worker, holder);
+  }
+
+  /** What is known at the next look. */
+  async #measure(worker: NodeWorker, stay: Stay, stayedMs: number): Promise<void> {
+    // A thread that does not get the processor does not answer either.
+    if (stay.isAsking) return;
+    stay.isAsking = true;
+    const threadTimeMs = await worker.cpuTimeMs();
+    stay.isAsking = false;
+    if (threadTimeMs === undefined) stay.usedMs = stayedMs - UNSURE_MS;
+    else {
+      stay.threadTimeMs ??= threadTimeMs;
+      stay.usedMs = threadTimeMs - stay.threadTimeMs;
     }
   }
-}
 
-function holdsWorker(worker: NodeWorker, stay: Stay, stayedMs: number): boolean {
-  if (stayedMs > OCCUPIED_SILENTLY_AFTER_MS) return true;
-  // The counter wraps around; so does the difference.
-  return stayedMs > OCCUPIED_AFTER_MS && ((worker.polls - stay.polls) | 0) > OCCUPIED_AFTER_POLLS;
+  #hold(worker: NodeWorker, holder: Resident): void {
+    const others = [...worker.residents.values()].filter((one) => one !== holder);
+    const waiting = others.filter(({ unanswered }) => unanswered > 0);
+    if (worker.duty === "compute") {
+      if (waiting.length > 0) this.end(worker, "computes");
+      return;
+    }
+    worker.occupied = true;
+    for (const one of others) giveUpSnapshots(one);
+    if (waiting.length > 0) this.#pool.displace(worker, waiting);
+  }
 }

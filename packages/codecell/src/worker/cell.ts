@@ -13,6 +13,7 @@ import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
+import { CellTime, type TimeEnvironment } from "./cell-time.ts";
 import { nameRefusal, originOf, type StartCommand, toGuestStart } from "./cell-start.ts";
 import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
@@ -23,11 +24,10 @@ import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } fr
 import type { VmHolder, VmPool } from "./vm-pool.ts";
 
 /** What a cell needs of its worker. */
-export interface CellEnvironment {
+export interface CellEnvironment extends TimeEnvironment {
   readonly vms: VmPool;
   readonly sources: SourceCache;
   readonly snapshots: SnapshotCodec;
-  readonly now: () => number;
   /** Whether the host asked this cell to stop. */
   readonly isCancelled: (cell: number) => boolean;
 }
@@ -43,12 +43,11 @@ export class Cell implements VmOwner, VmHolder {
   /** By index; behind them what a yield is a call of, if the program may. */
   readonly #toolNames: readonly string[];
   readonly #outbox: Outbox;
+  readonly #time: CellTime;
   /** Prepared when it is needed: what goes on from a snapshot may never need it. */
   #source: PreparedSource | undefined;
   #vm: Vm | undefined;
   #parked: ParkedMemory | undefined;
-  #cpuTimeMs = 0;
-  #deadline = 0;
   #deliveryCount = 0;
   #settledCalls = 0;
   /** The memory holds the limits of the placement in which the snapshot was taken. */
@@ -66,13 +65,19 @@ export class Cell implements VmOwner, VmHolder {
     const names = JSON.parse(command.toolNames) as string[];
     this.#toolNames = [...names, ...BEHIND_TOOL_NAMES];
     this.#outbox = new Outbox(command.limits);
+    this.#time = new CellTime(command.cell, command.limits.cpuTimeMs, command.moves ?? 0, environment);
     this.clock = command.clock;
   }
 
   /** Whether nothing can happen to this cell any more. */
   get isOver(): boolean {
     const waits = this.#outbox.callCount > this.#settledCalls && !this.#isLeft;
-    return this.#end !== null || (this.#returned !== undefined && !waits);
+    return this.hasLeft || this.#end !== null || (this.#returned !== undefined && !waits);
+  }
+
+  /** It computes and others wait: it stopped in the middle of a turn, and its host has to place it again. */
+  get hasLeft(): boolean {
+    return this.#time.verdict === "computes";
   }
 
   /** Takes up a snapshot, in place of the source. False when it does not fit; then the cell is of no use. */
@@ -87,7 +92,7 @@ export class Cell implements VmOwner, VmHolder {
     this.clock = state.clock;
     this.#parked = memory;
     this.#hasOldLimits = true;
-    this.#cpuTimeMs = state.cpuTimeMs;
+    this.#time.restore(state.cpuTimeMs);
     this.#deliveryCount = state.progress.deliveries;
     this.#settledCalls = state.settledCalls;
     this.#returned = state.returned ?? undefined;
@@ -104,7 +109,7 @@ export class Cell implements VmOwner, VmHolder {
       ...this.#outbox.state(this.#deliveryCount),
       settledCalls: this.#settledCalls,
       clock: this.clock,
-      cpuTimeMs: this.#cpuTimeMs,
+      cpuTimeMs: this.#time.usedMs,
       returned: this.#returned ?? null,
       unhandled: this.#unhandled,
     };
@@ -115,7 +120,7 @@ export class Cell implements VmOwner, VmHolder {
     const { snapshot, history } = this.#command;
     // One that was restored and has nothing to repeat stays as it is, to the microsecond of its processor time.
     if (snapshot === undefined || history.length > 0) {
-      this.#timed(() => {
+      this.#timed(1 + history.length, () => {
         if (snapshot === undefined) this.#startProgram();
         for (const delivery of history) this.#deliver(delivery);
       });
@@ -140,7 +145,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   deliver(delivery: Delivery): Report {
-    this.#timed(() => this.#deliver(delivery));
+    this.#timed(1, () => this.#deliver(delivery));
     return this.#report();
   }
 
@@ -162,7 +167,7 @@ export class Cell implements VmOwner, VmHolder {
   interrupt(): boolean {
     return (
       this.#outbox.hasTooManyCalls ||
-      this.#environment.now() > this.#deadline ||
+      this.#time.mustStop() ||
       this.#environment.isCancelled(this.#command.cell)
     );
   }
@@ -266,6 +271,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #spoil(vm: Vm, reason: Failure): void {
     vm.spoilt = true;
+    if (this.hasLeft) return;
     this.#end = null;
     this.#fail({ failure: reason, call: null });
   }
@@ -354,18 +360,17 @@ export class Cell implements VmOwner, VmHolder {
     if (this.#end === null) this.#end = { status: "failed", failure: failed };
   }
 
-  #timed(action: () => void): void {
-    const start = this.#environment.now();
-    this.#deadline = start + this.#command.limits.cpuTimeMs - this.#cpuTimeMs;
-    action();
-    this.#cpuTimeMs += this.#environment.now() - start;
+  #timed(turns: number, action: () => void): void {
+    this.#time.begin(turns);
+    if (!this.hasLeft) action();
+    this.#time.end();
   }
 
   #report(): Report {
     return {
       cell: this.#command.cell,
       ...this.#outbox.take(),
-      cpuTimeMs: this.#cpuTimeMs,
+      cpuTimeMs: this.#time.usedMs,
       end: this.#end ?? this.#returnedEnd(),
       unhandled: this.#unhandled,
       isOver: this.isOver,

@@ -17,6 +17,8 @@ export interface WorkerPlatform {
   readonly decompress: (bytes: Uint8Array, maxBytes: number) => Uint8Array | undefined;
   /** 32 bytes that differ whenever the parts, one after the other, do. */
   readonly digest: (parts: readonly Uint8Array[]) => Uint8Array;
+  /** Processor time of the thread; undefined where it cannot be told. */
+  readonly threadTimeMs: (() => number) | undefined;
   /** Nobody holds an instance's memory of so many bytes any more: it is to be collected soon. */
   readonly onMemoryDropped: (bytes: number) => void;
 }

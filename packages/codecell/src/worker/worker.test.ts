@@ -152,6 +152,39 @@ describe("worker", () => {
     expect(bench.give(start("return 1"))[0]?.end).toMatchObject({ result: "1" });
   });
 
+  test("a cell that computes while another waits is given back, and nothing of its turn is told [host:fair]", () => {
+    const limits = { cpuTimeMs: 3_600_000 };
+    const computing = start("console.log('lost'); tools.step(1); for (;;);", limits);
+    const passing = start("return 1");
+    expect(bench.give(computing, passing)).toMatchObject([{ cell: passing.cell, end: { result: "1" } }]);
+    expect(bench.sent.flat()[0]).toEqual({ kind: "computes", cell: computing.cell });
+    expect(parseAnswers(bench.sent.flat())).toHaveLength(2);
+    expect(bench.give(output(computing.cell, 0, null))).toEqual([]);
+  });
+
+  test("one that repeats its history is given back likewise, and later for each move [host:fair]", () => {
+    const source = "await tools.step(1); let n = 0; while (n < 3e6) n++; return n";
+    const history = [
+      { clock: 1_700_000_000_100, items: [{ kind: "output", call: 0, output: "5" }] },
+    ] as const;
+    const moved = (moves: number): StartCommand => ({ ...start(source), history, moves });
+    const [first, last, passing] = [moved(0), moved(9), start("return 1")];
+    bench.give(first, last, passing);
+    expect(bench.sent.flat()).toMatchObject([
+      { kind: "computes", cell: first.cell },
+      { cell: last.cell, calls: [{ input: "1" }], end: { result: "3000000" } },
+      { cell: passing.cell },
+    ]);
+  });
+
+  test("a cell that is wanted nowhere else leaves for those that are on no thread yet", () => {
+    const computing = start("for (;;);", { cpuTimeMs: 3_600_000 });
+    Atomics.store(bench.status, STATUS.wanted, 1);
+    bench.give(computing);
+    Atomics.store(bench.status, STATUS.wanted, 0);
+    expect(bench.sent.flat()).toEqual([{ kind: "computes", cell: computing.cell }]);
+  });
+
   test("more cells than instances: all wait, and all come back", () => {
     const commands = Array.from({ length: 100 }, (_, index) =>
       start(`const mine = { n: ${index} }; const got = await tools.step(mine.n); return [mine.n, got]`),

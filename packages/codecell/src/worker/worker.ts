@@ -29,17 +29,29 @@ export function createWorker(
   const cells = new Map<number, Cell>();
   /** Cells that ended, whose instances are cleared when their reports have gone out. */
   const over: Cell[] = [];
+  let queue: Command[] = [];
   const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
   const environment: CellEnvironment = {
     vms: new VmPool(image, platform.onMemoryDropped),
     sources: new SourceCache(),
     snapshots: new SnapshotCodec(image, platform),
     now,
+    threadTimeMs: platform.threadTimeMs,
+    countWaiting: (cell) => {
+      receiveAll();
+      let waiting = Atomics.load(status, STATUS.wanted);
+      for (const command of queue) if (command.cell !== cell && command.type !== "drop") waiting++;
+      return waiting;
+    },
     isCancelled: (cell) => {
       Atomics.add(status, STATUS.polls, 1);
       return Atomics.load(status, STATUS.cancel) === cell;
     },
   };
+
+  function receiveAll(): void {
+    for (let more = receive(); more !== undefined; more = receive()) queue = enqueue(queue, more);
+  }
 
   function serve(command: Command): Answer | undefined {
     switch (command.type) {
@@ -71,7 +83,7 @@ export function createWorker(
     return move(command.cell, () => cell.start());
   }
 
-  function move(number: number, action: (cell: Cell) => Report): Report | undefined {
+  function move(number: number, action: (cell: Cell) => Report): Answer | undefined {
     const cell = cells.get(number);
     if (cell === undefined) return undefined;
     const report = action(cell);
@@ -79,7 +91,8 @@ export function createWorker(
       cells.delete(number);
       over.push(cell);
     }
-    return report;
+    // What it did in the turn it has left is repeated elsewhere: nobody may hear of it twice.
+    return cell.hasLeft ? { kind: "computes", cell: number } : report;
   }
 
   function enter(command: Command): Answer | undefined {
@@ -91,12 +104,11 @@ export function createWorker(
   }
 
   return () => {
-    let queue: Command[] = [];
     let answers: Answer[] = [];
     let heldSince = 0;
     for (;;) {
       // Looked for before every entry: one cell may hold this thread for long, and much can happen meanwhile.
-      for (let more = receive(); more !== undefined; more = receive()) queue = enqueue(queue, more);
+      receiveAll();
       const command = queue.shift();
       if (answers.length > 0 && (command === undefined || now() - heldSince > REPORT_HOLD_MS)) {
         send(answers);

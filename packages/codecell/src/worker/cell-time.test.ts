@@ -1,0 +1,179 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { quantumMs } from "../bridge/quantum.ts";
+import { CellTime } from "./cell-time.ts";
+
+/** A thread whose clocks stand where a test puts them. */
+let wallMs: number;
+let threadMs: number;
+let waiting: number;
+
+const LIMIT_MS = 1000;
+
+beforeEach(() => {
+  wallMs = 5000;
+  threadMs = 70;
+  waiting = 0;
+});
+
+function timeOf(moves = 0, hasThreadTime = true): CellTime {
+  return new CellTime(1, LIMIT_MS, moves, {
+    now: () => wallMs,
+    threadTimeMs: hasThreadTime ? () => threadMs : undefined,
+    countWaiting: () => waiting,
+  });
+}
+
+/** Runs for so long, and is asked once at the end. */
+function run(time: CellTime, ms: number): boolean {
+  wallMs += ms;
+  threadMs += ms;
+  return time.mustStop();
+}
+
+/** Has the processor taken away. */
+function stand(time: CellTime, ms: number): boolean {
+  wallMs += ms;
+  return time.mustStop();
+}
+
+function turn(time: CellTime, ms: number): void {
+  time.begin(1);
+  run(time, ms);
+  time.end();
+}
+
+describe("the time of a cell", () => {
+  test("a cell may use its limit, over all turns, and not more", () => {
+    const time = timeOf();
+    for (let turns = 0; turns < 9; turns++) turn(time, LIMIT_MS / 10);
+    expect(time.usedMs).toBe(900);
+    time.begin(1);
+    expect(run(time, 99)).toBe(false);
+    expect(run(time, 2)).toBe(true);
+    expect(time.verdict).toBe("out of time");
+  });
+
+  test("time in which its thread did not run is not its time [host:fair]", () => {
+    const time = timeOf();
+    waiting = 1;
+    time.begin(1);
+    expect(stand(time, 10 * LIMIT_MS)).toBe(false);
+    expect(run(time, 15)).toBe(false);
+    time.end();
+    expect(time.usedMs).toBe(15);
+  });
+
+  test("alone it computes up to its limit; when others come it leaves at once [host:fair]", () => {
+    const time = timeOf();
+    time.begin(1);
+    expect(run(time, 500)).toBe(false);
+    waiting = 1;
+    expect(run(time, 1.5)).toBe(true);
+    expect(time.verdict).toBe("computes");
+  });
+
+  test("others do not make it leave before its quantum is over", () => {
+    const time = timeOf();
+    waiting = 1;
+    time.begin(1);
+    expect(run(time, quantumMs(0, 1) - 1)).toBe(false);
+    expect(run(time, 2)).toBe(true);
+    expect(time.verdict).toBe("computes");
+  });
+
+  test("what it has said it says for ever", () => {
+    const time = timeOf();
+    waiting = 1;
+    time.begin(1);
+    expect(run(time, 100)).toBe(true);
+    waiting = 0;
+    expect(run(time, LIMIT_MS)).toBe(true);
+    expect(time.verdict).toBe("computes");
+  });
+
+  test("out of time comes first: a move gives no time [host:fair]", () => {
+    const time = timeOf();
+    waiting = 1;
+    time.begin(1);
+    expect(run(time, LIMIT_MS + 1)).toBe(true);
+    expect(time.verdict).toBe("out of time");
+  });
+
+  test("the turns of a placement count together, those that are too short to be asked in too", () => {
+    const time = timeOf();
+    waiting = 1;
+    let turns = 0;
+    for (; time.verdict === undefined && turns < 1000; turns++) {
+      time.begin(1);
+      wallMs += 5;
+      threadMs += 5;
+      time.end();
+    }
+    expect(time.verdict).toBe("computes");
+    expect(turns).toBeLessThan(10);
+  });
+
+  test("a program of many short turns stays for as long as it lives", () => {
+    const time = timeOf();
+    waiting = 100;
+    for (let turns = 0; turns < 2000; turns++) {
+      time.begin(1);
+      wallMs += 0.4;
+      threadMs += 0.4;
+      time.end();
+    }
+    expect(time.verdict).toBeUndefined();
+  });
+
+  test("what it repeats in one go counts as the turns it was", () => {
+    const time = timeOf();
+    waiting = 1;
+    time.begin(400);
+    expect(run(time, 150)).toBe(false);
+  });
+
+  test("what it used before its memory was restored is its limit's, not its quantum's", () => {
+    const time = timeOf();
+    time.restore(900);
+    waiting = 1;
+    time.begin(1);
+    expect(run(time, 10)).toBe(false);
+    expect(run(time, 12)).toBe(true);
+    expect(time.verdict).toBe("computes");
+    const other = timeOf();
+    other.restore(900);
+    other.begin(1);
+    expect(run(other, 101)).toBe(true);
+    expect(other.verdict).toBe("out of time");
+  });
+
+  test("one that was moved has longer", () => {
+    const time = timeOf(1);
+    waiting = 1;
+    time.begin(1);
+    expect(run(time, quantumMs(1, 0) - 1)).toBe(false);
+    expect(run(time, 2)).toBe(true);
+  });
+
+  test("guest code that computes leaves the sooner the more wait", () => {
+    const polls = (others: number): number => {
+      const time = timeOf();
+      waiting = others;
+      time.begin(1);
+      let count = 1;
+      while (!run(time, 0.11)) count++;
+      expect(time.verdict).toBe("computes");
+      return count;
+    };
+    expect(polls(50)).toBeLessThan(polls(1) / 4);
+  });
+
+  test("where threads have no time of their own, only guest code that goes on is believed to compute", () => {
+    const time = timeOf(0, false);
+    waiting = 1;
+    time.begin(1);
+    expect(stand(time, 500)).toBe(false);
+    for (let polls = 0; polls < 300 && !run(time, 0.2); polls++);
+    expect(time.verdict).toBe("computes");
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * CellTime: the processor time of a cell: how much it has used, and whether it has to stop.
+ *
+ * - Where the thread's own time can be told, time in which the thread did not run does not count.
+ * - Says at most one thing, and then the same for ever: out of time, or that the cell computes while others wait.
+ * - A short turn costs one look at each clock.
+ */
+import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../bridge/quantum.ts";
+
+/** What it takes from the worker. */
+export interface TimeEnvironment {
+  readonly now: () => number;
+  /** Processor time of this thread; undefined where it cannot be told. */
+  readonly threadTimeMs: (() => number) | undefined;
+  /** How many commands for other cells wait for this thread, at least. */
+  readonly countWaiting: (cell: number) => number;
+}
+
+const CHECK_EVERY_MS = 1;
+/** Guest code that is asked whether to go on has computed at least so long since it was last asked. */
+const LEAST_MS_A_POLL = 0.1;
+
+export class CellTime {
+  /** Why the cell has to stop. */
+  verdict: "out of time" | "computes" | undefined;
+  readonly #cell: number;
+  readonly #limitMs: number;
+  readonly #moves: number;
+  readonly #environment: TimeEnvironment;
+  /** Up to the present turn. */
+  #usedMs = 0;
+  /** Used in an earlier placement, whose memory this one goes on from. */
+  #restoredMs = 0;
+  #turns = 0;
+  #startedAt = 0;
+  #threadTimeAtStart = 0;
+  #checkAt = 0;
+  /** In this placement. */
+  #polls = 0;
+
+  constructor(cell: number, limitMs: number, moves: number, environment: TimeEnvironment) {
+    this.#cell = cell;
+    this.#limitMs = limitMs;
+    this.#moves = moves;
+    this.#environment = environment;
+  }
+
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+
+  restore(usedMs: number): void {
+    this.#usedMs = usedMs;
+    this.#restoredMs = usedMs;
+  }
+
+  /** A turn begins, or several that are repeated at once, unless there is a verdict. */
+  begin(turns: number): void {
+    const { now, threadTimeMs } = this.#environment;
+    this.#turns += turns;
+    this.#startedAt = now();
+    this.#threadTimeAtStart = threadTimeMs?.() ?? 0;
+    this.#checkAt = this.#startedAt + Math.min(CHECK_EVERY_MS, this.#limitMs - this.#usedMs);
+    if (this.#isPastQuantum(0)) this.verdict ??= "computes";
+  }
+
+  /** Asked again and again during a turn. */
+  mustStop(): boolean {
+    this.#polls++;
+    const now = this.#environment.now();
+    if (this.verdict === undefined && now > this.#checkAt) this.#check(now);
+    return this.verdict !== undefined;
+  }
+
+  end(): void {
+    this.#usedMs += this.#turnMs(this.#environment.now());
+  }
+
+  #check(now: number): void {
+    const turnMs = this.#turnMs(now);
+    const leftMs = this.#limitMs - this.#usedMs - turnMs;
+    if (leftMs < 0) this.verdict = "out of time";
+    else if (this.#isPastQuantum(turnMs)) this.verdict = "computes";
+    this.#checkAt = now + Math.min(CHECK_EVERY_MS, leftMs);
+  }
+
+  #turnMs(now: number): number {
+    const wallMs = now - this.#startedAt;
+    const { threadTimeMs } = this.#environment;
+    if (threadTimeMs === undefined || wallMs < CHECK_EVERY_MS) return wallMs;
+    return Math.min(wallMs, threadTimeMs() - this.#threadTimeAtStart);
+  }
+
+  /**
+   * The thread's time has more in it than guest code: a worker's first steps, the preparation of the source. Where it
+   * cannot be told, only guest code counts.
+   */
+  #isPastQuantum(turnMs: number): boolean {
+    const { threadTimeMs, countWaiting } = this.#environment;
+    const guestMs = this.#polls * LEAST_MS_A_POLL;
+    const placementMs = threadTimeMs === undefined ? 0 : this.#usedMs - this.#restoredMs + turnMs;
+    if (Math.max(guestMs, placementMs) < LEAST_QUANTUM_MS) return false;
+    const waiting = countWaiting(this.#cell);
+    if (waiting === 0) return false;
+    return (
+      guestMs > guestQuantumMs(this.#moves, this.#turns, waiting) ||
+      placementMs > quantumMs(this.#moves, this.#turns)
+    );
+  }
+}
