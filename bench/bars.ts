@@ -70,6 +70,8 @@ const read = { workload: "surface", kind: "below", unit: "tokens" } as const;
 const flat = { kind: "flat", ofCase: FEW.label, times: 2 } as const;
 const many = { workload: agentSurface.name, caseLabel: MANY.label };
 
+const beside = { workload: "neighbours", caseLabel: "100 neighbours" };
+
 const checked = { workload: "check", caseLabel: "500 tools" };
 
 export const BARS: readonly Bar[] = [
@@ -103,6 +105,9 @@ export const BARS: readonly Bar[] = [
     of: "run",
     times: 1,
   })),
+  { ...beside, metric: "p50", kind: "none-fails" },
+  { ...beside, metric: "p50", kind: "below", value: 30, unit: "ms" },
+  { ...beside, metric: "p99", kind: "below", value: 300, unit: "ms" },
   { ...asked, caseLabel: "1 outcome of 1 KB", kind: "ahead", of: "run", times: 20 },
   { ...asked, caseLabel: "1 outcome of 1 KB", kind: "ahead", of: EXPERIMENTAL, times: 100 },
   { ...asked, caseLabel: "200 outcomes of 4 KB", kind: "ahead", of: "run", times: 30 },

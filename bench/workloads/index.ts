@@ -9,6 +9,7 @@ import { coldStart } from "./cold-start.ts";
 import { concurrentRuns } from "./concurrent-runs.ts";
 import { guestCpu } from "./guest-cpu.ts";
 import { memory } from "./memory.ts";
+import { neighbours } from "./neighbours.ts";
 import { parallelCalls } from "./parallel-calls.ts";
 import { payload } from "./payload.ts";
 import { resumeMany } from "./resume-many.ts";
@@ -32,6 +33,7 @@ export const WORKLOADS: readonly Workload[] = [
   guestCpu,
   memory,
   timeOut,
+  neighbours,
   suspension,
   suspensionWrites,
   suspendedInSqlite,
