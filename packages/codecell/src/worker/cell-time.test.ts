@@ -99,7 +99,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("out of time");
   });
 
-  test("the turns of a placement count together, those that are too short to be asked in too", () => {
+  test("the turns of a placement count together, those in which it was not asked too", () => {
     const time = timeOf();
     waiting = 1;
     let turns = 0;
@@ -107,10 +107,22 @@ describe("the time of a cell", () => {
       time.begin(1);
       wallMs += 5;
       threadMs += 5;
+      if (turns % 4 === 3) time.mustStop();
       time.end();
     }
     expect(time.verdict).toBe("computes");
     expect(turns).toBeLessThan(10);
+  });
+
+  test("a cold worker makes nobody one that computes: guest code has to be seen to", () => {
+    const time = timeOf();
+    waiting = 100;
+    time.begin(1);
+    wallMs += 90;
+    threadMs += 90;
+    time.end();
+    time.begin(1);
+    expect(time.verdict).toBeUndefined();
   });
 
   test("a program of many short turns stays for as long as it lives", () => {

@@ -54,14 +54,13 @@ export class CellTime {
     this.#restoredMs = usedMs;
   }
 
-  /** A turn begins, or several that are repeated at once, unless there is a verdict. */
+  /** A turn begins, or several that are repeated at once. */
   begin(turns: number): void {
     const { now, threadTimeMs } = this.#environment;
     this.#turns += turns;
     this.#startedAt = now();
     this.#threadTimeAtStart = threadTimeMs?.() ?? 0;
     this.#checkAt = this.#startedAt + Math.min(CHECK_EVERY_MS, this.#limitMs - this.#usedMs);
-    if (this.#isPastQuantum(0)) this.verdict ??= "computes";
   }
 
   /** Asked again and again during a turn. */
@@ -92,8 +91,8 @@ export class CellTime {
   }
 
   /**
-   * The thread's time has more in it than guest code: a worker's first steps, the preparation of the source. Where it
-   * cannot be told, only guest code counts.
+   * The thread's time has more in it than guest code: a worker's first steps, the preparation of the source. So nothing is
+   * said of turns in which guest code was never asked, and where the thread's time cannot be told, only guest code counts.
    */
   #isPastQuantum(turnMs: number): boolean {
     const { threadTimeMs, countWaiting } = this.#environment;

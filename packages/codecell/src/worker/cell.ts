@@ -362,7 +362,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #timed(turns: number, action: () => void): void {
     this.#time.begin(turns);
-    if (!this.hasLeft) action();
+    action();
     this.#time.end();
   }
 
