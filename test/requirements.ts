@@ -149,6 +149,14 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise: "Errors of the host's own code are told to the host as they were thrown, and to nobody else",
   },
   "host:exits": { promise: "A process with an idle host ends by itself" },
+  "host:heap-budget": {
+    promise:
+      "The heaps of all programs together stay within a budget: programs wait for their turn, and none is lost",
+  },
+  "host:address-space": {
+    promise:
+      "Where a process has few addresses, fewer threads serve all runs, or runs fail at once and say why",
+  },
   "host:flat": { promise: "A thousand runs leave the numbers of workers and handles flat" },
 
   "events:story": { promise: "Events tell the run's story in order, to any number of readers" },

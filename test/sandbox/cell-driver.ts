@@ -4,6 +4,7 @@ import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { Delivery, DeliveryItem, Progress } from "../../packages/codecell/src/contract/ledger.ts";
 import type { Report } from "../../packages/codecell/src/bridge/protocol.ts";
 import { toCellLimits } from "../../packages/codecell/src/run/cell-limits.ts";
+import { sharedHeapBudget } from "../../packages/codecell/src/sandbox/heap-budget.ts";
 import { NodePool } from "../../packages/codecell/src/sandbox/node-pool.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../../packages/codecell/src/sandbox/sandbox.ts";
 import { defaultWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
@@ -13,7 +14,13 @@ const TOOL_NAMES = ["now", "micro", "turn", "wait", "late", "fail"];
 
 /** One worker of its own. */
 export function createPool(workerUrl: URL = defaultWorkerUrl()): NodePool {
-  return new NodePool({ workers: 1, maxWorkers: 2, computeWorkers: 1, workerUrl });
+  return new NodePool({
+    workers: 1,
+    maxWorkers: 2,
+    computeWorkers: 1,
+    workerUrl,
+    budget: sharedHeapBudget(),
+  });
 }
 
 export function toStart(source: string, limits: Partial<Limits> = {}): CellStart {
@@ -52,6 +59,7 @@ export class DrivenCell {
         this.loss = loss;
         this.#wake();
       },
+      onEvict: () => false,
     });
   }
 

@@ -110,6 +110,8 @@ export interface Report {
   readonly unhandled: CellFailure | null;
   /** The worker has forgotten the cell: it ended and waits for nothing. */
   readonly isOver: boolean;
+  /** Memory of its vm, said when it is more than the image's. */
+  readonly heapBytes?: number;
 }
 
 /** To a `snapshot` command; null when there is none to give. To the host the bytes are opaque. */
@@ -136,6 +138,8 @@ export type Answer = Report | SnapshotAnswer | SnapshotRefusal | Leave;
 /** What a worker is given when it starts. */
 export interface WorkerSetup {
   readonly engine: WebAssembly.Module;
+  /** Vms that it may have at the same time. */
+  readonly vms: number;
   /** The status board: counters at the indices of `STATUS`. */
   readonly status: SharedArrayBuffer;
 }
@@ -158,6 +162,10 @@ export const STATUS = {
   fragile: 6,
   /** Cells that wait for a thread and are on none yet. */
   wanted: 7,
+  /** What all cells hold, in KiB. */
+  held: 8,
+  /** Counts cells dropped as commanded. */
+  dropped: 9,
 } as const;
 
 export const STATUS_BYTES: number = 4 * Object.keys(STATUS).length;
@@ -247,6 +255,7 @@ function isReport(value: Record<string, unknown>): boolean {
     isCount(value["logsDropped"]) &&
     isDuration(value["cpuTimeMs"]) &&
     typeof value["isOver"] === "boolean" &&
+    (value["heapBytes"] === undefined || isCount(value["heapBytes"])) &&
     (value["end"] === null || isEnd(value["end"])) &&
     (value["unhandled"] === null || isCellFailure(value["unhandled"]))
   );

@@ -23,7 +23,7 @@ export const FAILURE_CODES = {
   call_limit:
     "The run made more calls than limits.calls, more at once than the queue holds, or moved too much data",
   aborted: "The caller aborted the run, or the host was closed",
-  too_many_runs: "The host already holds as many live runs as it may",
+  too_many_runs: "The host holds as many live runs as it may, or there was no memory for another",
   unavailable: "The sandbox could not be started, or kept dying",
   replay_diverged: "The program did not repeat what its ledger recorded",
   token_invalid: "The text is no suspension token, or was altered",

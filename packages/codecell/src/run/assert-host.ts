@@ -24,7 +24,8 @@ const STORE_METHODS = [
 ] as const satisfies readonly (keyof Store)[];
 
 export function assertHost(options: HostOptions): void {
-  const { workers = 1, liveRuns = 1, leaseMs = 1, onError, limits, store, check } = options;
+  const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
+  const { onError, limits, store, check } = options;
   assertLimits(limits, ACTION);
   if (store !== undefined) {
     const missing = STORE_METHODS.find((name) => !isRecord(store) || typeof store[name] !== "function");
@@ -46,6 +47,11 @@ export function assertHost(options: HostOptions): void {
   if (!isPositive(liveRuns)) {
     throw new RangeError(
       `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
+    );
+  }
+  if (!isPositive(heapBudgetBytes)) {
+    throw new RangeError(
+      `Cannot create a host with heaps of ${String(heapBudgetBytes)} bytes: expected a positive integer`,
     );
   }
   if (!isPositive(leaseMs) || leaseMs > LONGEST_MS) {

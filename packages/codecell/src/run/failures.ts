@@ -3,7 +3,7 @@ import type { CellFailure, Detached, Report } from "../bridge/protocol.ts";
 import type { Failure } from "../contract/failure.ts";
 import { FETCH_TOOL } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
-import type { Loss } from "../sandbox/sandbox.ts";
+import { type Loss, SandboxUnavailable } from "../sandbox/sandbox.ts";
 import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { toCallId } from "./call-runner.ts";
@@ -18,8 +18,24 @@ export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undef
   };
 }
 
-/** The program may have done its best: `isWaiting` when it was others that executed at the end. */
-export function timeoutFailure(book: LedgerBook, executing: readonly number[], isWaiting: boolean): Failure {
+/** Why a run has not got on: others executed at the end where it lives, or had all the memory that all may have together. */
+export interface Waits {
+  readonly isWaiting: boolean;
+  readonly fullBytes: number | undefined;
+}
+
+export function timeoutFailure(
+  book: LedgerBook,
+  executing: readonly number[],
+  { isWaiting, fullBytes }: Waits,
+): Failure {
+  // One that has done nothing yet can be tried again as it is.
+  if (fullBytes !== undefined && book.calls.length === 0) {
+    return {
+      code: "too_many_runs",
+      message: `Cannot run the program: others use all memory that programs may have together, ${Math.round(fullBytes / 1e6)} MB, try again later`,
+    };
+  }
   const { wallTimeMs } = book.header.limits;
   if (isWaiting) {
     return {
@@ -105,7 +121,7 @@ function unavailability(cause: unknown): string {
       ? "this process may not start worker threads, start Node.js with --allow-worker beside --permission"
       : "this process may not read the files of Codecell, start Node.js with --allow-fs-read for them beside --permission";
   }
-  return "it failed to start or died repeatedly";
+  return cause instanceof SandboxUnavailable ? cause.message : "it failed to start or died repeatedly";
 }
 
 /** A cell's failure, with what the ledger knows of the call it came from: the program let that call's failure escape. */

@@ -25,6 +25,11 @@ export interface HostOptions {
   readonly limits?: Partial<Limits>;
   /** Runs that may be live at the same time; 100,000 unless said otherwise. */
   readonly liveRuns?: number;
+  /**
+   * Bytes that the heaps of all programs may have together; beyond that programs wait for their turn. Half of what the
+   * machine or the container has, shared by all hosts of the process, unless said otherwise.
+   */
+  readonly heapBudgetBytes?: number;
   /** Keeps runs, so that they outlive this process; without one only tokens do. It stays the caller's to close. */
   readonly store?: Store;
   /** How long a run stays ours after this process stops answering; 30,000 unless said otherwise. */

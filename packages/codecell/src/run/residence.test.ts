@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CellSnapshot, Report } from "../bridge/protocol.ts";
 import { MOST_MOVES } from "../bridge/quantum.ts";
 import { resolveLimits } from "../contract/limits.ts";
+import { sharedHeapBudget } from "../sandbox/heap-budget.ts";
 import { NodePool } from "../sandbox/node-pool.ts";
 import type { CellStart, Loss, Sandbox } from "../sandbox/sandbox.ts";
 import { defaultWorkerUrl } from "../sandbox/worker-script.ts";
@@ -11,7 +12,13 @@ import { Residence, type Shelf } from "./residence.ts";
 
 let pool: NodePool;
 beforeEach(() => {
-  pool = new NodePool({ workers: 1, maxWorkers: 2, computeWorkers: 1, workerUrl: defaultWorkerUrl() });
+  pool = new NodePool({
+    workers: 1,
+    maxWorkers: 2,
+    computeWorkers: 1,
+    workerUrl: defaultWorkerUrl(),
+    budget: sharedHeapBudget(),
+  });
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -107,6 +114,35 @@ async function asleepAfter({ residence }: Driver, move: () => Promise<unknown>):
   await vi.waitFor(() => expect(left).toHaveBeenCalled());
   left.mockRestore();
 }
+
+describe("a cell whose memory others need", () => {
+  test("is given up while it waits, and the next outcome brings it back from its ledger", async () => {
+    const driver = new Driver();
+    await driver.place();
+    await driver.give(0);
+    expect(pool.evict(1)).toBeGreaterThan(0);
+    expect(pool.evict(1)).toBe(0);
+    await driver.give(1);
+    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    expect(driver.starts).toHaveLength(2);
+    expect(driver.residence.rebuilds).toBe(0);
+  });
+
+  test("gives no snapshot of what it was before", async () => {
+    const driver = await asleep(LONG);
+    await driver.give(1);
+    expect(pool.evict(1)).toBeGreaterThan(0);
+    expect(await driver.residence.snapshot()).toBeUndefined();
+    expect((await driver.give(2)).isOver).toBe(true);
+  });
+
+  test("stays while it owes an answer", async () => {
+    const driver = new Driver();
+    const placed = driver.place();
+    expect(pool.evict(1)).toBe(0);
+    await placed;
+  });
+});
 
 /** Keeps a snapshot, and gives it back when it is told to. */
 function slowShelf(): { readonly shelf: Shelf; readonly letFetch: () => void } {

@@ -5,6 +5,7 @@
  * - Counts what the cell owes: `isSettled` when it has answered everything it was told.
  * - A cell that waits for long sleeps: it is dropped until something is delivered. Its snapshot is kept meanwhile where
  *   that is cheaper to come back from than the ledger: on the shelf if there is one, else in memory.
+ * - A cell that waits is given up at any time when others need its memory.
  */
 import type { CellSnapshot, Report } from "../bridge/protocol.ts";
 import { MOST_MOVES } from "../bridge/quantum.ts";
@@ -139,6 +140,7 @@ export class Residence {
         onLost: (loss, cause) => {
           if (isCurrent()) this.#onLost(loss, cause);
         },
+        onEvict: () => isCurrent() && this.#giveUp(),
       },
     );
   }
@@ -157,7 +159,9 @@ export class Residence {
   /** The cell as it is now, if it is at rest and stays so until the answer comes. */
   async snapshot(): Promise<CellSnapshot | undefined> {
     if (this.#placement === undefined) {
-      return this.#snapshot === "on the shelf" ? this.#shelf?.loadSnapshot() : this.#snapshot;
+      const kept = this.#snapshot === "on the shelf" ? await this.#shelf?.loadSnapshot() : this.#snapshot;
+      // One that was evicted has moved on since its snapshot was taken.
+      return kept?.progress.deliveries === this.#book.progress.deliveries ? kept : undefined;
     }
     const isSame = this.#watchRest();
     const { progress } = this.#book;
@@ -191,6 +195,20 @@ export class Residence {
     this.#placements++;
     this.#placement?.drop();
     this.#placement = undefined;
+  }
+
+  /** Others need the memory of a cell that waits: what is delivered next brings it back. */
+  #giveUp(): boolean {
+    // The way back of a hollow ledger is its snapshot, which has to be taken first.
+    if (!this.isSettled || this.#book.header.hollow === true) return false;
+    this.#placements++;
+    this.#placement = undefined;
+    return true;
+  }
+
+  /** What the memory of all runs together is, if this one waits for some of it. */
+  get fullBytes(): number | undefined {
+    return this.#placement?.fullBytes;
   }
 
   #beginning(snapshot: CellSnapshot | undefined): Pick<CellStart, "history" | "snapshot"> {

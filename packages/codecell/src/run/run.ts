@@ -290,7 +290,7 @@ export class Run {
   #timeout(): Failure {
     // One that never got its turn has not used up anything: with a store it can be resumed again.
     if (this.#lastReport === undefined) this.#isLeft = true;
-    return timeoutFailure(this.#book, this.#queue.inFlight, this.#residence.isWaiting);
+    return timeoutFailure(this.#book, this.#queue.inFlight, this.#residence);
   }
 
   /** Others may be about to ask too: what is asked together should be answered together. */

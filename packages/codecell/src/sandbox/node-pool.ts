@@ -2,56 +2,71 @@
  * NodePool: the Sandbox of worker threads.
  *
  * - The number of workers follows the cores. A cell that was moved because it computes goes to one of a few workers that
- *   are there for such cells: those that pass by find a worker that is free, or is in a moment.
+ *   are there for such cells, one at a time: those that pass by find a worker that is free, or is in a moment.
  * - A cell whose worker is held by another is displaced, not left waiting; one whose worker died likewise. While workers
  *   are held more are started, up to a bound; then the holder has to go.
  * - Suspects, displaced before they made a turn, may be like the one that held their worker. They are tried one by one,
  *   and a worker is kept for who comes meanwhile.
+ * - A cell is started or goes on only when there is room for what it may come to. Those without wait in line.
  * - A worker that stays in one cell past that cell's processor time is killed. The thread's end is the only guarantee:
  *   native loops of the engine do not see interrupts.
  */
 import type { Delivery } from "../contract/ledger.ts";
-import type { CellListener, CellStart, Placement, Sandbox } from "./sandbox.ts";
 import { quantumMs } from "../bridge/quantum.ts";
+import { planThreads, type Threads } from "./address-space.ts";
 import { loadEngine } from "./engine.ts";
-import { type Duty, NodeWorker, type Resident, type WorkerParts } from "./node-worker.ts";
+import { evictCells } from "./evict-cells.ts";
+import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
+import { MemoryLine } from "./memory-line.ts";
+import { type Duty, NodeWorker, type WorkerParts } from "./node-worker.ts";
+import type { Resident } from "./resident.ts";
+import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox.ts";
 import { Supervisor } from "./supervisor.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
-/** A cell for which there is no worker yet, with what was delivered to it meanwhile. */
-interface Waiting {
+/** A cell with what it is to be told. */
+interface Entry {
   readonly resident: Resident;
   readonly start: CellStart;
   readonly deliveries: Delivery[];
+  /** It has been on a worker; if it is on none, it was lost since. */
+  isPlaced: boolean;
+  /** Since when it has waited for memory. */
+  since: number | undefined;
 }
 
-export interface NodePoolOptions {
-  /** Workers in ordinary times. */
-  readonly workers: number;
-  /** Workers while some are held by single cells, without those for cells that compute. */
-  readonly maxWorkers: number;
-  /** Workers for cells that compute while others wait. */
-  readonly computeWorkers: number;
+export interface NodePoolOptions extends Threads {
   /** What each of them executes. */
   readonly workerUrl: URL;
+  /** What the heaps of all cells may have; other pools may share it. */
+  readonly budget: HeapBudget;
 }
 
 /** Workers that die before they ever answered, in a row, until the pool gives up. */
 const MOST_FAILED_STARTS = 3;
 /** A worker beyond those of ordinary times leaves when nobody has needed it for so long. */
 const KEPT_IDLE_MS = 1000;
+/** Of the budget, for vms that stand ready. */
+const READY_SHARE = 1 / 4;
 
-export class NodePool implements Sandbox {
-  readonly #options: NodePoolOptions;
+export class NodePool implements Sandbox, BudgetMember {
+  readonly #workerUrl: URL;
+  readonly #budget: HeapBudget;
+  /** As many as there are addresses for. */
+  #threads: Threads;
   readonly #workers = new Set<NodeWorker>();
   readonly #supervisor: Supervisor;
   #parts: WorkerParts | undefined;
   #loading = false;
-  /** In the order they came. */
-  #waiting = new Set<Waiting>();
-  /** In the order they came. */
-  readonly #suspects = new Set<Waiting>();
+  /** Entries for which there is no worker, in the order they came. So are the others. */
+  #waiting = new Set<Entry>();
+  /** Entries for which there is no memory. */
+  readonly #line: MemoryLine<Entry>;
+  /** Entries that compute, while others do. */
+  readonly #computing = new Set<Entry>();
+  readonly #suspects = new Set<Entry>();
   #isSuspicious = false;
+  #isAdmitting = false;
   #cells = 0;
   #failedStarts = 0;
   /** Why no worker could be started, the last time. */
@@ -59,10 +74,14 @@ export class NodePool implements Sandbox {
   #closed = false;
 
   constructor(options: NodePoolOptions) {
-    this.#options = options;
+    this.#workerUrl = options.workerUrl;
+    this.#threads = options;
+    this.#budget = options.budget;
+    this.#line = new MemoryLine(options.budget, () => this.#admitWaiting());
     this.#supervisor = new Supervisor({
       workers: this.#workers,
       displace: (worker, others) => this.#displace(worker, others),
+      isWanted: (worker) => worker.duty === "compute" && this.#computing.size > 0,
       onLook: (now) => {
         this.#relieve();
         return this.#retire(now) || this.#suspects.size > 0;
@@ -75,32 +94,30 @@ export class NodePool implements Sandbox {
       cell: ++this.#cells,
       listener,
       cpuTimeMs: start.limits.cpuTimeMs,
+      memoryBytes: start.limits.memoryBytes,
       quantumMs: quantumMs(start.moves ?? 0, start.history.length),
       isKnown: start.history.length > 0 || start.snapshot !== undefined,
+      heapBytes: 0,
+      dueBytes: 0,
       unanswered: 0,
       mayBeRefused: false,
       snapshots: [],
       worker: undefined,
     };
-    const entry: Waiting = { resident, start, deliveries: [] };
+    const entry: Entry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
     if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
+    const budget = this.#budget;
     return {
       get isWaiting() {
         return resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current);
       },
+      get fullBytes() {
+        return entry.since === undefined ? undefined : budget.bytes;
+      },
       deliver: (delivery) => {
-        const { worker } = resident;
-        if (worker === undefined) {
-          entry.deliveries.push(delivery);
-          return;
-        }
-        if (worker.occupied && worker.current !== resident.cell) {
-          this.#displace(worker, [resident]);
-          return;
-        }
-        worker.deliver(resident, delivery);
-        this.#supervisor.watch();
+        entry.deliveries.push(delivery);
+        if (entry.isPlaced && entry.since === undefined) this.#admit(entry);
       },
       snapshot: async () => {
         const { worker } = resident;
@@ -110,34 +127,74 @@ export class NodePool implements Sandbox {
         return await snapshot;
       },
       drop: () => {
-        if (resident.worker !== undefined) {
-          resident.worker.drop(resident);
-          // Its worker may be needed by nobody now.
-          this.#supervisor.watch();
-        } else if (!this.#waiting.delete(entry)) this.#suspects.delete(entry);
+        for (const line of [this.#waiting, this.#computing, this.#suspects]) line.delete(entry);
+        this.#line.leave(entry);
+        this.#tellComputers();
+        if (resident.worker === undefined) return;
+        resident.worker.drop(resident);
+        // Its worker may be needed by nobody now.
+        this.#supervisor.watch();
       },
     };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    this.#line.close();
+    this.#budget.leave(this);
     this.#supervisor.stop();
     await Promise.all([...this.#workers].map((worker) => worker.close()));
     this.#workers.clear();
   }
 
-  #admit(entry: Waiting): void {
+  heldBytes(): number {
+    let bytes = 0;
+    for (const worker of this.#workers) bytes += worker.heldBytes;
+    return bytes;
+  }
+
+  dueBytes(): number {
+    let bytes = 0;
+    for (const worker of this.#workers) bytes += worker.dueBytes;
+    return bytes;
+  }
+
+  isClearing(): boolean {
+    // One that is held by a cell clears when that cell leaves: nobody waits for this.
+    return [...this.#workers].some((worker) => worker.isClearing && !worker.occupied);
+  }
+
+  evict(bytes: number): number {
+    return evictCells(this.#workers, bytes);
+  }
+
+  /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
+  #admit(entry: Entry): void {
+    const { resident } = entry;
     const parts = this.#parts;
     if (parts === undefined) {
       this.#waiting.add(entry);
       this.#load();
       return;
     }
-    const worker = this.#choose(parts, (entry.start.moves ?? 0) > 0 ? "compute" : "pass");
+    const isLost = entry.isPlaced && resident.worker === undefined;
+    const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
+    if (isLost || (isComputing && !this.#hasIdleComputer())) {
+      this.#line.leave(entry);
+      // Whoever placed one that was lost knows.
+      if (!isLost) this.#computing.add(entry);
+      this.#tellComputers();
+      return;
+    }
+    // Whoever owes an answer has its room already.
+    if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
+    const worker = resident.worker ?? this.#choose(parts, isComputing ? "compute" : "pass");
     if (worker === undefined) {
       this.#waiting.add(entry);
       // Nobody is there who could become free. Later: whoever places a cell does not expect to lose it meanwhile.
       if (this.#workers.size === 0) setImmediate(() => this.#giveUpWithoutWorkers());
+    } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
+      this.#displace(worker, [resident]);
     } else startOn(worker, entry);
     this.#supervisor.watch();
   }
@@ -146,16 +203,33 @@ export class NodePool implements Sandbox {
     for (const entry of this.#suspects) {
       const idle = this.#on("pass").filter(({ occupied, unanswered }) => !occupied && unanswered === 0);
       const worker = idle[1];
-      if (worker === undefined) break;
+      if (worker === undefined || !this.#line.fits(entry)) break;
       this.#suspects.delete(entry);
       startOn(worker, entry);
     }
     for (const worker of this.#on("pass")) worker.wanted = this.#suspects.size;
   }
 
+  /** Also where there is to be none: then cells that compute share the others. */
+  #hasIdleComputer(): boolean {
+    const { computeWorkers } = this.#threads;
+    const computers = this.#on("compute");
+    return (
+      computers.length < computeWorkers ||
+      computeWorkers === 0 ||
+      computers.some(({ unanswered }) => unanswered === 0)
+    );
+  }
+
+  /** Those that compute there leave after their quantum if others wait for the thread. */
+  #tellComputers(): void {
+    for (const worker of this.#on("compute")) worker.wanted = this.#computing.size;
+  }
+
   /** The least loaded worker that nobody holds; a new one where that would be better. */
-  #choose(parts: WorkerParts, duty: Duty): NodeWorker | undefined {
-    const { workers, maxWorkers, computeWorkers } = this.#options;
+  #choose(parts: WorkerParts, wanted: Duty): NodeWorker | undefined {
+    const { workers, maxWorkers, computeWorkers } = this.#threads;
+    const duty = computeWorkers === 0 ? "pass" : wanted;
     const all = this.#on(duty);
     let best: NodeWorker | undefined;
     let held = 0;
@@ -204,10 +278,13 @@ export class NodePool implements Sandbox {
   #load(): void {
     if (this.#loading) return;
     this.#loading = true;
-    Promise.all([loadEngine(), loadWorkerScript(this.#options.workerUrl)]).then(
-      ([engine, script]) => {
+    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#threads)]).then(
+      ([engine, script, plan]) => {
         this.#loading = false;
-        this.#parts = { engine, script };
+        this.#threads = plan;
+        if (!this.#closed) this.#budget.join(this);
+        const ready = Math.floor((READY_SHARE * this.#budget.bytes) / plan.workers / VM_BYTES);
+        this.#parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
         this.#admitWaiting();
       },
       (error: unknown) => {
@@ -217,11 +294,22 @@ export class NodePool implements Sandbox {
     );
   }
 
+  /** Somebody has left: a worker, a compute thread or memory may be free. */
   #admitWaiting(): void {
-    if (this.#closed || this.#waiting.size === 0) return;
+    if (this.#closed || this.#isAdmitting) return;
+    if (this.#waiting.size + this.#line.size + this.#computing.size === 0) return;
+    this.#isAdmitting = true;
     const waiting = this.#waiting;
     this.#waiting = new Set();
     for (const entry of waiting) this.#admit(entry);
+    this.#line.advance((entry) => this.#admit(entry));
+    for (const entry of this.#computing) {
+      if (!this.#hasIdleComputer()) break;
+      this.#computing.delete(entry);
+      this.#admit(entry);
+    }
+    this.#tellComputers();
+    this.#isAdmitting = false;
   }
 
   #loseWaiting(cause: unknown): void {
@@ -236,27 +324,24 @@ export class NodePool implements Sandbox {
     const sentence = this.#supervisor.sentenceOf(worker);
     this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
     const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
-    const { current } = worker;
+    const { current, problem } = worker;
     const residents = worker.evict();
     const holder = residents.find(({ cell }) => cell === (sentence?.cell ?? current));
+    const lose = ({ listener }: Resident, loss: Loss): void => {
+      if (giveUp) listener.onLost("unavailable", problem);
+      else listener.onLost(loss);
+    };
     for (const resident of residents) {
       if (resident === holder) continue;
-      const isSuspect = worker.isBroken && resident.unanswered > 0;
-      resident.listener.onLost(
-        giveUp ? "unavailable" : isSuspect ? "crashed" : "displaced",
-        giveUp ? worker.problem : undefined,
-      );
+      lose(resident, worker.isBroken && resident.unanswered > 0 ? "crashed" : "displaced");
     }
     // Last: those that waited for it come before it.
-    holder?.listener.onLost(
-      giveUp ? "unavailable" : (sentence?.loss ?? "crashed"),
-      giveUp ? worker.problem : undefined,
-    );
+    if (holder !== undefined) lose(holder, sentence?.loss ?? "crashed");
     if (giveUp) {
       this.#failedStarts = 0;
       const suspects = [...this.#suspects];
       this.#suspects.clear();
-      for (const { resident } of suspects) resident.listener.onLost("unavailable", worker.problem);
+      for (const { resident } of suspects) resident.listener.onLost("unavailable", problem);
     }
     this.#admitWaiting();
   }
@@ -268,7 +353,7 @@ export class NodePool implements Sandbox {
     const free = all.length - held.length;
     const isEnough = this.#suspects.size > 0 ? free > 1 : free > 0 || held.length === 0;
     if (!isEnough && this.#parts !== undefined) {
-      if (all.length < this.#options.maxWorkers) {
+      if (all.length < this.#threads.maxWorkers) {
         // One that cannot be started is tried again when somebody asks for it.
         if (this.#failedStarts === 0) this.#spawn(this.#parts, "pass");
       } else {
@@ -282,7 +367,7 @@ export class NodePool implements Sandbox {
 
   /** Workers beyond those of ordinary times leave when nobody has needed them for a while; true while one is to leave. */
   #retire(now: number): boolean {
-    const surplus = [...this.#on("pass").slice(this.#options.workers), ...this.#on("compute")];
+    const surplus = [...this.#on("pass").slice(this.#threads.workers), ...this.#on("compute")];
     let isOneIdle = false;
     for (const worker of surplus) {
       if (worker.residents.size > 0 || worker.current !== 0) worker.idleSince = undefined;
@@ -307,7 +392,9 @@ export class NodePool implements Sandbox {
   }
 }
 
-function startOn(worker: NodeWorker, { resident, start, deliveries }: Waiting): void {
-  worker.start(resident, start);
+function startOn(worker: NodeWorker, entry: Entry): void {
+  const { resident, start, deliveries } = entry;
+  if (!entry.isPlaced) worker.start(resident, start);
+  entry.isPlaced = true;
   for (const delivery of deliveries.splice(0)) worker.deliver(resident, delivery);
 }

@@ -19,7 +19,7 @@ const STAYS = `
 function startWorker(code: string, onDeath: () => void = () => {}): NodeWorker {
   const url = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
   return new NodeWorker(
-    { engine, script: { url } },
+    { engine, script: { url }, vms: 4 },
     { duty: "pass", onDeath, onFree: () => {}, isOnlyCell: () => false },
   );
 }

@@ -18,36 +18,17 @@ import {
 import { decideEnd } from "../bridge/fragile.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
 import { beginTurn, isTurnLong } from "../bridge/turn.ts";
-import type { CellListener, CellStart } from "./sandbox.ts";
+import { giveUpSnapshots, neededBytes, type Resident } from "./resident.ts";
+import type { CellStart } from "./sandbox.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { WorkerScript } from "./worker-script.ts";
-
-/** A cell on a worker. */
-export interface Resident {
-  readonly cell: number;
-  readonly listener: CellListener;
-  readonly cpuTimeMs: number;
-  /** After so much processor time its worker is free for others again, if need be by force. */
-  readonly quantumMs: number;
-  /** Whether it has made a turn; before that nobody knows whether it ever will. */
-  isKnown: boolean;
-  /** Starts and deliveries, sent or queued, that have not been answered. */
-  unanswered: number;
-  /** Whether the start, not yet answered, may be refused for its snapshot. */
-  mayBeRefused: boolean;
-  /** Snapshots asked for and not yet answered, in order. */
-  readonly snapshots: SnapshotRequest[];
-  /** Where it lives; undefined while it waits for a place and after it was lost or dropped. */
-  worker: NodeWorker | undefined;
-}
-
-/** Settled once; what comes later is not heard. */
-export type SnapshotRequest = (bytes: Uint8Array<ArrayBuffer> | undefined) => void;
 
 /** What workers are made of, the same for all of a pool. */
 export interface WorkerParts {
   readonly engine: WebAssembly.Module;
   readonly script: WorkerScript;
+  /** Vms that each may have at the same time. */
+  readonly vms: number;
 }
 
 /** Whom a worker is for: those that pass by, or those that compute. */
@@ -78,6 +59,8 @@ export class NodeWorker {
   readonly residents: Map<number, Resident> = new Map();
   /** Commands not yet answered, over all residents. */
   unanswered = 0;
+  /** What those may still get that owe an answer. */
+  dueBytes = 0;
   /** Set by the supervisor while one cell holds the thread and does not leave. */
   occupied = false;
   /** Since when nobody needs it; kept by the pool. */
@@ -98,8 +81,9 @@ export class NodeWorker {
   #isOnlyCell: () => boolean;
   #dead = false;
   #looksToSkip = 0;
+  #drops = 0;
 
-  constructor({ engine, script }: WorkerParts, pool: WorkerOwner) {
+  constructor({ engine, script, vms }: WorkerParts, pool: WorkerOwner) {
     const status = new SharedArrayBuffer(STATUS_BYTES);
     this.#status = new Int32Array(status);
     this.duty = pool.duty;
@@ -108,7 +92,7 @@ export class NodeWorker {
     this.#isOnlyCell = pool.isOnlyCell;
     const { port1, port2 } = new MessageChannel();
     const { url, text } = script;
-    const setup: WorkerSetup & { port: MessagePort } = { engine, status, port: port2 };
+    const setup: WorkerSetup & { port: MessagePort } = { engine, vms, status, port: port2 };
     this.#thread = new Worker(url, {
       name: "codecell",
       workerData: text === undefined ? setup : { ...setup, text },
@@ -170,6 +154,16 @@ export class NodeWorker {
     Atomics.store(this.#status, STATUS.wanted, cells);
   }
 
+  /** What its cells hold. */
+  get heldBytes(): number {
+    return Math.max(0, Atomics.load(this.#status, STATUS.held)) * 1024;
+  }
+
+  /** Whether cells that were dropped are still there. */
+  get isClearing(): boolean {
+    return Atomics.load(this.#status, STATUS.dropped) !== this.#drops;
+  }
+
   start(resident: Resident, start: CellStart): void {
     this.residents.set(resident.cell, resident);
     resident.worker = this;
@@ -211,6 +205,7 @@ export class NodeWorker {
     const { cell } = resident;
     if (!this.#forget(resident)) return;
     if (this.current === cell) Atomics.store(this.#status, STATUS.cancel, cell);
+    this.#drops = (this.#drops + 1) | 0;
     this.#post({ type: "drop", cell });
   }
 
@@ -255,13 +250,23 @@ export class NodeWorker {
     if (!this.residents.delete(resident.cell)) return false;
     resident.worker = undefined;
     this.unanswered -= resident.unanswered + resident.snapshots.length;
+    this.#settle(resident);
     giveUpSnapshots(resident);
     resident.snapshots.length = 0;
     return true;
   }
 
+  /** It owes no answer any more. */
+  #settle(resident: Resident): void {
+    this.dueBytes -= resident.dueBytes;
+    resident.dueBytes = 0;
+  }
+
   #send(resident: Resident, command: Command): void {
-    resident.unanswered++;
+    if (resident.unanswered++ === 0) {
+      resident.dueBytes = neededBytes(resident);
+      this.dueBytes += resident.dueBytes;
+    }
     this.unanswered++;
     this.#post(command);
   }
@@ -348,7 +353,7 @@ export class NodeWorker {
       this.#break();
       return;
     }
-    resident.unanswered--;
+    if (--resident.unanswered === 0) this.#settle(resident);
     resident.mayBeRefused = false;
     this.unanswered--;
     if (answer.kind !== undefined) {
@@ -357,12 +362,8 @@ export class NodeWorker {
       return;
     }
     resident.isKnown = true;
+    resident.heapBytes = answer.heapBytes ?? 0;
     if (answer.isOver) this.#forget(resident);
     resident.listener.onReport(answer);
   }
-}
-
-/** Nobody waits any longer; answers that come all the same still find their request. */
-export function giveUpSnapshots(resident: Resident): void {
-  for (const request of resident.snapshots) request(undefined);
 }

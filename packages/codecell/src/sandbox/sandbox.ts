@@ -28,11 +28,18 @@ export interface CellListener {
   onReport(report: Report): void;
   /** The cause is what was thrown when no worker could be started. */
   onLost(loss: Loss, cause?: unknown): void;
+  /** The cell waits, and its memory is wanted for others. True gives it up: then it is gone, and nothing was lost. */
+  onEvict(): boolean;
 }
+
+/** Thrown where no worker can be started, with words for whoever runs the host. */
+export class SandboxUnavailable extends Error {}
 
 export interface Placement {
   /** Whether it was told something and another cell is executed where it lives. */
   readonly isWaiting: boolean;
+  /** Whether it waits because the cells of all runs together have all the memory they may have; if so, how much. */
+  readonly fullBytes?: number | undefined;
   deliver(delivery: Delivery): void;
   /**
    * The cell as it is after all deliveries so far, for `CellStart.snapshot`; it lives on. Undefined when there is none

@@ -9,7 +9,8 @@
  *   loop for a while.
  * - Looks only while commands are unanswered; an idle pool costs nothing.
  */
-import { giveUpSnapshots, type NodeWorker, type Resident } from "./node-worker.ts";
+import type { NodeWorker } from "./node-worker.ts";
+import { giveUpSnapshots, type Resident } from "./resident.ts";
 
 const LOOK_EVERY_MS = 10;
 /** What of a stay is not believed where threads have no time of their own. */
@@ -43,6 +44,8 @@ export interface Supervised {
   readonly workers: ReadonlySet<NodeWorker>;
   /** Moves cells away from a worker that one of them holds. */
   displace(worker: NodeWorker, others: readonly Resident[]): void;
+  /** Whether cells that are on no worker wait for this one. */
+  isWanted(worker: NodeWorker): boolean;
   /** Called after each look; true when it wants to be called again. */
   onLook(now: number): boolean;
 }
@@ -134,7 +137,7 @@ export class Supervisor {
     const others = [...worker.residents.values()].filter((one) => one !== holder);
     const waiting = others.filter(({ unanswered }) => unanswered > 0);
     if (worker.duty === "compute") {
-      if (waiting.length > 0) this.end(worker, "computes");
+      if (waiting.length > 0 || this.#pool.isWanted(worker)) this.end(worker, "computes");
       return;
     }
     worker.occupied = true;

@@ -1,5 +1,6 @@
 /** The failures that a cell itself finds, in words that tell a model what to do next. */
 import type { Failure, FailureCode } from "../contract/failure.ts";
+import { VmFault } from "./vm.ts";
 
 export function failure(code: FailureCode, message: string): Failure {
   return { code, message };
@@ -9,6 +10,13 @@ export function outOfMemory(memoryBytes: number): Failure {
   return failure(
     "memory_limit",
     `The program needed more than ${memoryBytes} bytes of memory: keep less data at once, for example filter or page inside the loop`,
+  );
+}
+
+function outOfSpace(): Failure {
+  return failure(
+    "unavailable",
+    "Cannot run the program: the process has no addresses left for its memory, raise the limit (ulimit -v) or start fewer programs at once",
   );
 }
 
@@ -36,4 +44,17 @@ export function resultTooLarge(bytes: number, resultBytes: number): Failure {
 /** What the guest is told of a call that may not cross. */
 export function callRefusal(code: string, message: string): string {
   return JSON.stringify({ code, name: "CallError", message });
+}
+
+/** What an error means that came out of the engine. */
+export function toFault(error: unknown, memoryBytes: number, hasGrownLarge: boolean): Failure {
+  if (error instanceof VmFault && error.reason === "space") return outOfSpace();
+  if (error instanceof VmFault && error.reason === "memory") return outOfMemory(memoryBytes);
+  if (error instanceof RangeError) return failure("guest_error", "The program recursed too deeply");
+  if (error instanceof WebAssembly.RuntimeError) {
+    return hasGrownLarge
+      ? outOfMemory(memoryBytes)
+      : failure("guest_error", "The program made the engine stop");
+  }
+  return failure("internal", "The sandbox failed while running the program");
 }

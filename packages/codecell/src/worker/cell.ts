@@ -12,7 +12,7 @@ import { BEHIND_TOOL_NAMES, type Delivery } from "../contract/ledger.ts";
 import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { failure, outOfMemory, outOfTime, resultTooLarge, tooManyCalls } from "./cell-failures.ts";
+import { failure, outOfMemory, outOfTime, resultTooLarge, toFault, tooManyCalls } from "./cell-failures.ts";
 import { CellTime, type TimeEnvironment } from "./cell-time.ts";
 import { nameRefusal, originOf, type StartCommand, toGuestStart } from "./cell-start.ts";
 import type { ParkedMemory } from "./image.ts";
@@ -48,6 +48,8 @@ export class Cell implements VmOwner, VmHolder {
   #source: PreparedSource | undefined;
   #vm: Vm | undefined;
   #parked: ParkedMemory | undefined;
+  /** What the vm has beyond the image. */
+  #heapBytes = 0;
   #deliveryCount = 0;
   #settledCalls = 0;
   /** The memory holds the limits of the placement in which the snapshot was taken. */
@@ -97,7 +99,9 @@ export class Cell implements VmOwner, VmHolder {
     this.#settledCalls = state.settledCalls;
     this.#returned = state.returned ?? undefined;
     this.#unhandled = state.unhandled;
-    return !this.isOver;
+    if (this.isOver) return false;
+    vms.adopt(memory);
+    return true;
   }
 
   /** Undefined when there is nothing to go on from, or too much. The cell stays as it is. */
@@ -150,6 +154,10 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   park(): void {
+    if (this.isOver) {
+      this.drop();
+      return;
+    }
     const { vms } = this.#environment;
     vms.stopWaiting(this);
     if (this.#vm !== undefined) this.#parked = vms.park(this.#vm);
@@ -160,6 +168,7 @@ export class Cell implements VmOwner, VmHolder {
     const { vms } = this.#environment;
     vms.stopWaiting(this);
     if (this.#vm !== undefined) vms.release(this.#vm);
+    if (this.#parked !== undefined) vms.forget(this.#parked);
     this.#vm = undefined;
     this.#parked = undefined;
   }
@@ -249,10 +258,11 @@ export class Cell implements VmOwner, VmHolder {
     this.#outbox.beginTurn();
     const { vms } = this.#environment;
     vms.stopWaiting(this);
-    const vm = (this.#vm ??= vms.acquire(this.#command.limits.memoryBytes, this.#parked));
-    this.#parked = undefined;
-    vm.owner = this;
+    let vm: Vm | undefined;
     try {
+      vm = this.#vm ??= vms.acquire(this.#command.limits.memoryBytes, this.#parked);
+      this.#parked = undefined;
+      vm.owner = this;
       if (this.#hasOldLimits) {
         vm.limitAgain(this.#command.limits.memoryBytes, this.#command.limits.stackBytes);
         this.#hasOldLimits = false;
@@ -263,14 +273,16 @@ export class Cell implements VmOwner, VmHolder {
       if (outcome === "ok" && this.#hasNothingToWaitFor) outcome = vm.finish();
       if (outcome !== "ok" || !vm.isSettled()) this.#spoil(vm, this.#classify(outcome));
     } catch (error) {
-      this.#spoil(vm, this.#classifyFault(error));
+      this.#spoil(vm, toFault(error, this.#command.limits.memoryBytes, this.#hasGrownLarge));
     }
     this.#outbox.endTurn();
-    if (!this.isOver) vms.startWaiting(this);
+    if (vm !== undefined) this.#heapBytes = vms.count(vm);
+    // One that is over waits to be dropped, which comes after its report.
+    vms.startWaiting(this);
   }
 
-  #spoil(vm: Vm, reason: Failure): void {
-    vm.spoilt = true;
+  #spoil(vm: Vm | undefined, reason: Failure): void {
+    if (vm !== undefined) vm.spoilt = true;
     if (this.hasLeft) return;
     this.#end = null;
     this.#fail({ failure: reason, call: null });
@@ -282,18 +294,6 @@ export class Cell implements VmOwner, VmHolder {
     if (this.#environment.isCancelled(this.#command.cell)) return failure("aborted", "The run was aborted");
     if (outcome === "interrupted") return outOfTime(this.#command.limits.cpuTimeMs);
     return failure("guest_error", "The program exhausted the engine's stack");
-  }
-
-  #classifyFault(error: unknown): Failure {
-    if (error instanceof VmFault && error.reason === "memory")
-      return outOfMemory(this.#command.limits.memoryBytes);
-    if (error instanceof RangeError) return failure("guest_error", "The program recursed too deeply");
-    if (error instanceof WebAssembly.RuntimeError) {
-      return this.#hasGrownLarge
-        ? outOfMemory(this.#command.limits.memoryBytes)
-        : failure("guest_error", "The program made the engine stop");
-    }
-    return failure("internal", "The sandbox failed while running the program");
   }
 
   /** Whether running out of memory is a likely cause of what happened. */
@@ -374,6 +374,7 @@ export class Cell implements VmOwner, VmHolder {
       end: this.#end ?? this.#returnedEnd(),
       unhandled: this.#unhandled,
       isOver: this.isOver,
+      ...(this.#heapBytes > 0 ? { heapBytes: this.#heapBytes } : {}),
     };
   }
 

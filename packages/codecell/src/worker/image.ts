@@ -13,6 +13,8 @@ import { Vm, type VmAddresses } from "./vm.ts";
 
 const BLOCK_BYTES = 65_536;
 const PAGE_BYTES = 4096;
+/** Maximum of the vm that the image is built in: that of most programs, so that the first one can have it. */
+const BUILDER_PAGES = 2048;
 /** The engine stops guest code after half of this, and needs little of the rest itself. */
 const USED_STACK_BYTES = 512 * 1024;
 /** Counting references touches a few bytes in many pages: small granules keep waiting cells small. */
@@ -40,11 +42,12 @@ export class Image {
   #zeros = new Uint8Array(BLOCK_BYTES);
   #zeroPage = new Int32Array(PAGE_BYTES / 4);
   #stackBytes: number;
+  #builder: Vm | undefined;
   /** The runs of 4 KiB pages that are not zero, as [start, end) byte offsets. */
   #used: readonly (readonly [number, number])[];
 
   constructor(module: WebAssembly.Module, prelude: Uint8Array, equal: EqualRanges) {
-    const vm = new Vm(module);
+    const vm = new Vm(module, BUILDER_PAGES);
     this.addresses = vm.build(prelude);
     this.bytes = new Uint8Array(vm.memory.buffer.slice(0) as ArrayBuffer);
     this.#words = new Int32Array(this.bytes.buffer);
@@ -53,6 +56,14 @@ export class Image {
     this.#stackBytes = Math.floor(this.addresses.stackPointer / BLOCK_BYTES) * BLOCK_BYTES;
     this.bytes.fill(0, 0, this.#stackBytes);
     this.#used = this.#usedRanges();
+    this.#builder = vm;
+  }
+
+  /** The vm it was built in, once: nobody should have to make another where addresses are scarce. */
+  takeBuilder(): Vm | undefined {
+    const vm = this.#builder;
+    this.#builder = undefined;
+    return vm !== undefined && this.reset(vm) ? vm : undefined;
   }
 
   /** A new instance in the image's state. Untouched pages are not written, so they cost no memory. */

@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import { loadEngine } from "../sandbox/engine.ts";
 import { equalRanges, Image } from "./image.ts";
+import type { Vm } from "./vm.ts";
 import { VmPool } from "./vm-pool.ts";
 
 const image = new Image(await loadEngine(), Buffer.from(PRELUDE_BYTECODE, "base64"), equalRanges);
@@ -10,7 +11,7 @@ const MEMORY_BYTES = 16 * 1024 * 1024;
 describe("vm pool", () => {
   test("tells of every memory that it drops, with what it grew to, and of no other", () => {
     const dropped: number[] = [];
-    const pool = new VmPool(image, (bytes) => dropped.push(bytes));
+    const pool = new VmPool(image, 64, (bytes) => dropped.push(bytes));
     const grown = pool.acquire(MEMORY_BYTES);
     grown.memory.grow(100);
     const spoilt = pool.acquire(MEMORY_BYTES);
@@ -20,4 +21,51 @@ describe("vm pool", () => {
     expect(dropped).toEqual([image.bytes.length + 100 * 65_536, image.bytes.length]);
     expect(pool.acquire(MEMORY_BYTES)).toBe(used);
   });
+
+  test("has no more than it was told, free ones included, as long as somebody waits", () => {
+    let dropped = 0;
+    const pool = new VmPool(image, 2, () => dropped++);
+    const created = vi.spyOn(image, "createVm");
+    for (const factor of [1, 2, 1, 4, 2, 1]) {
+      hold(pool, factor * MEMORY_BYTES);
+      expect(created.mock.calls.length - dropped).toBeLessThanOrEqual(2);
+    }
+    hold(pool, MEMORY_BYTES);
+    created.mockClear();
+    for (let times = 0; times < 20; times++) hold(pool, MEMORY_BYTES);
+    expect(created).not.toHaveBeenCalled();
+    created.mockRestore();
+  });
+
+  test("where V8 finds no place for a memory, all that wait are parked and what is free is dropped first", () => {
+    const dropped: number[] = [];
+    const pool = new VmPool(image, 8, (bytes) => dropped.push(bytes));
+    const waiting = [hold(pool, MEMORY_BYTES), hold(pool, MEMORY_BYTES)];
+    const created = vi.spyOn(image, "createVm").mockImplementationOnce(() => {
+      throw new RangeError("could not allocate memory");
+    });
+    pool.acquire(2 * MEMORY_BYTES);
+    expect(waiting.map(({ isParked }) => isParked)).toEqual([true, true]);
+    expect(dropped).toHaveLength(2);
+    created.mockImplementation(() => {
+      throw new RangeError("could not allocate memory");
+    });
+    expect(() => pool.acquire(4 * MEMORY_BYTES)).toThrow(expect.objectContaining({ reason: "space" }));
+    created.mockRestore();
+  });
 });
+
+/** A cell that waits with its vm until it is parked. */
+function hold(pool: VmPool, memoryBytes: number): { isParked: boolean } {
+  const vm: Vm = pool.acquire(memoryBytes);
+  const holder = {
+    isParked: false,
+    park: () => {
+      pool.stopWaiting(holder);
+      pool.park(vm);
+      holder.isParked = true;
+    },
+  };
+  pool.startWaiting(holder);
+  return holder;
+}

@@ -3,10 +3,11 @@
  *
  * - A cell that is waiting may lose its instance to one that has to run; it is parked, never lost.
  * - The cell that waited longest is parked first.
+ * - There are never more than it was told, free ones included, except where a cell needs one to go on.
  */
 import type { Image, ParkedMemory } from "./image.ts";
 import type { WorkerPlatform } from "./platform.ts";
-import type { Vm } from "./vm.ts";
+import { type Vm, VmFault } from "./vm.ts";
 
 /** A cell as the pool sees it: something that can be parked while it waits. */
 export interface VmHolder {
@@ -14,49 +15,134 @@ export interface VmHolder {
   park(): void;
 }
 
-const LIVE_VMS = 64;
 const PAGE_BYTES = 65_536;
 
 export class VmPool {
   readonly #image: Image;
+  readonly #mostVms: number;
   readonly #onDropped: WorkerPlatform["onMemoryDropped"];
   /** Free instances in the image's state, by their maximum. */
   readonly #free = new Map<number, Vm[]>();
   /** Waiting cells that hold an instance, longest wait first. */
   readonly #waiting = new Set<VmHolder>();
   #live = 0;
+  #freeCount = 0;
+  /** Of all vms, as they were when they were left last, and of all parked cells. */
+  #heldBytes = 0;
+  readonly #counted = new WeakMap<Vm, number>();
 
-  constructor(image: Image, onDropped: WorkerPlatform["onMemoryDropped"]) {
+  constructor(image: Image, mostVms: number, onDropped: WorkerPlatform["onMemoryDropped"]) {
     this.#image = image;
+    this.#mostVms = mostVms;
     this.#onDropped = onDropped;
+    const first = image.takeBuilder();
+    if (first !== undefined) this.#keep(first);
   }
 
   /** An instance in the image's state, or continuing where a parked cell stopped. */
   acquire(memoryBytes: number, parked?: ParkedMemory): Vm {
     const maxPages = toMaxPages(memoryBytes);
-    while (this.#live >= LIVE_VMS) {
-      const [longest] = this.#waiting;
-      if (longest === undefined) break;
-      longest.park();
+    while (this.#live >= this.#mostVms && this.#parkLongest());
+    try {
+      return this.#acquire(maxPages, parked);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+    // V8 found no place for its memory: nothing but this one is kept, and V8 collects what was dropped.
+    while (this.#parkLongest());
+    this.#dropFree();
+    try {
+      return this.#acquire(maxPages, parked);
+    } catch {
+      throw new VmFault("space", "No place for the memory of a vm");
+    }
+  }
+
+  #acquire(maxPages: number, parked: ParkedMemory | undefined): Vm {
+    const vm = this.#takeFree(maxPages) ?? this.#create(maxPages);
+    if (parked !== undefined) {
+      this.#image.unpark(vm, parked);
+      this.forget(parked);
     }
     this.#live++;
-    const vm = this.#free.get(maxPages)?.pop() ?? this.#image.createVm(maxPages);
-    if (parked !== undefined) this.#image.unpark(vm, parked);
+    this.count(vm);
     return vm;
+  }
+
+  /** What vms and parked cells take. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** To be told whenever a vm may have grown. Gives what it has beyond the image. */
+  count(vm: Vm): number {
+    const bytes = vm.memory.buffer.byteLength;
+    this.#heldBytes += bytes - (this.#counted.get(vm) ?? 0);
+    this.#counted.set(vm, bytes);
+    return bytes - this.#image.bytes.length;
+  }
+
+  /** A parked cell came from elsewhere. */
+  adopt(parked: ParkedMemory): void {
+    this.#heldBytes += sizeOf(parked);
+  }
+
+  /** A parked cell goes on, or is dropped. */
+  forget(parked: ParkedMemory): void {
+    this.#heldBytes -= sizeOf(parked);
+  }
+
+  #drop(vm: Vm): void {
+    this.#heldBytes -= this.#counted.get(vm) ?? 0;
+    this.#counted.delete(vm);
+    this.#onDropped(vm.memory.buffer.byteLength);
+  }
+
+  #takeFree(maxPages: number): Vm | undefined {
+    const vm = this.#free.get(maxPages)?.pop();
+    if (vm !== undefined) this.#freeCount--;
+    return vm;
+  }
+
+  #create(maxPages: number): Vm {
+    // Those that are free are of other classes.
+    if (this.#live + this.#freeCount >= this.#mostVms) this.#dropFree();
+    return this.#image.createVm(maxPages);
+  }
+
+  #keep(vm: Vm): void {
+    const free = this.#free.get(vm.maxPages) ?? [];
+    free.push(vm);
+    this.#free.set(vm.maxPages, free);
+    this.#freeCount++;
+    this.count(vm);
+  }
+
+  #dropFree(): void {
+    for (const free of this.#free.values()) {
+      for (const vm of free) this.#drop(vm);
+    }
+    this.#free.clear();
+    this.#freeCount = 0;
+  }
+
+  /** False when nobody waits. */
+  #parkLongest(): boolean {
+    const [longest] = this.#waiting;
+    longest?.park();
+    return longest !== undefined;
   }
 
   release(vm: Vm): void {
     this.#live--;
     vm.owner = undefined;
-    const free = this.#free.get(vm.maxPages) ?? [];
-    if (free.length < LIVE_VMS && this.#image.reset(vm)) {
-      free.push(vm);
-      this.#free.set(vm.maxPages, free);
-    } else this.#onDropped(vm.memory.buffer.byteLength);
+    if (this.#live + this.#freeCount < this.#mostVms && this.#image.reset(vm)) this.#keep(vm);
+    else this.#drop(vm);
   }
 
   park(vm: Vm): ParkedMemory {
     const parked = this.#image.park(vm);
+    this.adopt(parked);
     this.release(vm);
     return parked;
   }
@@ -78,6 +164,10 @@ export class VmPool {
   stopWaiting(holder: VmHolder): void {
     this.#waiting.delete(holder);
   }
+}
+
+function sizeOf({ granules, words }: ParkedMemory): number {
+  return granules.byteLength + words.byteLength;
 }
 
 /**

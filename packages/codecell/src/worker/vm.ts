@@ -28,12 +28,14 @@ export interface HostArguments {
   string(index: number, maxBytes: number): string | number;
 }
 
-/** Thrown when the engine cannot serve any more: no memory for a string, or a trap. */
+/** Why the engine cannot serve any more: no memory for a string, a trap, or nowhere to have its memory at all. */
+type VmFaultReason = "memory" | "trap" | "space";
+
 export class VmFault extends Error {
   override readonly name = "VmFault";
-  readonly reason: "memory" | "trap";
+  readonly reason: VmFaultReason;
 
-  constructor(reason: "memory" | "trap", message: string) {
+  constructor(reason: VmFaultReason, message: string) {
     super(message);
     this.reason = reason;
   }

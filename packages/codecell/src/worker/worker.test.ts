@@ -21,7 +21,7 @@ class Bench {
   readonly #serve: () => void;
 
   constructor(engine: WebAssembly.Module) {
-    const setup = { engine, status: this.status.buffer };
+    const setup = { engine, vms: 64, status: this.status.buffer };
     this.#serve = createWorker(
       setup,
       createNodePlatform(this.status),

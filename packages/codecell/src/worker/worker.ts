@@ -32,7 +32,7 @@ export function createWorker(
   let queue: Command[] = [];
   const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
   const environment: CellEnvironment = {
-    vms: new VmPool(image, platform.onMemoryDropped),
+    vms: new VmPool(image, setup.vms, platform.onMemoryDropped),
     sources: new SourceCache(),
     snapshots: new SnapshotCodec(image, platform),
     now,
@@ -68,6 +68,8 @@ export function createWorker(
       case "drop":
         cells.get(command.cell)?.drop();
         cells.delete(command.cell);
+        tellHeld();
+        Atomics.add(status, STATUS.dropped, 1);
         return undefined;
       default:
         return command satisfies never;
@@ -95,10 +97,15 @@ export function createWorker(
     return cell.hasLeft ? { kind: "computes", cell: number } : report;
   }
 
+  function tellHeld(): void {
+    Atomics.store(status, STATUS.held, Math.ceil(environment.vms.heldBytes / 1024));
+  }
+
   function enter(command: Command): Answer | undefined {
     Atomics.add(status, STATUS.entries, 1);
     Atomics.store(status, STATUS.cell, command.cell);
     const answer = serve(command);
+    tellHeld();
     Atomics.store(status, STATUS.cell, 0);
     return answer;
   }
@@ -114,6 +121,7 @@ export function createWorker(
         send(answers);
         answers = [];
         for (const cell of over.splice(0)) cell.drop();
+        tellHeld();
       }
       if (command === undefined) return;
       const answer = enter(command);

@@ -29,12 +29,12 @@ export class CodeModeAbortedError extends CodeModeError {
 }
 
 export class CodeModeConcurrencyError extends CodeModeError {
-  constructor(maxWorkers: number) {
-    super(
-      `Cannot start: ${maxWorkers} invocations are active already, the most that setMaxWorkers allows; try again later`,
-      "CODE_MODE_CONCURRENCY_LIMIT",
-      { maxWorkers },
-    );
+  /** Without a number it is the memory of the machine that allows no more. */
+  constructor(
+    maxWorkers: number | undefined,
+    message = `Cannot start: ${maxWorkers} invocations are active already, the most that setMaxWorkers allows; try again later`,
+  ) {
+    super(message, "CODE_MODE_CONCURRENCY_LIMIT", maxWorkers === undefined ? {} : { maxWorkers });
   }
 }
 

@@ -82,7 +82,7 @@ function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): 
     case "aborted":
       return new CodeModeAbortedError(message);
     case "too_many_runs":
-      return new CodeModeConcurrencyError(100_000);
+      return new CodeModeConcurrencyError(undefined, message);
     case "replay_diverged":
     case "token_invalid":
     case "token_version":

@@ -1,0 +1,34 @@
+/**
+ * Starts many runs at once, in a process whose addresses are limited, and prints how many ended how.
+ *
+ * - The worker is the embedded one: Node.js strips the types of sources with memories of its own.
+ */
+import { createHost } from "../run/host.ts";
+import { embeddedWorkerUrl } from "./worker-script.ts";
+
+const host = createHost({ workers: 2, workerUrl: embeddedWorkerUrl(), limits: { wallTimeMs: 120_000 } });
+let waiting = Number(process.argv[2]);
+const { promise: allWait, resolve } = Promise.withResolvers<void>();
+const tools = {
+  // All of them are there before one goes on.
+  meet: {
+    execute: async () => {
+      if (--waiting === 0) resolve();
+      await allWait;
+      return 1;
+    },
+  },
+};
+const source = "const bytes = new Uint8Array(3e6).fill(1); return bytes[7] + (await tools.meet({}))";
+const results = await Promise.all(
+  Array.from({ length: waiting }, () => host.start({ source, tools }).result),
+);
+const ends: Record<string, number> = {};
+for (const result of results) {
+  const end =
+    result.status === "failed" ? `${result.failure.code}: ${result.failure.message}` : result.status;
+  const shown = end.replaceAll(/[\d.]+ GB/gu, "# GB");
+  ends[shown] = (ends[shown] ?? 0) + 1;
+}
+process.stdout.write(JSON.stringify(ends));
+process.exit();

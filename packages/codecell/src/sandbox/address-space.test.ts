@@ -1,0 +1,102 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SOURCE_FLAGS } from "../../../../scripts/source-flags.ts";
+import { planThreads, planWithin, type ThreadPlan } from "./address-space.ts";
+
+const GB = 1e9;
+const GiB = 1024 ** 3;
+const WANTED = { workers: 2, maxWorkers: 4, computeWorkers: 1 };
+
+describe("planning threads", () => {
+  test("without a limit a pool gets what it wants", async () => {
+    expect(await planThreads(WANTED)).toEqual({ ...WANTED, vms: 64 });
+  });
+
+  test.each([
+    [30, { workers: 1, maxWorkers: 1, computeWorkers: 0, vms: 1 }],
+    [45, { workers: 1, maxWorkers: 1, computeWorkers: 1, vms: 1 }],
+    [60, { workers: 2, maxWorkers: 2, computeWorkers: 1, vms: 1 }],
+    [2000, { workers: 2, maxWorkers: 4, computeWorkers: 1, vms: 45 }],
+  ])("of %d GB, with memories of 8.6 GB", (limit, plan) => {
+    expect(planWithin({ limit: limit * GB, used: GB }, 8.6 * GB, WANTED)).toEqual(plan);
+  });
+
+  test("one thread with one vm is enough", () => {
+    expect(planWithin({ limit: 14 * GB, used: GB }, 8.6 * GB, WANTED)).toEqual({
+      workers: 1,
+      maxWorkers: 1,
+      computeWorkers: 0,
+      vms: 1,
+    });
+  });
+
+  test("with less there are words: what there is, what is needed, what to do", () => {
+    expect(() => planWithin({ limit: 13 * GB, used: GB }, 8.6 * GB, WANTED)).toThrow(
+      "this process has 12.0 GB left of the 13.0 GB of addresses it may use and 12.9 GB are needed: raise its limit (ulimit -v), or start Node.js with --disable-wasm-trap-handler",
+    );
+  });
+
+  test("what is planned fits, and is never nothing", () => {
+    const bytes = (min: number, max: number): fc.Arbitrary<number> => fc.double({ min, max, noNaN: true });
+    const workersOf = fc.integer({ min: 1, max: 128 });
+    fc.assert(
+      fc.property(bytes(0, 1e13), bytes(0, 1e11), bytes(1e5, 2e10), workersOf, (limit, used, vm, workers) => {
+        const wanted = { workers, maxWorkers: 2 * workers, computeWorkers: Math.max(1, workers - 1) };
+        let plan: ThreadPlan;
+        try {
+          plan = planWithin({ limit, used }, vm, wanted);
+        } catch {
+          expect(limit - used).toBeLessThan(4 * GiB + vm);
+          return;
+        }
+        expect(plan.workers).toBeGreaterThanOrEqual(1);
+        expect(plan.maxWorkers).toBeGreaterThanOrEqual(plan.workers);
+        const threads = plan.maxWorkers + plan.computeWorkers;
+        if (threads > 1) expect(plan.computeWorkers).toBeGreaterThanOrEqual(1);
+        expect(plan.vms).toBeGreaterThanOrEqual(1);
+        expect(plan.vms).toBeLessThanOrEqual(64);
+        const needed = 3 * GiB + threads * (GiB + plan.vms * vm);
+        expect(used + needed).toBeLessThanOrEqual(limit * 1.000001);
+      }),
+    );
+  });
+});
+
+/** What becomes of runs in a process of its own with so many kilobytes of addresses. */
+async function runsWithin(kilobytes: number, runs: number, flags: readonly string[] = []): Promise<unknown> {
+  const fixture = fileURLToPath(new URL("./address-space.fixture.ts", import.meta.url));
+  const child = spawn(
+    "sh",
+    [
+      "-c",
+      `ulimit -v ${kilobytes} && exec "$@"`,
+      "sh",
+      process.execPath,
+      ...SOURCE_FLAGS,
+      ...flags,
+      fixture,
+      String(runs),
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const [out, error] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  if (out === "") throw new Error(`The process died: ${error}`);
+  return JSON.parse(out);
+}
+
+// Elsewhere the system does not tell how much there is, or does not keep to it.
+describe.runIf(process.platform === "linux")("a process with a limit", () => {
+  test("[host:address-space] all runs of a burst complete, whether they fit side by side or not", async () => {
+    expect(await runsWithin(40_000_000, 50)).toEqual({ completed: 50 });
+  }, 180_000);
+
+  test("[host:address-space] with too little for one, runs fail at once and say what to raise", async () => {
+    expect(await runsWithin(3_000_000, 5, ["--disable-wasm-trap-handler"])).toEqual({
+      "unavailable: The sandbox could not run the program: this process has # GB left of the # GB of addresses it may use: raise its limit (ulimit -v), or start Node.js with --disable-wasm-trap-handler": 5,
+    });
+  });
+});
