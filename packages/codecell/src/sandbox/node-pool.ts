@@ -24,7 +24,7 @@ import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbo
 import { Supervisor } from "./supervisor.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
-/** A cell with what it is to be told. */
+/** With what it is to be told. */
 interface Entry {
   readonly resident: Resident;
   readonly start: CellStart;
@@ -192,7 +192,7 @@ export class NodePool implements Sandbox, BudgetMember {
     if (worker === undefined) {
       this.#waiting.add(entry);
       // Nobody is there who could become free. Later: whoever places a cell does not expect to lose it meanwhile.
-      if (this.#workers.size === 0) setImmediate(() => this.#giveUpWithoutWorkers());
+      setImmediate(() => (this.#workers.size === 0 ? this.#loseWaiting(this.#problem) : undefined));
     } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
       this.#displace(worker, [resident]);
     } else startOn(worker, entry);
@@ -200,9 +200,11 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   #admitSuspects(): void {
+    // Where there is one worker alone, nobody can be kept apart.
+    const kept = Math.min(1, this.#threads.maxWorkers - 1);
     for (const entry of this.#suspects) {
       const idle = this.#on("pass").filter(({ occupied, unanswered }) => !occupied && unanswered === 0);
-      const worker = idle[1];
+      const worker = idle[kept];
       if (worker === undefined || !this.#line.fits(entry)) break;
       this.#suspects.delete(entry);
       startOn(worker, entry);
@@ -269,10 +271,6 @@ export class NodePool implements Sandbox, BudgetMember {
       this.#problem = error;
       return undefined;
     }
-  }
-
-  #giveUpWithoutWorkers(): void {
-    if (this.#workers.size === 0) this.#loseWaiting(this.#problem);
   }
 
   #load(): void {
