@@ -179,13 +179,15 @@ export class NodePool implements Sandbox, BudgetMember {
     }
     const isLost = entry.isPlaced && resident.worker === undefined;
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
-    if (isLost || (isComputing && !this.#hasIdleComputer())) {
+    const [next = entry] = this.#computing;
+    if (isLost || (isComputing && (next !== entry || !this.#hasIdleComputer()))) {
       this.#line.leave(entry);
       // Whoever placed one that was lost knows.
       if (!isLost) this.#computing.add(entry);
       this.#tellComputers();
       return;
     }
+    this.#computing.delete(entry);
     // Whoever owes an answer has its room already.
     if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
     const worker = resident.worker ?? this.#choose(parts, isComputing ? "compute" : "pass");
@@ -302,9 +304,8 @@ export class NodePool implements Sandbox, BudgetMember {
     for (const entry of waiting) this.#admit(entry);
     this.#line.advance((entry) => this.#admit(entry));
     for (const entry of this.#computing) {
-      if (!this.#hasIdleComputer()) break;
-      this.#computing.delete(entry);
-      this.#admit(entry);
+      if (this.#hasIdleComputer()) this.#admit(entry);
+      else break;
     }
     this.#tellComputers();
     this.#isAdmitting = false;
