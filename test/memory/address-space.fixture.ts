@@ -3,8 +3,8 @@
  *
  * - The worker is the embedded one: Node.js strips the types of sources with memories of its own.
  */
-import { createHost } from "../run/host.ts";
-import { embeddedWorkerUrl } from "./worker-script.ts";
+import { createHost } from "codecell";
+import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
 
 const host = createHost({ workers: 2, workerUrl: embeddedWorkerUrl(), limits: { wallTimeMs: 120_000 } });
 let waiting = Number(process.argv[2]);
