@@ -32,8 +32,8 @@ export interface AddressSpace {
 const GiB = 1024 ** 3;
 /** Heap and stack of a thread: 0.6 to 0.9 GB in Node 22, 24 and 26. */
 const WORKER_BYTES = GiB;
-/** What the rest of the process may still want; two threads that judge values are part of it. */
-const SPARE_BYTES = 3 * GiB;
+/** What the rest of the process may still want. */
+const SPARE_BYTES = GiB;
 /** V8 keeps a dropped memory until it collects. */
 const DROPPED_VMS = 1;
 const MOST_VMS = 64;
@@ -81,6 +81,12 @@ function shared(threads: number, wanted: Threads): Threads {
   const computeWorkers = threads > 1 ? Math.min(wanted.computeWorkers, spare) : 0;
   const maxWorkers = Math.min(wanted.maxWorkers, threads - computeWorkers);
   return { workers: Math.min(wanted.workers, maxWorkers), maxWorkers, computeWorkers };
+}
+
+/** Whether there are addresses for one more thread, without a vm. */
+export function hasRoomForThread(): boolean {
+  const space = readAddressSpace();
+  return space === undefined || space.limit - space.used > WORKER_BYTES;
 }
 
 /** Undefined where there is no limit. */

@@ -13,6 +13,8 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "
 import { JUDGE_ROLE, parseVerdict, READY } from "../bridge/judges.ts";
 import type { Case, JudgeApart, VerdictApart } from "../bridge/schema.ts";
 import type { Verdict } from "../json-schema/validator.ts";
+import { hasRoomForThread } from "./address-space.ts";
+import { SandboxUnavailable } from "./sandbox.ts";
 import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
 
 /**
@@ -113,6 +115,8 @@ class Lane {
     try {
       const { url, text } = await loadWorkerScript(script);
       if (this.#start !== start) return;
+      // V8 would end the process.
+      if (!hasRoomForThread()) throw new SandboxUnavailable("no addresses are left for a thread");
       const thread = toThread(url, text);
       this.#thread = thread;
       const whileMine =
