@@ -1,7 +1,12 @@
 /** Runs the sources of a case on one host, resuming each suspension once, as the corpus asks. */
 import type { Host, Limits, RunHandle, RunResult } from "codecell";
-import type { AttackCase } from "./case.ts";
+import type { AttackCase, Expectation } from "./case.ts";
 import { type Activity, createActivity, createFixtureTools, denyDanger } from "./fixture-tools.ts";
+
+/** A case that is not to time out has its time by the processor: by the clock it has as often as much on a busy machine. */
+const PATIENCE = 10;
+/** Node.js 22 counts processor time by the clock. */
+const KNOWS_THREAD_TIME = "threadCpuUsage" in process;
 
 export class Attempt {
   readonly activity: Activity = createActivity();
@@ -38,8 +43,10 @@ export class Attempt {
   }
 
   /** To the end, through one suspension. */
-  async run(source: string): Promise<RunResult> {
-    const result = await this.start(source).result;
+  async run(source: string, expected: Expectation): Promise<RunResult> {
+    const timeoutMs = timeoutOf(this.#attack);
+    const limits = mayTimeOut(expected) ? { wallTimeMs: timeoutMs, cpuTimeMs: timeoutMs } : {};
+    const result = await this.start(source, limits).result;
     if (result.status !== "suspended") return result;
     const { token, pending } = result.suspension;
     this.tokens.push(token);
@@ -47,9 +54,21 @@ export class Attempt {
   }
 }
 
-function limitsOf({ limits = {} }: AttackCase): Partial<Limits> {
+function mayTimeOut(expected: Expectation): boolean {
+  if ("anyOf" in expected) return expected.anyOf.some(mayTimeOut);
+  return expected.outcome === "error" && [expected.class].flat().includes("timeout");
+}
+
+function timeoutOf({ limits: { timeoutMs = 20_000 } = {} }: AttackCase): number {
+  return timeoutMs;
+}
+
+function limitsOf(attack: AttackCase): Partial<Limits> {
+  const { limits = {} } = attack;
+  const timeoutMs = timeoutOf(attack);
   return {
-    wallTimeMs: limits.timeoutMs ?? 20_000,
+    wallTimeMs: PATIENCE * timeoutMs,
+    cpuTimeMs: KNOWS_THREAD_TIME ? timeoutMs : PATIENCE * timeoutMs,
     memoryBytes: limits.memoryBytes ?? 32 * 1024 * 1024,
     resultBytes: limits.maxResultBytes ?? 1024 * 1024,
     calls: limits.maxToolCalls ?? 256,

@@ -35,13 +35,14 @@ async function runCase(attack: AttackCase): Promise<Verdict> {
   const attempt = new Attempt(host, attack);
   const startedAt = performance.now();
   for (const [index, source] of (attack.steps ?? [attack.code ?? ""]).entries()) {
-    const result = await attempt.run(source);
+    const expected = expectationOf(attack, index);
+    const result = await attempt.run(source, expected);
     results.push(result);
-    const problem = mismatch(expectationOf(attack, index), result);
+    const problem = mismatch(expected, result);
     if (problem !== undefined) broken.push(`step ${index + 1}: ${problem}`);
   }
   const settledAt = performance.now();
-  const wallMs = Math.round(settledAt - startedAt);
+  const wallMs = Math.round(settledAt - startedAt - watch.delayedMs());
   if (attack.invariants.noToolActivityAfterSettle === true) {
     if (attempt.activity.active > 0) broken.push("noToolActivityAfterSettle: a tool is still executing");
     await delay(AFTERMATH_MS);

@@ -3,11 +3,14 @@
  *
  * - `loopGapMs` is wall time between two turns, less the time the thread wanted to run and other processes were
  *   running instead (where the system tells), so that a busy machine is not taken for a blocked loop.
+ * - `delayedMs` is what all threads together have waited for a processor: zero on a quiet machine, and no time of the case.
  * - `loopCpuMs` is the main thread's own processor time between two turns: what a guest made the host do at once.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 const EVERY_MS = 5;
+/** How often all threads are looked at. */
+const THREADS_EVERY_MS = 100;
 
 export interface Watched {
   readonly loopGapMs: number;
@@ -24,10 +27,24 @@ export class Watch {
   #gapMs = 0;
   #cpuMs = 0;
   #peakRss = 0;
+  readonly #threadsTimer = setInterval(() => this.delayedMs(), THREADS_EVERY_MS);
+  /** Of each thread, those that have ended too. */
+  readonly #delays = new Map<string, number>();
+
+  delayedMs(): number {
+    for (const thread of threads()) {
+      const ms = scheduled(`/proc/self/task/${thread}/schedstat`)[1] / 1e6;
+      this.#delays.set(thread, Math.max(ms, this.#delays.get(thread) ?? 0));
+    }
+    let sum = 0;
+    for (const ms of this.#delays.values()) sum += ms;
+    return sum;
+  }
 
   stop(): Watched {
     this.#look();
     clearInterval(this.#timer);
+    clearInterval(this.#threadsTimer);
     return {
       loopGapMs: Math.round(this.#gapMs),
       loopCpuMs: Math.round(this.#cpuMs),
@@ -67,10 +84,23 @@ function delayedMs(): number {
   return mainThread()[1] / 1e6;
 }
 
-/** Nanoseconds on a processor and waiting for one; zeros where the system does not tell. */
 function mainThread(): readonly [number, number] {
+  return scheduled("/proc/self/schedstat");
+}
+
+/** None where the system does not tell. */
+function threads(): readonly string[] {
   try {
-    const [onCpu, waiting] = readFileSync("/proc/self/schedstat", "latin1").split(" ");
+    return readdirSync("/proc/self/task");
+  } catch {
+    return [];
+  }
+}
+
+/** Nanoseconds on a processor and waiting for one; zeros where the system does not tell. */
+function scheduled(file: string): readonly [number, number] {
+  try {
+    const [onCpu, waiting] = readFileSync(file, "latin1").split(" ");
     return [Number(onCpu), Number(waiting)];
   } catch {
     return [0, 0];
