@@ -13,7 +13,8 @@ export default defineConfig({
     globalSetup: ["scripts/build-embedded.ts"],
     execArgv: [...SOURCE_FLAGS],
     reporters: ["default", "./scripts/tally-reporter.ts"],
-    testTimeout: 30_000,
+    // Far longer than any test takes on a quiet machine: only what hangs takes as long on a busy one.
+    testTimeout: 120_000,
     // Vitest leaves one core to itself. Of two that is half the machine, and it needs hardly any.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },

@@ -4,6 +4,7 @@ import type { AgentContext, CodeModeResult } from "codecell/surface";
 import { describe, expect, test, vi } from "vitest";
 import { instead } from "../api/store-doubles.ts";
 import { CONTEXT, type Desk, openDesk, openWarmDesk, until, waitingOf } from "./fixtures.ts";
+import { startStopwatch } from "../processor-time.ts";
 
 const SOON = { enabled: true, timeoutMs: 200 };
 const BRIEF = { ...SOON, snapshotTtlSeconds: 1 };
@@ -96,14 +97,14 @@ describe("abort", () => {
       await using desk = await openWarmDesk({ context: { ...CONTEXT, abortSignal: run.signal } });
       const executed = desk.run.exec({ code: GATED }, { abortSignal: call.signal });
       await until(() => desk.gate.open === 1);
-      const begun = performance.now();
+      const elapsedMs = startStopwatch();
       (whose === "of the run" ? run : call).abort();
       expect(await executed).toMatchObject({
         status: "failed",
         code: "aborted",
         output: [{ type: "text", text: "begun" }],
       });
-      expect(performance.now() - begun).toBeLessThan(500);
+      expect(elapsedMs()).toBeLessThan(500);
       expectNothingLeft(desk);
     },
   );
@@ -116,10 +117,10 @@ describe("abort", () => {
       const { runId } = waitingOf(await desk.exec("await yield_control(); return await tools.gate({})"));
       const waited = desk.run.wait({ runId }, { abortSignal: call.signal });
       await until(() => desk.gate.open === 1);
-      const begun = performance.now();
+      const elapsedMs = startStopwatch();
       (whose === "of the run" ? run : call).abort();
       expect(codeOf(await waited)).toBe("aborted");
-      expect(performance.now() - begun).toBeLessThan(500);
+      expect(elapsedMs()).toBeLessThan(500);
       expectNothingLeft(desk);
       expect(codeOf(await desk.wait(runId))).toBe("aborted");
     },

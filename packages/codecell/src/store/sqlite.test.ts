@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { bytes, claimed, FUTURE, LONG, newRun, OVER, refuses } from "../testing/store-cases.ts";
 import { testStore } from "../testing/store-suite.ts";
 import { openSqliteStore } from "./sqlite.ts";
+import { startStopwatch } from "../../../../test/processor-time.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "codecell-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -243,9 +244,9 @@ describe("a file", () => {
     const medianOf = async (work: (n: number) => Promise<unknown>): Promise<number> => {
       const times: number[] = [];
       for (let n = 1; n <= 15; n++) {
-        const began = performance.now();
+        const elapsedMs = startStopwatch();
         await work(n);
-        times.push(performance.now() - began);
+        times.push(elapsedMs());
       }
       return times.sort((a, b) => a - b)[7] ?? Number.NaN;
     };
