@@ -75,14 +75,14 @@ const beside = { workload: "neighbours", caseLabel: "100 neighbours" };
 const checked = { workload: "check", caseLabel: "500 tools" };
 
 export const BARS: readonly Bar[] = [
-  { ...trips, kind: "ahead", of: EXPERIMENTAL, times: 25 },
+  { ...trips, kind: "ahead", of: EXPERIMENTAL, times: 16 },
   { ...trips, kind: "ahead", of: "run", times: 15 },
   { ...trips, kind: "ahead", of: "isolated-vm", times: 6 },
   { ...trips, kind: "within", of: "node-vm", times: 2 },
   // with a worker for each run, or half of the runs would be refused
-  { ...rate, kind: "ahead", of: `${EXPERIMENTAL}:wide`, times: 100, higherIsBetter: true },
+  { ...rate, kind: "ahead", of: `${EXPERIMENTAL}:wide`, times: 40, higherIsBetter: true },
   { ...rate, kind: "ahead", of: "isolated-vm", times: 6, higherIsBetter: true },
-  { workload: "parallel-calls", caseLabel: "", metric: "p50", kind: "ahead", of: EXPERIMENTAL, times: 15 },
+  { workload: "parallel-calls", caseLabel: "", metric: "p50", kind: "ahead", of: EXPERIMENTAL, times: 9 },
   { ...crowd, metric: "wall", kind: "none-fails" },
   { ...crowd, metric: "wall", kind: "ahead", of: "isolated-vm", times: 3 },
   { ...crowd, metric: "peak", kind: "ahead", of: "isolated-vm", times: 4 },
