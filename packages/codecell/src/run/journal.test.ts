@@ -36,7 +36,7 @@ function open(store: Store): Journal {
     posted: new Set(),
     encode: async () => ({ bytes: new Uint8Array(), size: 0 }),
     encodeSnapshot: async () => new Uint8Array(),
-    decodeSnapshot: () => undefined,
+    decodeSnapshot: () => Promise.resolve(undefined),
   });
 }
 
