@@ -81,7 +81,7 @@ interface Beginning {
   /** Undefined replays. */
   readonly tools?: ToolSet;
   readonly past?: RunPast;
-  readonly journal?: Journal;
+  readonly journal?: Journal | undefined;
   readonly events?: EventStream;
   readonly refusal?: Failure | undefined;
   /** What the store threw, if that is why. */
@@ -90,13 +90,21 @@ interface Beginning {
   readonly fetchPolicy?: ResolvedFetchPolicy | undefined;
 }
 
+/** How a run is taken, where that takes more than a turn. */
+interface Taking {
+  readonly fetchPolicy: ResolvedFetchPolicy | undefined;
+  readonly take: (onFailed: (error: unknown) => void) => Promise<(Recovered & Partial<TakenRun>) | Failure>;
+  /** Its ledger before that, where it can be had. */
+  readonly peek: () => Ledger | undefined;
+}
+
 class SandboxHost implements Host {
   readonly #options: HostOptions;
   readonly #sandbox: Sandbox;
   readonly #suspender: Suspender;
   readonly #limits: Limits;
   readonly #runs = new Set<Run>();
-  /** Those that are being taken from the store, and those that were. */
+  /** Those that are being taken from a store or a large token, and those that were. */
   readonly #resumed = new Set<Promise<RunResult>>();
   #closed = false;
 
@@ -126,14 +134,14 @@ class SandboxHost implements Host {
     fetchPolicy: ResolvedFetchPolicy | undefined,
     forked?: Forked,
   ): RunHandle {
-    const { tools = {}, signal, scope = "" } = options;
+    const { tools = {}, scope = "" } = options;
     const tooLarge = sourceRefusal(header);
     // What is too large is not kept either.
     const book =
       tooLarge === undefined ? new LedgerBook(header, forked) : new LedgerBook({ ...header, source: "" });
     const check = ProgramCheck.of(this.#options.check, header, tools, forked);
     const how = { tools, past: forked?.past ?? NO_PAST, check, fetchPolicy };
-    const refusal = tooLarge ?? this.#admissionRefusal() ?? abortRefusal(signal);
+    const refusal = tooLarge ?? this.#refusal(options);
     if (refusal !== undefined) return this.#begin(book, options, { ...how, refusal });
     const journal = this.#suspender.stored?.keep(book, scope);
     return this.#begin(book, options, journal === undefined ? how : { ...how, journal });
@@ -147,19 +155,29 @@ class SandboxHost implements Host {
     assertResolutions(resolutions);
     const fetchPolicy = fetchPolicyOf(options);
     // Whatever would end the run at once must not use up its token.
-    const refusal = this.#admissionRefusal() ?? abortRefusal(options.signal);
+    const refusal = this.#refusal(options);
     const { scope = "" } = options;
     const referred = this.#suspender.referred(options, scope);
     if (referred !== undefined && "id" in referred) {
       return this.#resumeStored(referred, options, resolutions, { fetchPolicy, refusal });
     }
+    const opened = refusal ?? referred ?? this.#suspender.openToken(token ?? "", scope);
+    if ("code" in opened) return this.#refuse(opened, options);
     const check = checkFor(options, resolutions);
-    const taken = refusal ?? referred ?? this.#suspender.takeToken(token ?? "", scope, tools, check);
+    if (opened.largeRunId !== undefined) {
+      // What came up meanwhile must not use up the token either.
+      const take = this.#suspender.taker(tools, (found) => this.#refusal(options) ?? check(found));
+      return this.#resumeLater(opened.largeRunId, options, resolutions, {
+        fetchPolicy,
+        take: () => opened.takeInTurns(take),
+        peek: () => opened.peek()?.ledger,
+      });
+    }
+    const taken = opened.take(this.#suspender.taker(tools, check));
     if ("code" in taken) return this.#refuse(taken, options);
     return this.#goOn(taken, options, resolutions, { fetchPolicy });
   }
 
-  /** Claiming takes a moment: the handle is there before the run is. */
   #resumeStored(
     reference: Reference,
     options: ResumeOptions,
@@ -168,16 +186,31 @@ class SandboxHost implements Host {
   ): RunHandle {
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
-    const { id } = reference;
     const { scope = "", tools = {} } = options;
+    const check = checkFor(options, resolutions);
+    const take = async (onFailed: (error: unknown) => void): Promise<TakenRun | Failure> => {
+      const found = refusal ?? (await stored.take(reference, scope, tools, check, onFailed));
+      return "code" in found ? found : await this.#orLeave(found, options);
+    };
+    return this.#resumeLater(reference.id, options, resolutions, {
+      fetchPolicy,
+      take,
+      peek: () => undefined,
+    });
+  }
+
+  /** Taking it takes a moment: the handle is there before the run is. */
+  #resumeLater(
+    id: string,
+    options: ResumeOptions,
+    resolutions: Resolutions,
+    { fetchPolicy, take, peek }: Taking,
+  ): RunHandle {
     const events = new EventStream();
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
       let thrown: unknown;
-      const onFailed = (error: unknown): void => void (thrown = error);
-      const check = checkFor(options, resolutions);
-      const found = refusal ?? (await stored.take(reference, scope, tools, check, onFailed));
-      const taken = "code" in found ? found : await this.#orLeave(found, options);
+      const taken = await take((error) => void (thrown = error));
       handle =
         "code" in taken
           ? this.#refuse(taken, options, { events, thrown }, id)
@@ -196,15 +229,16 @@ class SandboxHost implements Host {
       events,
       result,
       ledger: () => {
-        if (handle === undefined) throw new Error(`Run "${id}" has not been taken from the store yet`);
-        return handle.ledger();
+        const ledger = handle === undefined ? peek() : handle.ledger();
+        if (ledger === undefined) throw new Error(`Run "${id}" has not been taken from the store yet`);
+        return ledger;
       },
     };
   }
 
   /** What came up since it was asked for must not end a run that was taken: others can go on with it. */
-  async #orLeave(taken: TakenRun, { signal }: RunOptions): Promise<TakenRun | Failure> {
-    const refusal = this.#admissionRefusal() ?? abortRefusal(signal);
+  async #orLeave(taken: TakenRun, options: RunOptions): Promise<TakenRun | Failure> {
+    const refusal = this.#refusal(options);
     // One that cannot be given back is free when its lease has run out.
     if (refusal !== undefined) await taken.journal.release().catch(() => {});
     return refusal ?? taken;
@@ -304,6 +338,10 @@ class SandboxHost implements Host {
     onFailed(how.thrown);
     begun.start(refusal);
     return { runId, events: begun.events, result: begun.result, ledger: () => begun.ledger() };
+  }
+
+  #refusal({ signal }: RunOptions): Failure | undefined {
+    return this.#admissionRefusal() ?? abortRefusal(signal);
   }
 
   #admissionRefusal(): Failure | undefined {

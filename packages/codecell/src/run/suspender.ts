@@ -14,7 +14,7 @@ import type { Json } from "../contract/value.ts";
 import type { LateOutcome } from "../suspend/journal-entry.ts";
 import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
 import type { RunAtRest, SuspendedRun } from "../suspend/suspended-run.ts";
-import { type Reference, Tokens } from "../suspend/token.ts";
+import { type OpenToken, type Reference, type Take, Tokens } from "../suspend/token.ts";
 import type { Vault } from "../suspend/vault.ts";
 import { toCallId } from "./call-runner.ts";
 import type { Journal } from "./journal.ts";
@@ -100,21 +100,28 @@ export class Suspender {
   /** Gives a run up; false when it is not there. */
   async discard(name: SuspendedName, scope: string): Promise<boolean> {
     const referred = this.referred(name, scope);
-    if (referred === undefined)
-      return !("code" in this.takeToken(name.token ?? "", scope, {}, () => undefined));
+    if (referred === undefined) {
+      const opened = this.openToken(name.token ?? "", scope);
+      if ("code" in opened) return false;
+      return !("code" in (await opened.takeInTurns(this.taker({}, () => undefined))));
+    }
     if ("code" in referred || this.stored === undefined) return false;
     return this.stored.discard(referred, scope);
   }
 
-  /** Takes the run that a token holds; `check` may refuse it, and then nothing has changed. */
-  takeToken(token: string, scope: string, tools: ToolSet, check: CheckRun): Recovered | Failure {
-    return this.#tokens.claim(token, scope, (run) => {
+  openToken(token: string, scope: string): OpenToken | Failure {
+    return this.#tokens.open(token, scope);
+  }
+
+  /** What `take` of a token does with its run; `check` may refuse it, and then nothing has changed. */
+  taker(tools: ToolSet, check: CheckRun): Take<Recovered> {
+    return (run) => {
       const recovered = this.#recover(run, tools);
       const refusal = check(recovered);
       if (refusal !== undefined) return refusal;
       this.#late.take(run.ledger.runId, executingOf(run));
       return recovered;
-    });
+    };
   }
 
   #recover(run: SuspendedRun, tools: ToolSet): Recovered {

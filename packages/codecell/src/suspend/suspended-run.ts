@@ -175,6 +175,8 @@ export interface SuspensionHeader {
   readonly id: string;
   readonly scope: string;
   readonly expiresAt: number;
+  /** Absent in what was sealed before it was said here. */
+  readonly runId?: string;
   /** Names and lengths, in order. */
   readonly sections: readonly (readonly [string, number])[];
 }
@@ -201,7 +203,7 @@ function* sealableSteps(run: SuspendedRun, mostBytes = Infinity): Steps<Sealable
   const sections: [string, number][] = [["run", lengthOf(json)]];
   if (outputs.length > 0) sections.push(["outputs", lengthOf(outputs)]);
   if (snapshot !== undefined) sections.push(["snapshot", snapshot.length]);
-  const header: SuspensionHeader = { version: 1, id, scope, expiresAt, sections };
+  const header: SuspensionHeader = { version: 1, id, scope, expiresAt, runId: ledger.runId, sections };
   return {
     header: toJsonBytes(header),
     // All at once: there may be megabytes of outputs, and each copy of them costs.
@@ -311,6 +313,7 @@ function isHeader(value: unknown): value is SuspensionHeader {
     isText(value["id"]) &&
     isText(value["scope"]) &&
     isCount(value["expiresAt"]) &&
+    (value["runId"] === undefined || isText(value["runId"])) &&
     isArrayOf(value["sections"], isSection)
   );
 }

@@ -5,7 +5,7 @@
  * - What refuses a token is decided in this order: seal, version, scope, expiry, use. Only then its content is unpacked.
  * - A token is claimed before it is used; a second claim in this process is refused.
  */
-import { atOnce, isTurnLong, nextTurn } from "../bridge/turn.ts";
+import { atOnce, inTurns, isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { toJsonBytes } from "./json-bytes.ts";
@@ -18,6 +18,7 @@ import {
   type SuspendedRun,
   type SuspensionHeader,
 } from "./suspended-run.ts";
+import type { Opened } from "./seal.ts";
 import { UsedIds } from "./used-ids.ts";
 import { type Vault, versionFailure } from "./vault.ts";
 
@@ -78,28 +79,83 @@ export class Tokens {
     return refusalOf(header, scope) ?? { id: runId, suspensionId: header.id };
   }
 
-  /** Takes a token for good, unless what becomes of the run it holds is a failure, or is thrown. */
-  claim<Taken extends object>(
-    token: string,
-    scope: string,
-    take: (run: SuspendedRun) => Taken | Failure,
-  ): Taken | Failure {
+  /** A token whose run can be taken, as far as its seal and its header tell. */
+  open(token: string, scope: string): OpenToken | Failure {
     const opened = this.#vault.sealer.openText(token, PURPOSE, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "token");
     const header = parseHeader(opened.header);
     if (header === undefined) return versionFailure("token");
-    const refusal = refusalOf(header, scope);
-    if (refusal !== undefined) return refusal;
-    if (used.has(header.id)) {
-      return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
-    }
-    const content = opened.content();
-    const run = content === undefined ? undefined : atOnce(parseSuspendedRun(header, content, Infinity));
-    if (run === undefined) return versionFailure("token");
-    const taken = take(run);
-    if (!("code" in taken)) used.add(header.id, header.expiresAt, Date.now());
+    const refusal = refusalOf(header, scope) ?? useRefusal(header);
+    return refusal ?? new OpenToken(header, opened);
+  }
+
+  /** Takes a token for good, unless what becomes of the run it holds is a failure, or is thrown. */
+  claim<Taken extends object>(token: string, scope: string, take: Take<Taken>): Taken | Failure {
+    const opened = this.open(token, scope);
+    return opened instanceof OpenToken ? opened.take(take) : opened;
+  }
+}
+
+/** What becomes of the run that a token holds. */
+export type Take<Taken extends object> = (run: SuspendedRun) => Taken | Failure;
+
+/** A run of more bytes is not unpacked in one turn. */
+const LARGE_BYTES = 262_144;
+
+/** A token that fits its seal and was not used. Its content is unpacked when its run is taken. */
+export class OpenToken {
+  readonly #header: SuspensionHeader;
+  readonly #opened: Extract<Opened, { readonly ok: true }>;
+
+  constructor(header: SuspensionHeader, opened: Extract<Opened, { readonly ok: true }>) {
+    this.#header = header;
+    this.#opened = opened;
+  }
+
+  /** The id of a run that is to be taken in turns; undefined for one that is small. */
+  get largeRunId(): string | undefined {
+    const { sections, runId } = this.#header;
+    const bytes = sections.reduce((sum, [, length]) => sum + length, 0);
+    return bytes > LARGE_BYTES ? runId : undefined;
+  }
+
+  /** Its run, unpacked at once, however large; undefined for what this version does not understand. */
+  peek(): SuspendedRun | undefined {
+    const content = this.#opened.content();
+    return content === undefined ? undefined : atOnce(parseSuspendedRun(this.#header, content, Infinity));
+  }
+
+  take<Taken extends object>(take: Take<Taken>): Taken | Failure {
+    const run = this.peek();
+    const taken = run === undefined ? versionFailure("token") : take(run);
+    if (!("code" in taken)) this.#use();
     return taken;
   }
+
+  /** The same in turns. Meanwhile the token counts as used. */
+  async takeInTurns<Taken extends object>(take: Take<Taken>): Promise<Taken | Failure> {
+    const refusal = useRefusal(this.#header);
+    if (refusal !== undefined) return refusal;
+    this.#use();
+    let taken: Taken | Failure | undefined;
+    try {
+      const content = await this.#opened.contentAside();
+      const run = content === undefined ? undefined : await inTurns(parseSuspendedRun(this.#header, content));
+      taken = run === undefined ? versionFailure("token") : take(run);
+      return taken;
+    } finally {
+      if (taken === undefined || "code" in taken) used.delete(this.#header.id);
+    }
+  }
+
+  #use(): void {
+    used.add(this.#header.id, this.#header.expiresAt, Date.now());
+  }
+}
+
+function useRefusal({ id }: SuspensionHeader): Failure | undefined {
+  if (!used.has(id)) return undefined;
+  return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
 }
 
 function refusalOf(header: SuspensionHeader, scope: string): Failure | undefined {

@@ -15,6 +15,11 @@ export class UsedIds {
     this.#expiries.set(id, expiresAt);
   }
 
+  /** It was not used after all. */
+  delete(id: string): void {
+    this.#expiries.delete(id);
+  }
+
   get size(): number {
     return this.#expiries.size;
   }
