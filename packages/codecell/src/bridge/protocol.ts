@@ -27,6 +27,8 @@ export interface CellLimits {
 }
 
 export type Command =
+  /** The beginning of the history of a cell that is started next; of a long one there are several. */
+  | { readonly type: "history"; readonly cell: number; readonly deliveries: readonly Delivery[] }
   | {
       readonly type: "start";
       readonly cell: number;
@@ -48,7 +50,7 @@ export type Command =
       /** How often the cell has left a thread because it computes; 0 unless said otherwise. */
       readonly moves?: number;
       /**
-       * Deliveries to repeat at once: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
+       * Deliveries to repeat at once, behind those told before: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
        * one that goes on from there.
        */
       readonly history: readonly Delivery[];
@@ -193,6 +195,8 @@ function isCommand(value: unknown): boolean {
       return true;
     case "deliver":
       return isDelivery(value["delivery"]);
+    case "history":
+      return isArrayOf(value["deliveries"], isDelivery);
     case "start":
       return (
         ["source", "seed", "toolNames"].every((name) => typeof value[name] === "string") &&

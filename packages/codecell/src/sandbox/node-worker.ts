@@ -1,7 +1,8 @@
 /**
  * NodeWorker: one worker thread and the cells placed on it, as the pool sees them.
  *
- * - Commands given in one turn of the event loop leave in one message, after all microtasks.
+ * - Commands given in one turn of the event loop leave in one message, after all microtasks. Where they are large they
+ *   leave in several, a turn each: copying them takes this thread's time.
  * - Whatever the thread sends is parsed before use; what does not parse is a crash.
  * - Dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
@@ -17,7 +18,8 @@ import {
 } from "../bridge/protocol.ts";
 import { decideEnd } from "../bridge/fragile.ts";
 import { isRaisedSoon } from "../bridge/look.ts";
-import { beginTurn, isTurnLong } from "../bridge/turn.ts";
+import { beginTurn, isTurnLong, nextTurn } from "../bridge/turn.ts";
+import { inPieces, messageOf, transferredBy } from "./messages.ts";
 import { giveUpSnapshots, neededBytes, type Resident } from "./resident.ts";
 import type { CellStart } from "./sandbox.ts";
 import type { Delivery } from "../contract/ledger.ts";
@@ -74,8 +76,7 @@ export class NodeWorker {
   #port: MessagePort;
   #status: Int32Array;
   #outbox: Command[] = [];
-  /** Buffers that go with them. */
-  #transferred: ArrayBuffer[] = [];
+  #isLeaving = false;
   #onDeath: (worker: NodeWorker) => void;
   #onFree: () => void;
   #isOnlyCell: () => boolean;
@@ -169,19 +170,17 @@ export class NodeWorker {
     resident.worker = this;
     const { snapshot } = start;
     resident.mayBeRefused = snapshot !== undefined;
+    const { cell } = resident;
+    const pieces = inPieces(start.history);
+    const history = pieces.pop() ?? [];
+    for (const deliveries of pieces) this.#post({ type: "history", cell, deliveries });
     if (snapshot === undefined) {
-      this.#send(resident, { type: "start", cell: resident.cell, ...start });
+      this.#send(resident, { type: "start", cell, ...start, history });
       return;
     }
     // A copy of its own: the message would take along the whole buffer a view is of, whatever else lies there.
     const bytes = new Uint8Array(snapshot.bytes);
-    this.#transferred.push(bytes.buffer);
-    this.#send(resident, {
-      type: "start",
-      cell: resident.cell,
-      ...start,
-      snapshot: { ...snapshot, bytes },
-    });
+    this.#send(resident, { type: "start", cell, ...start, history, snapshot: { ...snapshot, bytes } });
   }
 
   deliver(resident: Resident, delivery: Delivery): void {
@@ -206,6 +205,8 @@ export class NodeWorker {
     if (!this.#forget(resident)) return;
     if (this.current === cell) Atomics.store(this.#status, STATUS.cancel, cell);
     this.#drops = (this.#drops + 1) | 0;
+    // What has not left is not worth it any more.
+    this.#outbox = this.#outbox.filter((command) => command.cell !== cell);
     this.#post({ type: "drop", cell });
   }
 
@@ -274,19 +275,23 @@ export class NodeWorker {
   #post(command: Command): void {
     if (this.#dead) return;
     this.#outbox.push(command);
-    if (this.#outbox.length > 1) return;
-    process.nextTick(() => {
-      const commands = this.#outbox;
-      const transferred = this.#transferred;
-      this.#outbox = [];
-      this.#transferred = [];
-      if (this.#dead) return;
-      const reported = Atomics.load(this.#status, STATUS.reported);
-      this.#port.postMessage(commands, transferred);
-      Atomics.add(this.#status, STATUS.posted, 1);
-      Atomics.notify(this.#status, STATUS.posted);
-      if (this.#isAnswerNear(commands)) this.#lookForAnswer(reported);
-    });
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    process.nextTick(() => this.#leave());
+  }
+
+  #leave(): void {
+    this.#isLeaving = false;
+    if (this.#dead || this.#outbox.length === 0) return;
+    const commands = this.#outbox.splice(0, messageOf(this.#outbox));
+    const reported = Atomics.load(this.#status, STATUS.reported);
+    this.#port.postMessage(commands, commands.flatMap(transferredBy));
+    Atomics.add(this.#status, STATUS.posted, 1);
+    Atomics.notify(this.#status, STATUS.posted);
+    if (this.#outbox.length > 0) {
+      this.#isLeaving = true;
+      void nextTurn().then(() => this.#leave());
+    } else if (this.#isAnswerNear(commands)) this.#lookForAnswer(reported);
   }
 
   /**

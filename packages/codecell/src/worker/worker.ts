@@ -6,6 +6,7 @@
  * - Says on the status board which cell it is in, so that a supervisor can tell who holds it.
  */
 import { type Answer, type Command, type Report, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
+import type { Delivery } from "../contract/ledger.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import type { StartCommand } from "./cell-start.ts";
 import { Cell, type CellEnvironment } from "./cell.ts";
@@ -30,6 +31,8 @@ export function createWorker(
   /** Cells that ended, whose instances are cleared when their reports have gone out. */
   const over: Cell[] = [];
   let queue: Command[] = [];
+  /** Of cells that are not started yet. */
+  const histories = new Map<number, Delivery[]>();
   const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
   const environment: CellEnvironment = {
     vms: new VmPool(image, setup.vms, platform.onMemoryDropped),
@@ -55,8 +58,11 @@ export function createWorker(
 
   function serve(command: Command): Answer | undefined {
     switch (command.type) {
+      case "history":
+        histories.set(command.cell, [...(histories.get(command.cell) ?? []), ...command.deliveries]);
+        return undefined;
       case "start":
-        return start(command);
+        return start(withHistory(command));
       case "deliver":
         return move(command.cell, (cell) => cell.deliver(command.delivery));
       case "snapshot": {
@@ -66,6 +72,7 @@ export function createWorker(
         return { kind: "snapshot", cell: command.cell, bytes: cell.snapshot() ?? null };
       }
       case "drop":
+        histories.delete(command.cell);
         cells.get(command.cell)?.drop();
         cells.delete(command.cell);
         tellHeld();
@@ -74,6 +81,12 @@ export function createWorker(
       default:
         return command satisfies never;
     }
+  }
+
+  function withHistory(command: StartCommand): StartCommand {
+    const told = histories.get(command.cell);
+    histories.delete(command.cell);
+    return told === undefined ? command : { ...command, history: [...told, ...command.history] };
   }
 
   function start(command: StartCommand): Answer | undefined {
