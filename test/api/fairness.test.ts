@@ -69,6 +69,30 @@ describe("among hostile runs", () => {
     await passBy(20);
   });
 
+  test("those behind a native loop end, however many others come and go [host:fair]", async () => {
+    await passBy(1);
+    for (let n = 0; n < 2; n++) startHostile(HOSTILE["is in a native loop"]);
+    const behind = Array.from({ length: 6 }, () => passBy(1));
+    const state = { isOver: false };
+    const lanes = Array.from({ length: 6 }, async () => {
+      while (!state.isOver) await passBy(1);
+    });
+    await Promise.all(behind);
+    state.isOver = true;
+    await Promise.all(lanes);
+  });
+
+  test("one that waits to compute begins when the one that computes is aborted [host:fair]", async () => {
+    host = createHost({ workers: 1, limits });
+    const abort = new AbortController();
+    const first = host.start({ source: HOSTILE.loops, signal: abort.signal });
+    const second = host.start({ source: `${COMPUTES} return n` });
+    await passBy(1);
+    abort.abort();
+    expect(await second.result).toMatchObject({ status: "completed", value: 4e6 });
+    expect(await first.result).toMatchObject({ failure: { code: "aborted" } });
+  });
+
   test("a computation that ends gets its turn [host:fair]", async () => {
     for (let n = 0; n < 3; n++) startHostile(HOSTILE.loops);
     const source = `${COMPUTES} return n`;

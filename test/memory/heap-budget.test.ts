@@ -37,7 +37,8 @@ describe("the heap budget of a host", () => {
     await host.start({ source: "return 1" }).result;
     const stop = new AbortController();
     const hog = host.start({ source: "for (;;);", signal: stop.signal });
-    const late = await host.start({ source: "return 1", limits: { wallTimeMs: 300 } }).result;
+    // Sooner than the hog has to make room for it.
+    const late = await host.start({ source: "return 1", limits: { wallTimeMs: 10 } }).result;
     expect(late).toMatchObject({
       failure: {
         code: "too_many_runs",
@@ -60,6 +61,22 @@ describe("the heap budget of a host", () => {
       Array(20).fill(32),
     );
   });
+
+  test("[host:heap-budget] [host:fair] programs that compute make room for those that wait for memory", async () => {
+    await using host = createHost({ workers: 2, heapBudgetBytes: 1, limits: { cpuTimeMs: 3_600_000 } });
+    await host.start({ source: "return 1" }).result;
+    const stop = new AbortController();
+    const [loop, native] = ["for (;;);", "Array.prototype.join.call({ length: 2 ** 53 - 1 }, '')"];
+    const limits = { wallTimeMs: 3_600_000 };
+    const hogs = [loop, native, loop].map((source) => host.start({ source, limits, signal: stop.signal }));
+    const one = { one: { execute: () => 1 } };
+    for (let n = 0; n < 3; n++) {
+      const passing = host.start({ source: "return 41 + await tools.one({})", tools: one, limits });
+      expect(await passing.result).toMatchObject({ value: 42 });
+    }
+    stop.abort();
+    for (const { result } of hogs) expect(await result).toMatchObject({ failure: { code: "aborted" } });
+  }, 120_000);
 
   test.each([0, -1, 1.5, Number.NaN, "1"])("of %o bytes is refused", (heapBudgetBytes) => {
     expect(() => createHost({ heapBudgetBytes: heapBudgetBytes as never })).toThrow(

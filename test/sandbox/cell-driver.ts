@@ -37,7 +37,7 @@ export function toStart(source: string, limits: Partial<Limits> = {}): CellStart
 }
 
 /** What a report says, whichever placement it is of. */
-export type Said = Omit<Report, "cell" | "cpuTimeMs">;
+export type Said = Omit<Report, "cell" | "cpuTimeMs" | "heapBytes">;
 
 export class DrivenCell {
   readonly placement: Placement;
@@ -122,7 +122,7 @@ export class DrivenCell {
     };
   }
 
-  #onReport({ cell: _cell, cpuTimeMs: _cpuTimeMs, ...said }: Report): void {
+  #onReport({ cell: _cell, cpuTimeMs: _cpuTimeMs, heapBytes: _heapBytes, ...said }: Report): void {
     this.said.push(said);
     for (const call of said.calls) this.#pendingCalls.add(this.#calls.push(call) - 1);
     for (const { timer, delayMs } of said.timers) {

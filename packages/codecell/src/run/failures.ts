@@ -37,6 +37,12 @@ export function timeoutFailure(
     };
   }
   const { wallTimeMs } = book.header.limits;
+  if (fullBytes !== undefined) {
+    return {
+      code: "timeout",
+      message: `The run took longer than ${wallTimeMs} ms, and was waiting for memory at the end: others use all that programs may have together, ${Math.round(fullBytes / 1e6)} MB, try again when there are fewer`,
+    };
+  }
   if (isWaiting) {
     return {
       code: "timeout",

@@ -15,6 +15,8 @@ export interface Queued {
 }
 
 const LOOK_AGAIN_MS = 20;
+/** Whoever waits longer waits for those that compute, and they have to leave. */
+const LATE_MS = 100;
 
 export class MemoryLine<One extends Queued> {
   readonly #budget: HeapBudget;
@@ -29,6 +31,12 @@ export class MemoryLine<One extends Queued> {
 
   get size(): number {
     return this.#line.size;
+  }
+
+  /** Whether the first has waited for long. */
+  get isLate(): boolean {
+    const [first] = this.#line;
+    return first?.since !== undefined && performance.now() - first.since > LATE_MS;
   }
 
   /** Whether there is room for it, and nobody before it; else it is in line. */

@@ -14,11 +14,12 @@
 import type { Delivery } from "../contract/ledger.ts";
 import { quantumMs } from "../bridge/quantum.ts";
 import { planThreads, type Threads } from "./address-space.ts";
+import { Crew } from "./crew.ts";
 import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
 import { MemoryLine } from "./memory-line.ts";
-import { type Duty, NodeWorker, type WorkerParts } from "./node-worker.ts";
+import type { NodeWorker } from "./node-worker.ts";
 import type { Resident } from "./resident.ts";
 import type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -44,22 +45,17 @@ export interface NodePoolOptions extends Threads {
 
 /** Workers that die before they ever answered, in a row, until the pool gives up. */
 const MOST_FAILED_STARTS = 3;
-/** A worker beyond those of ordinary times leaves when nobody has needed it for so long. */
-const KEPT_IDLE_MS = 1000;
 /** Of the budget, for vms that stand ready. */
 const READY_SHARE = 1 / 4;
 
 export class NodePool implements Sandbox, BudgetMember {
   readonly #workerUrl: URL;
   readonly #budget: HeapBudget;
-  /** As many as there are addresses for. */
-  #threads: Threads;
-  readonly #workers = new Set<NodeWorker>();
+  readonly #crew: Crew;
   readonly #supervisor: Supervisor;
-  #parts: WorkerParts | undefined;
   #loading = false;
   /** Entries for which there is no worker, in the order they came. So are the others. */
-  #waiting = new Set<Entry>();
+  readonly #waiting = new Set<Entry>();
   /** Entries for which there is no memory. */
   readonly #line: MemoryLine<Entry>;
   /** Entries that compute, while others do. */
@@ -69,22 +65,25 @@ export class NodePool implements Sandbox, BudgetMember {
   #isAdmitting = false;
   #cells = 0;
   #failedStarts = 0;
-  /** Why no worker could be started, the last time. */
-  #problem: unknown;
+  #hasTold = false;
   #closed = false;
 
   constructor(options: NodePoolOptions) {
     this.#workerUrl = options.workerUrl;
-    this.#threads = options;
     this.#budget = options.budget;
+    this.#crew = new Crew(options, {
+      onDeath: (dead) => this.#bury(dead),
+      onFree: () => this.#admitWaiting(),
+    });
     this.#line = new MemoryLine(options.budget, () => this.#admitWaiting());
     this.#supervisor = new Supervisor({
-      workers: this.#workers,
+      workers: this.#crew.workers,
       displace: (worker, others) => this.#displace(worker, others),
-      isWanted: (worker) => worker.duty === "compute" && this.#computing.size > 0,
+      isWanted: () => this.#computing.size > 0 || this.#line.isLate,
       onLook: (now) => {
         this.#relieve();
-        return this.#retire(now) || this.#suspects.size > 0;
+        this.#admitWaiting();
+        return this.#crew.retire(now) || this.#suspects.size + this.#waiting.size + this.#computing.size > 0;
       },
     });
   }
@@ -129,11 +128,13 @@ export class NodePool implements Sandbox, BudgetMember {
       drop: () => {
         for (const line of [this.#waiting, this.#computing, this.#suspects]) line.delete(entry);
         this.#line.leave(entry);
-        this.#tellComputers();
-        if (resident.worker === undefined) return;
-        resident.worker.drop(resident);
-        // Its worker may be needed by nobody now.
-        this.#supervisor.watch();
+        if (resident.worker !== undefined) {
+          resident.worker.drop(resident);
+          // Its worker may be needed by nobody now.
+          this.#supervisor.watch();
+        }
+        // Or by others at once: one whose start has not arrived gives no answer that says so.
+        this.#admitWaiting();
       },
     };
   }
@@ -143,36 +144,34 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#line.close();
     this.#budget.leave(this);
     this.#supervisor.stop();
-    await Promise.all([...this.#workers].map((worker) => worker.close()));
-    this.#workers.clear();
+    await this.#crew.close();
   }
 
   heldBytes(): number {
     let bytes = 0;
-    for (const worker of this.#workers) bytes += worker.heldBytes;
+    for (const worker of this.#crew.workers) bytes += worker.heldBytes;
     return bytes;
   }
 
   dueBytes(): number {
     let bytes = 0;
-    for (const worker of this.#workers) bytes += worker.dueBytes;
+    for (const worker of this.#crew.workers) bytes += worker.dueBytes;
     return bytes;
   }
 
   isClearing(): boolean {
     // One that is held by a cell clears when that cell leaves: nobody waits for this.
-    return [...this.#workers].some((worker) => worker.isClearing && !worker.occupied);
+    return [...this.#crew.workers].some((worker) => worker.isClearing && !worker.occupied);
   }
 
   evict(bytes: number): number {
-    return evictCells(this.#workers, bytes);
+    return evictCells(this.#crew.workers, bytes);
   }
 
   /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
   #admit(entry: Entry): void {
     const { resident } = entry;
-    const parts = this.#parts;
-    if (parts === undefined) {
+    if (this.#crew.parts === undefined) {
       this.#waiting.add(entry);
       this.#load();
       return;
@@ -180,111 +179,62 @@ export class NodePool implements Sandbox, BudgetMember {
     const isLost = entry.isPlaced && resident.worker === undefined;
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
     const [next = entry] = this.#computing;
-    if (isLost || (isComputing && (next !== entry || !this.#hasIdleComputer()))) {
+    if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
       this.#line.leave(entry);
       // Whoever placed one that was lost knows.
       if (!isLost) this.#computing.add(entry);
-      this.#tellComputers();
+      this.#tell();
       return;
     }
     this.#computing.delete(entry);
     // Whoever owes an answer has its room already.
     if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
-    const worker = resident.worker ?? this.#choose(parts, isComputing ? "compute" : "pass");
+    const worker =
+      resident.worker ??
+      (isComputing ? this.#crew.choose("compute") : undefined) ??
+      this.#crew.choose("pass");
     if (worker === undefined) {
       this.#waiting.add(entry);
       // Nobody is there who could become free. Later: whoever places a cell does not expect to lose it meanwhile.
-      setImmediate(() => (this.#workers.size === 0 ? this.#loseWaiting(this.#problem) : undefined));
+      setImmediate(() => (this.#crew.workers.size === 0 ? this.#loseWaiting(this.#crew.problem) : undefined));
     } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
       this.#displace(worker, [resident]);
     } else startOn(worker, entry);
     this.#supervisor.watch();
   }
 
+  /** One at a time, and not before those who wait for memory. */
   #admitSuspects(): void {
-    // Where there is one worker alone, nobody can be kept apart.
-    const kept = Math.min(1, this.#threads.maxWorkers - 1);
-    for (const entry of this.#suspects) {
-      const idle = this.#on("pass").filter(({ occupied, unanswered }) => !occupied && unanswered === 0);
-      const worker = idle[kept];
-      if (worker === undefined || !this.#line.fits(entry)) break;
-      this.#suspects.delete(entry);
-      startOn(worker, entry);
-    }
-    for (const worker of this.#on("pass")) worker.wanted = this.#suspects.size;
+    const [entry] = this.#suspects;
+    const worker = entry === undefined ? undefined : this.#crew.chooseForSuspect();
+    if (entry === undefined || worker === undefined || this.#line.size > 0 || !this.#line.fits(entry)) return;
+    this.#suspects.delete(entry);
+    worker.trial = entry.resident;
+    startOn(worker, entry);
   }
 
-  /** Also where there is to be none: then cells that compute share the others. */
-  #hasIdleComputer(): boolean {
-    const { computeWorkers } = this.#threads;
-    const computers = this.#on("compute");
-    return (
-      computers.length < computeWorkers ||
-      computeWorkers === 0 ||
-      computers.some(({ unanswered }) => unanswered === 0)
-    );
-  }
-
-  /** Those that compute there leave after their quantum if others wait for the thread. */
-  #tellComputers(): void {
-    for (const worker of this.#on("compute")) worker.wanted = this.#computing.size;
-  }
-
-  /** The least loaded worker that nobody holds; a new one where that would be better. */
-  #choose(parts: WorkerParts, wanted: Duty): NodeWorker | undefined {
-    const { workers, maxWorkers, computeWorkers } = this.#threads;
-    const duty = computeWorkers === 0 ? "pass" : wanted;
-    const all = this.#on(duty);
-    let best: NodeWorker | undefined;
-    let held = 0;
-    for (const worker of all) {
-      if (worker.occupied) held++;
-      else if (best === undefined || worker.unanswered < best.unanswered) best = worker;
-    }
-    const target = duty === "compute" ? computeWorkers : Math.min(workers + held, maxWorkers);
-    if (all.length < target && (best === undefined || best.unanswered > 0)) {
-      return this.#spawn(parts, duty) ?? best;
-    }
-    return best;
-  }
-
-  #on(duty: Duty): NodeWorker[] {
-    return [...this.#workers].filter((worker) => worker.duty === duty);
-  }
-
-  #hasAtMostOneCell(): boolean {
-    let cells = 0;
-    for (const worker of this.#workers) cells += worker.residents.size;
-    return cells <= 1;
-  }
-
-  /** Undefined where the process may not, or cannot, start one more thread. */
-  #spawn(parts: WorkerParts, duty: Duty): NodeWorker | undefined {
-    try {
-      const worker = new NodeWorker(parts, {
-        duty,
-        onDeath: (dead) => this.#bury(dead),
-        onFree: () => this.#admitWaiting(),
-        isOnlyCell: () => this.#hasAtMostOneCell(),
-      });
-      this.#workers.add(worker);
-      return worker;
-    } catch (error) {
-      this.#problem = error;
-      return undefined;
+  /** Cells that compute leave after their quantum if others wait, for the thread or for the memory. */
+  #tell(): void {
+    const inLine = this.#line.isLate ? this.#line.size : 0;
+    const isTold = inLine + this.#computing.size + this.#suspects.size > 0;
+    if (!isTold && !this.#hasTold) return;
+    this.#hasTold = isTold;
+    for (const worker of this.#crew.workers) {
+      worker.wanted = inLine + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
     }
   }
 
   #load(): void {
     if (this.#loading) return;
     this.#loading = true;
-    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#threads)]).then(
+    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#crew.threads)]).then(
       ([engine, script, plan]) => {
         this.#loading = false;
-        this.#threads = plan;
+        this.#crew.threads = plan;
         if (!this.#closed) this.#budget.join(this);
-        const ready = Math.floor((READY_SHARE * this.#budget.bytes) / plan.workers / VM_BYTES);
-        this.#parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
+        const threads = plan.maxWorkers + plan.computeWorkers;
+        const ready = Math.floor((READY_SHARE * this.#budget.bytes) / threads / VM_BYTES);
+        this.#crew.parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
         this.#admitWaiting();
       },
       (error: unknown) => {
@@ -297,28 +247,37 @@ export class NodePool implements Sandbox, BudgetMember {
   /** Somebody has left: a worker, a compute thread or memory may be free. */
   #admitWaiting(): void {
     if (this.#closed || this.#isAdmitting) return;
-    if (this.#waiting.size + this.#line.size + this.#computing.size === 0) return;
-    this.#isAdmitting = true;
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const entry of waiting) this.#admit(entry);
-    this.#line.advance((entry) => this.#admit(entry));
-    for (const entry of this.#computing) {
-      if (this.#hasIdleComputer()) this.#admit(entry);
-      else break;
+    if (this.#waiting.size + this.#line.size + this.#computing.size === 0) {
+      this.#tell();
+      return;
     }
-    this.#tellComputers();
-    this.#isAdmitting = false;
+    this.#isAdmitting = true;
+    // Some wait again.
+    const waiting = [...this.#waiting];
+    try {
+      for (const entry of waiting) {
+        this.#waiting.delete(entry);
+        this.#admit(entry);
+      }
+      this.#line.advance((entry) => this.#admit(entry));
+      for (const entry of this.#computing) {
+        if (this.#crew.hasIdleComputer()) this.#admit(entry);
+        else break;
+      }
+      this.#tell();
+    } finally {
+      this.#isAdmitting = false;
+    }
   }
 
   #loseWaiting(cause: unknown): void {
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
     for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);
   }
 
   #bury(worker: NodeWorker): void {
-    this.#workers.delete(worker);
+    this.#crew.workers.delete(worker);
     if (this.#closed) return;
     const sentence = this.#supervisor.sentenceOf(worker);
     this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
@@ -347,35 +306,20 @@ export class NodePool implements Sandbox, BudgetMember {
 
   /** Keeps a worker for those that pass by: beside workers that are held, or in place of one of them. */
   #relieve(): void {
-    const all = this.#on("pass");
+    const all = this.#crew.on("pass");
     const held = all.filter(({ occupied }) => occupied);
     const free = all.length - held.length;
     const isEnough = this.#suspects.size > 0 ? free > 1 : free > 0 || held.length === 0;
-    if (!isEnough && this.#parts !== undefined) {
-      if (all.length < this.#threads.maxWorkers) {
-        // One that cannot be started is tried again when somebody asks for it.
-        if (this.#failedStarts === 0) this.#spawn(this.#parts, "pass");
-      } else {
-        // Its other cells are placed again: the fewer, the better.
-        const [cheapest] = held.toSorted((one, other) => one.residents.size - other.residents.size);
-        if (cheapest !== undefined) this.#supervisor.end(cheapest, "computes");
-      }
+    const mayBeMore = all.length < this.#crew.threads.maxWorkers;
+    if (!isEnough && mayBeMore) {
+      // One that cannot be started is tried again when somebody asks for it.
+      if (this.#failedStarts === 0) this.#crew.spawn("pass");
+    } else if (!isEnough || this.#line.isLate) {
+      // What it may still get is wanted too. Its other cells are placed again: the fewer, the better.
+      const [cheapest] = held.toSorted((one, other) => one.residents.size - other.residents.size);
+      if (cheapest !== undefined) this.#supervisor.end(cheapest, "computes");
     }
     this.#admitSuspects();
-  }
-
-  /** Workers beyond those of ordinary times leave when nobody has needed them for a while; true while one is to leave. */
-  #retire(now: number): boolean {
-    const surplus = [...this.#on("pass").slice(this.#threads.workers), ...this.#on("compute")];
-    let isOneIdle = false;
-    for (const worker of surplus) {
-      if (worker.residents.size > 0 || worker.current !== 0) worker.idleSince = undefined;
-      else if (now - (worker.idleSince ??= now) > KEPT_IDLE_MS) {
-        this.#workers.delete(worker);
-        void worker.close();
-      } else isOneIdle = true;
-    }
-    return isOneIdle;
   }
 
   /** Moves cells away from a worker that one of them holds. */
@@ -384,8 +328,11 @@ export class NodePool implements Sandbox, BudgetMember {
       worker.drop(resident);
       // It is placed again from within.
       this.#isSuspicious = !resident.isKnown;
-      resident.listener.onLost("displaced");
-      this.#isSuspicious = false;
+      try {
+        resident.listener.onLost("displaced");
+      } finally {
+        this.#isSuspicious = false;
+      }
     }
     this.#admitWaiting();
   }

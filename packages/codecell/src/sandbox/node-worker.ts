@@ -65,6 +65,8 @@ export class NodeWorker {
   dueBytes = 0;
   /** Set by the supervisor while one cell holds the thread and does not leave. */
   occupied = false;
+  /** The last suspect that was started here. */
+  trial: Resident | undefined;
   /** Since when nobody needs it; kept by the pool. */
   idleSince: number | undefined;
   ready = false;
@@ -148,6 +150,11 @@ export class NodeWorker {
     // Dead threads do not answer.
     const usage = await this.#thread.cpuUsage?.().catch(() => undefined);
     return usage === undefined ? undefined : (usage.user + usage.system) / 1000;
+  }
+
+  /** Whether a suspect is here of which nobody knows yet whether it ever leaves. */
+  get isTrying(): boolean {
+    return this.trial?.worker === this && !this.trial.isKnown;
   }
 
   /** Tells it how many cells wait for a thread and are on none yet. */

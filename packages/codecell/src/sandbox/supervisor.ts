@@ -13,6 +13,8 @@ import type { NodeWorker } from "./node-worker.ts";
 import { giveUpSnapshots, type Resident } from "./resident.ts";
 
 const LOOK_EVERY_MS = 10;
+/** Guest code is asked far more often, by its processor time. */
+const SILENT_MS = 5;
 /** What of a stay is not believed where threads have no time of their own. */
 const UNSURE_MS = 230;
 /** What a cell may take beyond its processor time to notice an interrupt; generous, as its thread may have to wait. */
@@ -26,6 +28,8 @@ interface Stay {
   readonly since: number;
   /** At the last look. */
   polls: number;
+  /** What it had used when it was last seen to poll. */
+  polledAtMs: number;
   /** Of the thread, when it was first asked for. */
   threadTimeMs: number | undefined;
   /** Processor time since, as far as known. */
@@ -86,18 +90,18 @@ export class Supervisor {
 
   #look(): void {
     const now = performance.now();
-    let busy = false;
     for (const worker of this.#pool.workers) {
       const cell = worker.current;
-      if (cell !== 0 || worker.unanswered > 0) busy = true;
       if (cell !== 0) this.#judge(worker, cell, now);
       else {
         worker.occupied = false;
         this.#stays.delete(worker);
       }
     }
-    const isWanted = this.#pool.onLook(now);
-    if (!busy && !isWanted) this.stop();
+    if (this.#pool.onLook(now)) return;
+    // It may have started some.
+    for (const { current, unanswered } of this.#pool.workers) if (current !== 0 || unanswered > 0) return;
+    this.stop();
   }
 
   #judge(worker: NodeWorker, cell: number, now: number): void {
@@ -105,12 +109,18 @@ export class Supervisor {
     const holder = worker.residents.get(cell);
     const stay = this.#stays.get(worker);
     if (stay?.cell !== cell || stay.entries !== entries || stay.holder !== holder) {
-      const unknown = { threadTimeMs: undefined, usedMs: 0, isAsking: false };
+      const unknown = { threadTimeMs: undefined, usedMs: 0, polledAtMs: 0, isAsking: false };
       this.#stays.set(worker, { holder, cell, entries, polls, since: now, ...unknown });
       return;
     }
-    const isSilent = stay.polls === polls;
-    stay.polls = polls;
+    if (stay.polls !== polls) {
+      stay.polls = polls;
+      stay.polledAtMs = stay.usedMs;
+      // It is asked, and leaves by itself when others wait.
+      worker.occupied = false;
+    }
+    // Not only a thread that does not get the processor.
+    const isSilent = stay.usedMs - stay.polledAtMs > SILENT_MS;
     const stayedMs = now - stay.since;
     void this.#measure(worker, stay, stayedMs);
     if (holder === undefined) {
