@@ -3,7 +3,7 @@
  *
  * No test looks at the clock: hostile runs have limits of an hour, so whatever ends, ends before they do.
  */
-import { createHost, type Host, type RunResult, type ToolSet } from "codecell";
+import { createHost, type Host, type RunHandle, type RunResult, type ToolSet } from "codecell";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { echo } from "./harness.ts";
 
@@ -116,11 +116,17 @@ describe("a run that is moved", () => {
     host = createHost({ workers: 1, limits });
     const executed: string[] = [];
     const gate = Promise.withResolvers<void>();
+    const rivals: RunHandle[] = [];
+    const stopRivals = new AbortController();
+    const { signal } = stopRivals;
     const execute = (name: string): string => {
       executed.push(name);
-      // Behind it, as soon as it computes.
-      if (name === "first") setImmediate(() => startHostile(HOSTILE.loops));
-      else if (name === "second") gate.resolve();
+      // Behind it, as soon as it computes, and until it has.
+      if (name === "first") setImmediate(() => rivals.push(host.start({ source: HOSTILE.loops, signal })));
+      else if (name === "second") {
+        stopRivals.abort();
+        gate.resolve();
+      }
       return name;
     };
     const tools: ToolSet = {
@@ -133,6 +139,7 @@ describe("a run that is moved", () => {
     expect(result.logs.map(({ text }) => text)).toEqual(["one", "two"]);
     expect(result.stats.rebuilds).toBeGreaterThan(0);
     expect(executed).toEqual(["first", "second", "gate"]);
+    for (const rival of rivals) expect(await rival.result).toMatchObject({ failure: { code: "aborted" } });
     await using calm = createHost({ workers: 1 });
     expect(await calm.replay(handle.ledger()).result).toMatchObject({ status: "completed", value });
   });

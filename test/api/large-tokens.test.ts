@@ -33,7 +33,7 @@ function resolutionsOf({
 }
 
 describe("a token of much", () => {
-  test("goes on, under the run's id, and is used once [suspend:once]", async () => {
+  test("goes on, under the run's id, and is used once [suspend:single-use]", async () => {
     const suspended = await suspendedBy(MUCH);
     const { token } = suspended.suspension;
     const resolutions = resolutionsOf(suspended);

@@ -178,7 +178,7 @@ export class NodePool implements Sandbox, BudgetMember {
     }
     const isLost = entry.isPlaced && resident.worker === undefined;
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
-    const [next = entry] = this.#computing;
+    const [next = entry] = isComputing ? this.#computing : [];
     if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
       this.#line.leave(entry);
       // Whoever placed one that was lost knows.

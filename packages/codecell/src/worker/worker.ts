@@ -31,6 +31,8 @@ export function createWorker(
   /** Cells that ended, whose instances are cleared when their reports have gone out. */
   const over: Cell[] = [];
   let queue: Command[] = [];
+  let answers: Answer[] = [];
+  let heldSince = 0;
   /** Of cells that are not started yet. */
   const histories = new Map<number, Delivery[]>();
   const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
@@ -48,6 +50,8 @@ export function createWorker(
     },
     isCancelled: (cell) => {
       Atomics.add(status, STATUS.polls, 1);
+      // Those before it may not wait until it leaves.
+      if (answers.length > 0 && now() - heldSince > REPORT_HOLD_MS) sendAnswers();
       return Atomics.load(status, STATUS.cancel) === cell;
     },
   };
@@ -123,16 +127,21 @@ export function createWorker(
     return answer;
   }
 
+  function sendAnswers(): void {
+    const sent = answers;
+    answers = [];
+    send(sent);
+  }
+
   return () => {
-    let answers: Answer[] = [];
-    let heldSince = 0;
     for (;;) {
       // Looked for before every entry: one cell may hold this thread for long, and much can happen meanwhile.
       receiveAll();
       const command = queue.shift();
       if (answers.length > 0 && (command === undefined || now() - heldSince > REPORT_HOLD_MS)) {
-        send(answers);
-        answers = [];
+        sendAnswers();
+      }
+      if (answers.length === 0 && over.length > 0) {
         for (const cell of over.splice(0)) cell.drop();
         tellHeld();
       }
