@@ -9,12 +9,13 @@
  * - A case whose run has ended leaves its lane; one that has begun is finished.
  * - Within a lane those who wait take turns, whoever has how many.
  */
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { receiveMessageOnPort, type Worker } from "node:worker_threads";
 import { JUDGE_ROLE, parseVerdict, READY } from "../bridge/judges.ts";
 import type { Case, JudgeApart, VerdictApart } from "../bridge/schema.ts";
 import type { Verdict } from "../json-schema/validator.ts";
 import { hasRoomForThread } from "./address-space.ts";
 import { SandboxUnavailable } from "./sandbox.ts";
+import { startThread, type Thread } from "./start-thread.ts";
 import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
 
 /**
@@ -26,8 +27,7 @@ const MOST_MS = 3000;
 const SLOW_MS = 200;
 const MOST_START_MS = 30_000;
 const IDLE_MS = 10_000;
-const HEAP_MB = 256;
-const STACK_MB = 8;
+const LIMITS = { maxOldGenerationSizeMb: 256, stackSizeMb: 8 };
 
 const UNKNOWN: Verdict = { kind: "unknown" };
 const UNAVAILABLE: VerdictApart = { kind: "unavailable" };
@@ -36,11 +36,6 @@ interface Waiting {
   readonly owner: string;
   readonly given: Case;
   readonly resolve: (verdict: VerdictApart) => void;
-}
-
-interface Thread {
-  readonly worker: Worker;
-  readonly port: MessagePort;
 }
 
 /** Processor time so far, in milliseconds. */
@@ -113,11 +108,11 @@ class Lane {
     };
     this.#after(MOST_START_MS, failed);
     try {
-      const { url, text } = await loadWorkerScript(script);
+      const loaded = await loadWorkerScript(script);
       if (this.#start !== start) return;
       // V8 would end the process.
       if (!hasRoomForThread()) throw new SandboxUnavailable("no addresses are left for a thread");
-      const thread = toThread(url, text);
+      const thread = startThread("codecell-judge", loaded, { role: JUDGE_ROLE }, LIMITS);
       this.#thread = thread;
       const whileMine =
         <T>(act: (given: T) => void) =>
@@ -130,6 +125,7 @@ class Lane {
         whileMine((message: unknown) => this.#receive(message)),
       );
       thread.port.unref();
+      thread.worker.unref();
       thread.worker.on("error", whileMine(gone));
       thread.worker.on("exit", whileMine(gone));
     } catch {
@@ -216,23 +212,6 @@ class Lane {
     this.#timer = setTimeout(act, ms);
     if (this.#current === undefined) this.#timer.unref();
   }
-}
-
-function toThread(url: URL, text: string | undefined): Thread {
-  const { port1: port, port2 } = new MessageChannel();
-  const setup = { role: JUDGE_ROLE, port: port2 };
-  const worker = new Worker(url, {
-    name: "codecell-judge",
-    workerData: text === undefined ? setup : { ...setup, text },
-    transferList: [port2],
-    env: {},
-    execArgv: [],
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
-  });
-  worker.unref();
-  return { worker, port };
 }
 
 async function spentBy(worker: Worker, patienceMs: number): Promise<Spent> {

@@ -1,11 +1,11 @@
-/** Messages: commands to a worker in portions that take no thread long to copy. On the host. */
+/** Messages: commands to a worker in pieces that take no thread long to copy. On the host. */
 import type { Command } from "../bridge/protocol.ts";
 import type { Delivery } from "../contract/ledger.ts";
 
-/** UTF-16 units of a portion, after which it ends: one to three milliseconds. */
+/** UTF-16 units of a piece, after which it ends: one to three milliseconds. */
 const MOST_UNITS = 1_000_000;
 
-/** A history in portions; one at least. */
+/** A history in pieces; one at least. */
 export function inPieces(history: readonly Delivery[]): (readonly Delivery[])[] {
   const pieces: (readonly Delivery[])[] = [];
   let units = 0;
@@ -17,7 +17,7 @@ export function inPieces(history: readonly Delivery[]): (readonly Delivery[])[] 
     from = index + 1;
     units = 0;
   }
-  // Most have none, or one portion.
+  // Most are one piece.
   pieces.push(from === 0 ? history : history.slice(from));
   return pieces;
 }

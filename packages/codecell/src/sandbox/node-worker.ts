@@ -7,7 +7,7 @@
  * - Dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { type MessagePort, receiveMessageOnPort, type Worker } from "node:worker_threads";
 import {
   type Answer,
   type Command,
@@ -22,6 +22,7 @@ import { beginTurn, isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { inPieces, messageOf, transferredBy } from "./messages.ts";
 import { giveUpSnapshots, neededBytes, type Resident } from "./resident.ts";
 import type { CellStart } from "./sandbox.ts";
+import { startThread } from "./start-thread.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { WorkerScript } from "./worker-script.ts";
 
@@ -93,25 +94,14 @@ export class NodeWorker {
     this.#onDeath = pool.onDeath;
     this.#onFree = pool.onFree;
     this.#isOnlyCell = pool.isOnlyCell;
-    const { port1, port2 } = new MessageChannel();
-    const { url, text } = script;
-    const setup: WorkerSetup & { port: MessagePort } = { engine, vms, status, port: port2 };
-    this.#thread = new Worker(url, {
-      name: "codecell",
-      workerData: text === undefined ? setup : { ...setup, text },
-      transferList: [port2],
-      // Nothing of the process is the worker's: no variables, no preloaded modules, no other flags.
-      env: {},
-      execArgv: [],
-      stdout: true,
-      stderr: true,
-      resourceLimits: {
-        stackSizeMb: STACK_MB,
-        maxOldGenerationSizeMb: HEAP_MB,
-        maxYoungGenerationSizeMb: YOUNG_HEAP_MB,
-      },
+    const setup: WorkerSetup = { engine, vms, status };
+    const { worker, port } = startThread("codecell", script, setup, {
+      stackSizeMb: STACK_MB,
+      maxOldGenerationSizeMb: HEAP_MB,
+      maxYoungGenerationSizeMb: YOUNG_HEAP_MB,
     });
-    this.#port = port1;
+    this.#thread = worker;
+    this.#port = port;
     // A true worker speaks on the port only; on its thread's own channel it is heard as strictly.
     for (const channel of [this.#port, this.#thread]) {
       channel.on("message", (message: unknown) => {
