@@ -1,4 +1,6 @@
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
 import { configDefaults, defineConfig } from "vitest/config";
 import LongestFirst from "./scripts/longest-first.ts";
 import { SOURCE_CONDITION, SOURCE_FLAGS } from "./scripts/source-flags.ts";
@@ -6,7 +8,20 @@ import { SOURCE_CONDITION, SOURCE_FLAGS } from "./scripts/source-flags.ts";
 const conditions = [SOURCE_CONDITION];
 const exclude = [...configDefaults.exclude, "bench/peers/**"];
 
+/** Threads of tests' hosts, unless coverage wants to know which files they execute. */
+const bundledWorker: Plugin = {
+  name: "bundled-worker",
+  enforce: "pre",
+  resolveId: (specifier, importer = "") =>
+    process.env["NODE_V8_COVERAGE"] === undefined &&
+    specifier.endsWith("/sandbox/worker-script.ts") &&
+    /\/(run\/open-sandbox|adapters\/ai-sdk\/hosts)\.ts$/u.test(importer)
+      ? fileURLToPath(new URL("test/bundled-worker.ts", import.meta.url))
+      : undefined,
+};
+
 export default defineConfig({
+  plugins: [bundledWorker],
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {

@@ -3,14 +3,14 @@
  * imports, the engine as it is, both compressed.
  *
  * - Not checked in: it changes with every line of the worker. Builds, type checks and test runs make it anew.
- * - Left as it is when nothing changed, and replaced in one step: others may be reading it.
  * Run: npm run build:embedded
  */
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
-import { build, type Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
+import { bundleText, keepBundle, replaceFile } from "./bundle.ts";
 
 const source = new URL("../packages/codecell/src/", import.meta.url);
 const output = new URL("sandbox/embedded.generated.ts", source);
@@ -27,21 +27,11 @@ const builtins: Plugin = {
 };
 
 export async function renderWorkerText(): Promise<string> {
-  const result = await build({
-    entryPoints: [fileURLToPath(new URL("worker/node.ts", source))],
-    bundle: true,
-    write: false,
+  return await bundleText(new URL("worker/node.ts", source), {
     format: "iife",
-    platform: "node",
-    target: "node22",
     minify: true,
-    legalComments: "none",
     plugins: [builtins],
-    logLevel: "error",
   });
-  const [file] = result.outputFiles;
-  if (file === undefined) throw new Error("Cannot embed the worker: esbuild gave no output");
-  return file.text;
 }
 
 /** Found in a way that also works where Vitest runs this. */
@@ -78,14 +68,18 @@ function holds(present: string, worker: Buffer, engine: Buffer): boolean {
   }
 }
 
-/** Also what Vitest calls before a test run. */
-export async function setup(): Promise<void> {
-  const worker = Buffer.from(await renderWorkerText());
+async function embed(workerText: string): Promise<void> {
+  const worker = Buffer.from(workerText);
   const engine = await readEngine();
   if (holds(await readFile(output, "utf8").catch(() => ""), worker, engine)) return;
-  const draft = new URL(`embedded.generated.ts.${process.pid}`, output);
-  await writeFile(draft, renderModule(pack(worker), pack(engine)));
-  await rename(draft, output);
+  await replaceFile(output, renderModule(pack(worker), pack(engine)));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await setup();
+/** What Vitest calls before a test run. Its hosts start their threads from the same script, as a file (test/bundled-worker.ts). */
+export async function setup(): Promise<void> {
+  const workerText = await renderWorkerText();
+  await embed(workerText);
+  await keepBundle("worker", workerText);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await embed(await renderWorkerText());

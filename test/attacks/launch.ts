@@ -5,15 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AttackCase } from "./case.ts";
 import type { Verdict } from "./child.ts";
+import { bundleFixture } from "../../scripts/bundle.ts";
 import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
-const CHILD = new URL("child.ts", import.meta.url);
+const script = bundleFixture(new URL("child.ts", import.meta.url));
 /** A child that takes longer hangs. */
 const PATIENCE_MS = 500_000;
 const SHOWN_OUTPUT = 2000;
 
 export async function launch(file: URL, attack: AttackCase): Promise<Verdict> {
-  const child = fork(CHILD, [file.href], {
+  const child = fork(await script, [file.href], {
     execArgv: [...SOURCE_FLAGS],
     // A cache of compiled modules halves the start of each child.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "codecell-attacks") },

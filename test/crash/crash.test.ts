@@ -14,18 +14,19 @@ import fc from "fast-check";
 import { createHost } from "codecell";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { ROOT } from "../sources.ts";
 import { effort } from "../property/effort.ts";
 import { crashProgram } from "./crash-programs.ts";
 import { rowsIn } from "./crash-stores.ts";
 import { crashTools, REPEATABLE } from "./crash-tools.ts";
 import { executionsIn, type Life, PUT, type Report, type StorePlace } from "./life.ts";
+import { bundleFixture } from "../../scripts/bundle.ts";
 import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const ROUNDS = Number(process.env["CRASH_ROUNDS"] ?? 4);
 const LEASE_MS = 200;
 vi.setConfig({ testTimeout: 60_000 + ROUNDS * 15_000 });
 
+const script = bundleFixture(new URL("crash-process.fixture.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "codecell-crash-"));
 const calm = createHost({ workers: 1 });
 let server: PostgresServer;
@@ -48,7 +49,7 @@ const plan = fc.record({
 
 /** How a process ended: killed, or by itself with what it said about its runs. */
 async function live(life: Life): Promise<"killed" | string[]> {
-  const args = [...SOURCE_FLAGS, `${ROOT}test/crash/crash-process.fixture.ts`, JSON.stringify(life)];
+  const args = [...SOURCE_FLAGS, await script, JSON.stringify(life)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const closed = once(child, "close");
   const lines: string[] = [];
