@@ -129,7 +129,6 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
 /** Waits only where there is something to wait for: a run may make very many calls at once. */
 async function outcomeOf(invocation: Invocation, question: Question): Promise<CallOutcome> {
   const { tools, tool: name, limits } = invocation;
-  while (isTurnLong()) await nextTurn();
   const parsing = parseJson(invocation.input, limits.callInputBytes);
   const parsed = asInput(invocation.input, parsing instanceof Promise ? await parsing : parsing);
   if (!parsed.ok)

@@ -2,6 +2,7 @@
  * CallRunner: executes the recorded calls of one run, in the caller's context, and tells the story as events.
  *
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
+ * - Calls begin in the order they were made, also where they have to wait for a turn of the event loop.
  * - Waiting for the policy's decision does not use up the run's wall time.
  * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
@@ -22,6 +23,7 @@ import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { judgeApartFor } from "../sandbox/judges.ts";
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { Deadline } from "./deadline.ts";
 import type { RunErrors } from "./run-errors.ts";
 
@@ -43,6 +45,8 @@ export interface CallRunnerSetup {
 export class CallRunner {
   readonly #setup: CallRunnerSetup;
   readonly #inCallerContext = AsyncLocalStorage.snapshot();
+  /** Calls that wait for a turn. */
+  #waiting = 0;
 
   constructor(setup: CallRunnerSetup) {
     this.#setup = setup;
@@ -57,6 +61,7 @@ export class CallRunner {
     const callId = toCallId(runId, index);
     const { tool } = call;
     const startedAt = performance.now();
+    if (this.#waiting > 0 || isTurnLong()) await this.#nextTurn();
     let thrown: unknown;
     let cause: unknown;
     const onError = (error: unknown, source: HostErrorSource): void => {
@@ -89,6 +94,13 @@ export class CallRunner {
       });
     }
     return outcome;
+  }
+
+  /** Turns are given in the order they are asked for, one at a time. */
+  async #nextTurn(): Promise<void> {
+    this.#waiting++;
+    await nextTurn();
+    this.#waiting--;
   }
 
   #invoke(
