@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { filesBelow, type Import, importsOf, ROOT } from "./sources.ts";
+import { filesBelow, type Import, importsOf, literalGettersOf, ROOT } from "./sources.ts";
 
 interface Folder {
   /** Where its code runs. */
@@ -195,6 +195,13 @@ describe("architecture", () => {
     const types: Import = { specifier: "../../contract/failure.ts", typeOnly: true };
     expect(problemWith("guest/inside/core.ts", types)).toBeUndefined();
     expect(problemWith("guest/inside/core.ts", { ...types, typeOnly: false })).toContain("at run time");
+  });
+
+  test("no object literal on the way of a run has a getter: V8 keeps all it sees until the next full collection", () => {
+    const found = files
+      .filter((path) => /^(run|sandbox|bridge|suspend|worker)\//u.test(path) && !path.endsWith(".test.ts"))
+      .flatMap((path) => literalGettersOf(`${BASE}${path}`).map((name) => `${path}: ${name}`));
+    expect(found).toEqual([]);
   });
 
   test("no file grows beyond 400 lines", () => {

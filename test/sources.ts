@@ -45,6 +45,17 @@ export function titlesOf(path: string): string[] {
   return found;
 }
 
+/** Names of getters that stand in object literals, not in classes. */
+export function literalGettersOf(path: string): string[] {
+  const found: string[] = [];
+  walk(parseFile(path), (node) => {
+    if (node["type"] !== "ObjectMethod" || node["kind"] !== "get") return;
+    const key = node["key"] as SyntaxNode;
+    found.push(String(key["name"] ?? key["value"]));
+  });
+  return found;
+}
+
 function parseFile(path: string): unknown {
   return parse(readFileSync(`${ROOT}${path}`, "utf8"), {
     sourceType: "module",

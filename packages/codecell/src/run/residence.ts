@@ -88,7 +88,7 @@ export class Residence {
 
   /** Whether it has something to do, and its thread does not do it. */
   get isWaiting(): boolean {
-    return !this.isSettled && this.#placement?.isWaiting === true;
+    return !this.isSettled && this.#placement?.isWaiting() === true;
   }
 
   get isSettled(): boolean {
@@ -208,7 +208,7 @@ export class Residence {
 
   /** What the memory of all runs together is, if this one waits for some of it. */
   get fullBytes(): number | undefined {
-    return this.#placement?.fullBytes;
+    return this.#placement?.fullBytes();
   }
 
   #beginning(snapshot: CellSnapshot | undefined): Pick<CellStart, "history" | "snapshot"> {

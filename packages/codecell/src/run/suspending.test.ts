@@ -19,7 +19,8 @@ beforeEach(() => {
   vi.spyOn(NodePool.prototype, "place").mockImplementation(function placeSlowly(this: NodePool, ...given) {
     const placement = place.apply(this, given);
     return {
-      isWaiting: false,
+      isWaiting: () => false,
+      fullBytes: () => undefined,
       deliver: (delivery) => placement.deliver(delivery),
       drop: () => placement.drop(),
       snapshot: async () => {

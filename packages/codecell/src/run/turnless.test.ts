@@ -13,7 +13,8 @@ import { StoredRuns } from "./stored-runs.ts";
 /** A sandbox in which nobody's turn comes. */
 const crowded: Sandbox = {
   place: () => ({
-    isWaiting: true,
+    isWaiting: () => true,
+    fullBytes: () => undefined,
     deliver: () => {},
     drop: () => {},
     snapshot: () => Promise.resolve(undefined),

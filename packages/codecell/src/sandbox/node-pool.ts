@@ -106,14 +106,10 @@ export class NodePool implements Sandbox, BudgetMember {
     const entry: Entry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
     if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
-    const budget = this.#budget;
     return {
-      get isWaiting() {
-        return resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current);
-      },
-      get fullBytes() {
-        return entry.since === undefined ? undefined : budget.bytes;
-      },
+      isWaiting: () =>
+        resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
+      fullBytes: () => (entry.since === undefined ? undefined : this.#budget.bytes),
       deliver: (delivery) => {
         entry.deliveries.push(delivery);
         if (entry.isPlaced && entry.since === undefined) this.#admit(entry);

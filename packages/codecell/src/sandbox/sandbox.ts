@@ -35,11 +35,15 @@ export interface CellListener {
 /** Thrown where no worker can be started, with words for whoever runs the host. */
 export class SandboxUnavailable extends Error {}
 
+/**
+ * Functions only: of an object literal with a getter V8 keeps the getter and all it sees, here a whole run, until the old
+ * generation is collected.
+ */
 export interface Placement {
   /** Whether it was told something and another cell is executed where it lives. */
-  readonly isWaiting: boolean;
+  isWaiting(): boolean;
   /** Whether it waits because the cells of all runs together have all the memory they may have; if so, how much. */
-  readonly fullBytes?: number | undefined;
+  fullBytes(): number | undefined;
   deliver(delivery: Delivery): void;
   /**
    * The cell as it is after all deliveries so far, for `CellStart.snapshot`; it lives on. Undefined when there is none
