@@ -120,18 +120,20 @@ function isUrl(text: string): boolean {
   return host.length <= 253 && labels.length > 1 && isName && !/^\d+$/u.test(labels.at(-1) ?? "");
 }
 
-function isUriTemplate(text: string): boolean {
+function isUriTemplate(text: string, judging: Judging): boolean {
   const outside = text.replaceAll(/\{([^{}]*)\}/gu, (_, expression: string) =>
-    isExpression(expression) ? "" : "{",
+    isExpression(expression, judging) ? "" : "{",
   );
   return !/[\0-\x20"'<>\\^`{|}\x7f]|%(?![\da-f]{2})/iu.test(outside);
 }
 
-function isExpression(text: string): boolean {
-  const names = /^[+#./;?&=,!@|]?(.+)$/u.exec(text)?.[1] ?? "";
-  return names
-    .split(",")
-    .every((name) => /^(?:\w|%[\da-f]{2})(?:\w|\.(?!\.|$)|%[\da-f]{2})*(?::[1-9]\d{0,3}|\*)?$/iu.test(name));
+function isExpression(text: string, judging: Judging): boolean {
+  const names = (/^[+#./;?&=,!@|]?(.+)$/u.exec(text)?.[1] ?? "").split(",");
+  // Many short ones take several times as long as one text of their size.
+  judging.spend(names.length);
+  return names.every((name) =>
+    /^(?:\w|%[\da-f]{2})(?:\w|\.(?!\.|$)|%[\da-f]{2})*(?::[1-9]\d{0,3}|\*)?$/iu.test(name),
+  );
 }
 
 function isRegex(text: string, judging: Judging): boolean {
