@@ -6,6 +6,7 @@
  * - Who changes a large value while it is printed gets a text of several moments.
  */
 import type { Json } from "../contract/value.ts";
+import { MAX_JSON_DEPTH } from "../value/json-text.ts";
 import { buildJson } from "./parse-json.ts";
 import { inTurns, type Steps } from "./turn.ts";
 
@@ -110,9 +111,49 @@ function weigh(part: object, most: number): number {
   return left;
 }
 
+/** Characters of a number that is not a small one: of all JSON they take longest to print. */
+const DIGITS = 16;
+
 function weighMember(member: unknown, left: number): number {
   if (typeof member === "string") return left - member.length;
+  if (typeof member === "number") return (member | 0) === member ? left : left - DIGITS;
   return typeof member === "object" && member !== null ? weigh(member, left) : left;
+}
+
+/** Whether it is nothing but JSON as it is, and a long text. Looks at each part once, whatever their number. */
+export function isLargeJson(value: unknown): value is Json {
+  const left = typeof value === "object" && value !== null ? leftOf(value, SMALL, 1) : undefined;
+  return left !== undefined && left < 0;
+}
+
+/** As `weigh`, to the end; undefined for what is no JSON, is part of itself, or may be another value the next time. */
+function leftOf(part: object, most: number, level: number): number | undefined {
+  let left: number | undefined = most - 2;
+  if (level > MAX_JSON_DEPTH) return undefined;
+  if (Array.isArray(part)) {
+    left -= 2 * part.length;
+    for (let at = 0; at < part.length && left !== undefined; at++) left = leftOfMember(part[at], left, level);
+    return left;
+  }
+  const prototype: unknown = Object.getPrototypeOf(part);
+  if (prototype !== Object.prototype && prototype !== null) return undefined;
+  if (typeof (part as { readonly toJSON?: unknown }).toJSON === "function") return undefined;
+  for (const name of Object.keys(part)) {
+    const member = (part as Readonly<Record<string, unknown>>)[name];
+    left = leftOfMember(member, left - name.length - 5, level);
+    if (left === undefined) return undefined;
+  }
+  return left;
+}
+
+function leftOfMember(member: unknown, left: number, level: number): number | undefined {
+  if (typeof member === "object" && member !== null) return leftOf(member, left, level + 1);
+  const isJson =
+    member === null ||
+    typeof member === "string" ||
+    typeof member === "boolean" ||
+    (typeof member === "number" && Number.isFinite(member));
+  return isJson ? weighMember(member, left) : undefined;
 }
 
 /** A list or record that has begun and not ended. */
