@@ -1,10 +1,20 @@
-/** Approvals: interrupts that ask for a yes or no, in the messages of the AI SDK and back. */
+/**
+ * Approvals: interrupts that ask for a yes or no, in the messages of the AI SDK and back.
+ *
+ * - What gives a promise tells of no interrupt whose content is not the one that was sealed.
+ */
 import { generateText, type ModelMessage, streamText } from "ai";
 import { isRecord } from "../../value/shape.ts";
 import { isCodeModeInterrupt, openInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
-import { APPROVAL_KIND, type CodeModeApprovalInterrupt } from "./interrupt.ts";
-import { type ContinueCommon, continueCodeModeInterrupts, getCodeModeInterrupt, goOn } from "./interrupts.ts";
+import { APPROVAL_KIND, type CodeModeApprovalInterrupt, type CodeModeInterrupt } from "./interrupt.ts";
+import {
+  type ContinueCommon,
+  continueCodeModeInterrupts,
+  findInterrupt,
+  getCodeModeInterrupt,
+  goOn,
+} from "./interrupts.ts";
 import type { CodeModeOptions } from "./options.ts";
 import { parseApproval } from "./run-code-mode.ts";
 
@@ -117,8 +127,11 @@ function responseIn(
 }
 
 export function getCodeModeApprovalInterrupt(result: unknown): CodeModeApprovalInterrupt | undefined {
-  const interrupt = getCodeModeInterrupt(result);
-  return isCodeModeApprovalInterrupt(interrupt) ? interrupt : undefined;
+  return asApproval(getCodeModeInterrupt(result));
+}
+
+function asApproval(interrupt: CodeModeInterrupt | undefined): CodeModeApprovalInterrupt | undefined {
+  return interrupt?.payload.kind === APPROVAL_KIND ? (interrupt as CodeModeApprovalInterrupt) : undefined;
 }
 
 export interface CodeModeApprovalResult {
@@ -128,16 +141,26 @@ export interface CodeModeApprovalResult {
 
 /** The result itself, with the approval that was found in it. */
 export function attachCodeModeApprovalResult<T>(result: T): T & CodeModeApprovalResult {
-  const codeModeApproval = getCodeModeApprovalInterrupt(result);
+  return attach(result, getCodeModeApprovalInterrupt(result));
+}
+
+function attach<T>(
+  result: T,
+  codeModeApproval: CodeModeApprovalInterrupt | undefined,
+): T & CodeModeApprovalResult {
   const codeModeApprovalMessages =
     codeModeApproval === undefined ? [] : toCodeModeApprovalMessages(codeModeApproval);
   return Object.assign(result as T & object, { codeModeApproval, codeModeApprovalMessages });
 }
 
+async function attachFound<T>(result: T): Promise<T & CodeModeApprovalResult> {
+  return attach(result, asApproval(await findInterrupt(result)));
+}
+
 export async function generateTextWithCodeModeApprovals(
   options: Parameters<typeof generateText>[0],
 ): Promise<Awaited<ReturnType<typeof generateText>> & CodeModeApprovalResult> {
-  return attachCodeModeApprovalResult(await generateText(options));
+  return attachFound(await generateText(options));
 }
 
 export interface CodeModeApprovalPromise {
@@ -152,8 +175,8 @@ export function streamTextWithCodeModeApprovals(
 }
 
 function approvalOf({ toolResults }: { toolResults: PromiseLike<unknown> }): CodeModeApprovalPromise {
-  const codeModeApproval = Promise.resolve(toolResults).then((results) =>
-    getCodeModeApprovalInterrupt({ toolResults: results }),
+  const codeModeApproval = Promise.resolve(toolResults).then(async (results) =>
+    asApproval(await findInterrupt({ toolResults: results })),
   );
   // Whoever does not ask need not hear of a stream that failed.
   codeModeApproval.catch(() => {});
@@ -171,8 +194,7 @@ export function wrapToolLoopAgentForCodeModeApprovals<T extends { generate?: Met
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== "function") return value;
       const method = value.bind(target) as (...args: unknown[]) => Promise<unknown>;
-      if (property === "generate")
-        return async (...args: unknown[]) => attachCodeModeApprovalResult(await method(...args));
+      if (property === "generate") return async (...args: unknown[]) => attachFound(await method(...args));
       if (property !== "stream") return method;
       return async (...args: unknown[]) => {
         const result = await method(...args);

@@ -4,9 +4,11 @@
  * - What is told of the waiting calls is sealed together with the token: a host that shows one call to whoever approves
  *   cannot be made to continue another.
  * - Comparing is by content: a database may have reordered the keys of what it kept.
+ * - Who acts on an interrupt, or shows it, compares all of it, in turns. Who gives no promise does what can be done at once:
+ *   an interrupt that was large when it was sealed is known by its seal, token, time and ids there, without its content.
  */
 import { createHash } from "node:crypto";
-import { printSteps } from "../../bridge/print-json.ts";
+import { isLarge, printSteps } from "../../bridge/print-json.ts";
 import { atOnce, inTurns, type Steps } from "../../bridge/turn.ts";
 import type { PendingCall, Suspension } from "../../contract/result.ts";
 import { warnOnce } from "../../suspend/warn-once.ts";
@@ -21,6 +23,7 @@ import type {
 } from "./interrupt.ts";
 
 const PURPOSE = "code mode interrupt";
+const ALTERED = "its continuation was altered";
 /** What is wrong with an interrupt of another process, or an earlier one, that had another key or none. */
 export const ANOTHER_KEY =
   "it was sealed with a key this process does not have, give all processes the same with setCodeModeContinuationSigningKey";
@@ -32,7 +35,12 @@ interface SealedFacts {
   readonly source: string;
   readonly expiresAtMs: number;
   readonly pending: string;
+  /** Whether what is told of the calls is too large to be compared at once. Seals of earlier versions do not say. */
+  readonly isLarge?: boolean;
 }
+
+/** How much is compared with the seal: all of it, or no more than can be at once. */
+export type Extent = "all" | "at once";
 
 export interface Paused {
   readonly runId: string;
@@ -78,6 +86,7 @@ export async function toInterrupt({
     source,
     expiresAtMs,
     pending: await inTurns(contentDigest([runId, pending])),
+    isLarge: isLarge([runId, pending]),
   };
   const header = new TextEncoder().encode(JSON.stringify(facts));
   const seal = continuationSealer().sealText({ header, content: new Uint8Array() }, PURPOSE);
@@ -98,9 +107,10 @@ function toPending(
   return { interruptId, toolName: tool, toolCallId, input: kept.input, payload: kept.payload };
 }
 
-/** One for each call that waits, all of the same paused invocation. */
+/** One for each call that waits, all of the same paused invocation; as far as can be told at once. */
 export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
-  const { continuation, outerToolCallId } = toOpened(interrupt, atOnce(factsOf(interrupt))).interrupt;
+  const facts = atOnce(factsOf(interrupt, "at once"));
+  const { continuation, outerToolCallId } = toOpened(interrupt, facts).interrupt;
   return continuation.pending.map(({ interruptId, toolName, toolCallId, input, payload }) => ({
     type: "code-mode-interrupt",
     interruptId,
@@ -121,7 +131,7 @@ export interface OpenedInterrupt {
 
 /** Throws unless every word of it is what this host, or one with the same key, wrote. */
 export async function openInterrupt(given: unknown): Promise<OpenedInterrupt> {
-  return toOpened(given, await inTurns(factsOf(given)));
+  return toOpened(given, await inTurns(factsOf(given, "all")));
 }
 
 function toOpened(given: unknown, facts: SealedFacts | string): OpenedInterrupt {
@@ -129,13 +139,17 @@ function toOpened(given: unknown, facts: SealedFacts | string): OpenedInterrupt 
   return { interrupt: given as CodeModeInterrupt, opened: facts };
 }
 
+/**
+ * Whether it is an interrupt of this host, or of one with the same key, as far as can be told at once: of a large one the
+ * inputs and payloads are not compared, and who goes on with it refuses it if they were altered.
+ */
 export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
-  return atOnce(problemOf(value)) === undefined;
+  return atOnce(problemOf(value, "at once")) === undefined;
 }
 
 /** Why something is no interrupt that can be trusted; undefined for one that is. */
-export function* problemOf(value: unknown): Steps<string | undefined> {
-  const facts = yield* factsOf(value);
+export function* problemOf(value: unknown, extent: Extent = "all"): Steps<string | undefined> {
+  const facts = yield* factsOf(value, extent);
   if (facts === ANOTHER_KEY) {
     // Most who ask whether it is an interrupt hear no more than no.
     warnOnce(
@@ -148,24 +162,57 @@ export function* problemOf(value: unknown): Steps<string | undefined> {
 
 /** Whether it is an interrupt that can be trusted; for what anybody may have made: nobody is warned of what is none. */
 export function* isTrusted(value: unknown): Steps<boolean> {
-  return typeof (yield* factsOf(value)) !== "string";
+  return typeof (yield* factsOf(value, "all")) !== "string";
 }
 
 /** What was sealed; a text that says why the interrupt cannot be trusted. */
-function* factsOf(value: unknown): Steps<SealedFacts | string> {
-  if (!isRecord(value) || value["type"] !== "code-mode-interrupt" || !isContinuation(value["continuation"])) {
-    return "this is no interrupt of code mode";
-  }
-  const { continuation, outerToolCallId, ...told } = value;
-  const facts = yield* openFacts(continuation);
+function* factsOf(value: unknown, extent: Extent): Steps<SealedFacts | string> {
+  if (!claimsToBeInterrupt(value)) return "this is no interrupt of code mode";
+  const { continuation, outerToolCallId, interruptId, toolName, toolCallId, input, payload } = value;
+  const facts = yield* openFacts(continuation, extent);
   if (typeof facts === "string") return facts;
   if (facts.outerToolCallId !== outerToolCallId) return "it was altered: outerToolCallId is another one";
-  const own = continuation.pending.find(({ interruptId }) => interruptId === told["interruptId"]);
+  const own = continuation.pending.find((one) => one.interruptId === interruptId);
   if (own === undefined) return "it was altered: no call of it waits under this interruptId";
-  const { interruptId, toolName, toolCallId, input, payload } = told;
-  const call = yield* contentDigest({ interruptId, toolName, toolCallId, input, payload });
-  const isOwn = call === (yield* contentDigest(own));
+  const told = { interruptId, toolName, toolCallId, input, payload };
+  const isOwn =
+    extent === "at once"
+      ? isAlikeAtOnce(told, own, facts.isLarge === true)
+      : (yield* contentDigest(told)) === (yield* contentDigest(own));
   return isOwn ? facts : "it was altered: the call it tells of is not the one that waits";
+}
+
+/** `isLeft` where the content is for those to compare who do it in turns. */
+function isAlikeAtOnce(told: object, own: CodeModePendingInterrupt, isLeft: boolean): boolean {
+  if (!isLeft) return !isLarge(told) && atOnce(contentDigest(told)) === atOnce(contentDigest(own));
+  const { toolName, toolCallId, payload } = own;
+  return (
+    isPending(told) &&
+    told.toolName === toolName &&
+    told.toolCallId === toolCallId &&
+    told.payload.kind === payload.kind
+  );
+}
+
+function isPending(value: unknown): value is CodeModePendingInterrupt {
+  return (
+    isRecord(value) &&
+    ["interruptId", "toolName", "toolCallId"].every((name) => typeof value[name] === "string") &&
+    isRecord(value["payload"]) &&
+    typeof value["payload"]["kind"] === "string"
+  );
+}
+
+/** Whether it is one by its seal that was large when it was sealed; nothing else of it is looked at. */
+export function isLargeInterrupt(value: unknown): boolean {
+  const facts = claimsToBeInterrupt(value) ? openSeal(value.continuation) : "";
+  return typeof facts !== "string" && facts.isLarge === true;
+}
+
+function claimsToBeInterrupt(
+  value: unknown,
+): value is Record<string, unknown> & { readonly continuation: CodeModeContinuation } {
+  return isRecord(value) && value["type"] === "code-mode-interrupt" && isContinuation(value["continuation"]);
 }
 
 function isContinuation(value: unknown): value is CodeModeContinuation {
@@ -178,21 +225,25 @@ function isContinuation(value: unknown): value is CodeModeContinuation {
 }
 
 /** What was sealed; a text that says why that cannot be trusted. */
-function* openFacts(continuation: CodeModeContinuation): Steps<SealedFacts | string> {
-  const opened = continuationSealer().openText(continuation.seal, PURPOSE, 0);
-  if (!opened.ok) {
-    return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
-  }
-  const facts = JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
+function* openFacts(continuation: CodeModeContinuation, extent: Extent): Steps<SealedFacts | string> {
+  const facts = openSeal(continuation);
+  if (typeof facts === "string") return facts;
   if (facts.version !== 2 || continuation.version !== 2) return "it is of another version";
-  if (
-    facts.token !== digestOf(continuation.token) ||
-    facts.expiresAtMs !== continuation.expiresAtMs ||
-    facts.pending !== (yield* contentDigest([continuation.runId, continuation.pending]))
-  ) {
-    return "its continuation was altered";
+  const { runId, expiresAtMs, pending } = continuation;
+  if (facts.token !== tokenDigestOf(continuation) || facts.expiresAtMs !== expiresAtMs) return ALTERED;
+  const told = [runId, pending];
+  if (extent === "at once" && (facts.isLarge === true || isLarge(told))) {
+    // What was small, and is not any more, is not what was sealed.
+    const mayBeSealed = facts.isLarge !== false && typeof runId === "string" && pending.every(isPending);
+    return mayBeSealed ? { ...facts, isLarge: true } : ALTERED;
   }
-  return facts;
+  return facts.pending === (yield* contentDigest(told)) ? facts : ALTERED;
+}
+
+function openSeal({ seal }: CodeModeContinuation): SealedFacts | string {
+  const opened = continuationSealer().openText(seal, PURPOSE, 0);
+  if (opened.ok) return JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
+  return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
 }
 
 /** What is known of a continuation that was not altered: which outer call and source it is of. */
@@ -201,7 +252,7 @@ export type OpenedContinuation = Pick<SealedFacts, "outerToolCallId" | "source">
 /** Throws for one that this host, or one with the same key, did not write. */
 export async function openContinuation(continuation: unknown): Promise<OpenedContinuation> {
   const facts = isContinuation(continuation)
-    ? await inTurns(openFacts(continuation))
+    ? await inTurns(openFacts(continuation, "all"))
     : "this is no continuation";
   if (typeof facts === "string") throw refusal(facts);
   return facts;
@@ -209,6 +260,18 @@ export async function openContinuation(continuation: unknown): Promise<OpenedCon
 
 function refusal(why: string): CodeModeProtocolError {
   return new CodeModeProtocolError(`Cannot continue: ${why}`);
+}
+
+const tokenDigests = new WeakMap<CodeModeContinuation, readonly [token: string, digest: string]>();
+
+/** Remembered: a token may have megabytes, and one who asks about an interrupt asks again. */
+function tokenDigestOf(continuation: CodeModeContinuation): string {
+  const { token } = continuation;
+  const [known, kept] = tokenDigests.get(continuation) ?? [];
+  if (known === token && kept !== undefined) return kept;
+  const digest = digestOf(token);
+  tokenDigests.set(continuation, [token, digest]);
+  return digest;
 }
 
 export function digestOf(text: string): string {

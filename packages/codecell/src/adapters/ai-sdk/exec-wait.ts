@@ -27,7 +27,6 @@ import { HostFault, needsApproval } from "./approval-status.ts";
 import { schemaOf } from "./describe-tool.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
-import { toJson } from "./nested-call.ts";
 import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
 
@@ -89,7 +88,8 @@ function toAgentTool(tool: Tool): AgentTool {
         return await callTool(tool, input, options);
       } catch (error) {
         const payload = requestedBy(error);
-        if (payload !== undefined) call.suspend(toJson(payload));
+        // Who suspends it makes JSON of it.
+        if (payload !== undefined) call.suspend(payload as unknown as Json);
         throw error;
       }
     },

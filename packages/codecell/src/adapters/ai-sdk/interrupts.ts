@@ -1,7 +1,21 @@
-/** Interrupts: found in whatever the AI SDK gives back, continued, and replaced by what came of them. */
+/**
+ * Interrupts: found in whatever the AI SDK gives back, continued, and replaced by what came of them.
+ *
+ * - What gives no promise does no more than can be done at once: see continuation.ts.
+ */
 import type { ModelMessage } from "ai";
+import { atOnce, inTurns, type Steps } from "../../bridge/turn.ts";
+import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
-import { isCodeModeInterrupt, openInterrupt, type OpenedInterrupt } from "./continuation.ts";
+import { looksLikeInterrupt, valueOf } from "./approval-flow/paused-program.ts";
+import {
+  type Extent,
+  isCodeModeInterrupt,
+  isLargeInterrupt,
+  openInterrupt,
+  type OpenedInterrupt,
+  problemOf,
+} from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import type {
   CodeModeInterrupt,
@@ -61,26 +75,37 @@ export async function goOn(
 
 /** In the value itself, in what a tool's output was made of, or in the results of generateText and the like. */
 export function getCodeModeInterrupt(result: unknown): CodeModeInterrupt | undefined {
-  const direct = readInterrupt(result);
-  if (direct !== undefined || !isRecord(result)) return direct;
-  const { toolResults, content } = result;
-  const parts = [
-    ...(Array.isArray(toolResults) ? toolResults : []),
-    ...(Array.isArray(content)
-      ? content.filter((part) => isRecord(part) && part["type"] === "tool-result")
-      : []),
-  ] as unknown[];
-  for (const part of parts) {
-    const found = isRecord(part) ? readInterrupt(part["output"]) : undefined;
-    if (found !== undefined) return found;
+  return atOnce(interruptIn(result, "at once"));
+}
+
+/** The same, compared with its seal to the last word. */
+export async function findInterrupt(result: unknown): Promise<CodeModeInterrupt | undefined> {
+  return inTurns(interruptIn(result, "all"));
+}
+
+function* interruptIn(result: unknown, extent: Extent): Steps<CodeModeInterrupt | undefined> {
+  for (const output of outputsIn(result)) {
+    const value = valueOf(output);
+    const isOne = looksLikeInterrupt(value) && (yield* problemOf(value, extent)) === undefined;
+    if (isOne) return value as unknown as CodeModeInterrupt;
   }
   return undefined;
 }
 
-function readInterrupt(value: unknown): CodeModeInterrupt | undefined {
-  if (isCodeModeInterrupt(value)) return value;
-  if (!isRecord(value) || (value["type"] !== "json" && value["type"] !== "text")) return undefined;
-  return isCodeModeInterrupt(value["value"]) ? value["value"] : undefined;
+function outputsIn(result: unknown): unknown[] {
+  const { toolResults, content }: Record<string, unknown> = isRecord(result) ? result : {};
+  const parts = [
+    ...(Array.isArray(toolResults) ? (toolResults as unknown[]) : []),
+    ...(Array.isArray(content)
+      ? (content as unknown[]).filter((part) => isRecord(part) && part["type"] === "tool-result")
+      : []),
+  ];
+  return [result, ...parts.map((part) => (isRecord(part) ? part["output"] : undefined))];
+}
+
+function readInterrupt(output: unknown): CodeModeInterrupt | undefined {
+  const value = valueOf(output);
+  return isCodeModeInterrupt(value) ? value : undefined;
 }
 
 /** The call that went on with the program and came to this interrupt, if it is another than the outer call. */
@@ -88,11 +113,19 @@ function resumptionHolding(messages: readonly ModelMessage[], interrupt: CodeMod
   for (const { content } of messages) {
     for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
       if (!isRecord(part) || part["toolCallId"] === interrupt.outerToolCallId) continue;
-      const held = readInterrupt(part["output"]);
-      if (held?.continuation.token === interrupt.continuation.token) return part["toolCallId"];
+      // Most hold others: a seal is looked at only where it matters.
+      if (tokenIn(part["output"]) !== interrupt.continuation.token) continue;
+      if (readInterrupt(part["output"]) !== undefined) return part["toolCallId"];
     }
   }
   return undefined;
+}
+
+/** What it claims to be the token of, true or not. */
+function tokenIn(output: unknown): unknown {
+  const value = valueOf(output);
+  const continuation = looksLikeInterrupt(value) ? value["continuation"] : undefined;
+  return isRecord(continuation) ? continuation["token"] : undefined;
 }
 
 export type CodeModeUnwrappedResult =
@@ -108,7 +141,7 @@ export function unwrapCodeModeResult(result: unknown): CodeModeUnwrappedResult {
 
 /**
  * The messages with the outer call's result replaced, or that of the call that went on with its program; throws unless
- * exactly one holds the interrupt.
+ * exactly one holds the interrupt. A large output is shared with them if it is JSON, and copied otherwise.
  */
 export function replaceCodeModeInterruptResult(
   messages: ModelMessage[],
@@ -130,7 +163,7 @@ export function replaceCodeModeInterruptResult(
       );
     }
     replaced++;
-    return { ...part, output: asToolOutput(finalOutput, toJson(finalOutput)) };
+    return { ...part, output: asToolOutput(finalOutput, storable(finalOutput)) };
   };
   const next = messages.map((message) =>
     Array.isArray(message.content)
@@ -146,4 +179,10 @@ export function replaceCodeModeInterruptResult(
     );
   }
   return next;
+}
+
+/** The next interrupt of the program holds all inputs that wait, and is JSON by its seal. */
+function storable(output: unknown): Json {
+  if (typeof output === "string") return output;
+  return isLargeInterrupt(output) ? (output as Json) : toJson(output);
 }

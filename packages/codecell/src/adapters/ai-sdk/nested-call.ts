@@ -1,6 +1,6 @@
 /** NestedCall: one call of a program, from when the host hears of it until its end is told. */
 import type { Json } from "../../contract/value.ts";
-import { copyJson } from "../../bridge/print-json.ts";
+import { copyJson, isLargeJson } from "../../bridge/print-json.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { callIndexOf, toolCallIdOf } from "./continuation.ts";
 import type { CodeModeInterruptExecutionContext } from "./interrupt.ts";
@@ -38,8 +38,12 @@ export class NestedCall {
   }
 }
 
-/** A value as it survives being stored; null for what JSON cannot carry. */
+/**
+ * A value as it survives being stored; null for what JSON cannot carry. At once: a large one that is JSON is not copied, which
+ * would take several times as long as to see that it is.
+ */
 export function toJson(value: unknown): Json {
+  if (isLargeJson(value)) return value;
   const text = toJsonText(value);
   return text === undefined ? null : (JSON.parse(text) as Json);
 }

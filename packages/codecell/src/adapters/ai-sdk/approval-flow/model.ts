@@ -5,7 +5,9 @@
  * - A provider sees no token, no receipt, and no tool that only programs have.
  */
 import { gateway, type LanguageModel, type LanguageModelMiddleware, wrapLanguageModel } from "ai";
+import { printJson } from "../../../bridge/print-json.ts";
 import { CodeModeProtocolError } from "../errors.ts";
+import type { CodeModePendingInterrupt } from "../interrupt.ts";
 import { History } from "./history.ts";
 import type { Losses } from "./losses.ts";
 import type { PausedProgram } from "./paused-program.ts";
@@ -37,26 +39,41 @@ export interface FlowModel {
  * Whether the next step is ours: the calls that are made then. Throws while a program is to go on and the tool of a call
  * that waits is not there: the messages stay as they are, and it goes on with settings that have the tool.
  */
-export function nextCalls(history: History, flow: FlowModel): ToolCall[] {
-  const { codeModeTools, hidden, losses } = flow;
+export async function nextCalls(history: History, flow: FlowModel): Promise<ToolCall[]> {
+  const { hidden } = flow;
+  const { asked, resumed } = nextStep(history, flow);
+  const calls: ToolCall[] = [];
+  for (const { toolCallId, toolName, input, payload } of asked) {
+    // Where the AI SDK applies the tool's schema, it has to come to the same input.
+    const given = hidden.has(toolName) ? input : (payload["given"] ?? input);
+    calls.push(await toCall(toolCallId, toolName, given));
+  }
+  for (const { toolName, outerToolCallId } of resumed) {
+    calls.push(await toCall(`resume-${crypto.randomUUID()}`, toolName, { js: "", resume: outerToolCallId }));
+  }
+  return calls;
+}
+
+interface NextStep {
+  readonly asked: readonly CodeModePendingInterrupt[];
+  /** Only where nobody is to be asked. */
+  readonly resumed: readonly PausedProgram[];
+}
+
+/** Whether there are such calls, none of which is made. */
+export function isStepOurs(history: History, flow: FlowModel): boolean {
+  const { asked, resumed } = nextStep(history, flow);
+  return asked.length > 0 || resumed.length > 0;
+}
+
+function nextStep(history: History, flow: FlowModel): NextStep {
+  const { codeModeTools, losses } = flow;
   losses.look(history);
   const known = history.programs.filter(
     (program) => codeModeTools.has(program.toolName) && hasTools(program, flow),
   );
-  const asked = known
-    .filter(({ stage }) => stage === "ask")
-    .flatMap(({ approvals }) => approvals)
-    .map(({ toolCallId, toolName, input, payload }) => {
-      // Where the AI SDK applies the tool's schema, it has to come to the same input.
-      const given = hidden.has(toolName) ? input : (payload["given"] ?? input);
-      return toCall(toolCallId, toolName, given);
-    });
-  if (asked.length > 0) return asked;
-  return known
-    .filter(({ stage }) => stage === "resume")
-    .map(({ toolName, outerToolCallId }) =>
-      toCall(`resume-${crypto.randomUUID()}`, toolName, { js: "", resume: outerToolCallId }),
-    );
+  const asked = known.filter(({ stage }) => stage === "ask").flatMap(({ approvals }) => approvals);
+  return { asked, resumed: asked.length > 0 ? [] : known.filter(({ stage }) => stage === "resume") };
 }
 
 /**
@@ -75,8 +92,8 @@ function hasTools(program: PausedProgram, { toolsOf }: FlowModel): boolean {
   );
 }
 
-function toCall(toolCallId: string, toolName: string, input: unknown): ToolCall {
-  return { type: "tool-call", toolCallId, toolName, input: JSON.stringify(input ?? null) };
+async function toCall(toolCallId: string, toolName: string, input: unknown): Promise<ToolCall> {
+  return { type: "tool-call", toolCallId, toolName, input: (await printJson(input ?? null)) ?? "null" };
 }
 
 /** The model of the settings, which is not called when the next step is ours. */
@@ -85,12 +102,12 @@ export function answeringForPrograms(model: LanguageModel, flow: FlowModel): Lan
   const middleware: Omit<LanguageModelMiddleware, "specificationVersion"> = {
     wrapGenerate: async ({ params, model: own }) => {
       const history = await History.read(params.prompt, flow.codeModeTools);
-      const calls = nextCalls(history, flow);
+      const calls = await nextCalls(history, flow);
       return calls.length > 0 ? toGenerated(calls) : own.doGenerate(toShown(params, history, flow));
     },
     wrapStream: async ({ params, model: own }) => {
       const history = await History.read(params.prompt, flow.codeModeTools);
-      const calls = nextCalls(history, flow);
+      const calls = await nextCalls(history, flow);
       return calls.length > 0 ? toStreamed(calls) : own.doStream(toShown(params, history, flow));
     },
   };

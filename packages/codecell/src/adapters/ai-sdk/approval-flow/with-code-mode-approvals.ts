@@ -12,7 +12,7 @@ import { askingForPrograms } from "./ask.ts";
 import { ApprovalFlow, type ApprovalSettings, FLOW, isStandIn, type SdkTool } from "./flow.ts";
 import { History } from "./history.ts";
 import { Losses } from "./losses.ts";
-import { answeringForPrograms, type FlowModel, nextCalls } from "./model.ts";
+import { answeringForPrograms, type FlowModel, isStepOurs } from "./model.ts";
 import { type Nested, toStandIn } from "./stand-in.ts";
 
 type Callers = Readonly<Record<string, readonly string[] | undefined>>;
@@ -221,7 +221,7 @@ function preparing(
     const own = (await prepareStep?.(step)) ?? {};
     const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
     const history = await History.read(own.messages ?? step.messages, flow.codeModeTools);
-    const isOurs = nextCalls(history, flow).length > 0;
+    const isOurs = isStepOurs(history, flow);
     return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
   };
 }
