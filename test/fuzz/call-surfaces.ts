@@ -8,11 +8,10 @@ import { toKnown } from "../../packages/codecell/src/run/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/suspend/stored-bytes.ts";
 import { giveAway } from "../../packages/codecell/src/suspend/suspended-run.ts";
 import { toNestedOutput } from "../../packages/codecell/src/surface/nested-output.ts";
-import { History } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/history.ts";
-import { type Paused, toInterrupt } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
 import { NestedCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
 import { createAuthorize } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
+import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
   bookOf,
   INPUT,
@@ -27,8 +26,6 @@ import {
 } from "./surface-parts.ts";
 
 const stored = new StoredBytes(vault);
-/** Calls that wait at the same time: of as large ones no more fit into a suspended run. */
-const WAITING = 4;
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
 const callOf = (input: string, execute: AnyTool["execute"]): Invocation => ({
   tools: { t: { ...tool, execute } },
@@ -64,17 +61,6 @@ const asksFor = async (input: Json): Promise<unknown> => {
   const call = { runId: "r", callId: "r:0", tool: "t", input, signal };
   return authorize({ ...call, context: undefined, resolution: undefined });
 };
-const pausedWith = (inputs: readonly Json[]): Paused => {
-  const pending = inputs.map((input, at) => ({
-    callId: `r:${at}`,
-    tool: "t",
-    input,
-    payload: { payload: { kind: "k" }, input },
-  }));
-  const suspension = { token: "t", expiresAt: Date.now() + 60_000, pending, yielded: [] };
-  return { runId: "r", suspension, outerToolCallId: "c", source: "s" };
-};
-
 export const CALL_SURFACES: readonly Surface[] = [
   {
     name: "call: a tool that gives its input back",
@@ -135,19 +121,7 @@ export const CALL_SURFACES: readonly Surface[] = [
       return () => asksFor(input);
     },
   },
-  {
-    name: "codecell/ai: tell of calls that wait, and hear of them",
-    given: "json",
-    most: INPUT,
-    prepare: (json) => {
-      const inputs = Array.from({ length: WAITING }, () => parsed(json));
-      return async () => {
-        const interrupt = await toInterrupt(pausedWith(inputs));
-        const part = { type: "tool-result", toolCallId: "c", toolName: "code", output: interrupt };
-        return History.read([{ role: "tool", content: [part] }]);
-      };
-    },
-  },
+  ...INTERRUPT_SURFACES,
   {
     name: "store: open a run",
     given: "json",

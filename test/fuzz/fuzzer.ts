@@ -6,15 +6,16 @@
  * - The rule that is checked: under the default limits nothing a program chooses holds the host's thread for 50 ms at a
  *   time. What the host keeps meanwhile is not measured here.
  */
-import { largestTurnMs } from "./thread-time.ts";
+import { largestTurnMs, type Prepared } from "./thread-time.ts";
 
-const RULE_MS = 50;
+/** The rule. Of several attempts with values alike the least counts: a busy machine adds to a turn, and takes nothing off it. */
+export const RULE_MS = 50;
 
 export interface Case {
   /** What is done, and with what: for whoever reads a finding. */
   readonly title: string;
   /** Makes its input anew, outside of what is measured, and gives what is to be measured. May be asynchronous work. */
-  readonly prepare: () => () => unknown;
+  readonly prepare: () => Prepared;
 }
 
 export interface Fuzzer {
@@ -33,10 +34,9 @@ export interface Finding {
 export async function tryCase(
   { name, caseOf }: Fuzzer,
   seed: number,
-  mostMs: number = RULE_MS,
 ): Promise<{ readonly turnMs: number; readonly finding: Finding | undefined; readonly title: string }> {
   const { title, prepare } = caseOf(seed);
-  const turnMs = await largestTurnMs(prepare, { attempts: 4, enough: mostMs });
-  const finding = turnMs < mostMs ? undefined : { fuzzer: name, seed, title, turnMs };
+  const turnMs = await largestTurnMs(prepare, { attempts: 4, enough: RULE_MS });
+  const finding = turnMs < RULE_MS ? undefined : { fuzzer: name, seed, title, turnMs };
   return { turnMs, finding, title };
 }

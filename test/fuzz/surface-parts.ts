@@ -4,6 +4,7 @@ import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
 import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
+import type { Prepared } from "./thread-time.ts";
 
 export interface Surface {
   readonly name: string;
@@ -12,7 +13,7 @@ export interface Surface {
   /** In characters. */
   readonly most: number;
   /** Done before it is measured, with what it gives being what is measured. */
-  readonly prepare: (given: string) => () => unknown;
+  readonly prepare: (given: string) => Prepared;
 }
 
 export const LIMITS = resolveLimits();
