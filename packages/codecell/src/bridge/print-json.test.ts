@@ -118,4 +118,16 @@ describe("printJson", () => {
     };
     expect(await largestTurnMs(prepare, { attempts: 5, enough: 50 })).toBeLessThan(50);
   });
+
+  test("[host:short-turns] prints megabytes of tiny parts in short turns, whatever is kept of them", async () => {
+    const prepare = (): (() => unknown) => {
+      const values = Array.from({ length: 4 }, () => JSON.parse(`[${'"",'.repeat(349_000)}""]`) as unknown);
+      return async () => {
+        const texts: unknown[] = [];
+        for (const value of values) texts.push(await printJson(value));
+        return texts;
+      };
+    };
+    expect(await largestTurnMs(prepare, { attempts: 5, enough: 50 })).toBeLessThan(50);
+  });
 });

@@ -187,14 +187,20 @@ export function* printSteps(
     open.push({ holder: part, isList, names: undefined, at: 0, isFirst: true });
     return isList ? "[" : "{";
   };
-  let text = begin(value, "");
-  if (text === undefined) return false;
-  let parts = 0;
+  const first = begin(value, "");
+  if (first === undefined) return false;
+  // Joined, not added to each other: such a text is a tree of its parts until somebody reads it, and trees of hundreds of
+  // thousands that are kept hold the thread in the garbage collector.
+  let parts = [first];
+  let length = first.length;
+  // What is left out takes its time, too.
+  let looked = 0;
   for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
-    if (++parts > PARTS || text.length > PIECE) {
-      put(text);
-      text = "";
-      parts = 0;
+    if (++looked > PARTS || length > PIECE) {
+      put(parts.join(""));
+      parts = [];
+      length = 0;
+      looked = 0;
       yield;
     }
     if (!last.isList && last.names === undefined) {
@@ -207,7 +213,8 @@ export function* printSteps(
     }
     const { holder, isList, names, at, isFirst } = last;
     if (at >= (isList ? (holder as unknown[]).length : (names?.length ?? 0))) {
-      text += isList ? "]" : "}";
+      parts.push(isList ? "]" : "}");
+      length++;
       holders.delete(holder);
       open.pop();
       continue;
@@ -217,9 +224,11 @@ export function* printSteps(
     const member = begin((holder as Record<string, unknown>)[name], name) ?? (isList ? "null" : undefined);
     if (member === undefined) continue;
     last.isFirst = false;
-    text += `${isFirst ? "" : ","}${isList ? "" : `${JSON.stringify(name)}:`}${member}`;
+    const part = `${isFirst ? "" : ","}${isList ? "" : `${JSON.stringify(name)}:`}${member}`;
+    parts.push(part);
+    length += part.length;
   }
-  put(text);
+  put(parts.join(""));
   return true;
 }
 
