@@ -38,7 +38,8 @@ export interface CallRunnerSetup {
   readonly fetch: AnyTool | undefined;
   readonly signal: AbortSignal;
   readonly deadline: Deadline;
-  readonly emit: (event: RunEvent) => void;
+  /** `inputText` is the text of the input that the event has. */
+  readonly emit: (event: RunEvent, inputText?: string) => void;
   readonly errors: RunErrors;
 }
 
@@ -121,7 +122,7 @@ export class CallRunner {
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
       judgeApart: judgeApartFor(runId, signal),
-      onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }),
+      onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       onError,
     });

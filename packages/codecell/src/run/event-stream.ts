@@ -1,40 +1,75 @@
-/** EventStream: a run's events, for any number of readers, each from the first event on. */
+/**
+ * EventStream: a run's events, for any number of readers, each from the first event on.
+ *
+ * - Events are kept for readers that come late. A large input is kept as the text that the ledger has anyway, and built
+ *   anew for each of them: a value takes up to twenty times as much as its text.
+ * - A reader that waits gets an event as it was emitted.
+ */
+import { buildJson } from "../bridge/parse-json.ts";
 import type { RunEvent } from "../contract/result.ts";
 
+/** Inputs of more characters are kept as texts. */
+const LARGE_INPUT = 4096;
+
+type CallStart = Extract<RunEvent, { readonly type: "call-start" }>;
+
+/** The start of a call without its input. */
+interface Stripped {
+  readonly event: Omit<CallStart, "input">;
+  readonly inputText: string;
+}
+
 export class EventStream implements AsyncIterable<RunEvent> {
-  readonly #events: RunEvent[] = [];
-  /** Readers that have seen everything so far. */
-  #waiting: (() => void)[] = [];
+  readonly #kept: (RunEvent | Stripped)[] = [];
+  /** Readers that have seen everything so far; told of nothing where nothing will come. */
+  #waiting: ((event: RunEvent | undefined) => void)[] = [];
   #isEnded = false;
 
-  emit(event: RunEvent): void {
-    this.#events.push(event);
-    this.#wake();
+  /** `inputText` is the text of the input, where the event has one that a program gave. */
+  emit(event: RunEvent, inputText = ""): void {
+    this.#kept.push(
+      event.type === "call-start" && inputText.length > LARGE_INPUT ? strip(event, inputText) : event,
+    );
+    this.#wake(event);
   }
 
   /** There will be no run: readers come to an end all the same. */
   end(): void {
     this.#isEnded = true;
-    this.#wake();
+    this.#wake(undefined);
   }
 
-  #wake(): void {
+  #wake(event: RunEvent | undefined): void {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const wake of waiting) wake();
+    for (const wake of waiting) wake(event);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, undefined> {
     for (let index = 0; ; index++) {
-      if (this.#events[index - 1]?.type === "run-end") return;
-      while (index >= this.#events.length) {
-        if (this.#isEnded) return;
-        await new Promise<void>((resolve) => {
-          this.#waiting.push(resolve);
-        });
-      }
-      yield this.#events[index] as RunEvent;
+      const event = await this.#at(index);
+      if (event === undefined) return;
+      yield event;
+      if (event.type === "run-end") return;
     }
   }
+
+  /** Undefined where there will be none. */
+  #at(index: number): RunEvent | undefined | Promise<RunEvent | undefined> {
+    const kept = this.#kept[index];
+    if (kept !== undefined) return "inputText" in kept ? rebuild(kept) : kept;
+    if (this.#isEnded) return undefined;
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+}
+
+function strip({ type, runId, callId, index, tool }: CallStart, inputText: string): Stripped {
+  return { event: { type, runId, callId, index, tool }, inputText };
+}
+
+async function rebuild({ event, inputText }: Stripped): Promise<CallStart> {
+  return { ...event, input: await buildJson(inputText) };
 }

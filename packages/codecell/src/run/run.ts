@@ -113,8 +113,8 @@ export class Run {
         limits,
         signal: this.#abort.signal,
         deadline: this.#deadline,
-        emit: (event) => {
-          if (!this.#settled) this.events.emit(event);
+        emit: (event, inputText) => {
+          if (!this.#settled) this.events.emit(event, inputText);
         },
       });
       this.#dispatcher = new Dispatcher({ tools, runner, journal, past, isStopping: () => this.#stopping });
