@@ -6,15 +6,18 @@ import { CallQueue } from "./call-queue.ts";
 function open(
   inFlight: number,
   queued: number,
+  calls: readonly { readonly input: string }[] = [],
 ): { queue: CallQueue; started: number[]; end: (index: number) => Promise<void> } {
   const started: number[] = [];
   const ends = new Map<number, () => void>();
-  const queue = new CallQueue(inFlight, queued, (index) => {
+  const execute = (index: number): Promise<void> => {
     started.push(index);
     return new Promise((resolve) => {
       ends.set(index, resolve);
     });
-  });
+  };
+  const limits = { callsInFlight: inFlight, callsQueued: queued };
+  const queue = new CallQueue(limits, calls, execute);
   const end = async (index: number): Promise<void> => {
     ends.get(index)?.();
     await Promise.resolve();
@@ -31,6 +34,26 @@ describe("call queue", () => {
     await end(1);
     expect(started).toEqual([0, 1, 2]);
     expect(queue.size).toBe(3);
+  });
+
+  test("of large inputs few execute at once, one always may, and nobody overtakes", async () => {
+    const calls = [3e6, 1e6, 1e6, 2, 1e6, 2].map((length) => ({ input: "0".repeat(length) }));
+    const { queue, started, end } = open(32, 10, calls);
+    queue.admit([0, 1, 2, 3, 4, 5]);
+    expect(started).toEqual([0]);
+    await end(0);
+    expect(started).toEqual([0, 1, 2, 3]);
+    await end(3);
+    expect(started).toHaveLength(4);
+    await end(1);
+    expect(started).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test("inputs of 64 Ki characters are not large", () => {
+    const calls = Array.from({ length: 33 }, () => ({ input: "0".repeat(65_536) }));
+    const { queue, started } = open(32, 10, calls);
+    queue.admit([...calls.keys()]);
+    expect(started).toHaveLength(32);
   });
 
   test("a batch that does not fit starts none of its calls", () => {

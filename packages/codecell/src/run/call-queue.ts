@@ -1,21 +1,38 @@
 /**
- * CallQueue: the calls of one run on the host. At most `inFlight` execute, the rest wait their turn.
+ * CallQueue: the calls of one run on the host. At most `callsInFlight` execute, the rest wait their turn.
  *
  * - A batch is admitted whole or not at all.
+ * - Of large inputs few execute at the same time: each is a value then, which takes up to twenty times as much as its text.
+ *   Calls start in their order all the same.
  * - After `close` nothing new starts; what executes has been told to stop through its signal.
  */
+import type { LedgerCall } from "../contract/ledger.ts";
+import type { Limits } from "../contract/limits.ts";
+
+/** Characters that inputs which execute together may have on average, with as many of them as there may be. */
+const INPUT_LENGTH = 65_536;
+
 export class CallQueue {
   readonly #inFlightLimit: number;
   readonly #queueLimit: number;
+  /** Those that were recorded, by their indices. */
+  readonly #calls: readonly Pick<LedgerCall, "input">[];
   readonly #execute: (index: number) => Promise<void>;
   readonly #inFlight = new Set<number>();
+  /** Characters of the inputs of those in flight. */
+  #inputsLength = 0;
   #queued: number[] = [];
   #closed = false;
   #idle = Promise.withResolvers<void>();
 
-  constructor(inFlightLimit: number, queueLimit: number, execute: (index: number) => Promise<void>) {
-    this.#inFlightLimit = inFlightLimit;
-    this.#queueLimit = queueLimit;
+  constructor(
+    limits: Pick<Limits, "callsInFlight" | "callsQueued">,
+    calls: readonly Pick<LedgerCall, "input">[],
+    execute: (index: number) => Promise<void>,
+  ) {
+    this.#inFlightLimit = limits.callsInFlight;
+    this.#queueLimit = limits.callsQueued;
+    this.#calls = calls;
     this.#execute = execute;
   }
 
@@ -59,16 +76,22 @@ export class CallQueue {
 
   #pump(): void {
     while (this.#inFlight.size < this.#inFlightLimit) {
-      const index = this.#queued.shift();
+      const [index] = this.#queued;
       if (index === undefined) return;
+      const length = this.#calls[index]?.input.length ?? 0;
+      // One alone may always execute.
+      if (this.#inFlight.size > 0 && this.#inputsLength + length > this.#inFlightLimit * INPUT_LENGTH) return;
+      this.#queued.shift();
       this.#inFlight.add(index);
-      const leave = (): void => this.#leave(index);
+      this.#inputsLength += length;
+      const leave = (): void => this.#leave(index, length);
       this.#execute(index).then(leave, leave);
     }
   }
 
-  #leave(index: number): void {
+  #leave(index: number, length: number): void {
     this.#inFlight.delete(index);
+    this.#inputsLength -= length;
     if (this.#closed && this.#inFlight.size === 0) this.#idle.resolve();
     this.#pump();
   }

@@ -83,7 +83,7 @@ export class Run {
     this.result = promise;
     this.#settle = resolve;
     const { limits } = this.#book.header;
-    this.#queue = new CallQueue(limits.callsInFlight, limits.callsQueued, (index) => this.#execute(index));
+    this.#queue = new CallQueue(limits, this.#book.calls, (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
       setup.journal,
