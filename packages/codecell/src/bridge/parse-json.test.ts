@@ -1,6 +1,7 @@
 import { fc, test as propertyTest } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { parseJson } from "./parse-json.ts";
+import { buildBytesSteps, parseJson } from "./parse-json.ts";
+import { atOnce } from "./turn.ts";
 
 const ALL = 1e9;
 
@@ -16,6 +17,14 @@ function byEngine(text: string): unknown {
 async function read(text: string, piece: number): Promise<{ readonly ok: boolean; readonly text: string }> {
   const parsed = await parseJson(text, ALL, piece);
   return { ok: parsed.ok, text: JSON.stringify(parsed) };
+}
+
+function readBytes(text: string, piece: number): string {
+  try {
+    return JSON.stringify({ ok: true, value: atOnce(buildBytesSteps(Buffer.from(text), piece)) });
+  } catch {
+    return JSON.stringify({ ok: false, problem: "it is not JSON" });
+  }
 }
 
 const spaces = fc.constantFrom(undefined, 1, "\t", "\n");
@@ -35,6 +44,7 @@ describe("JSON in pieces", () => {
     async (value, space, piece) => {
       const text = JSON.stringify(value, undefined, space);
       expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
+      expect(readBytes(text, piece)).toBe(JSON.stringify(byEngine(text)));
     },
   );
 
@@ -61,6 +71,9 @@ describe("JSON in pieces", () => {
       text = text.slice(0, at) + put + text.slice(at + (put === "" ? 1 : 0));
     }
     expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
+    // Half a character, which UTF-8 does not have, becomes another one.
+    const encoded = text.toWellFormed();
+    expect(readBytes(encoded, piece)).toBe(JSON.stringify(byEngine(encoded)));
   });
 
   test.each([

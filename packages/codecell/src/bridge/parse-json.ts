@@ -12,7 +12,7 @@ import { inTurns, type Steps } from "./turn.ts";
 
 /** Characters that are built at once: the worst of them take some milliseconds. */
 const PIECE = 65_536;
-const [QUOTE, COMMA] = [0x22, 0x2c];
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [LIST, LIST_END, RECORD, RECORD_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export function parseJson(text: string, maxBytes: number, piece: number = PIECE): Parsed | Promise<Parsed> {
@@ -25,8 +25,15 @@ export function buildJson(text: string, piece: number = PIECE): Json | Promise<J
 }
 
 /** Throws for what is no JSON. What is no larger than a piece is built at once, which is faster. */
-export function* buildSteps(text: string, piece: number = PIECE): Steps<Json> {
-  return text.length <= piece ? (JSON.parse(text) as Json) : yield* new PieceReader(text, piece).read();
+function* buildSteps(text: string, piece: number = PIECE): Steps<Json> {
+  if (text.length <= piece) return JSON.parse(text) as Json;
+  return yield* new PieceReader(new TextSource(text), piece).read();
+}
+
+/** The same from UTF-8, of which no more than a piece is a text at a time. */
+export function* buildBytesSteps(bytes: Buffer, piece: number = PIECE): Steps<Json> {
+  if (bytes.length <= piece) return JSON.parse(bytes.toString("utf8")) as Json;
+  return yield* new PieceReader(new BytesSource(bytes), piece).read();
 }
 
 async function parseLarge(text: string, maxBytes: number, piece: number): Promise<Parsed> {
@@ -36,6 +43,65 @@ async function parseLarge(text: string, maxBytes: number, piece: number): Promis
     return { ok: true, value: await inTurns(buildSteps(text, piece)) };
   } catch {
     return { ok: false, problem: "it is not JSON" };
+  }
+}
+
+/** What JSON is read from. */
+interface Source {
+  readonly length: number;
+  /** The character there, as far as JSON gives it a meaning outside of texts. */
+  codeAt(at: number): number;
+  slice(from: number, to?: number): string;
+  /** Where the string that begins there has its other quote; the end when it has none. */
+  endOfString(start: number): number;
+}
+
+class TextSource implements Source {
+  readonly length: number;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.length = text.length;
+    this.#text = text;
+  }
+
+  codeAt(at: number): number {
+    return this.#text.charCodeAt(at);
+  }
+
+  slice(from: number, to?: number): string {
+    return this.#text.slice(from, to);
+  }
+
+  endOfString(start: number): number {
+    return endOfString(this.#text, start);
+  }
+}
+
+class BytesSource implements Source {
+  readonly length: number;
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.length = bytes.length;
+    this.#bytes = bytes;
+  }
+
+  codeAt(at: number): number {
+    return this.#bytes[at] ?? 0;
+  }
+
+  slice(from: number, to?: number): string {
+    return this.#bytes.toString("utf8", from, to);
+  }
+
+  endOfString(start: number): number {
+    for (let at = start + 1; at < this.length; at++) {
+      const byte = this.#bytes[at];
+      if (byte === QUOTE) return at;
+      if (byte === BACKSLASH) at++;
+    }
+    return this.length;
   }
 }
 
@@ -60,24 +126,24 @@ interface Open {
 
 /** Goes through a text once. What it has gone through is built whenever it has become a piece. */
 class PieceReader {
-  readonly #text: string;
+  readonly #source: Source;
   readonly #piece: number;
   readonly #open: Open[] = [];
   /** Up to here all is built. */
   #builtTo = 0;
   #root: Json[] | JsonObject | undefined;
 
-  constructor(text: string, piece: number) {
-    this.#text = text;
+  constructor(source: Source, piece: number) {
+    this.#source = source;
     this.#piece = piece;
   }
 
   *read(): Steps<Json> {
-    const text = this.#text;
-    for (let at = 0; at < text.length; at++) {
-      switch (text.charCodeAt(at)) {
+    const source = this.#source;
+    for (let at = 0; at < source.length; at++) {
+      switch (source.codeAt(at)) {
         case QUOTE:
-          at = endOfString(text, at);
+          at = source.endOfString(at);
           break;
         case LIST:
         case RECORD:
@@ -99,11 +165,11 @@ class PieceReader {
     }
     if (this.#root !== undefined) throw new SyntaxError("it does not end");
     // One text, or hardly more: it has no comma behind its first piece.
-    return JSON.parse(text) as Json;
+    return JSON.parse(source.slice(0)) as Json;
   }
 
   #begin(at: number): void {
-    const isList = this.#text.charCodeAt(at) === LIST;
+    const isList = this.#source.codeAt(at) === LIST;
     this.#open.push({ isList, at, member: at + 1, from: at + 1, before: "bracket", built: undefined });
   }
 
@@ -116,7 +182,7 @@ class PieceReader {
   #end(at: number): boolean {
     const last = this.#open.pop();
     if (last?.built === undefined) return false;
-    assertJson(last.isList === (this.#text.charCodeAt(at) === LIST_END));
+    assertJson(last.isList === (this.#source.codeAt(at) === LIST_END));
     this.#add(last, at, true);
     const parent = this.#open.at(-1);
     if (parent !== undefined) parent.from = at + 1;
@@ -124,7 +190,7 @@ class PieceReader {
   }
 
   #finish(end: number): Json {
-    assertJson(this.#root !== undefined && isBlank(this.#text.slice(end)));
+    assertJson(this.#root !== undefined && isBlank(this.#source.slice(end)));
     return this.#root as Json;
   }
 
@@ -135,7 +201,7 @@ class PieceReader {
       if (one.built === undefined) {
         one.built = one.isList ? [] : {};
         if (parent === undefined) {
-          assertJson(isBlank(this.#text.slice(0, one.at)));
+          assertJson(isBlank(this.#source.slice(0, one.at)));
           this.#root = one.built;
         } else this.#attach(one, parent);
       }
@@ -150,7 +216,7 @@ class PieceReader {
   #attach({ at, built }: Open, parent: Open): void {
     if (parent.member > parent.from) this.#add(parent, parent.member - 1, false);
     assertJson(parent.before !== "member");
-    const label = this.#text.slice(parent.member, at);
+    const label = this.#source.slice(parent.member, at);
     if (Array.isArray(parent.built)) {
       assertJson(isBlank(label));
       parent.built.push(built as Json);
@@ -164,7 +230,7 @@ class PieceReader {
 
   /** Builds the members from where it stands up to a comma, or to the end of what they are in. */
   #add(one: Open, to: number, isEnd: boolean): void {
-    const text = this.#text.slice(one.from, to);
+    const text = this.#source.slice(one.from, to);
     const isEmpty = isBlank(text);
     const { before } = one;
     one.from = to + 1;

@@ -1,5 +1,5 @@
 /** JSON as the bytes that are sealed, and back. */
-import { buildSteps } from "../bridge/parse-json.ts";
+import { buildBytesSteps } from "../bridge/parse-json.ts";
 import { printSteps } from "../bridge/print-json.ts";
 import type { Steps } from "../bridge/turn.ts";
 
@@ -30,11 +30,10 @@ export function fromJsonBytes(bytes: Uint8Array): unknown {
   }
 }
 
-/** The same for what grows with a run, in pieces of so many characters. */
+/** The same for what grows with a run, in pieces of so many bytes. */
 export function* fromJsonPieces(bytes: Uint8Array, piece?: number): Steps<unknown> {
   try {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
-    return yield* buildSteps(text, piece);
+    return yield* buildBytesSteps(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), piece);
   } catch {
     return undefined;
   }
