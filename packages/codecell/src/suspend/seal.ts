@@ -86,7 +86,7 @@ export class Sealer {
     compressFrom: number = COMPRESS_FROM_BYTES,
   ): Buffer {
     const packed = content.length < compressFrom ? content : compress(content);
-    return atOnce(this.#sealSteps({ header, content }, packed, purpose));
+    return atOnce(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
   }
 
   /** The same for what grows with a run: in pieces, and compressed by a thread of the process. */
@@ -95,18 +95,25 @@ export class Sealer {
     purpose: string,
     compressFrom: number = COMPRESS_FROM_BYTES,
   ): Promise<Buffer> {
-    const { content } = sealable;
+    const { header, content } = sealable;
     if (content.length < LARGE_BYTES) return this.sealBytes(sealable, purpose, compressFrom);
     const packed = await compressAside(content);
-    return inTurns(this.#sealSteps(sealable, packed, purpose));
+    // Not awaited, so that nothing here holds the content any longer: there may be megabytes of it.
+    return inTurns(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
   }
 
-  *#sealSteps({ header, content }: Sealable, packed: Uint8Array, purpose: string): Steps<Buffer> {
+  /** Of content as it is packed, and the length that it had before. */
+  *#sealSteps(
+    { header, content: packed }: Sealable,
+    length: number,
+    isCompressed: boolean,
+    purpose: string,
+  ): Steps<Buffer> {
     const [key] = this.#keys;
-    const flags = (packed === content ? 0 : COMPRESSED) | (this.#isEncrypting ? ENCRYPTED : 0);
+    const flags = (isCompressed ? COMPRESSED : 0) | (this.#isEncrypting ? ENCRYPTED : 0);
     const lengths = Buffer.alloc(LENGTHS_BYTES);
     lengths.writeUInt32BE(header.length, 0);
-    lengths.writeUInt32BE(content.length, 4);
+    lengths.writeUInt32BE(length, 4);
     const payload = [lengths, header, ...piecesOf(packed)];
     const body = this.#isEncrypting ? yield* encryptSteps(payload, key) : payload;
     const parts = [MAGIC, Buffer.from([VERSION, flags]), key.id, ...body];
@@ -129,8 +136,7 @@ export class Sealer {
     if (sealed.length <= VERSION_AT || !sealed.subarray(0, VERSION_AT).equals(MAGIC)) return refuse("format");
     if (sealed[VERSION_AT] !== VERSION) return refuse("version");
     if (sealed.length < BODY_AT + MAC_BYTES) return refuse("altered");
-    const keyId = sealed.subarray(KEY_ID_AT, BODY_AT);
-    const key = this.#keys.find(({ id }) => keyId.equals(id));
+    const key = this.#keyOf(sealed.subarray(KEY_ID_AT, BODY_AT));
     if (key === undefined) return refuse("key");
     const macAt = sealed.length - MAC_BYTES;
     const mac = yield* macSteps(piecesOf(sealed.subarray(0, macAt)), purpose, key);
@@ -162,6 +168,11 @@ export class Sealer {
         return length < LARGE_BYTES ? decompress(packed, length) : decompressAside(packed, length);
       },
     };
+  }
+
+  /** On its own: what is opened would otherwise keep its sealed bytes, along with the id. */
+  #keyOf(keyId: Buffer): SealKey | undefined {
+    return this.#keys.find(({ id }) => keyId.equals(id));
   }
 
   sealText(sealable: Sealable, purpose: string): string {
@@ -230,9 +241,9 @@ async function decompressAside(packed: Uint8Array, length: number): Promise<Uint
   }
 }
 
-/** One chunk of the right size; zlib wants at least 64 bytes. */
+/** One chunk, and a byte more: where it is full zlib makes another of its size. It wants at least 64 bytes. */
 function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
-  return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
+  return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
 }
 
 function* encryptSteps(payload: readonly Uint8Array[], key: SealKey): Steps<Uint8Array[]> {
@@ -253,13 +264,22 @@ function* decryptSteps(body: Buffer, key: SealKey): Steps<Buffer | undefined> {
   const decipher = createDecipheriv("aes-256-gcm", key.encryption, nonce, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(body.subarray(tagAt));
   try {
-    const payload: Buffer[] = [];
-    for (const piece of piecesOf(body.subarray(NONCE_BYTES, tagAt))) {
-      payload.push(decipher.update(piece));
+    const encrypted = piecesOf(body.subarray(NONCE_BYTES, tagAt));
+    const [first, ...others] = encrypted;
+    if (first === undefined || others.length === 0) {
+      const payload = first === undefined ? Buffer.alloc(0) : decipher.update(first);
+      decipher.final();
+      return payload;
+    }
+    // Each into its place: pieces that are put together in the end would all be there twice.
+    const payload = Buffer.allocUnsafeSlow(tagAt - NONCE_BYTES);
+    let at = 0;
+    for (const piece of encrypted) {
+      at += decipher.update(piece).copy(payload, at);
       yield;
     }
     decipher.final();
-    return payload.length === 1 ? payload[0] : Buffer.concat(payload);
+    return payload;
   } catch {
     return undefined;
   }

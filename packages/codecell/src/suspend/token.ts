@@ -29,6 +29,11 @@ export interface Reference {
   readonly suspensionId: string | undefined;
 }
 
+interface Issued {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
 const PURPOSE = "token";
 const REFERENCE = "reference";
 /** Tells references from tokens that hold their run: those may be long, and are opened once. */
@@ -47,18 +52,12 @@ export class Tokens {
     this.#isCompact = isCompact;
   }
 
-  async issue(
-    book: LedgerBook,
-    scope: string,
-    executor: string,
-    rest: RunAtRest,
-  ): Promise<{ readonly token: string; readonly expiresAt: number } | Failure> {
+  async issue(book: LedgerBook, scope: string, executor: string, rest: RunAtRest): Promise<Issued | Failure> {
     const given = await giveAway(book, scope, executor, rest, this.#isCompact);
     if ("code" in given) return given;
     const { run, sealable } = given;
-    const sealed = await this.#vault.sealer.sealInTurns(sealable, PURPOSE);
-    while (isTurnLong()) await nextTurn();
-    return { token: sealed.toString("base64url"), expiresAt: run.expiresAt };
+    // Not awaited, so that nothing here holds the run's bytes while they are sealed.
+    return toToken(this.#vault.sealer.sealInTurns(sealable, PURPOSE), run.expiresAt);
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
@@ -94,6 +93,12 @@ export class Tokens {
     const opened = this.open(token, scope);
     return opened instanceof OpenToken ? opened.take(take) : opened;
   }
+}
+
+async function toToken(sealing: Promise<Buffer>, expiresAt: number): Promise<Issued> {
+  const sealed = await sealing;
+  while (isTurnLong()) await nextTurn();
+  return { token: sealed.toString("base64url"), expiresAt };
 }
 
 /** What becomes of the run that a token holds. */
