@@ -125,6 +125,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise:
       "Nothing that a program says holds the host's thread for 50 ms at a time, under the default limits",
   },
+  "host:memory": {
+    promise:
+      "Nothing that a program says makes the host take 64 MB beyond the run's own limits, under the default ones",
+  },
   "host:neighbours": { promise: "A hostile program takes no other run with it" },
   "host:fair": {
     promise:

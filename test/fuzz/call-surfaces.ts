@@ -22,6 +22,7 @@ import {
   RESULT,
   type Surface,
   tool,
+  VALUE_BYTES,
   vault,
 } from "./surface-parts.ts";
 
@@ -126,6 +127,7 @@ export const CALL_SURFACES: readonly Surface[] = [
     name: "store: open a run",
     given: "json",
     most: INPUT,
+    own: 8 * INPUT + (WAITING + 1) * VALUE_BYTES,
     prepare: (json) => {
       const book = bookOf(json);
       const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, parsed(json)]));

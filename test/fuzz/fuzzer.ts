@@ -4,7 +4,7 @@
  *
  * - A case is named by its fuzzer and its seed alone, so what was found once is found again.
  * - The rule that is checked: under the default limits nothing a program chooses holds the host's thread for 50 ms at a
- *   time. What the host keeps meanwhile is not measured here.
+ *   time. What the host keeps meanwhile host-memory.test.ts looks at.
  */
 import { largestTurnMs, type Prepared } from "./thread-time.ts";
 

@@ -14,7 +14,12 @@ export interface Surface {
   readonly most: number;
   /** Done before it is measured, with what it gives being what is measured. */
   readonly prepare: (given: string) => Prepared;
+  /** Bytes of what it makes that are the run's own: a run that is taken up again, with what its calls wait for. */
+  readonly own?: number;
 }
+
+/** What an input of the most fields takes as a value. */
+export const VALUE_BYTES = 10_000_000;
 
 export const LIMITS = resolveLimits();
 export const INPUT = LIMIT_BOUNDS.callInputBytes.default;

@@ -1,0 +1,35 @@
+/** What a program chooses makes the host take no more than 64 MB beyond the run's own: test/fuzz/host-memory.ts says what that is. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
+import { ROOM_FLAGS } from "./heap-room.ts";
+
+const fixture = fileURLToPath(new URL("./host-memory.fixture.ts", import.meta.url));
+
+/** The last case that a process of its own came to, and why it ended there; `all of them` where none was too much. */
+async function lastCase(...args: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [...SOURCE_FLAGS, ...ROOM_FLAGS, fixture, ...args], (_, out, error) => {
+      const reason = /heap out of memory|MB of buffers|Error: .*/u.exec(error)?.[0];
+      resolve([out.trimEnd().split("\n").at(-1) ?? "", ...(reason === undefined ? [] : [reason])].join(": "));
+    });
+  });
+}
+
+describe("a room of 64 MB", { timeout: 300_000 }, () => {
+  test("holds garbage of any size, and what is alive up to its own", async () => {
+    expect(await lastCase("garbage")).toBe("all of them");
+    expect(await lastCase("fits")).toBe("all of them");
+  });
+
+  test("does not hold more, in the heap, in buffers or in both together", async () => {
+    expect(await lastCase("heap")).toBe("heap: heap out of memory");
+    expect(await lastCase("buffers")).toBe("buffers: MB of buffers");
+    expect(await lastCase("both")).toBe("both: heap out of memory");
+  });
+
+  test("[host:memory] holds all work on what a program says, and whole runs beyond their own", async () => {
+    expect(await lastCase("all")).toBe("all of them");
+  });
+});

@@ -1,0 +1,189 @@
+/**
+ * HostMemory: works that have 64 MB of room beyond the run's own.
+ *
+ * - Surfaces get no more than that for all they do and give. What they are given is there before: it is the run's own as a
+ *   text, or what another surface made of it.
+ * - Runs get it beyond their own: the texts of their ledger, which `ledgerSize` bounds, and what a suspended result hands
+ *   over, which `suspensionBytes` bounds: each pending call's input and payload as values.
+ */
+import { createCipheriv } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { createHost, type ToolSet } from "codecell";
+import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
+import { OpenToken, Tokens } from "../../packages/codecell/src/suspend/token.ts";
+import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
+import { CALL_SURFACES } from "./call-surfaces.ts";
+import type { RoomCase } from "./heap-room.ts";
+import { nastyText } from "./nasty-texts.ts";
+import { KINDS, nastyJson } from "./nasty-values.ts";
+import { Random } from "./random.ts";
+import { schemaValues } from "./schema-values.ts";
+import { LIMITS, REST, type Surface } from "./surface-parts.ts";
+import { SURFACES } from "./surfaces.ts";
+
+const MB = 1_000_000;
+const ROOM = 64 * MB;
+const MiB = 1024 * 1024;
+/** Of all kinds the one that takes most while it is printed; and as a value, which is what surfaces of calls keep. */
+const PRINTED = "empty texts";
+const KEPT = "many fields";
+
+function surfaceCases(surface: Surface): RoomCase[] {
+  const { name, given, most, prepare, own = 0 } = surface;
+  const room = ROOM + own;
+  if (given === "json") {
+    const kinds = CALL_SURFACES.includes(surface) ? [PRINTED, KEPT] : [PRINTED];
+    return kinds.map((kind) => ({
+      name: `${name}, ${kind}`,
+      room,
+      prepare: () => orRefused(prepare(nastyJson(new Random(1), most, kind))),
+    }));
+  }
+  const make = (): string => nastyText(new Random(most), most);
+  const lines = (): string =>
+    make()
+      .slice(0, most / 2)
+      .replaceAll(/[^]{17}/gu, "$&\n");
+  return [{ name, room, prepare: () => orRefused(prepare(given === "lines" ? lines() : make())) }];
+}
+
+/** Random schemas that meet a value of the most fields. */
+const SCHEMA_CASES: readonly RoomCase[] = [0, 1, 2, 3, 4].map((at) => {
+  const { title, prepare } = schemaValues.caseOf(KINDS.indexOf(KEPT) + at * KINDS.length);
+  return { name: title, room: ROOM, prepare: () => orRefused(prepare()) };
+});
+
+/** Refusing is fine. */
+function orRefused(work: () => unknown): () => Promise<unknown> {
+  return async () => {
+    try {
+      return await work();
+    } catch (error) {
+      return error;
+    }
+  };
+}
+
+/** Text that hardly gets smaller, and the same each time; one character makes an engine take two bytes for each. */
+function noise(seed: number, length: number): string {
+  const cipher = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16));
+  return `${cipher.update(Buffer.alloc(length)).toString("base64url").slice(1, length)}\u5fc5`;
+}
+
+/** As much as a suspended run may hold, in inputs or in outputs. */
+function fullBook(where: "inputs" | "outputs"): LedgerBook {
+  const texts = Array.from({ length: 15 }, (_, at) => JSON.stringify(noise(at, MiB - 8)));
+  return new LedgerBook(
+    { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
+    {
+      calls: texts.map((text) => ({ tool: "t", input: where === "inputs" ? text : "0" })),
+      deliveries:
+        where === "inputs"
+          ? []
+          : texts.map((output, call) => ({ clock: 1, items: [{ kind: "output", call, output }] })),
+    },
+  );
+}
+
+const tokens = new Tokens(new Vault({ sealKey: new Uint8Array(32).fill(7), encrypt: true }));
+
+async function fullToken(where: "inputs" | "outputs"): Promise<string> {
+  const issued = await tokens.issue(fullBook(where), "", "e", REST);
+  if ("code" in issued) throw new Error(issued.message);
+  return issued.token;
+}
+
+/** Two bytes a character: the texts of the ledger that it holds. */
+const FULL_OWN = 2 * 15 * MiB;
+
+const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMap((where) => [
+  {
+    name: `a token is made of 15 MiB of ${where}`,
+    room: ROOM,
+    prepare: () => {
+      const book = fullBook(where);
+      return () => tokens.issue(book, "", "e", REST);
+    },
+  },
+  {
+    name: `a token of 15 MiB of ${where} is opened`,
+    room: ROOM + FULL_OWN,
+    prepare: async () => {
+      const token = await fullToken(where);
+      return async () => {
+        const opened = tokens.open(token, "");
+        if (!(opened instanceof OpenToken)) throw new Error(opened.message);
+        return opened.takeInTurns((run) => ({ run }));
+      };
+    },
+  },
+]);
+
+const tools: ToolSet = {
+  count: { execute: (input) => Object.keys(input as object).length },
+  /** Others that were called with it have begun by then, as far as they may. */
+  hold: {
+    execute: async (input) => {
+      await setTimeout(500);
+      return Object.keys(input as object).length;
+    },
+  },
+  ask: {
+    execute: (input, { resolution, suspend }) => (resolution === undefined ? suspend({ input }) : resolution),
+  },
+};
+
+/** As many records as an input may have: 200 KB that take 4 MB as a value. */
+const RECORDS = "const records = Array.from({ length: 65000 }, () => ({}));";
+const [RECORDS_TEXT, RECORDS_VALUE] = [0.2 * MB, 5 * MB];
+
+function runCase(name: string, own: number, program: string): RoomCase {
+  return {
+    name,
+    room: ROOM + own,
+    prepare: async () => {
+      const host = createHost({ workers: 1 });
+      await host.start({ source: "return await tools.count({})", tools }).result;
+      return async () => {
+        const first = host.start({ source: `${RECORDS}\n${program}`, tools });
+        let result = await first.result;
+        // Those that ask later than others wait for the next time.
+        while (result.status === "suspended") {
+          const { token, pending } = result.suspension;
+          const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: 1 }]));
+          result = await host.resume({ token, tools, resolutions }).result;
+        }
+        if (result.status !== "completed") throw new Error(JSON.stringify(result).slice(0, 999));
+        await host[Symbol.asyncDispose]();
+        // Whoever holds a run can still read its events.
+        return first;
+      };
+    },
+  };
+}
+
+const RUN_CASES: readonly RoomCase[] = [
+  runCase(
+    "a run calls a tool 20 times one after the other",
+    20 * RECORDS_TEXT,
+    "for (let n = 0; n < 20; n++) await tools.count(records);",
+  ),
+  runCase(
+    "a run calls a tool 20 times at once",
+    20 * RECORDS_TEXT,
+    "await Promise.all(Array.from({ length: 20 }, () => tools.hold(records)));",
+  ),
+  runCase(
+    "a run is suspended by four calls and resumed",
+    // Texts in both runs, inputs and payloads; what the result hands over, and the run that is taken up.
+    4 * (4 * RECORDS_TEXT + 3 * RECORDS_VALUE),
+    "await Promise.all(Array.from({ length: 4 }, () => tools.ask(records)));",
+  ),
+];
+
+export const CASES: readonly RoomCase[] = [
+  ...SURFACES.flatMap(surfaceCases),
+  ...SCHEMA_CASES,
+  ...TOKEN_CASES,
+  ...RUN_CASES,
+];
