@@ -36,7 +36,7 @@ function surfaceCases(surface: Surface): RoomCase[] {
     return kinds.map((kind) => ({
       name: `${name}, ${kind}`,
       room,
-      prepare: () => orRefused(prepare(nastyJson(new Random(1), most, kind))),
+      prepare: async () => orRefused(await prepare(nastyJson(new Random(1), most, kind))),
     }));
   }
   const make = (): string => nastyText(new Random(most), most);
@@ -44,13 +44,15 @@ function surfaceCases(surface: Surface): RoomCase[] {
     make()
       .slice(0, most / 2)
       .replaceAll(/[^]{17}/gu, "$&\n");
-  return [{ name, room, prepare: () => orRefused(prepare(given === "lines" ? lines() : make())) }];
+  return [
+    { name, room, prepare: async () => orRefused(await prepare(given === "lines" ? lines() : make())) },
+  ];
 }
 
 /** Random schemas that meet a value of the most fields. */
 const SCHEMA_CASES: readonly RoomCase[] = [0, 1, 2, 3, 4].map((at) => {
   const { title, prepare } = schemaValues.caseOf(KINDS.indexOf(KEPT) + at * KINDS.length);
-  return { name: title, room: ROOM, prepare: () => orRefused(prepare()) };
+  return { name: title, room: ROOM, prepare: async () => orRefused(await prepare()) };
 });
 
 /** Refusing is fine. */

@@ -107,8 +107,7 @@ export class NodePool implements Sandbox, BudgetMember {
     if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
     return {
-      isWaiting: () =>
-        resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
+      isWaiting: () => resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
       fullBytes: () => (entry.since === undefined ? undefined : this.#budget.bytes),
       deliver: (delivery) => {
         entry.deliveries.push(delivery);
