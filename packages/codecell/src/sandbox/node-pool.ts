@@ -210,10 +210,10 @@ export class NodePool implements Sandbox, BudgetMember {
 
   /** Cells that compute leave after their quantum if others wait, for the thread or for the memory. */
   #tell(): void {
-    const inLine = this.#line.isLate ? this.#line.size : 0;
-    const isTold = inLine + this.#computing.size + this.#suspects.size > 0;
+    const isTold = this.#line.size + this.#computing.size + this.#suspects.size > 0;
     if (!isTold && !this.#hasTold) return;
     this.#hasTold = isTold;
+    const inLine = this.#line.isLate ? this.#line.size : 0;
     for (const worker of this.#crew.workers) {
       worker.wanted = inLine + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
     }

@@ -1,11 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { quantumMs } from "../bridge/quantum.ts";
 import { CellTime } from "./cell-time.ts";
+import { ThreadClock } from "./thread-clock.ts";
 
 /** A thread whose clocks stand where a test puts them. */
 let wallMs: number;
 let threadMs: number;
 let waiting: number;
+/** How often the thread's clock was looked at. */
+let asked: number;
 
 const LIMIT_MS = 1000;
 
@@ -13,12 +16,13 @@ beforeEach(() => {
   wallMs = 5000;
   threadMs = 70;
   waiting = 0;
+  asked = 0;
 });
 
 function timeOf(moves = 0, hasThreadTime = true): CellTime {
   return new CellTime(1, LIMIT_MS, moves, {
     now: () => wallMs,
-    threadTimeMs: hasThreadTime ? () => threadMs : undefined,
+    threadClock: hasThreadTime ? new ThreadClock(() => (asked++, threadMs)) : undefined,
     countWaiting: () => waiting,
   });
 }
@@ -51,6 +55,29 @@ describe("the time of a cell", () => {
     expect(run(time, 99)).toBe(false);
     expect(run(time, 2)).toBe(true);
     expect(time.verdict).toBe("out of time");
+  });
+
+  test("short turns look at the thread's clock once in two milliseconds, and count by the other one", () => {
+    const time = timeOf();
+    for (let turns = 0; turns < 100; turns++) turn(time, 0.1);
+    expect(time.usedMs).toBeCloseTo(10);
+    expect(asked).toBeLessThanOrEqual(5);
+  });
+
+  test("what the thread did just before a turn counts for it only if the turn took as long by the clock", () => {
+    const time = timeOf();
+    time.begin(1);
+    time.end();
+    // Another cell's turn.
+    run(time, 1.9);
+    time.begin(1);
+    stand(time, 0.9);
+    time.end();
+    expect(time.usedMs).toBeCloseTo(0.9);
+    time.begin(1);
+    stand(time, 500);
+    time.end();
+    expect(time.usedMs).toBeLessThan(3);
   });
 
   test("time in which its thread did not run is not its time [host:fair]", () => {

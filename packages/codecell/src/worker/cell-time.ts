@@ -3,15 +3,17 @@
  *
  * - Where the thread's own time can be told, time in which the thread did not run does not count.
  * - Says at most one thing, and then the same for ever: out of time, or that the cell computes while others wait.
- * - A short turn costs one look at each clock.
+ * - A short turn costs a look at the clock, and hardly ever one at the thread's. What the thread did in the two
+ *   milliseconds before a turn may count for it, where the turn itself took as long by the clock.
  */
 import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../bridge/quantum.ts";
+import type { ThreadClock } from "./thread-clock.ts";
 
 /** What it takes from the worker. */
 export interface TimeEnvironment {
   readonly now: () => number;
-  /** Processor time of this thread; undefined where it cannot be told. */
-  readonly threadTimeMs: (() => number) | undefined;
+  /** Undefined where the processor time of a thread cannot be told. */
+  readonly threadClock: ThreadClock | undefined;
   /** How many commands for other cells wait for this thread, at least. */
   readonly countWaiting: (cell: number) => number;
 }
@@ -56,10 +58,10 @@ export class CellTime {
 
   /** A turn begins, or several that are repeated at once. */
   begin(turns: number): void {
-    const { now, threadTimeMs } = this.#environment;
+    const { now, threadClock } = this.#environment;
     this.#turns += turns;
     this.#startedAt = now();
-    this.#threadTimeAtStart = threadTimeMs?.() ?? 0;
+    this.#threadTimeAtStart = threadClock?.readRecent(this.#startedAt) ?? 0;
     this.#checkAt = this.#startedAt + Math.min(CHECK_EVERY_MS, this.#limitMs - this.#usedMs);
   }
 
@@ -85,9 +87,9 @@ export class CellTime {
 
   #turnMs(now: number): number {
     const wallMs = now - this.#startedAt;
-    const { threadTimeMs } = this.#environment;
-    if (threadTimeMs === undefined || wallMs < CHECK_EVERY_MS) return wallMs;
-    return Math.min(wallMs, threadTimeMs() - this.#threadTimeAtStart);
+    const { threadClock } = this.#environment;
+    if (threadClock === undefined || wallMs < CHECK_EVERY_MS) return wallMs;
+    return Math.min(wallMs, threadClock.read(now) - this.#threadTimeAtStart);
   }
 
   /**
@@ -95,9 +97,9 @@ export class CellTime {
    * said of turns in which guest code was never asked, and where the thread's time cannot be told, only guest code counts.
    */
   #isPastQuantum(turnMs: number): boolean {
-    const { threadTimeMs, countWaiting } = this.#environment;
+    const { threadClock, countWaiting } = this.#environment;
     const guestMs = this.#polls * LEAST_MS_A_POLL;
-    const placementMs = threadTimeMs === undefined ? 0 : this.#usedMs - this.#restoredMs + turnMs;
+    const placementMs = threadClock === undefined ? 0 : this.#usedMs - this.#restoredMs + turnMs;
     if (Math.max(guestMs, placementMs) < LEAST_QUANTUM_MS) return false;
     const waiting = countWaiting(this.#cell);
     if (waiting === 0) return false;

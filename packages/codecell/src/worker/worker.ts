@@ -14,6 +14,7 @@ import { Image } from "./image.ts";
 import type { WorkerPlatform } from "./platform.ts";
 import { SnapshotCodec } from "./snapshot.ts";
 import { SourceCache } from "./source-cache.ts";
+import { ThreadClock } from "./thread-clock.ts";
 import { VmPool } from "./vm-pool.ts";
 
 /** Answers are held back for others to join them, but not longer than this. */
@@ -41,7 +42,7 @@ export function createWorker(
     sources: new SourceCache(),
     snapshots: new SnapshotCodec(image, platform),
     now,
-    threadTimeMs: platform.threadTimeMs,
+    threadClock: platform.threadTimeMs && new ThreadClock(platform.threadTimeMs),
     countWaiting: (cell) => {
       receiveAll();
       let waiting = Atomics.load(status, STATUS.wanted);
