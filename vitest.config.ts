@@ -30,8 +30,8 @@ export default defineConfig({
     reporters: ["default", "./scripts/tally-reporter.ts"],
     // Far longer than any test takes on a quiet machine: only what hangs takes as long on a busy one.
     testTimeout: 120_000,
-    // Vitest leaves one core to itself. Of two that is half the machine, and it needs hardly any.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are cores: many tests wait for others' processes, and Vitest itself needs hardly anything.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

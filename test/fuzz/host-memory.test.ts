@@ -7,10 +7,14 @@ import { ROOM_FLAGS } from "./heap-room.ts";
 
 const fixture = fileURLToPath(new URL("./host-memory.fixture.ts", import.meta.url));
 
+/** Those that find no room are to die, and need not leave a core behind: whoever looks for cores looks for accidents. */
+const WITHOUT_CORE = 'ulimit -c 0; exec "$@"';
+
 /** The last case that a process of its own came to, and why it ended there; `all of them` where none was too much. */
 async function lastCase(...args: string[]): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [...SOURCE_FLAGS, ...ROOM_FLAGS, fixture, ...args], (_, out, error) => {
+    const command = [process.execPath, ...SOURCE_FLAGS, ...ROOM_FLAGS, fixture, ...args];
+    execFile("sh", ["-c", WITHOUT_CORE, "sh", ...command], (_, out, error) => {
       const reason = /heap out of memory|MB of buffers|Error: .*/u.exec(error)?.[0];
       resolve([out.trimEnd().split("\n").at(-1) ?? "", ...(reason === undefined ? [] : [reason])].join(": "));
     });
