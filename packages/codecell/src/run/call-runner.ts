@@ -2,7 +2,7 @@
  * CallRunner: executes the recorded calls of one run, in the caller's context, and tells the story as events.
  *
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
- * - Calls begin in the order they were made, also where they have to wait for a turn of the event loop.
+ * - Calls are taken up in the order they were made, also where they have to wait for a turn of the event loop.
  * - Waiting for the policy's decision does not use up the run's wall time.
  * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
@@ -46,8 +46,8 @@ export interface CallRunnerSetup {
 export class CallRunner {
   readonly #setup: CallRunnerSetup;
   readonly #inCallerContext = AsyncLocalStorage.snapshot();
-  /** Calls that wait for a turn. */
-  #waiting = 0;
+  /** Calls that wait for a turn, in their order. */
+  readonly #line: (() => void)[] = [];
 
   constructor(setup: CallRunnerSetup) {
     this.#setup = setup;
@@ -62,7 +62,7 @@ export class CallRunner {
     const callId = toCallId(runId, index);
     const { tool } = call;
     const startedAt = performance.now();
-    if (this.#waiting > 0 || isTurnLong()) await this.#nextTurn();
+    if (this.#line.length > 0 || isTurnLong()) await this.#inLine();
     let thrown: unknown;
     let cause: unknown;
     const onError = (error: unknown, source: HostErrorSource): void => {
@@ -97,11 +97,21 @@ export class CallRunner {
     return outcome;
   }
 
-  /** Turns are given in the order they are asked for, one at a time. */
-  async #nextTurn(): Promise<void> {
-    this.#waiting++;
-    await nextTurn();
-    this.#waiting--;
+  #inLine(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#line.push(resolve) === 1) void this.#advance();
+    });
+  }
+
+  /** As many go on in a turn as there is time for. */
+  async #advance(): Promise<void> {
+    for (let [next] = this.#line; next !== undefined; [next] = this.#line) {
+      while (isTurnLong()) await nextTurn();
+      next();
+      // It goes on before this does, and until then nobody overtakes it.
+      await undefined;
+      this.#line.shift();
+    }
   }
 
   #invoke(
