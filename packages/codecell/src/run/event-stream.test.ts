@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
+import { nastyJson } from "../../../../test/fuzz/nasty-values.ts";
+import { Random } from "../../../../test/fuzz/random.ts";
 import type { RunEvent } from "../contract/result.ts";
 import { EventStream } from "./event-stream.ts";
 
@@ -27,4 +30,36 @@ test("[events:story] a reader that waits gets a large input as it is, one that c
   for await (const one of events) late.push(one);
   expect(late).toEqual([start(0), start(1)]);
   expect(late[0]).not.toBe(event);
+});
+
+test("of many small inputs the first are kept as values, and the others as texts", async () => {
+  const events = new EventStream();
+  const inputText = JSON.stringify(Array.from({ length: 1000 }, () => ({})));
+  const emitted = Array.from({ length: 100 }, (_, index) => ({
+    ...start(index),
+    input: JSON.parse(inputText),
+  }));
+  for (const one of emitted) events.emit(one, inputText);
+  events.end();
+  const late: RunEvent[] = [];
+  for await (const one of events) late.push(one);
+  expect(late).toEqual(emitted);
+  const kept = late.filter((one, index) => one === emitted[index]);
+  expect(kept.length * inputText.length).toBeGreaterThan(100_000);
+  expect(kept.length * inputText.length).toBeLessThanOrEqual(131_072);
+});
+
+test("[host:short-turns] a reader that comes late does not hold the thread", async () => {
+  let seed = 0;
+  const prepare = (): (() => unknown) => {
+    const events = new EventStream();
+    for (let index = 0; index < 100; index++) {
+      events.emit({ ...start(0), index, input: null }, nastyJson(new Random(++seed), 60_000, "many fields"));
+    }
+    events.end();
+    return async () => {
+      for await (const _ of events);
+    };
+  };
+  expect(await largestTurnMs(prepare, { attempts: 4, enough: 50 })).toBeLessThan(50);
 });

@@ -1,15 +1,16 @@
 /**
  * EventStream: a run's events, for any number of readers, each from the first event on.
  *
- * - Events are kept for readers that come late. A large input is kept as the text that the ledger has anyway, and built
- *   anew for each of them: a value takes up to twenty times as much as its text.
+ * - Events are kept for readers that come late, some inputs with them. More are kept as the texts that the ledger has anyway,
+ *   and built anew for each of them: a value takes up to twenty times as much as its text.
  * - A reader that waits gets an event as it was emitted.
  */
 import { buildJson } from "../bridge/parse-json.ts";
+import { isTurnLong, nextTurn } from "../bridge/turn.ts";
 import type { RunEvent } from "../contract/result.ts";
 
-/** Inputs of more characters are kept as texts. */
-const LARGE_INPUT = 4096;
+/** Characters of inputs, all together, that are kept as values. */
+const KEPT_LENGTH = 131_072;
 
 type CallStart = Extract<RunEvent, { readonly type: "call-start" }>;
 
@@ -24,12 +25,17 @@ export class EventStream implements AsyncIterable<RunEvent> {
   /** Readers that have seen everything so far; told of nothing where nothing will come. */
   #waiting: ((event: RunEvent | undefined) => void)[] = [];
   #isEnded = false;
+  /** Of inputs that are kept as values. */
+  #keptLength = 0;
 
   /** `inputText` is the text of the input, where the event has one that a program gave. */
   emit(event: RunEvent, inputText = ""): void {
-    this.#kept.push(
-      event.type === "call-start" && inputText.length > LARGE_INPUT ? strip(event, inputText) : event,
-    );
+    const length = this.#keptLength + inputText.length;
+    if (event.type === "call-start" && length > KEPT_LENGTH) this.#kept.push(strip(event, inputText));
+    else {
+      this.#keptLength = length;
+      this.#kept.push(event);
+    }
     this.#wake(event);
   }
 
@@ -71,5 +77,6 @@ function strip({ type, runId, callId, index, tool }: CallStart, inputText: strin
 }
 
 async function rebuild({ event, inputText }: Stripped): Promise<CallStart> {
+  while (isTurnLong()) await nextTurn();
   return { ...event, input: await buildJson(inputText) };
 }
