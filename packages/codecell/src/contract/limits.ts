@@ -36,7 +36,7 @@ export interface Limits {
   readonly callOutputBytes: number;
   /** Calls of a run in total. */
   readonly calls: number;
-  /** Calls executing at the same time, with inputs of 64 KiB on average; more wait in the queue. */
+  /** Calls executing at the same time, with inputs of 65,536 characters on average; more wait in the queue. */
   readonly callsInFlight: number;
   /** Calls waiting for their turn; a batch that does not fit is refused as a whole. */
   readonly callsQueued: number;

@@ -17,7 +17,7 @@ function open(
     });
   };
   const limits = { callsInFlight: inFlight, callsQueued: queued };
-  const queue = new CallQueue(limits, calls, execute);
+  const queue = new CallQueue(limits, (index) => calls[index]?.input.length ?? 0, execute);
   const end = async (index: number): Promise<void> => {
     ends.get(index)?.();
     await Promise.resolve();
@@ -46,6 +46,21 @@ describe("call queue", () => {
     await end(3);
     expect(started).toHaveLength(4);
     await end(1);
+    expect(started).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test("a small input waits for no large ones that execute", async () => {
+    const calls = [1_048_576, 1_048_576, 4096, 2, 1_048_576, 2].map((length) => ({
+      input: "0".repeat(length),
+    }));
+    const { queue, started, end } = open(32, 10, calls);
+    queue.admit([0, 1, 2, 3, 4, 5]);
+    // In their order: nobody overtakes a large one that waits.
+    expect(started).toEqual([0, 1, 2, 3]);
+    await end(0);
+    expect(started).toEqual([0, 1, 2, 3]);
+    await end(2);
+    await end(3);
     expect(started).toEqual([0, 1, 2, 3, 4, 5]);
   });
 

@@ -6,17 +6,18 @@
  *   Calls start in their order all the same.
  * - After `close` nothing new starts; what executes has been told to stop through its signal.
  */
-import type { LedgerCall } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 
 /** Characters that inputs which execute together may have on average, with as many of them as there may be. */
 const INPUT_LENGTH = 65_536;
+/** Inputs of no more wait for no others: a large one that takes long keeps nobody from asking how it goes. */
+const SMALL_LENGTH = 4096;
 
 export class CallQueue {
   readonly #inFlightLimit: number;
   readonly #queueLimit: number;
-  /** Those that were recorded, by their indices. */
-  readonly #calls: readonly Pick<LedgerCall, "input">[];
+  /** Characters of a call's input; none where it is not executed here. */
+  readonly #lengthOf: (index: number) => number;
   readonly #execute: (index: number) => Promise<void>;
   readonly #inFlight = new Set<number>();
   /** Characters of the inputs of those in flight. */
@@ -27,12 +28,12 @@ export class CallQueue {
 
   constructor(
     limits: Pick<Limits, "callsInFlight" | "callsQueued">,
-    calls: readonly Pick<LedgerCall, "input">[],
+    lengthOf: (index: number) => number,
     execute: (index: number) => Promise<void>,
   ) {
     this.#inFlightLimit = limits.callsInFlight;
     this.#queueLimit = limits.callsQueued;
-    this.#calls = calls;
+    this.#lengthOf = lengthOf;
     this.#execute = execute;
   }
 
@@ -78,9 +79,11 @@ export class CallQueue {
     while (this.#inFlight.size < this.#inFlightLimit) {
       const [index] = this.#queued;
       if (index === undefined) return;
-      const length = this.#calls[index]?.input.length ?? 0;
+      const length = this.#lengthOf(index);
       // One alone may always execute.
-      if (this.#inFlight.size > 0 && this.#inputsLength + length > this.#inFlightLimit * INPUT_LENGTH) return;
+      const isFull =
+        this.#inputsLength > 0 && this.#inputsLength + length > this.#inFlightLimit * INPUT_LENGTH;
+      if (isFull && length > SMALL_LENGTH) return;
       this.#queued.shift();
       this.#inFlight.add(index);
       this.#inputsLength += length;

@@ -106,3 +106,8 @@ export function toLate(call: number, outcome: CallOutcome): LateOutcome {
       return outcome satisfies never;
   }
 }
+
+/** Characters of the inputs that calls are executed with here, by their indices. */
+export function inputLengthsOf({ book, past }: Pick<RunSetup, "book" | "past">): (index: number) => number {
+  return (index) => (past.elsewhere.has(index) ? 0 : (book.calls[index]?.input.length ?? 0));
+}

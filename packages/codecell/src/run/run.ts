@@ -35,7 +35,7 @@ import {
 import { Inbox } from "./inbox.ts";
 import { toStoreFailure } from "./journal.ts";
 import { Residence } from "./residence.ts";
-import { decisionsLeft, type Ending, type RunSetup, type Thrown } from "./run-setup.ts";
+import { decisionsLeft, type Ending, inputLengthsOf, type RunSetup, type Thrown } from "./run-setup.ts";
 import { LONGEST_MS, RunTimers, within } from "./timers.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
@@ -83,7 +83,7 @@ export class Run {
     this.result = promise;
     this.#settle = resolve;
     const { limits } = this.#book.header;
-    this.#queue = new CallQueue(limits, this.#book.calls, (index) => this.#execute(index));
+    this.#queue = new CallQueue(limits, inputLengthsOf(setup), (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
       setup.journal,
