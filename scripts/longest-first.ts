@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Longest first; all others keep their order behind them. */
 const LONGEST: readonly string[] = [
   "test/attacks/attacks.test.ts",
+  "test/fuzz/host-memory.test.ts",
   "test/crash/crash.test.ts",
   "test/bundles.test.ts",
   "test/package.test.ts",

@@ -56,6 +56,7 @@ const asksFor = async (input: Json): Promise<unknown> => {
     resolutions: new Map(),
     begin: async (callId, name, given) => new NestedCall(callId, name, given, "c"),
     callOf: () => undefined,
+    complete: () => {},
     track: async (_, execute) => execute(),
   });
   const { signal } = new AbortController();

@@ -8,7 +8,9 @@
  */
 import { createCipheriv } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
+import { jsonSchema, tool } from "ai";
 import { createHost, type ToolSet } from "codecell";
+import { runCodeMode } from "codecell/ai";
 import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
 import { OpenToken, Tokens } from "../../packages/codecell/src/suspend/token.ts";
 import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
@@ -61,6 +63,8 @@ function orRefused(work: () => unknown): () => Promise<unknown> {
     try {
       return await work();
     } catch (error) {
+      // Unless that is a mistake of the work itself.
+      if (error instanceof TypeError || error instanceof ReferenceError) throw error;
       return error;
     }
   };
@@ -89,10 +93,14 @@ function fullBook(where: "inputs" | "outputs"): LedgerBook {
 
 const tokens = new Tokens(new Vault({ sealKey: new Uint8Array(32).fill(7), encrypt: true }));
 
+/** Throws where there is none. */
+function issued(given: Awaited<ReturnType<Tokens["issue"]>>): string {
+  if ("code" in given) throw new Error(given.message);
+  return given.token;
+}
+
 async function fullToken(where: "inputs" | "outputs"): Promise<string> {
-  const issued = await tokens.issue(fullBook(where), "", "e", REST);
-  if ("code" in issued) throw new Error(issued.message);
-  return issued.token;
+  return issued(await tokens.issue(fullBook(where), "", "e", REST));
 }
 
 /** Two bytes a character: the texts of the ledger that it holds. */
@@ -104,7 +112,7 @@ const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMa
     room: ROOM,
     prepare: () => {
       const book = fullBook(where);
-      return () => tokens.issue(book, "", "e", REST);
+      return async () => issued(await tokens.issue(book, "", "e", REST));
     },
   },
   {
@@ -115,7 +123,9 @@ const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMa
       return async () => {
         const opened = tokens.open(token, "");
         if (!(opened instanceof OpenToken)) throw new Error(opened.message);
-        return opened.takeInTurns((run) => ({ run }));
+        const taken = await opened.takeInTurns((run) => ({ run }));
+        if ("code" in taken) throw new Error(taken.message);
+        return taken;
       };
     },
   },
@@ -176,6 +186,11 @@ const RUN_CASES: readonly RoomCase[] = [
     "await Promise.all(Array.from({ length: 20 }, () => tools.hold(records)));",
   ),
   runCase(
+    "a run makes as many calls as it may, with inputs of 4 KiB that take 90 as values",
+    4096 * 4096,
+    "const few = records.slice(0, 1364); for (let n = 0; n < 128; n++) await Promise.all(Array.from({ length: 32 }, () => tools.count(few)));",
+  ),
+  runCase(
     "a run is suspended by four calls and resumed",
     // Texts in both runs, inputs and payloads; what the result hands over, and the run that is taken up.
     4 * (4 * RECORDS_TEXT + 3 * RECORDS_VALUE),
@@ -183,7 +198,28 @@ const RUN_CASES: readonly RoomCase[] = [
   ),
 ];
 
+/** The same through the adapter, which tells hooks of calls, or nobody. */
+const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: (): void => {} } }].map(
+  (options) => ({
+    name: `a program of code mode calls a tool 20 times, ${"lifecycle" in options ? "and a hook is told" : "and nobody is told"}`,
+    room: ROOM + 20 * RECORDS_TEXT,
+    prepare: () => {
+      const count = tool({
+        inputSchema: jsonSchema<object>({ type: ["object", "array"] }),
+        execute: (input) => Object.keys(input).length,
+      });
+      return () =>
+        runCodeMode({
+          js: `${RECORDS} let all = 0; for (let n = 0; n < 20; n++) all += await tools.count(records); return all;`,
+          tools: { count },
+          options,
+        });
+    },
+  }),
+);
+
 export const CASES: readonly RoomCase[] = [
+  ...AI_CASES,
   ...SURFACES.flatMap(surfaceCases),
   ...SCHEMA_CASES,
   ...TOKEN_CASES,

@@ -129,7 +129,8 @@ export const INTERRUPT_SURFACES: readonly Surface[] = [
       const input = parsed(json);
       return () => {
         try {
-          requestCodeModeInterrupt({ kind: "k", input });
+          // As tools write it, not as JSON has it.
+          requestCodeModeInterrupt({ kind: "k", input, note: undefined });
         } catch {
           // That is how it asks.
         }

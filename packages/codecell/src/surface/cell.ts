@@ -59,7 +59,7 @@ export class Cell {
   resolutions: Resolutions = {};
   readonly #abort = new AbortController();
   readonly #pending = new Map<string, PendingToolCall>();
-  /** Inputs of calls that a hook has seen, as it left them. */
+  /** Inputs of calls that a hook has seen, as it left them, until they are settled. */
   readonly #inputs = new Map<string, unknown>();
   /** When calls began first. */
   readonly #began = new Map<string, string>();
@@ -151,6 +151,12 @@ export class Cell {
 
   end(callId: string): void {
     this.#pending.delete(callId);
+  }
+
+  /** It ends, and does not come again: nobody needs its input any more. */
+  settle(callId: string): void {
+    this.end(callId);
+    this.#inputs.delete(callId);
   }
 
   #toPending(id: string, tool: string, input: unknown): PendingToolCall {

@@ -137,9 +137,13 @@ export class NestedTools {
       throw error;
     }
     if (decision === "allow") return decision;
-    cell.end(callId);
-    if ("suspend" in decision) trajectory.holdCall(callId);
-    else trajectory.endCall(callId, toFailed(new CallRefusal("denied", decision.deny)));
+    if ("suspend" in decision) {
+      cell.end(callId);
+      trajectory.holdCall(callId);
+    } else {
+      cell.settle(callId);
+      trajectory.endCall(callId, toFailed(new CallRefusal("denied", decision.deny)));
+    }
     return decision;
   };
 
@@ -224,7 +228,8 @@ export class NestedTools {
       else trajectory.endCall(callId, signal.aborted ? { status: "aborted" } : toFailed(error));
       throw error;
     } finally {
-      cell.end(callId);
+      if (hasAsked) cell.end(callId);
+      else cell.settle(callId);
     }
   }
 

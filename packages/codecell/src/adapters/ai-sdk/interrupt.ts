@@ -5,6 +5,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ModelMessage } from "ai";
+import { isLarge } from "../../bridge/print-json.ts";
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
 import { toJson } from "./nested-call.ts";
@@ -124,7 +125,8 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
   if (kind === APPROVAL_KIND) {
     throw new TypeError(`Cannot interrupt code mode: "${kind}" is reserved, set needsApproval instead`);
   }
-  const kept = toJson(payload);
+  // What is large is made JSON of in turns, by who suspends the call.
+  const kept = isLarge(payload) ? payload : toJson(payload);
   if (!isRecord(kept) || kept["kind"] !== kind) {
     throw new TypeError("Cannot interrupt code mode: the payload is no JSON, give one that can be stored");
   }

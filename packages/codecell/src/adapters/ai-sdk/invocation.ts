@@ -81,6 +81,7 @@ export class Invocation implements CallKeeper {
     this.#hooks = new Hooks(options.lifecycle);
     this.#trace = new TraceBook(this.id, outerToolCallId, this.#hooks, {
       outputOf: (callId) => this.calls.get(callId)?.output,
+      forget: (callId) => this.calls.get(callId)?.forget(),
       errorOf: (callId) => this.#errorOf(callId),
     });
   }
@@ -154,7 +155,10 @@ export class Invocation implements CallKeeper {
 
   #rephrase(failure: CallFailure, { callId, thrown }: Parameters<Rephrase>[1]): Omit<CallFailure, "code"> {
     const call = this.calls.get(callId);
-    if (call !== undefined) this.#move(call, "failed");
+    if (call !== undefined) {
+      this.#move(call, "failed");
+      if (!this.#trace.isWanted) call.forget();
+    }
     if (failure.code === "fetch_failed") this.#fetchErrors.set(callId, toFetchError(failure, thrown));
     return inWordsOfCodeMode(failure, call?.error);
   }
@@ -214,6 +218,11 @@ export class Invocation implements CallKeeper {
     } finally {
       this.#executing.delete(execution);
     }
+  }
+
+  complete(call: NestedCall, output: unknown): void {
+    if (this.#trace.isWanted) call.output = output;
+    else call.forget();
   }
 
   #move(call: NestedCall, state: NestedCall["state"]): void {

@@ -13,7 +13,7 @@ export class NestedCall {
   readonly toolName: string;
   readonly toolCallId: string;
   /** As the program gave it. */
-  readonly input: unknown;
+  input: unknown;
   readonly startedAtMs: number = Date.now();
   state: CallState = "running";
   /** As its tool gets it; set once it may be executed. */
@@ -30,6 +30,13 @@ export class NestedCall {
     this.toolName = toolName;
     this.toolCallId = toolCallIdOf(outerToolCallId, this.index);
     this.input = input;
+  }
+
+  /** Its end was told: of a program of many calls no values are kept. */
+  forget(): void {
+    this.input = undefined;
+    this.validated = undefined;
+    this.output = undefined;
   }
 
   /** Counted when somebody asks. */

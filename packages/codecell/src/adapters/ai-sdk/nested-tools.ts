@@ -45,6 +45,8 @@ export interface CallKeeper {
   callOf(callId: string): NestedCall | undefined;
   /** Calls its tool, and knows of it until the promise settles. */
   track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T>;
+  /** Keeps what it came to for as long as somebody is to be told. */
+  complete(call: NestedCall, output: unknown): void;
 }
 
 /** How a call that waited goes on, as a run keeps it; with the input that was shown while it waited. */
@@ -263,8 +265,9 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
   const call = keeper.callOf(run.callId);
   if (call === undefined) throw new CodeModeProtocolError("Cannot call a tool that was not authorised");
   try {
-    call.output = await keeper.track(call, () => called(keeper, call, run));
-    return call.output;
+    const output = await keeper.track(call, () => called(keeper, call, run));
+    keeper.complete(call, output);
+    return output;
   } catch (error) {
     const payload = requestedBy(error);
     if (payload !== undefined) run.suspend(toKept(call, payload, await toShown(call.validated)));

@@ -34,6 +34,8 @@ type End =
 export interface CallEnds {
   readonly outputOf: (callId: string) => unknown;
   readonly errorOf: (callId: string) => unknown;
+  /** The end of the call was told. */
+  readonly forget: (callId: string) => void;
 }
 
 interface Started {
@@ -130,6 +132,7 @@ export class TraceBook {
         ? { status: "fulfilled", outputBytes: outcome.outputBytes, output: this.#ends.outputOf(callId) }
         : { status: "rejected", error: this.#ends.errorOf(callId) ?? toHostError(outcome.failure) };
     await this.#end(index, end);
+    this.#ends.forget(callId);
   }
 
   /** What was there before the invocation went on. */
