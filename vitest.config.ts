@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "vite";
+import { normalizePath, type Plugin } from "vite";
 import { configDefaults, defineConfig } from "vitest/config";
 import LongestFirst from "./scripts/longest-first.ts";
 import { SOURCE_CONDITION, SOURCE_FLAGS } from "./scripts/source-flags.ts";
@@ -16,7 +16,7 @@ const bundledWorker: Plugin = {
     process.env["NODE_V8_COVERAGE"] === undefined &&
     specifier.endsWith("/sandbox/worker-script.ts") &&
     /\/(run\/open-sandbox|adapters\/ai-sdk\/hosts)\.ts$/u.test(importer)
-      ? fileURLToPath(new URL("test/bundled-worker.ts", import.meta.url))
+      ? normalizePath(fileURLToPath(new URL("test/bundled-worker.ts", import.meta.url)))
       : undefined,
 };
 
