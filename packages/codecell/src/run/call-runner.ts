@@ -109,7 +109,7 @@ export class CallRunner {
       while (isTurnLong()) await nextTurn();
       next();
       // It goes on before this does, and until then nobody overtakes it.
-      await undefined;
+      await Promise.resolve();
       this.#line.shift();
     }
   }
