@@ -120,7 +120,10 @@ function weighMember(member: unknown, left: number): number {
   return typeof member === "object" && member !== null ? weigh(member, left) : left;
 }
 
-/** Whether it is nothing but JSON as it is, and a long text. Looks at each part once, whatever their number. */
+/**
+ * Whether it is nothing but JSON as it is, and a long text. Looks at each part once, whatever their number. Members of records
+ * that are undefined are none.
+ */
 export function isLargeJson(value: unknown): value is Json {
   const left = typeof value === "object" && value !== null ? leftOf(value, SMALL, 1) : undefined;
   return left !== undefined && left < 0;
@@ -140,6 +143,8 @@ function leftOf(part: object, most: number, level: number): number | undefined {
   if (typeof (part as { readonly toJSON?: unknown }).toJSON === "function") return undefined;
   for (const name of Object.keys(part)) {
     const member = (part as Readonly<Record<string, unknown>>)[name];
+    // It is left out of the text.
+    if (member === undefined) continue;
     left = leftOfMember(member, left - name.length - 5, level);
     if (left === undefined) return undefined;
   }

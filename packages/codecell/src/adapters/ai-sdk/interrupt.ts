@@ -5,10 +5,10 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ModelMessage } from "ai";
-import { isLarge } from "../../bridge/print-json.ts";
+import { isLargeJson } from "../../bridge/print-json.ts";
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
-import { toJson } from "./nested-call.ts";
+import { toJsonText } from "../../value/json-text.ts";
 
 /** Says what somebody has to do before the call goes on; `kind` tells one kind of request from another. */
 export interface CodeModeInterruptPayload {
@@ -125,9 +125,7 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
   if (kind === APPROVAL_KIND) {
     throw new TypeError(`Cannot interrupt code mode: "${kind}" is reserved, set needsApproval instead`);
   }
-  // What is large is made JSON of in turns, by who suspends the call.
-  const kept = isLarge(payload) ? payload : toJson(payload);
-  if (!isRecord(kept) || kept["kind"] !== kind) {
+  if (!isStorable(payload, kind)) {
     throw new TypeError("Cannot interrupt code mode: the payload is no JSON, give one that can be stored");
   }
   const request = new InterruptRequest(payload);
@@ -136,6 +134,19 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
   if (asking !== undefined) asking.request ??= request;
   throw request;
 }
+
+/** Whether it is JSON, or becomes some, with its kind as it is. At once: what is large is not built again to see that. */
+function isStorable(payload: CodeModeInterruptPayload, kind: string): boolean {
+  if (isLargeJson(payload)) return true;
+  const text = toJsonText(payload);
+  if (text === undefined) return false;
+  if (text.length > LARGE_TEXT && typeof payload["toJSON"] !== "function") return true;
+  const kept = JSON.parse(text) as unknown;
+  return isRecord(kept) && kept["kind"] === kind;
+}
+
+/** Takes milliseconds to build. */
+const LARGE_TEXT = 65_536;
 
 /** An execution of a tool, and what it asked for. */
 interface Asking {
