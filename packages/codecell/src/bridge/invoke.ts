@@ -116,18 +116,8 @@ export class CallRefusal {
   }
 }
 
+/** Waits only where there is something to wait for, and in one function: a run may make very many calls at once. */
 export async function invoke(invocation: Invocation): Promise<CallOutcome> {
-  const question = new Question();
-  const outcome = await outcomeOf(invocation, question);
-  if (question.isAsked && !question.isHeeded) {
-    const message = `Tool "${invocation.tool}" caught what call.suspend throws: rethrow it, the call is suspended all the same`;
-    invocation.onError(new Error(message), "tool");
-  }
-  return question.end(invocation.tool, outcome);
-}
-
-/** Waits only where there is something to wait for: a run may make very many calls at once. */
-async function outcomeOf(invocation: Invocation, question: Question): Promise<CallOutcome> {
   const { tools, tool: name, limits } = invocation;
   const parsing = parseJson(invocation.input, limits.callInputBytes);
   const parsed = asInput(invocation.input, parsing instanceof Promise ? await parsing : parsing);
@@ -138,6 +128,8 @@ async function outcomeOf(invocation: Invocation, question: Question): Promise<Ca
   if (tool === undefined) {
     return refused("unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
   }
+  const question = new Question();
+  let outcome: CallOutcome;
   try {
     const checked = validated(invocation, tool, "input", parsed.value, invocation.input);
     const input = checked instanceof Promise ? await checked : checked;
@@ -154,17 +146,22 @@ async function outcomeOf(invocation: Invocation, question: Question): Promise<Ca
     while (isTurnLong()) await nextTurn();
     const validating = validated(invocation, tool, "output", output);
     const given = validating instanceof Promise ? await validating : validating;
-    if (!given.ok)
-      return refused("invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
-    while (isTurnLong()) await nextTurn();
-    const encoding = encodeOutput(name, given.value, limits.callOutputBytes);
-    const { text, bytes } = encoding instanceof Promise ? await encoding : encoding;
-    return { status: "completed", output: text, outputBytes: bytes };
+    if (given.ok) {
+      while (isTurnLong()) await nextTurn();
+      const encoding = encodeOutput(name, given.value, limits.callOutputBytes);
+      const { text, bytes } = encoding instanceof Promise ? await encoding : encoding;
+      outcome = { status: "completed", output: text, outputBytes: bytes };
+    } else outcome = refused("invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
   } catch (error) {
     if (question.isAsked) question.isHeeded = error instanceof CallSuspended;
     else invocation.onError(error, "tool");
-    return { status: "failed", failure: toCallFailure(error) };
+    outcome = { status: "failed", failure: toCallFailure(error) };
   }
+  if (question.isAsked && !question.isHeeded) {
+    const message = `Tool "${name}" caught what call.suspend throws: rethrow it, the call is suspended all the same`;
+    invocation.onError(new Error(message), "tool");
+  }
+  return question.end(name, outcome);
 }
 
 /** A schema that fails by itself is the host's affair: what it threw stays here. */

@@ -77,7 +77,7 @@ export class CallQueue {
 
   #pump(): void {
     while (this.#inFlight.size < this.#inFlightLimit) {
-      const [index] = this.#queued;
+      const index = this.#queued[0];
       if (index === undefined) return;
       const length = this.#lengthOf(index);
       // One alone may always execute.
