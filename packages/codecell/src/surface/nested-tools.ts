@@ -110,7 +110,7 @@ export class NestedTools {
         trajectory.startCall(toStart(cell, callId, id, input, inputBytes));
       }
       trajectory.endCall(callId, { status: "failed", error: { ...outcome.failure } });
-      cell.end(callId);
+      cell.settle(callId);
     }
   }
 
@@ -131,7 +131,7 @@ export class NestedTools {
     try {
       decision = await this.#ask(entry, cell, details);
     } catch (error) {
-      cell.end(callId);
+      cell.settle(callId);
       trajectory.endCall(callId, toFailed(new CallRefusal("denied", UNDECIDED)));
       // Who asks denies the call, and tells the host alone of this.
       throw error;
