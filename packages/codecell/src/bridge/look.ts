@@ -8,11 +8,38 @@
 /** Tells the processor that this thread only waits. Newer than the oldest runtime we serve. */
 const pause: () => void = (Atomics as { pause?: () => void }).pause?.bind(Atomics) ?? ((): void => {});
 
-/** True as soon as the counter is no longer what it was; false after so many looks. */
-export function isRaisedSoon(counters: Int32Array, index: number, was: number, looks: number): boolean {
-  for (let look = 0; look < looks; look++) {
-    if (Atomics.load(counters, index) !== was) return true;
-    pause();
+/** Between two readings of the clock; some microseconds. */
+const LOOKS_A_READING = 64;
+
+/** True as soon as the counter is no longer what it was; false when so much time has passed. */
+export function isRaisedSoon(counters: Int32Array, index: number, was: number, mostMs: number): boolean {
+  for (const until = performance.now() + mostMs; performance.now() < until;) {
+    for (let look = 0; look < LOOKS_A_READING; look++) {
+      if (Atomics.load(counters, index) !== was) return true;
+      pause();
+    }
   }
   return false;
+}
+
+const FIRST_PAUSE = 4;
+const LONGEST_PAUSE = 64;
+
+/** Decides when looking is worth it: after each time in a row that it was in vain, it is left off for twice as long. */
+export class Patience {
+  #pause = FIRST_PAUSE;
+  #left = 0;
+
+  /** To be asked each time there is something to look for. */
+  isThere(): boolean {
+    if (this.#left === 0) return true;
+    this.#left--;
+    return false;
+  }
+
+  /** To be told what came of it. */
+  found(isRaised: boolean): void {
+    this.#left = isRaised ? 0 : this.#pause;
+    this.#pause = isRaised ? FIRST_PAUSE : Math.min(2 * this.#pause, LONGEST_PAUSE);
+  }
 }

@@ -17,7 +17,7 @@ import {
   type WorkerSetup,
 } from "../bridge/protocol.ts";
 import { decideEnd } from "../bridge/fragile.ts";
-import { isRaisedSoon } from "../bridge/look.ts";
+import { isRaisedSoon, Patience } from "../bridge/look.ts";
 import { beginTurn, isTurnLong, nextTurn } from "../bridge/turn.ts";
 import { inPieces, messageOf, transferredBy } from "./messages.ts";
 import { giveUpSnapshots, neededBytes, type Resident } from "./resident.ts";
@@ -49,9 +49,8 @@ export interface WorkerOwner {
 const STACK_MB = 8;
 const HEAP_MB = 1024;
 const YOUNG_HEAP_MB = 32;
-/** Some 400 microseconds: the start of a small program, and what is left to do of the run before it. */
-const MOST_LOOKS = 8000;
-const SKIPPED_AFTER_MISS = 4;
+/** The start of a small program that makes many calls, and what is left to do of the run before it. */
+const LOOK_MS = 0.5;
 /** Far longer than the largest snapshot takes: a worker that is there still has been taken over. */
 const MOST_FRAGILE_MS = 2000;
 /** A suspension without a snapshot is only slower to resume. */
@@ -84,7 +83,8 @@ export class NodeWorker {
   #onFree: () => void;
   #isOnlyCell: () => boolean;
   #dead = false;
-  #looksToSkip = 0;
+  /** How long a start takes says nothing about the deliveries after it. */
+  readonly #patience = { start: new Patience(), deliver: new Patience() };
   #drops = 0;
 
   constructor({ engine, script, vms }: WorkerParts, pool: WorkerOwner) {
@@ -288,27 +288,21 @@ export class NodeWorker {
     if (this.#outbox.length > 0) {
       this.#isLeaving = true;
       void nextTurn().then(() => this.#leave());
-    } else if (this.#isAnswerNear(commands)) this.#lookForAnswer(reported);
+    } else this.#lookForAnswer(commands, reported);
   }
 
   /**
    * A single run whose turns take microseconds is answered before the event loop could go to sleep and be woken. Only
    * then, never while others wait, and never for long: the turn of the event loop ends in time.
    */
-  #isAnswerNear(commands: readonly Command[]): boolean {
-    if (this.#looksToSkip > 0) {
-      this.#looksToSkip--;
-      return false;
-    }
-    // A start takes longer than is worth looking for.
-    return commands.length === 1 && this.#isOnlyCell() && !isTurnLong();
-  }
-
-  #lookForAnswer(reported: number): void {
-    if (!isRaisedSoon(this.#status, STATUS.reported, reported, MOST_LOOKS)) {
-      this.#looksToSkip = SKIPPED_AFTER_MISS;
-      return;
-    }
+  #lookForAnswer(commands: readonly Command[], reported: number): void {
+    const type = commands.length === 1 ? commands[0]?.type : undefined;
+    if ((type !== "start" && type !== "deliver") || !this.#isOnlyCell() || isTurnLong()) return;
+    const patience = this.#patience[type];
+    if (!patience.isThere()) return;
+    const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, LOOK_MS);
+    patience.found(isAnswered);
+    if (!isAnswered) return;
     for (
       let next = receiveMessageOnPort(this.#port);
       next !== undefined;

@@ -8,11 +8,9 @@ import { judge } from "./judge.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
-/** An answer that took less lets the worker look for the next one. */
+/** A message that comes within this lets the worker look as long for the next one. */
 const SOON_MS = 0.2;
 const LINGER_MS = 10;
-/** Some 200 microseconds. */
-const MOST_LOOKS = 4000;
 
 type Setup =
   | (WorkerSetup & { readonly port: MessagePort; readonly role?: undefined })
@@ -29,7 +27,7 @@ function serveJudge(port: MessagePort): void {
 
 function serveCells(setup: WorkerSetup, port: MessagePort): void {
   const status = new Int32Array(setup.status);
-  let looks = 0;
+  let lookMs = 0;
 
   let first: unknown;
 
@@ -67,9 +65,9 @@ function serveCells(setup: WorkerSetup, port: MessagePort): void {
   function isPostedSoon(posted: number): boolean {
     const since = performance.now();
     const isPosted =
-      isRaisedSoon(status, STATUS.posted, posted, looks) ||
+      isRaisedSoon(status, STATUS.posted, posted, lookMs) ||
       Atomics.wait(status, STATUS.posted, posted, LINGER_MS) !== "timed-out";
-    looks = performance.now() - since < SOON_MS ? MOST_LOOKS : 0;
+    lookMs = performance.now() - since < SOON_MS ? SOON_MS : 0;
     return isPosted;
   }
 }
