@@ -14,8 +14,8 @@ const bundledWorker: Plugin = {
   enforce: "pre",
   resolveId: (specifier, importer = "") =>
     process.env["NODE_V8_COVERAGE"] === undefined &&
-    specifier.endsWith("/sandbox/worker-script.ts") &&
-    /\/(run\/open-sandbox|adapters\/ai-sdk\/hosts)\.ts$/u.test(importer)
+    specifier.endsWith("/sandbox/node/worker-script.ts") &&
+    /\/(run\/host\/open-sandbox|adapters\/ai-sdk\/hosts)\.ts$/u.test(importer)
       ? normalizePath(fileURLToPath(new URL("test/bundled-worker.ts", import.meta.url)))
       : undefined,
 };

@@ -13,7 +13,7 @@ import type { Plugin } from "esbuild";
 import { bundleText, keepBundle, replaceFile } from "./bundle.ts";
 
 const source = new URL("../packages/codecell/src/", import.meta.url);
-const output = new URL("sandbox/embedded.generated.ts", source);
+const output = new URL("sandbox/node/embedded.generated.ts", source);
 
 /** Taken from the process, so that the script needs neither `import` nor `require`: it runs as whatever it is started as. */
 const builtins: Plugin = {

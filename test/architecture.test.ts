@@ -23,7 +23,10 @@ interface Folder {
 
 const TABLE: Readonly<Record<string, Folder>> = {
   contract: { runs: "anywhere", imports: [] },
-  value: { runs: "anywhere", imports: ["contract"] },
+  // Gives the event loop its turns, on the host and in a page.
+  loop: { runs: "anywhere", imports: [] },
+  // What is large is parsed and printed in turns.
+  value: { runs: "anywhere", imports: ["contract", "loop"] },
   // Runs where tools are shown: on the host, in a browser, in an editor's build.
   declare: { runs: "anywhere", imports: ["contract", "value"] },
   source: { runs: "anywhere", imports: ["contract"], packages: ["@babel/parser"] },
@@ -32,42 +35,55 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
   // What a schema says of a value, on the host's thread, in a worker, in a browser.
   "json-schema": { runs: "anywhere", imports: [] },
-  bridge: { runs: "anywhere", imports: ["contract", "value", "json-schema"] },
+  // Both sides of the boundary around the worker know the messages, and nothing else of each other.
+  protocol: { runs: "anywhere", imports: ["contract", "value"], types: ["json-schema"] },
   // Neutral but for its entry and what that takes from Node.js: the same code is to run in a web worker.
   worker: {
     runs: "worker",
-    imports: ["contract", "bridge", "guest", "source", "value", "json-schema"],
+    imports: ["contract", "protocol", "guest", "source", "value", "json-schema"],
     node: ["worker/node.ts", "worker/node-platform.ts"],
   },
   // One half on the host, the other on the check's own thread; the compiler is found at run time, never imported.
   check: {
     runs: "host",
     imports: ["contract", "source"],
-    files: ["bridge/closest-names.ts", "sandbox/own-file.ts"],
+    files: ["calls/closest-names.ts", "sandbox/node/own-file.ts"],
     packages: ["@typescript/typescript6"],
     node: "all",
   },
-  // What is large is printed and sealed in turns.
-  suspend: {
+  sandbox: { runs: "host", imports: ["contract"], types: ["protocol"] },
+  "sandbox/node": {
     runs: "host",
-    imports: ["contract", "value"],
-    types: ["bridge"],
-    files: ["bridge/parse-json.ts", "bridge/print-json.ts", "bridge/turn.ts"],
-    node: "all",
-  },
-  sandbox: {
-    runs: "host",
-    imports: ["contract", "bridge"],
+    imports: ["contract", "loop", "protocol", "sandbox"],
     types: ["json-schema"],
     files: ["worker/engine-module.ts", "worker/wasm-binary.ts"],
+    node: "all",
+  },
+  // What happened in a run, in order.
+  ledger: { runs: "host", imports: ["contract", "loop", "value"], types: ["protocol"] },
+  // The way of one call from a program to a tool and back. What takes long is judged on a thread of the sandbox.
+  calls: {
+    runs: "host",
+    imports: ["contract", "loop", "value", "json-schema"],
+    types: ["protocol"],
+    files: ["sandbox/node/judges.ts"],
+    node: ["calls/call-runner.ts"],
+  },
+  // What is large is sealed in turns.
+  seal: { runs: "host", imports: ["contract", "loop"], node: "all" },
+  // Runs that outlive their process, in tokens and stores.
+  durable: {
+    runs: "host",
+    imports: ["contract", "loop", "value", "ledger", "seal"],
+    types: ["protocol"],
+    files: ["fetch/request.ts"],
     node: "all",
   },
   // Browsers search their tools too.
   // Neutral but for the hash of its contents. An index of many tools is built in turns.
   catalog: {
     runs: "anywhere",
-    imports: ["contract", "value", "declare"],
-    files: ["bridge/turn.ts"],
+    imports: ["contract", "loop", "value", "declare"],
     node: ["catalog/content-hash.ts"],
   },
   // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
@@ -75,42 +91,72 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // Public: what implementations of the contracts have to pass, in their own test runs.
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
   // Serves fetches of programs; undici is found at run time, never imported.
-  fetch: { runs: "host", imports: ["contract", "value"], files: ["bridge/invoke.ts"], node: "all" },
+  fetch: { runs: "host", imports: ["contract", "value"], files: ["calls/invoke.ts"], node: "all" },
   run: {
     runs: "host",
     // Declarations are for the check, which is given to a host and never made by it.
-    imports: ["contract", "value", "bridge", "sandbox", "suspend", "declare", "fetch"],
+    imports: [
+      "contract",
+      "loop",
+      "value",
+      "protocol",
+      "sandbox",
+      "sandbox/node",
+      "ledger",
+      "calls",
+      "seal",
+      "durable",
+      "declare",
+      "fetch",
+    ],
     types: ["check"],
     node: "all",
   },
   // What a model is shown, and what becomes of what it answers.
   surface: {
     runs: "host",
-    imports: ["contract", "value", "declare", "catalog", "bridge", "run"],
-    files: ["sandbox/judges.ts"],
+    imports: ["contract", "loop", "value", "declare", "catalog", "calls", "run"],
+    types: ["protocol"],
+    files: ["sandbox/node/judges.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
-    imports: ["contract", "value", "declare", "bridge", "fetch", "run", "suspend", "surface"],
-    files: ["sandbox/judges.ts", "sandbox/worker-script.ts"],
+    imports: ["contract", "loop", "value", "declare", "calls", "fetch", "run", "seal", "surface"],
+    types: ["protocol", "durable"],
+    files: ["sandbox/node/judges.ts", "sandbox/node/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
-    imports: ["contract", "bridge", "check", "declare", "fetch", "run", "sandbox", "suspend", "store"],
+    imports: [
+      "contract",
+      "calls",
+      "check",
+      "declare",
+      "fetch",
+      "run",
+      "sandbox/node",
+      "ledger",
+      "seal",
+      "store",
+    ],
   },
 };
 
 /** What runs in a worker or in the guest must never see these. */
 const HOST_FOLDERS = new Set([
+  "calls",
+  "durable",
   "fetch",
+  "ledger",
   "run",
   "sandbox",
-  "suspend",
+  "sandbox/node",
+  "seal",
   "store",
   "session",
   "surface",
@@ -199,7 +245,11 @@ describe("architecture", () => {
 
   test("no object literal on the way of a run has a getter: V8 keeps all it sees until the next full collection", () => {
     const found = files
-      .filter((path) => /^(run|sandbox|bridge|suspend|worker)\//u.test(path) && !path.endsWith(".test.ts"))
+      .filter(
+        (path) =>
+          /^(calls|durable|ledger|loop|protocol|run|sandbox|seal|value|worker)\//u.test(path) &&
+          !path.endsWith(".test.ts"),
+      )
       .flatMap((path) => literalGettersOf(`${BASE}${path}`).map((name) => `${path}: ${name}`));
     expect(found).toEqual([]);
   });

@@ -154,9 +154,9 @@ describe("a server's bundle", () => {
       outExtension: { ".js": ".cjs" },
       define: { "import.meta.url": JSON.stringify(url), "import.meta.resolve": "undefined" },
     });
-    const gone = await esbuilt("gone", fixed("file:///gone/codecell/dist/sandbox/own-file.js"));
+    const gone = await esbuilt("gone", fixed("file:///gone/codecell/dist/sandbox/node/own-file.js"));
     expect(await serve(gone, "server.cjs")).toEqual(SAID);
-    const here = await esbuilt("here", fixed(`file://${installed}/dist/sandbox/own-file.js`));
+    const here = await esbuilt("here", fixed(`file://${installed}/dist/sandbox/node/own-file.js`));
     const checked: unknown = [expect.stringMatching(/TypeScript compiler/u), "unchecked"];
     expect(await serve(here, "server.cjs")).toEqual({ ...SAID, protocol: "file:", checked });
   });
@@ -219,7 +219,7 @@ describe("an installation", () => {
     );
     const { stdout } = await execute(process.execPath, ["lean.mjs"], { cwd: project, env: {} });
     const file = `file://${installed}/dist/worker/node.js`;
-    expect(JSON.parse(stdout)).toEqual([1, file, [`file://${installed}/dist/sandbox/embedded.js`]]);
+    expect(JSON.parse(stdout)).toEqual([1, file, [`file://${installed}/dist/sandbox/node/embedded.js`]]);
   });
 
   test("thinned out to what is imported runs like a bundle", async () => {

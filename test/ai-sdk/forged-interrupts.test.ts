@@ -31,7 +31,7 @@ async function forged(toolCallId: string): Promise<unknown> {
 
 // Of itself it warns once in a process, and one test would hide what another does.
 const warned = vi.hoisted(() => vi.fn<(code: string, text: string) => void>());
-vi.mock(import("../../packages/codecell/src/suspend/warn-once.ts"), () => ({ warnOnce: warned }));
+vi.mock(import("../../packages/codecell/src/seal/warn-once.ts"), () => ({ warnOnce: warned }));
 
 const lost: CodeModeLostProgram[] = [];
 const continuation = { onLost: (one: CodeModeLostProgram) => void lost.push(one) };

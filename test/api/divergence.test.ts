@@ -1,11 +1,11 @@
 /** A rebuilt program has to agree with its ledger before any call is executed for it. */
 import { createHost, createMemoryStore, type Host, type Ledger, type Store, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
-import { foldJournal } from "../../packages/codecell/src/suspend/fold-journal.ts";
-import { StoredBytes } from "../../packages/codecell/src/suspend/stored-bytes.ts";
-import { type SuspendedRun, toSealable } from "../../packages/codecell/src/suspend/suspended-run.ts";
-import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
-import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
+import { foldJournal } from "../../packages/codecell/src/durable/fold-journal.ts";
+import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
+import { type SuspendedRun, toSealable } from "../../packages/codecell/src/durable/suspended-run.ts";
+import { Tokens } from "../../packages/codecell/src/durable/token.ts";
+import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 
 const sealKey = new Uint8Array(32).fill(13);
 const vault = new Vault({ sealKey });

@@ -172,10 +172,10 @@ test("a tool that caught what suspend throws is told of [host:errors]", async ()
 
 test("words that cannot be found are told of, and the failure stays [host:errors]", async () => {
   const told: HostError[] = [];
-  const options = { source: CATCHING, tools: { pay: { execute: throwing } }, rephrase: throwing };
+  const options = { source: CATCHING, tools: { pay: { execute: throwing } }, mapCallFailure: throwing };
   const result = await host.start({ ...options, onError: (report) => told.push(report) }).result;
   expect(result).toMatchObject({ status: "completed", value: { code: "tool_failed" } });
-  expect(told.map(({ source }) => source)).toEqual(["tool", "rephrase"]);
+  expect(told.map(({ source }) => source)).toEqual(["tool", "mapCallFailure"]);
 });
 
 test("a store that fails is told of, and the result has its error [host:errors]", async () => {

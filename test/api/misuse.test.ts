@@ -106,7 +106,7 @@ describe("options that are none", () => {
     ["what is no signal", { signal: {} }, "signal must be an AbortSignal"],
     ["a text for a signal", { signal: "abort" }, "signal must be an AbortSignal"],
     ["a policy that is no function", { authorize: "allow" }, "authorize must be a function"],
-    ["words that are no function", { rephrase: {} }, "rephrase must be a function"],
+    ["words that are no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
     ["a listener that is none", { onError: {} }, "onError must be a function"],
     ["a deadline that is none", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
   ])("such as %s are refused at every door [host:misuse]", async (_what, wrong, problem) => {

@@ -3,7 +3,7 @@ import type { StartOptions, ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { host, valueOf } from "./harness.ts";
 
-type Rephrase = NonNullable<StartOptions["rephrase"]>;
+type MapCallFailure = NonNullable<StartOptions["mapCallFailure"]>;
 
 const tools: ToolSet = {
   fail: {
@@ -17,12 +17,12 @@ const CAUGHT =
 
 describe("a failed call", () => {
   test("is told in the words of an adapter, by name, message and code", async () => {
-    const rephrase: Rephrase = ({ message }, { tool }) => ({
+    const mapCallFailure: MapCallFailure = ({ message }, { tool }) => ({
       name: "AdapterError",
       message: `${tool}: ${message}`,
       shownCode: "ADAPTER",
     });
-    expect(await valueOf(CAUGHT, { tools, rephrase })).toEqual([
+    expect(await valueOf(CAUGHT, { tools, mapCallFailure })).toEqual([
       "AdapterError",
       "fail: No disk",
       "ADAPTER",
@@ -43,14 +43,14 @@ describe("a failed call", () => {
       },
     ],
   ])("stays as it is when an adapter gives %s", async (_what, give) => {
-    expect(await valueOf(CAUGHT, { tools, rephrase: give as Rephrase })).toEqual(own);
+    expect(await valueOf(CAUGHT, { tools, mapCallFailure: give as MapCallFailure })).toEqual(own);
   });
 
   test("is told in short words, and its ledger can be replayed", async () => {
     const long = "x".repeat(100_000);
-    const rephrase: Rephrase = () => ({ name: long, message: long, shownCode: long });
+    const mapCallFailure: MapCallFailure = () => ({ name: long, message: long, shownCode: long });
     const source = `const told = await (async () => { ${CAUGHT} })(); return told.map(({ length }) => length)`;
-    const handle = host.start({ source, tools, rephrase });
+    const handle = host.start({ source, tools, mapCallFailure });
     const result = await handle.result;
     expect(result).toMatchObject({ status: "completed", value: [128, 4096, 128, 6] });
     expect(await host.replay(handle.ledger()).result).toMatchObject({ value: [128, 4096, 128, 6] });

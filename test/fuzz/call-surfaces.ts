@@ -1,19 +1,19 @@
 /** Surfaces of calls: what is done with an input that a tool gives back, that is asked for, or that waits in a suspended run. */
 import { jsonSchema } from "ai";
-import { type Invocation, invoke } from "../../packages/codecell/src/bridge/invoke.ts";
+import { type Invocation, invoke } from "../../packages/codecell/src/calls/invoke.ts";
 import type { CatalogEntry } from "../../packages/codecell/src/catalog/catalog-entry.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
-import { toKnown } from "../../packages/codecell/src/run/resolutions.ts";
-import { StoredBytes } from "../../packages/codecell/src/suspend/stored-bytes.ts";
-import { giveAway } from "../../packages/codecell/src/suspend/suspended-run.ts";
-import { toNestedOutput } from "../../packages/codecell/src/surface/nested-output.ts";
+import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
+import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
+import { giveAway } from "../../packages/codecell/src/durable/suspended-run.ts";
+import { toNestedOutput } from "../../packages/codecell/src/surface/calls/nested-output.ts";
 import { NestedCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
 import { createAuthorize } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
-  bookOf,
+  recorderOf,
   INPUT,
   LIMITS,
   OUTPUT,
@@ -130,11 +130,11 @@ export const CALL_SURFACES: readonly Surface[] = [
     most: INPUT,
     own: 8 * INPUT + (WAITING + 1) * VALUE_BYTES,
     prepare: (json) => {
-      const book = bookOf(json);
+      const recorder = recorderOf(json);
       const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, parsed(json)]));
       const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
       return async () => {
-        const given = await giveAway(book, "", "e", { ...REST, pending });
+        const given = await giveAway(recorder, "", "e", { ...REST, pending });
         if ("code" in given) throw new Error(given.message);
         const { run, sealable } = given;
         const state = await stored.sealState("r", sealable);

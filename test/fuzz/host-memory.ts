@@ -11,9 +11,9 @@ import { setTimeout } from "node:timers/promises";
 import { jsonSchema, tool } from "ai";
 import { createHost, type ToolSet } from "codecell";
 import { runCodeMode } from "codecell/ai";
-import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
-import { OpenToken, Tokens } from "../../packages/codecell/src/suspend/token.ts";
-import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
+import { LedgerRecorder } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
+import { OpenToken, Tokens } from "../../packages/codecell/src/durable/token.ts";
+import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
 import type { RoomCase } from "./heap-room.ts";
 import { nastyText } from "./nasty-texts.ts";
@@ -77,9 +77,9 @@ function noise(seed: number, length: number): string {
 }
 
 /** As much as a suspended run may hold, in inputs or in outputs. */
-function fullBook(where: "inputs" | "outputs"): LedgerBook {
+function fullRecorder(where: "inputs" | "outputs"): LedgerRecorder {
   const texts = Array.from({ length: 15 }, (_, at) => JSON.stringify(noise(at, MiB - 8)));
-  return new LedgerBook(
+  return new LedgerRecorder(
     { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
     {
       calls: texts.map((text) => ({ tool: "t", input: where === "inputs" ? text : "0" })),
@@ -100,7 +100,7 @@ function issued(given: Awaited<ReturnType<Tokens["issue"]>>): string {
 }
 
 async function fullToken(where: "inputs" | "outputs"): Promise<string> {
-  return issued(await tokens.issue(fullBook(where), "", "e", REST));
+  return issued(await tokens.issue(fullRecorder(where), "", "e", REST));
 }
 
 /** Two bytes a character: the texts of the ledger that it holds. */
@@ -111,8 +111,8 @@ const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMa
     name: `a token is made of 15 MiB of ${where}`,
     room: ROOM,
     prepare: () => {
-      const book = fullBook(where);
-      return async () => issued(await tokens.issue(book, "", "e", REST));
+      const recorder = fullRecorder(where);
+      return async () => issued(await tokens.issue(recorder, "", "e", REST));
     },
   },
   {

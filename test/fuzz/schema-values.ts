@@ -1,5 +1,5 @@
 /** SchemaValues: random JSON Schemas, as careless and as hostile as they come, against values that a program chooses. */
-import { validatorOf } from "../../packages/codecell/src/bridge/schema.ts";
+import { validatorOf } from "../../packages/codecell/src/calls/schema.ts";
 import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
 import type { Case, Fuzzer } from "./fuzzer.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";

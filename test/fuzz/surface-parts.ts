@@ -2,8 +2,8 @@
 import { LIMIT_BOUNDS, resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
-import { LedgerBook } from "../../packages/codecell/src/suspend/ledger-book.ts";
-import { Vault } from "../../packages/codecell/src/suspend/vault.ts";
+import { LedgerRecorder } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
+import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 import type { Prepared } from "./thread-time.ts";
 
 export interface Surface {
@@ -29,8 +29,8 @@ export const RESULT = LIMIT_BOUNDS.resultBytes.default;
 
 export const tool: AnyTool = { description: "Gives something back", execute: () => null };
 export const parsed = (json: string): Json => JSON.parse(json) as Json;
-export const bookOf = (input: string): LedgerBook =>
-  new LedgerBook(
+export const recorderOf = (input: string): LedgerRecorder =>
+  new LedgerRecorder(
     { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
     {
       calls: Array.from({ length: 7 }, () => ({ tool: "t", input })),

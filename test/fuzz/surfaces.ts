@@ -4,29 +4,39 @@
  * - Sizes are what the default limits admit. What a function is given beside the program's part is made once.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { closestNames, noSuchTool } from "../../packages/codecell/src/bridge/closest-names.ts";
-import { encodeOutput } from "../../packages/codecell/src/bridge/invoke.ts";
-import { parseJson } from "../../packages/codecell/src/bridge/parse-json.ts";
-import { printJson } from "../../packages/codecell/src/bridge/print-json.ts";
-import { parseAnswers } from "../../packages/codecell/src/bridge/protocol.ts";
+import { closestNames, noSuchTool } from "../../packages/codecell/src/calls/closest-names.ts";
+import { encodeOutput } from "../../packages/codecell/src/calls/invoke.ts";
+import { parseJson } from "../../packages/codecell/src/value/parse-json.ts";
+import { printJson } from "../../packages/codecell/src/value/print-json.ts";
+import { parseAnswers } from "../../packages/codecell/src/protocol/messages.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
 import { parseRequest } from "../../packages/codecell/src/fetch/request.ts";
 import { resolveFetchPolicy } from "../../packages/codecell/src/fetch/policy.ts";
-import { globalsFor } from "../../packages/codecell/src/run/guest-catalog.ts";
-import { inspect } from "../../packages/codecell/src/suspend/inspect.ts";
-import { Tokens } from "../../packages/codecell/src/suspend/token.ts";
-import { cutValue } from "../../packages/codecell/src/surface/cut-value.ts";
-import { toCodeModeError } from "../../packages/codecell/src/surface/failure-codes.ts";
-import { OutputBudget } from "../../packages/codecell/src/surface/output-budget.ts";
-import { toOutput } from "../../packages/codecell/src/surface/output-items.ts";
-import { ParkedValues } from "../../packages/codecell/src/surface/parked-values.ts";
-import { Trajectory } from "../../packages/codecell/src/surface/trajectory.ts";
+import { globalsFor } from "../../packages/codecell/src/run/host/guest-catalog.ts";
+import { inspect } from "../../packages/codecell/src/ledger/inspect.ts";
+import { Tokens } from "../../packages/codecell/src/durable/token.ts";
+import { cutValue } from "../../packages/codecell/src/surface/output/cut-value.ts";
+import { toCodeModeError } from "../../packages/codecell/src/surface/shown/failure-codes.ts";
+import { OutputBudget } from "../../packages/codecell/src/surface/output/output-budget.ts";
+import { toOutput } from "../../packages/codecell/src/surface/output/output-items.ts";
+import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
+import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
 import { isSameJson } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
 import { toConsole } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { withoutQuery } from "../../packages/codecell/src/adapters/ai-sdk/telemetry.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
-import { bookOf, INPUT, OUTPUT, parsed, REST, RESULT, type Surface, tool, vault } from "./surface-parts.ts";
+import {
+  recorderOf,
+  INPUT,
+  OUTPUT,
+  parsed,
+  REST,
+  RESULT,
+  type Surface,
+  tool,
+  vault,
+} from "./surface-parts.ts";
 
 const LOGS = LIMIT_BOUNDS.logBytes.default;
 const SOURCE = LIMIT_BOUNDS.sourceBytes.default;
@@ -106,7 +116,7 @@ export const SURFACES: readonly Surface[] = [
         Array.from({ length: 4096 }, (_, at) => ({ tool: "t", input: `${at}` })),
         linesOf(text),
       );
-      return () => bookOf("1").read(report as never);
+      return () => recorderOf("1").read(report as never);
     },
   },
   {
@@ -264,7 +274,7 @@ export const SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => {
-      const ledger = bookOf(json).toLedger();
+      const ledger = recorderOf(json).toLedger();
       return () => inspect(ledger);
     },
   },
@@ -273,8 +283,8 @@ export const SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => {
-      const book = bookOf(json);
-      return () => tokens.issue(book, "", "e", REST);
+      const recorder = recorderOf(json);
+      return () => tokens.issue(recorder, "", "e", REST);
     },
   },
   ...CALL_SURFACES,

@@ -4,7 +4,7 @@
  * - The worker is the embedded one: Node.js strips the types of sources with memories of its own.
  */
 import { createHost } from "codecell";
-import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
+import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
 
 const host = createHost({ workers: 2, workerUrl: embeddedWorkerUrl(), limits: { wallTimeMs: 120_000 } });
 let waiting = Number(process.argv[2]);

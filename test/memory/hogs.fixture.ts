@@ -5,7 +5,7 @@
  * - The worker is the embedded one: Node.js strips the types of sources with memories of its own.
  */
 import { createHost } from "codecell";
-import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
+import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
 
 const MiB = 1024 * 1024;
 const [hogs = 0, heapMiB = 0, budgetMiB] = process.argv.slice(2).map(Number);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createHost, type RunResult } from "codecell";
 import { FAILURE_CODES } from "../../packages/codecell/src/contract/failure.ts";
-import { parseAnswers, type Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import { parseAnswers, type Report } from "../../packages/codecell/src/protocol/messages.ts";
 import { effort, TIMES } from "./effort.ts";
 import { liveWorkers } from "./worker-threads.ts";
 

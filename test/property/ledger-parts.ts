@@ -6,8 +6,8 @@
 import fc from "fast-check";
 import type { CallResolution, Delivery, Json, LedgerCall } from "codecell";
 import type { Progress } from "../../packages/codecell/src/contract/ledger.ts";
-import type { JournalEntry, LateOutcome } from "../../packages/codecell/src/suspend/journal-entry.ts";
-import type { Seen } from "../../packages/codecell/src/suspend/ledger-book.ts";
+import type { JournalEntry, LateOutcome } from "../../packages/codecell/src/durable/journal-entry.ts";
+import type { Seen } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
 
 type Spoil = <T>(arbitrary: fc.Arbitrary<T>) => fc.Arbitrary<T>;
 
@@ -76,7 +76,7 @@ function partsOf(spoil: Spoil): LedgerParts {
     asked,
     fc.record({ kind: kind("delivery"), delivery: spoil(delivery) }),
     fc.record({ kind: kind("taken"), at: count }),
-    fc.record({ kind: kind("suspended"), standstill: spoil(json) }),
+    fc.record({ kind: kind("suspended"), waitState: spoil(json) }),
   );
   const progress = fc.record({ deliveries: count, calls: count, timers: count, logs: count });
   const outcome = fc.oneof(output, failed, asked);

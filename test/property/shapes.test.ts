@@ -3,26 +3,26 @@
  *
  * - What a part of a ledger looks like is said a second time here, by a schema, to compare.
  */
-import { atOnce } from "../../packages/codecell/src/bridge/turn.ts";
+import { atOnce } from "../../packages/codecell/src/loop/turn.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { parseAnswers, parseCommands, type Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import { parseAnswers, parseCommands, type Report } from "../../packages/codecell/src/protocol/messages.ts";
 import type { Ledger } from "../../packages/codecell/src/contract/ledger.ts";
 import { resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
 import {
   parseJournalEntries,
   parseLateOutcome,
   parseProgress,
-} from "../../packages/codecell/src/suspend/journal-entry.ts";
-import { foldJournal } from "../../packages/codecell/src/suspend/fold-journal.ts";
-import { toJsonBytes } from "../../packages/codecell/src/suspend/json-bytes.ts";
+} from "../../packages/codecell/src/durable/journal-entry.ts";
+import { foldJournal } from "../../packages/codecell/src/durable/fold-journal.ts";
+import { toJsonBytes } from "../../packages/codecell/src/durable/json-bytes.ts";
 import {
   parseHeader,
   parseSuspendedRun,
   type SuspendedRun,
   toSealable,
-} from "../../packages/codecell/src/suspend/suspended-run.ts";
+} from "../../packages/codecell/src/durable/suspended-run.ts";
 import { effort } from "./effort.ts";
 import { json, spoilt, written } from "./ledger-parts.ts";
 
@@ -60,7 +60,7 @@ const entry = z.union([
   asked,
   z.object({ kind: z.literal("delivery"), delivery }),
   z.object({ kind: z.literal("taken"), at: count }),
-  z.object({ kind: z.literal("suspended"), standstill: z.json() }),
+  z.object({ kind: z.literal("suspended"), waitState: z.json() }),
 ]);
 const progress = z.object({ deliveries: count, calls: count, timers: count, logs: count });
 const lateOutcome = z.union([...outcomes, asked]);
@@ -185,16 +185,16 @@ describe("a suspended run", () => {
     let [read, refused] = [0, 0];
     fc.assert(
       fc.property(fc.oneof(runWith(written), runWith(spoilt)), (given) => {
-        const { ledger, scope, ...standstill } = JSON.parse(JSON.stringify(given)) as SuspendedRun;
+        const { ledger, scope, ...waitState } = JSON.parse(JSON.stringify(given)) as SuspendedRun;
         // A journal's own entries were checked when they were parsed.
         const { calls: made, deliveries } = runLedger(ledger) ?? { calls: [], deliveries: [] };
-        const whole = reread({ ...standstill, scope, ledger: { ...ledger, calls: made, deliveries } });
+        const whole = reread({ ...waitState, scope, ledger: { ...ledger, calls: made, deliveries } });
         const { seen } = NOT_STARTED;
         const first = { ...NOT_STARTED, scope, ledger: { ...ledger, calls: [], deliveries: [] } };
         const folded = foldJournal(first, [
           { kind: "turn", at: 0, calls: made, timers: [], seen },
           ...deliveries.map((one) => ({ kind: "delivery", delivery: one }) as const),
-          { kind: "suspended", standstill },
+          { kind: "suspended", waitState },
         ]);
         expect(folded?.state).toEqual(whole);
         expect(folded?.entries ?? []).toEqual([]);

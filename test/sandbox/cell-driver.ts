@@ -2,12 +2,12 @@
 import { resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
 import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { Delivery, DeliveryItem, Progress } from "../../packages/codecell/src/contract/ledger.ts";
-import type { Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import type { Report } from "../../packages/codecell/src/protocol/messages.ts";
 import { toCellLimits } from "../../packages/codecell/src/run/cell-limits.ts";
-import { sharedHeapBudget } from "../../packages/codecell/src/sandbox/heap-budget.ts";
-import { NodePool } from "../../packages/codecell/src/sandbox/node-pool.ts";
+import { sharedHeapBudget } from "../../packages/codecell/src/sandbox/node/heap-budget.ts";
+import { NodePool } from "../../packages/codecell/src/sandbox/node/node-pool.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../../packages/codecell/src/sandbox/sandbox.ts";
-import { defaultWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
+import { defaultWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
 
 export const CLOCK = 1_700_000_000_000;
 const TOOL_NAMES = ["now", "micro", "turn", "wait", "late", "fail"];

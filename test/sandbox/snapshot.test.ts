@@ -1,9 +1,9 @@
 /** Snapshots of cells as whoever places them sees it: taken, gone on from, refused, or not to be had. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import type { Answer, Report } from "../../packages/codecell/src/bridge/protocol.ts";
+import type { Answer, Report } from "../../packages/codecell/src/protocol/messages.ts";
 import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { CellStart } from "../../packages/codecell/src/sandbox/sandbox.ts";
-import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/worker-script.ts";
+import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
 import { liveWorkers } from "../property/worker-threads.ts";
 import { CLOCK, createPool, DrivenCell, toStart } from "./cell-driver.ts";
 import { startStopwatch } from "../processor-time.ts";
@@ -226,7 +226,7 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
     ["another seed", (start) => ({ ...start, seed: "00".repeat(32) })],
     ["another clock", (start) => ({ ...start, clock: CLOCK + 1 })],
     ["other tools", (start) => ({ ...start, toolNames: '["fail"]' })],
-    ["another fate of detached calls", (start) => ({ ...start, detachedCalls: "fail" })],
+    ["another way with detached calls", (start) => ({ ...start, detachedCalls: "fail" })],
     ["a right to fetch", (start) => ({ ...start, fetch: true })],
     ["no right to yield", ({ mayYield: _mayYield, ...start }) => start],
     ["fewer calls allowed than made", (start) => ({ ...start, limits: { ...start.limits, calls: 1 } })],

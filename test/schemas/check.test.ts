@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { type CheckResult, createChecker, type JsonSchema } from "codecell";
 import { afterAll, expect, test, vi } from "vitest";
-import { validatorOf } from "../../packages/codecell/src/bridge/schema.ts";
-import { declareBySchema } from "../../packages/codecell/src/run/declare-by-schema.ts";
-import { judgeApartFor } from "../../packages/codecell/src/sandbox/judges.ts";
+import { validatorOf } from "../../packages/codecell/src/calls/schema.ts";
+import { declareBySchema } from "../../packages/codecell/src/run/check/declare-by-schema.ts";
+import { judgeApartFor } from "../../packages/codecell/src/sandbox/node/judges.ts";
 import { ROOT } from "../sources.ts";
 import { CASES } from "./corpus.ts";
 

@@ -9,7 +9,7 @@ import { type Catalog, createCatalog, type ToolSource } from "codecell/catalog";
 import { countTokens as countCl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as countO200k } from "gpt-tokenizer/encoding/o200k_base";
 import { resolveCodeMode } from "../../packages/codecell/src/surface/config.ts";
-import { describeSurface, type Surface } from "../../packages/codecell/src/surface/describe-surface.ts";
+import { describeSurface, type Surface } from "../../packages/codecell/src/surface/shown/describe-surface.ts";
 import { loadSet, SET_NAMES } from "../tool-search/sets.ts";
 
 interface ListedTool {

@@ -15,17 +15,17 @@ const text = (shown: string): CodeModeOutput => ({ type: "text", text: shown });
 const json = (value: Json): CodeModeOutput => ({ type: "json", value });
 
 /** All results of a program, which is let go on until it ends. */
-async function legsOf(on: Desk, code: string): Promise<CodeModeResult[]> {
-  const legs = [await on.exec(code)];
-  for (let last = legs[0]; last?.status === "waiting"; last = legs.at(-1)) {
+async function exchangesOf(on: Desk, code: string): Promise<CodeModeResult[]> {
+  const exchanges = [await on.exec(code)];
+  for (let last = exchanges[0]; last?.status === "waiting"; last = exchanges.at(-1)) {
     on.gate.releaseAll();
-    legs.push(await on.wait(last.runId));
+    exchanges.push(await on.wait(last.runId));
   }
-  return legs;
+  return exchanges;
 }
 
-const outputsOf = (legs: readonly CodeModeResult[]): CodeModeOutput[][] =>
-  legs.map(({ output = [] }) => [...output]);
+const outputsOf = (exchanges: readonly CodeModeResult[]): CodeModeOutput[][] =>
+  exchanges.map(({ output = [] }) => [...output]);
 
 describe("the order", () => {
   test("[exec-wait:42] is that of the program's calls", async () => {
@@ -41,11 +41,11 @@ describe("the order", () => {
   });
 
   test("[exec-wait:42] [exec-wait:48] is kept over waits, and every item comes once", async () => {
-    const legs = await legsOf(
+    const exchanges = await exchangesOf(
       desk,
       `for (let i = 0; i < 3; i++) { text("t" + i); json({ i }); await yield_control(); } text("end"); return 1`,
     );
-    expect(outputsOf(legs)).toEqual([
+    expect(outputsOf(exchanges)).toEqual([
       [text("t0"), json({ i: 0 })],
       [text("t1"), json({ i: 1 })],
       [text("t2"), json({ i: 2 })],
@@ -53,9 +53,12 @@ describe("the order", () => {
     ]);
   });
 
-  test("[exec-wait:48] a leg without output has none", async () => {
-    const legs = await legsOf(desk, `text("a"); await yield_control(); await yield_control(); return 1`);
-    expect(legs.map((leg) => "output" in leg)).toEqual([true, false, false]);
+  test("[exec-wait:48] an exchange without output has none", async () => {
+    const exchanges = await exchangesOf(
+      desk,
+      `text("a"); await yield_control(); await yield_control(); return 1`,
+    );
+    expect(exchanges.map((exchange) => "output" in exchange)).toEqual([true, false, false]);
   });
 
   test("[exec-wait:48] an item is not given again by a wait that is too early", async () => {
@@ -276,16 +279,16 @@ describe("the cap", () => {
 
   test("[exec-wait:47] holds for waiting results, and over all waits together", async () => {
     await using capped = openDesk({ config: CAPPED });
-    const legs = await legsOf(
+    const exchanges = await exchangesOf(
       capped,
       `for (let i = 0; i < 6; i++) { text(i + "x".repeat(300)); await yield_control(); } json({ last: "y".repeat(3000) }); return "z".repeat(3000)`,
     );
-    expect(legs).toHaveLength(7);
-    for (const leg of legs) expect(sizeOf(leg)).toBeLessThanOrEqual(CAP);
-    expect(legs.reduce((sum, leg) => sum + sizeOf(leg), 0)).toBeLessThanOrEqual(CAP);
-    expect(JSON.stringify(legs[0])).toContain("0xxx");
+    expect(exchanges).toHaveLength(7);
+    for (const exchange of exchanges) expect(sizeOf(exchange)).toBeLessThanOrEqual(CAP);
+    expect(exchanges.reduce((sum, exchange) => sum + sizeOf(exchange), 0)).toBeLessThanOrEqual(CAP);
+    expect(JSON.stringify(exchanges[0])).toContain("0xxx");
     // The last one still says something of the value.
-    expect(legs.at(-1)).toMatchObject({ value: { truncated: true } });
+    expect(exchanges.at(-1)).toMatchObject({ value: { truncated: true } });
   });
 
   test("[exec-wait:47] holds for one waiting result that is far over it", async () => {

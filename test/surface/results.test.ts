@@ -195,7 +195,7 @@ describe("failed", () => {
     ]);
   });
 
-  test("[exec-wait:41] in a later leg has the output of that leg", async () => {
+  test("[exec-wait:41] in a later exchange has the output of that exchange", async () => {
     await using desk = openDesk({ config: QUICK });
     const code = "text('a'); await tools.gate(); text('b'); throw new Error('x')";
     const { runId, output } = expectStatus("waiting", await desk.exec(code));

@@ -24,15 +24,19 @@ describe("a transcript", () => {
   test("[exec-wait:95] has every exec and wait byte for byte as the model wrote it and was answered", async () => {
     await using desk = openDesk();
     const told: [name: string, toolCallId: string, input: string, result: string][] = [];
-    const leg = async (name: "exec" | "wait", toolCallId: string, input: object): Promise<CodeModeResult> => {
+    const exchange = async (
+      name: "exec" | "wait",
+      toolCallId: string,
+      input: object,
+    ): Promise<CodeModeResult> => {
       const result = await desk.run[name](input, { toolCallId });
       told.push([name, toolCallId, JSON.stringify(input), JSON.stringify(result)]);
       return result;
     };
-    const { runId } = waitingOf(await leg("exec", "call_1", { code: SOURCE }));
-    await leg("wait", "call_2", { runId });
-    await leg("wait", "call_3", { runId });
-    await leg("exec", "call_4", { code: "", language: "typescript" });
+    const { runId } = waitingOf(await exchange("exec", "call_1", { code: SOURCE }));
+    await exchange("wait", "call_2", { runId });
+    await exchange("wait", "call_3", { runId });
+    await exchange("exec", "call_4", { code: "", language: "typescript" });
     const { entries } = stored(desk.run);
     expect(entries.map(({ name, toolCallId, input, result }) => [name, toolCallId, input, result])).toEqual(
       told,

@@ -45,7 +45,7 @@ export { defineTool } from "./contract/tool.ts";
 export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
-export type { Authorize, CallDetails, Decision, Rephrase } from "./bridge/invoke.ts";
+export type { Authorize, CallDetails, Decision, MapCallFailure } from "./calls/invoke.ts";
 export { createChecker } from "./check/checker.ts";
 export type { Checker, CheckerOptions, CheckRequest, CheckResult } from "./check/checker.ts";
 export type { ToolDeclaration, ToolDeclarations } from "./check/declare-tools.ts";
@@ -53,11 +53,11 @@ export type { FetchPolicy } from "./fetch/policy.ts";
 export type { GuestApi } from "./declare/guest-api.ts";
 export type { DeclareOptions } from "./declare/options.ts";
 export { renderDeclarations } from "./declare/render-declarations.ts";
-export { inspect } from "./suspend/inspect.ts";
-export type { InspectedCall, InspectedDelivery, Inspection } from "./suspend/inspect.ts";
-export { createShapeMemory } from "./suspend/shape-memory.ts";
-export type { ShapeMemoryOptions } from "./suspend/shape-memory.ts";
-export { createHost, run } from "./run/host.ts";
+export { inspect } from "./ledger/inspect.ts";
+export type { InspectedCall, InspectedDelivery, Inspection } from "./ledger/inspect.ts";
+export { createShapeMemory } from "./seal/shape-memory.ts";
+export type { ShapeMemoryOptions } from "./seal/shape-memory.ts";
+export { createHost, run } from "./run/host/host.ts";
 export type {
   DiscardOptions,
   ForkOptions,
@@ -67,9 +67,9 @@ export type {
   RunHandle,
   RunOptions,
   StartOptions,
-} from "./run/host.ts";
-export type { GuestCatalog } from "./run/guest-catalog.ts";
-export type { HostCheck } from "./run/host-check.ts";
-export { loadWorkerText } from "./sandbox/embedded.ts";
-export { defaultWorkerUrl } from "./sandbox/worker-script.ts";
+} from "./run/host/host.ts";
+export type { GuestCatalog } from "./run/host/guest-catalog.ts";
+export type { HostCheck } from "./run/check/host-check.ts";
+export { loadWorkerText } from "./sandbox/node/embedded.ts";
+export { defaultWorkerUrl } from "./sandbox/node/worker-script.ts";
 export { createMemoryStore } from "./store/memory.ts";

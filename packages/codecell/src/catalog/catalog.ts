@@ -5,7 +5,7 @@
  * - The policy is applied before anything is catalogued: what it denies is not here, under no name.
  * - Nothing is computed for a tool before somebody asks for it: thousands of them cost little.
  */
-import { inTurns, type Steps } from "../bridge/turn.ts";
+import { inTurns, type Steps } from "../loop/turn.ts";
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";

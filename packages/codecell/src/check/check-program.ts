@@ -12,7 +12,7 @@ import { toAdvice } from "./advice.ts";
 import { findCallSites, namedTools } from "./call-sites.ts";
 import type { Compiler } from "./compiler.ts";
 import { toAnything } from "./declare-tools.ts";
-import { Fates } from "./fate.ts";
+import { Reachabilities } from "./reachability.ts";
 import { findWrongArguments } from "./find-arguments.ts";
 import { findMissingAwaits } from "./find-awaits.ts";
 import { closestTools, findUnknownNames } from "./find-names.ts";
@@ -47,12 +47,12 @@ export async function checkProgram(
     isResultImplied: typed.isResultImplied,
   });
   const diagnostics = linked.program.getSemanticDiagnostics(linked.file);
-  const fates = new Fates(linked, diagnostics);
+  const reachabilities = new Reachabilities(linked, diagnostics);
   const { sites, isInquisitive } = findCallSites(linked);
   const findings = [
-    ...findUnknownNames(linked, sites, fates, { closest, alike }),
-    ...findWrongArguments(linked, sites, fates),
-    ...findMissingAwaits(linked, sites, fates),
+    ...findUnknownNames(linked, sites, reachabilities, { closest, alike }),
+    ...findWrongArguments(linked, sites, reachabilities),
+    ...findMissingAwaits(linked, sites, reachabilities),
   ];
   // A program that asks what there is may go another way because of the answer.
   const isProblem = ({ isProvable }: Finding): boolean => isProvable && !isInquisitive;

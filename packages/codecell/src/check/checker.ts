@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language } from "../contract/ledger.ts";
-import { ownFile } from "../sandbox/own-file.ts";
+import { ownFile } from "../sandbox/node/own-file.ts";
 import { CheckThread } from "./check-thread.ts";
 import { declareTools, type ToolDeclarations } from "./declare-tools.ts";
 import { TYPESCRIPT_PACKAGES } from "./load-typescript.ts";

@@ -7,9 +7,9 @@
  *   only with a value that gets there: what may be undefined may be left out of the input.
  */
 import type ts from "@typescript/typescript6";
-import { closestNames } from "../bridge/closest-names.ts";
+import { closestNames } from "../calls/closest-names.ts";
 import type { CallSite } from "./call-sites.ts";
-import type { Fates } from "./fate.ts";
+import type { Reachabilities } from "./reachability.ts";
 import { type Finding, quoteAll, toSignature } from "./finding.ts";
 import { type LinkedProgram, TOOL_FILES } from "./linked-program.ts";
 import type { DeclaredTool } from "./messages.ts";
@@ -18,7 +18,7 @@ import { bare } from "./syntax.ts";
 export function findWrongArguments(
   linked: LinkedProgram,
   sites: readonly CallSite[],
-  fates: Fates,
+  reachabilities: Reachabilities,
 ): Finding[] {
   return sites.flatMap((site) => {
     const tool = site.handle === undefined ? linked.declared.tools.get(site.name) : undefined;
@@ -26,7 +26,7 @@ export function findWrongArguments(
     const wrong = wrongArguments(linked, site, tool);
     return wrong === undefined
       ? []
-      : [{ ...wrong, isProvable: wrong.isProvable && fates.of(site.call) === "certain" }];
+      : [{ ...wrong, isProvable: wrong.isProvable && reachabilities.of(site.call) === "certain" }];
   });
 }
 

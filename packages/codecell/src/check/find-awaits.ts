@@ -7,7 +7,7 @@
  */
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
-import type { Fates } from "./fate.ts";
+import type { Reachabilities } from "./reachability.ts";
 import type { Finding } from "./finding.ts";
 import type { LinkedProgram } from "./linked-program.ts";
 import type { TypeScript } from "./load-typescript.ts";
@@ -25,7 +25,7 @@ interface Misuse {
 export function findMissingAwaits(
   linked: LinkedProgram,
   sites: readonly CallSite[],
-  fates: Fates,
+  reachabilities: Reachabilities,
 ): Finding[] {
   return promisesOf(linked, sites).flatMap((use) => {
     const misuse = misuseOf(linked, use);
@@ -36,7 +36,9 @@ export function findMissingAwaits(
         code: "missing_await" as const,
         node,
         what: `Cannot ${verb}: the call of "${use.tool}" gives a promise, ${remedyFor(use, misuse)}`,
-        isProvable: throws ? fates.of(node) === "certain" : !use.isKnown && fates.isReached(node),
+        isProvable: throws
+          ? reachabilities.of(node) === "certain"
+          : !use.isKnown && reachabilities.isReached(node),
       },
     ];
   });

@@ -1,8 +1,8 @@
 /** Find names: calls of tools and of methods of handles that do not exist. */
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
-import type { Fates } from "./fate.ts";
-import { closestNames } from "../bridge/closest-names.ts";
+import type { Reachabilities } from "./reachability.ts";
+import { closestNames } from "../calls/closest-names.ts";
 import { type Finding, quoteAll, toSignature } from "./finding.ts";
 import type { LinkedProgram } from "./linked-program.ts";
 import type { Declared } from "./messages.ts";
@@ -28,7 +28,7 @@ export interface Closest {
 export function findUnknownNames(
   linked: LinkedProgram,
   sites: readonly CallSite[],
-  fates: Fates,
+  reachabilities: Reachabilities,
   closest: Closest,
 ): Finding[] {
   return sites.flatMap((site) => {
@@ -37,7 +37,7 @@ export function findUnknownNames(
         ? unknownTool(linked, site, closest)
         : unknownMethod(linked, site, site.handle);
     if (found === undefined) return [];
-    return [{ ...found, isProvable: fates.of(site.call) === "certain" }];
+    return [{ ...found, isProvable: reachabilities.of(site.call) === "certain" }];
   });
 }
 

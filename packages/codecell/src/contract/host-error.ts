@@ -7,13 +7,13 @@
 
 /**
  * Where an error came from: a tool's `execute`, one of its schemas, the policy (`authorize`, and the hooks and approvals of
- * adapters), `rephrase`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
+ * adapters), `mapCallFailure`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
  */
 export type HostErrorSource =
   | "tool"
   | "schema"
   | "authorize"
-  | "rephrase"
+  | "mapCallFailure"
   | "fetch"
   | "sandbox"
   | "store"
@@ -45,4 +45,10 @@ export function tellError(onError: OnError | undefined, report: HostError): void
 export function withCause<T extends object>(target: T, cause: unknown): T {
   if (cause === undefined) return target;
   return Object.defineProperty(target, "cause", { value: cause, enumerable: false, configurable: true });
+}
+
+/** What makes a run fail, as it was thrown. */
+export interface Thrown {
+  readonly source: "sandbox" | "store" | "internal";
+  readonly cause: unknown;
 }

@@ -94,3 +94,8 @@ export interface Ledger {
   /** Why the host ended the run before the program did. */
   readonly stopped?: Failure;
 }
+
+/** Names a call; the same in every process that takes up the run. */
+export function toCallId(runId: string, index: number): string {
+  return `${runId}:${index}`;
+}

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import type { StartOptions } from "../run/host.ts";
+import type { StartOptions } from "../run/host/host.ts";
 import type { PendingCall, RunResult, Suspension } from "./result.ts";
 
 test("a suspension tells pending calls and yields apart", () => {

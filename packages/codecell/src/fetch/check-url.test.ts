@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CallRefusal } from "../bridge/invoke.ts";
+import { CallRefusal } from "../calls/invoke.ts";
 import { checkUrl, readUrl } from "./check-url.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "./policy.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CallRefusal } from "../bridge/invoke.ts";
+import { CallRefusal } from "../calls/invoke.ts";
 import type { CallContext } from "../contract/tool.ts";
 import { AddressRefused } from "./guarded-fetch.ts";
 import { createFetchTool } from "./fetch-tool.ts";

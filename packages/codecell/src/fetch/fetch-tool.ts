@@ -4,7 +4,7 @@
  * - A run that was taken up without a policy has this tool too: its fetches are refused with what to do.
  * - A body that is UTF-8 crosses as text, any other as base64. Cookies that a server sets do not cross.
  */
-import { CallRefusal } from "../bridge/invoke.ts";
+import { CallRefusal } from "../calls/invoke.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import { utf8Bytes } from "../value/json-text.ts";

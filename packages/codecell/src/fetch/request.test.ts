@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CallRefusal } from "../bridge/invoke.ts";
+import { CallRefusal } from "../calls/invoke.ts";
 import { resolveFetchPolicy } from "./policy.ts";
 import { type FetchRequest, isSafeRequest, parseRequest, redirected } from "./request.ts";
 

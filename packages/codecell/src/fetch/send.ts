@@ -5,7 +5,7 @@
  *   says it is from.
  * - Of an error only its code is told: messages and causes name addresses and files of the host.
  */
-import { CallRefusal } from "../bridge/invoke.ts";
+import { CallRefusal } from "../calls/invoke.ts";
 import { checkUrl, PRIVATE } from "./check-url.ts";
 import { AddressRefused } from "./guarded-fetch.ts";
 import type { ResolvedFetchPolicy } from "./policy.ts";

@@ -1,7 +1,7 @@
 /** Values that a program gives out: JSON text in any case, with a word in place of what JSON cannot carry. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeAll } from "./inside/encode-all.ts";
+import { encodeAll } from "./inside/calls/encode-all.ts";
 import { isReference } from "./inside/testing/reference.ts";
 
 const read = (value: unknown): unknown => JSON.parse(encodeAll(value));

@@ -1,7 +1,7 @@
 /** How values leave the guest: as JSON text, or refused with the path to what JSON cannot carry. */
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { createHost } from "../run/host.ts";
+import { createHost } from "../run/host/host.ts";
 
 const host = createHost({ workers: 1 });
 afterAll(() => host[Symbol.asyncDispose]());

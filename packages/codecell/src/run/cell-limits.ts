@@ -1,5 +1,5 @@
 /** The limits of a run that its worker enforces, and the check that it did. */
-import type { CellLimits, Report } from "../bridge/protocol.ts";
+import type { CellLimits, Report } from "../protocol/messages.ts";
 import type { Limits } from "../contract/limits.ts";
 
 /** A rebuilt cell reports the changes of its whole life at once; a run with more than these cannot be rebuilt. */

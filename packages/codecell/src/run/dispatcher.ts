@@ -7,10 +7,10 @@
 import { FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { LateOutcome } from "../suspend/journal-entry.ts";
-import type { CallRunner } from "./call-runner.ts";
-import type { Journal } from "./journal.ts";
-import { type Elsewhere, isRepeatable, unknownOutcome } from "./recovery.ts";
+import type { LateOutcome } from "../durable/journal-entry.ts";
+import type { CallRunner } from "../calls/call-runner.ts";
+import type { Journal } from "../durable/journal.ts";
+import { type Elsewhere, isRepeatable, unknownOutcome } from "../durable/recovery.ts";
 import { decisionsOf, type RunPast, toLate } from "./run-setup.ts";
 
 export interface DispatcherSetup {

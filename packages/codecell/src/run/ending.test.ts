@@ -1,7 +1,7 @@
 /** How runs end while something is still on its way. */
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
-import { createHost } from "./host.ts";
+import { createHost } from "./host/host.ts";
 
 const host = createHost({ workers: 2 });
 afterAll(() => host[Symbol.asyncDispose]());

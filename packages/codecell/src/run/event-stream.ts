@@ -5,8 +5,8 @@
  *   and built anew for each of them: a value takes up to twenty times as much as its text.
  * - A reader that waits gets an event as it was emitted.
  */
-import { buildJson } from "../bridge/parse-json.ts";
-import { isTurnLong, nextTurn } from "../bridge/turn.ts";
+import { buildJson } from "../value/parse-json.ts";
+import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { RunEvent } from "../contract/result.ts";
 
 /** Characters of inputs, all together, that are kept as values. */

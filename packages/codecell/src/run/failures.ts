@@ -1,12 +1,11 @@
 /** The failures that the host itself finds, in words that tell a model what to do next. */
-import type { CellFailure, Detached, Report } from "../bridge/protocol.ts";
+import type { CellFailure, Detached, Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import { FETCH_TOOL } from "../contract/ledger.ts";
+import { FETCH_TOOL, toCallId } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import { type Loss, SandboxUnavailable } from "../sandbox/sandbox.ts";
-import type { LedgerBook, LedgerHeader } from "../suspend/ledger-book.ts";
+import type { LedgerRecorder, LedgerHeader } from "../ledger/ledger-recorder.ts";
 import { utf8Bytes } from "../value/json-text.ts";
-import { toCallId } from "./call-runner.ts";
 
 /** Undefined for a source of a size that its run may have. */
 export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undefined {
@@ -25,18 +24,18 @@ export interface Waits {
 }
 
 export function timeoutFailure(
-  book: LedgerBook,
+  recorder: LedgerRecorder,
   executing: readonly number[],
   { isWaiting, fullBytes }: Waits,
 ): Failure {
   // One that has done nothing yet can be tried again as it is.
-  if (fullBytes !== undefined && book.calls.length === 0) {
+  if (fullBytes !== undefined && recorder.calls.length === 0) {
     return {
       code: "too_many_runs",
       message: `Cannot run the program: others use all memory that programs may have together, ${Math.round(fullBytes / 1e6)} MB, try again later`,
     };
   }
-  const { wallTimeMs } = book.header.limits;
+  const { wallTimeMs } = recorder.header.limits;
   if (fullBytes !== undefined) {
     return {
       code: "timeout",
@@ -49,7 +48,7 @@ export function timeoutFailure(
       message: `The run took longer than ${wallTimeMs} ms, and was waiting for a thread at the end: other runs compute, try again when fewer do, or compute less in one run`,
     };
   }
-  const tools = [...new Set(executing.map((index) => named(book.calls[index]?.tool ?? "")))];
+  const tools = [...new Set(executing.map((index) => named(recorder.calls[index]?.tool ?? "")))];
   const waiting = tools.length === 0 ? "" : ` while waiting for ${tools.slice(0, 3).join(", ")}`;
   return {
     code: "timeout",
@@ -131,28 +130,33 @@ function unavailability(cause: unknown): string {
 }
 
 /** A cell's failure, with what the ledger knows of the call it came from: the program let that call's failure escape. */
-export function explain(book: LedgerBook, { failure, call: index, detached }: CellFailure): Failure {
-  if (index !== null && detached !== undefined) return detachedFailure(book, failure, index, detached);
-  const call = index === null ? undefined : book.failureOf(index);
+export function explain(recorder: LedgerRecorder, { failure, call: index, detached }: CellFailure): Failure {
+  if (index !== null && detached !== undefined) return detachedFailure(recorder, failure, index, detached);
+  const call = index === null ? undefined : recorder.failureOf(index);
   if (index === null || call === undefined) return failure;
-  const tool = book.calls[index]?.tool ?? "";
+  const tool = recorder.calls[index]?.tool ?? "";
   return {
     ...failure,
     code: "tool_failed",
     message: `${tool === FETCH_TOOL ? "A fetch" : `Tool "${tool}"`} failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
-    details: { tool, callId: toCallId(book.header.runId, index), call },
+    details: { tool, callId: toCallId(recorder.header.runId, index), call },
   };
 }
 
 /** What a call is of and how it is named only the ledger knows. */
-function detachedFailure(book: LedgerBook, failure: Failure, index: number, state: Detached): Failure {
-  const tool = book.calls[index]?.tool;
+function detachedFailure(
+  recorder: LedgerRecorder,
+  failure: Failure,
+  index: number,
+  state: Detached,
+): Failure {
+  const tool = recorder.calls[index]?.tool;
   if (tool === undefined) return failure;
   const message =
     state === "unawaited"
       ? `The program returned without having waited for its call of ${named(tool)}${placeOf(failure)}: await every call, or handle what comes of it with then and catch`
       : `The program returned while its call of ${named(tool)} was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
-  return { ...failure, message, details: { tool, callId: toCallId(book.header.runId, index), state } };
+  return { ...failure, message, details: { tool, callId: toCallId(recorder.header.runId, index), state } };
 }
 
 /** What was called, as a program calls it. */
@@ -165,10 +169,10 @@ function placeOf({ position }: Failure): string {
 }
 
 /** A rejection that nobody has handled when there is nothing left to wait for. */
-export function unhandledFailure(book: LedgerBook, report: Report | undefined): Failure | undefined {
+export function unhandledFailure(recorder: LedgerRecorder, report: Report | undefined): Failure | undefined {
   const unhandled = report?.unhandled ?? null;
   if (unhandled === null) return undefined;
-  const failure = explain(book, unhandled);
+  const failure = explain(recorder, unhandled);
   if (failure.code === "memory_limit") return failure;
   return { ...failure, message: `A promise was rejected and nobody handled it: ${failure.message}` };
 }

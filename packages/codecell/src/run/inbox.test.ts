@@ -2,8 +2,8 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
-import { LedgerBook } from "../suspend/ledger-book.ts";
-import { emptyHeader } from "./header.ts";
+import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { emptyHeader } from "./host/header.ts";
 import { Inbox } from "./inbox.ts";
 
 v8.setFlagsFromString("--expose-gc");
@@ -21,10 +21,10 @@ const TIMES = 20_000;
 test.each([1, 2, 40])(
   "what %i timers that fire together keep on the host is what they are charged for",
   async (together) => {
-    const book = new LedgerBook({ ...emptyHeader(), runId: "r", limits: resolveLimits() });
+    const recorder = new LedgerRecorder({ ...emptyHeader(), runId: "r", limits: resolveLimits() });
     const inbox = new Inbox(
       undefined,
-      (delivery) => book.addDelivery(delivery),
+      (delivery) => recorder.addDelivery(delivery),
       () => {},
     );
     const fire = async (times: number): Promise<void> => {
@@ -35,8 +35,8 @@ test.each([1, 2, 40])(
     };
     // What is compiled and cached is there after this.
     await fire(1000);
-    const [heap, size] = [heapBytes(), book.size];
+    const [heap, size] = [heapBytes(), recorder.size];
     await fire(TIMES);
-    expect(heapBytes() - heap).toBeLessThan((book.size - size) * UNIT_BYTES);
+    expect(heapBytes() - heap).toBeLessThan((recorder.size - size) * UNIT_BYTES);
   },
 );

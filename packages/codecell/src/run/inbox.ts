@@ -2,11 +2,11 @@
  * Inbox: what is on its way to the guest.
  *
  * - What is ready in one turn of the event loop is one delivery.
- * - With a journal a delivery is durable before the book records it and the guest sees it; what comes meanwhile joins
+ * - With a journal a delivery is durable before the recorder records it and the guest sees it; what comes meanwhile joins
  *   the next one.
  */
 import type { Delivery, DeliveryItem } from "../contract/ledger.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal } from "../durable/journal.ts";
 
 export class Inbox {
   readonly #journal: Journal | undefined;

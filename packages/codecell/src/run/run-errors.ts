@@ -4,9 +4,8 @@
  * - Tells it as it happens, and keeps what may turn out to be why the run failed.
  * - Nothing of it is in a ledger: it ends with the process.
  */
-import { type HostError, type OnError, tellError, withCause } from "../contract/host-error.ts";
+import { type HostError, type OnError, tellError, withCause, type Thrown } from "../contract/host-error.ts";
 import type { RunResult } from "../contract/result.ts";
-import type { Thrown } from "./run-setup.ts";
 
 /** A program may let the failure of any call escape, of one of the last most likely. */
 const MOST_KEPT = 32;

@@ -1,30 +1,30 @@
 /** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
-import type { Authorize, CallOutcome, Rephrase } from "../bridge/invoke.ts";
-import type { CellSnapshot, TimerChange } from "../bridge/protocol.ts";
+import type { Authorize, CallOutcome, MapCallFailure } from "../calls/invoke.ts";
+import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { LateOutcome } from "../suspend/journal-entry.ts";
-import type { LedgerBook } from "../suspend/ledger-book.ts";
-import type { RunAtRest } from "../suspend/suspended-run.ts";
+import type { LateOutcome } from "../durable/journal-entry.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import type { RunAtRest } from "../durable/suspended-run.ts";
 import type { EventStream } from "./event-stream.ts";
-import type { Journal } from "./journal.ts";
-import type { ProgramCheck } from "./program-check.ts";
-import type { Elsewhere } from "./recovery.ts";
+import type { Journal } from "../durable/journal.ts";
+import type { ProgramCheck } from "./check/program-check.ts";
+import type { Elsewhere } from "../durable/recovery.ts";
 import type { RunErrors } from "./run-errors.ts";
 
 export interface RunSetup {
-  readonly book: LedgerBook;
+  readonly recorder: LedgerRecorder;
   readonly sandbox: Sandbox;
   /** Undefined replays: nothing but what the ledger holds may happen. */
   readonly tools: ToolSet | undefined;
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
   readonly authorize: Authorize | undefined;
-  readonly rephrase: Rephrase | undefined;
+  readonly mapCallFailure: MapCallFailure | undefined;
   /** Serves fetches; undefined when the program has no `fetch`. */
   readonly fetch: AnyTool | undefined;
   /** Where the ledger is kept; undefined for runs that live and die with this process. */
@@ -46,12 +46,6 @@ export type Ending =
   | { readonly status: "completed"; readonly value: Json }
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
-
-/** What makes a run fail, as it was thrown. */
-export interface Thrown {
-  readonly source: "sandbox" | "store" | "internal";
-  readonly cause: unknown;
-}
 
 /** What a run that is taken up again has to go on with. */
 export interface RunPast {
@@ -79,10 +73,10 @@ export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResol
 /** Those about calls that are still to be made, and have not asked again. */
 export function decisionsLeft(
   past: RunPast,
-  book: LedgerBook,
+  recorder: LedgerRecorder,
   asked: ReadonlyMap<number, Json>,
 ): [number, CallResolution][] {
-  return [...decisionsOf(past)].filter(([index]) => !book.isSettled(index) && !asked.has(index));
+  return [...decisionsOf(past)].filter(([index]) => !recorder.isSettled(index) && !asked.has(index));
 }
 
 export const NO_PAST: RunPast = {
@@ -108,6 +102,9 @@ export function toLate(call: number, outcome: CallOutcome): LateOutcome {
 }
 
 /** Characters of the inputs that calls are executed with here, by their indices. */
-export function inputLengthsOf({ book, past }: Pick<RunSetup, "book" | "past">): (index: number) => number {
-  return (index) => (past.elsewhere.has(index) ? 0 : (book.calls[index]?.input.length ?? 0));
+export function inputLengthsOf({
+  recorder,
+  past,
+}: Pick<RunSetup, "recorder" | "past">): (index: number) => number {
+  return (index) => (past.elsewhere.has(index) ? 0 : (recorder.calls[index]?.input.length ?? 0));
 }

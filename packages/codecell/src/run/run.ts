@@ -5,18 +5,18 @@
  * - With a journal both are durable before they happen. Without one nothing here waits for a store.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
  */
-import type { Report } from "../bridge/protocol.ts";
+import type { Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import type { LateOutcome } from "../suspend/journal-entry.ts";
-import type { LedgerBook } from "../suspend/ledger-book.ts";
+import type { LateOutcome } from "../durable/journal-entry.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
-import { parseJson } from "../bridge/parse-json.ts";
-import { isTurnLong, nextTurn } from "../bridge/turn.ts";
-import { CallQueue } from "./call-queue.ts";
-import { CallRunner } from "./call-runner.ts";
+import { parseJson } from "../value/parse-json.ts";
+import { isTurnLong, nextTurn } from "../loop/turn.ts";
+import { CallQueue } from "../calls/call-queue.ts";
+import { CallRunner } from "../calls/call-runner.ts";
 import { Deadline } from "./deadline.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { EventStream } from "./event-stream.ts";
@@ -33,10 +33,12 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
-import { toStoreFailure } from "./journal.ts";
-import { Residence } from "./residence.ts";
-import { decisionsLeft, type Ending, inputLengthsOf, type RunSetup, type Thrown } from "./run-setup.ts";
-import { LONGEST_MS, RunTimers, within } from "./timers.ts";
+import { toStoreFailure } from "../durable/journal.ts";
+import { PlacedCell } from "./placed-cell.ts";
+import { decisionsLeft, type Ending, inputLengthsOf, type RunSetup } from "./run-setup.ts";
+import { RunTimers } from "./timers.ts";
+import type { Thrown } from "../contract/host-error.ts";
+import { LONGEST_MS, within } from "../loop/wait.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
 const SUSPEND_GRACE_MS = 1000;
@@ -49,7 +51,7 @@ export class Run {
   readonly events: EventStream;
   readonly result: Promise<RunResult>;
   readonly #setup: RunSetup;
-  readonly #book: LedgerBook;
+  readonly #recorder: LedgerRecorder;
   readonly #settle: (result: RunResult) => void;
   readonly #startedAt = performance.now();
   readonly #abort = new AbortController();
@@ -61,7 +63,7 @@ export class Run {
   readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
   /** Calls whose tools suspended the run, with what they asked for. */
   readonly #suspended = new Map<number, Json>();
-  readonly #residence: Residence;
+  readonly #placedCell: PlacedCell;
   readonly #inbox: Inbox;
   #grace: NodeJS.Timeout | undefined;
   /** Time is up, and the run is to be suspended as soon as it is at rest. */
@@ -77,20 +79,20 @@ export class Run {
 
   constructor(setup: RunSetup) {
     this.#setup = setup;
-    this.#book = setup.book;
+    this.#recorder = setup.recorder;
     this.events = setup.events;
     const { promise, resolve } = Promise.withResolvers<RunResult>();
     this.result = promise;
     this.#settle = resolve;
-    const { limits } = this.#book.header;
+    const { limits } = this.#recorder.header;
     this.#queue = new CallQueue(limits, inputLengthsOf(setup), (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
       setup.journal,
       (delivery) => {
         if (this.#stopping) return;
-        this.#book.addDelivery(delivery);
-        this.#residence.deliver(delivery);
+        this.#recorder.addDelivery(delivery);
+        this.#placedCell.deliver(delivery);
       },
       () => this.#advance(),
     );
@@ -101,13 +103,13 @@ export class Run {
         this.#stop(lostFailure(loss, limits, cause), { source: "sandbox", cause }),
     };
     const { journal, past } = setup;
-    this.#residence = new Residence(setup.book, setup.sandbox, listener, past.snapshot, journal);
+    this.#placedCell = new PlacedCell(setup.recorder, setup.sandbox, listener, past.snapshot, journal);
     if (journal !== undefined) {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
     }
     if (setup.tools !== undefined) {
-      const { tools, context, authorize, rephrase, fetch, errors } = setup;
-      const caller = { runId: this.runId, tools, context, authorize, rephrase, fetch, errors };
+      const { tools, context, authorize, mapCallFailure, fetch, errors } = setup;
+      const caller = { runId: this.runId, tools, context, authorize, mapCallFailure, fetch, errors };
       const runner = new CallRunner({
         ...caller,
         limits,
@@ -122,16 +124,16 @@ export class Run {
   }
 
   get runId(): string {
-    return this.#book.header.runId;
+    return this.#recorder.header.runId;
   }
 
   ledger(): Ledger {
-    return this.#book.toLedger();
+    return this.#recorder.toLedger();
   }
 
   /** Begins; a refusal ends the run before anything is placed. */
   start(refusal: Failure | undefined): void {
-    this.events.emit({ type: "run-start", runId: this.runId, clock: this.#book.header.clock });
+    this.events.emit({ type: "run-start", runId: this.runId, clock: this.#recorder.header.clock });
     if (refusal !== undefined) {
       this.#stop(refusal);
       return;
@@ -154,7 +156,7 @@ export class Run {
     }
     const { pending, items, timers } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
-    this.#residence.place();
+    this.#placedCell.place();
     this.#timers.apply(timers);
     for (const item of items) this.#inbox.add(item);
   }
@@ -171,8 +173,8 @@ export class Run {
     this.#lastReport = report;
     // What was to be delivered after the program's end would find nobody.
     if (report.isOver) this.#inbox.end();
-    this.#logsDropped = this.#book.newlyDropped(report);
-    const news = this.#book.read(report);
+    this.#logsDropped = this.#recorder.newlyDropped(report);
+    const news = this.#recorder.read(report);
     if (news === undefined) {
       // Another version of us may agree with it: in a store it stays.
       this.#isLeft = true;
@@ -184,11 +186,11 @@ export class Run {
       this.events.emit({ type: "log", runId: this.runId, ...line });
     }
     if (report.end?.status === "failed") {
-      void this.#fail(explain(this.#book, report.end.failure));
+      void this.#fail(explain(this.#recorder, report.end.failure));
       return;
     }
-    if (this.#book.size > this.#book.header.limits.ledgerSize) {
-      void this.#fail(ledgerFailure(this.#book.header.limits));
+    if (this.#recorder.size > this.#recorder.header.limits.ledgerSize) {
+      void this.#fail(ledgerFailure(this.#recorder.header.limits));
       return;
     }
     if (this.#setup.tools === undefined) this.#replayOnly(news.calls.length);
@@ -201,7 +203,7 @@ export class Run {
           at: Date.now(),
           calls,
           timers,
-          seen: this.#book.seen,
+          seen: this.#recorder.seen,
         });
       }
       if (report.end === null) this.#timers.apply(news.timers);
@@ -211,8 +213,8 @@ export class Run {
       if (isFirst) this.#queue.take([...open.keys(), ...elsewhere.keys()]);
       // A yield is no tool's: it waits for a resume.
       const made = news.calls.map((_, index) => news.firstCall + index);
-      if (!this.#queue.admit(made.filter((index) => !this.#book.openYields.has(index)))) {
-        void this.#fail(batchFailure(this.#book.header.limits, news.calls.length));
+      if (!this.#queue.admit(made.filter((index) => !this.#recorder.openYields.has(index)))) {
+        void this.#fail(batchFailure(this.#recorder.header.limits, news.calls.length));
         return;
       }
     }
@@ -223,11 +225,11 @@ export class Run {
   #replayOnly(newCalls: number): void {
     if (newCalls === 0) return;
     // A run that was stopped may have gone further than anybody read.
-    this.#stop(this.#book.stopped ?? divergedFailure("made calls that its ledger does not hold"));
+    this.#stop(this.#recorder.stopped ?? divergedFailure("made calls that its ledger does not hold"));
   }
 
   async #execute(index: number): Promise<void> {
-    const call = this.#book.calls[index];
+    const call = this.#recorder.calls[index];
     if (call === undefined || this.#dispatcher === undefined) return;
     let outcome: LateOutcome | undefined;
     try {
@@ -254,14 +256,14 @@ export class Run {
 
   /** Settles the run when nothing can move it any more. */
   #advance(): void {
-    if (this.#stopping || !this.#residence.isSettled || !this.#inbox.isEmpty) return;
+    if (this.#stopping || !this.#placedCell.isSettled || !this.#inbox.isEmpty) return;
     const end = this.#lastReport?.end ?? null;
     const isWaiting = this.#queue.size > 0 || (end === null && this.#timers.size > 0);
     if (this.#isDue && isWaiting) {
       void this.#suspend();
       return;
     }
-    const { stopped, openYields } = this.#book;
+    const { stopped, openYields } = this.#recorder;
     const mustSuspend = this.#suspended.size > 0 || (this.#dispatcher !== undefined && openYields.size > 0);
     // A program that is over has given up the calls that go on: they are aborted with its run.
     if (this.#queue.size > 0 && this.#lastReport?.isOver !== true) {
@@ -273,7 +275,7 @@ export class Run {
     else if (end === null && this.#timers.size > 0) return;
     else if (end?.status === "returned") void this.#return(end.result);
     else if (this.#setup.tools === undefined) this.#stop(ledgerEndedFailure());
-    else this.#stop(unhandledFailure(this.#book, this.#lastReport) ?? deadlockFailure());
+    else this.#stop(unhandledFailure(this.#recorder, this.#lastReport) ?? deadlockFailure());
   }
 
   #onDeadline(): void {
@@ -281,7 +283,7 @@ export class Run {
       this.#isDue = true;
       clearTimeout(this.#grace);
       // A program that computes has its processor time. Also keeps the process until then.
-      const { cpuTimeMs } = this.#book.header.limits;
+      const { cpuTimeMs } = this.#recorder.header.limits;
       this.#grace = setTimeout(() => this.#stop(this.#timeout()), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
       this.#advance();
     } else this.#stop(this.#timeout());
@@ -290,7 +292,7 @@ export class Run {
   #timeout(): Failure {
     // One that never got its turn has not used up anything: with a store it can be resumed again.
     if (this.#lastReport === undefined) this.#isLeft = true;
-    return timeoutFailure(this.#book, this.#queue.inFlight, this.#residence);
+    return timeoutFailure(this.#recorder, this.#queue.inFlight, this.#placedCell);
   }
 
   /** Others may be about to ask too: what is asked together should be answered together. */
@@ -322,17 +324,17 @@ export class Run {
       // One that fired from here on would be written into a journal that is being closed.
       timers: this.#timers.stop(),
       executing: this.#dispatcher?.executing ?? new Map(),
-      resolutions: decisionsLeft(this.#setup.past, this.#book, this.#suspended),
-      snapshot: await this.#residence.snapshotThatPays(),
+      resolutions: decisionsLeft(this.#setup.past, this.#recorder, this.#suspended),
+      snapshot: await this.#placedCell.snapshotThatPays(),
     });
   }
 
   async #return(result: string): Promise<void> {
     this.#stopping = true;
-    const unhandled = unhandledFailure(this.#book, this.#lastReport);
+    const unhandled = unhandledFailure(this.#recorder, this.#lastReport);
     if (unhandled !== undefined) return this.#stop(unhandled);
     while (isTurnLong()) await nextTurn();
-    const parsed = await parseJson(result, this.#book.header.limits.resultBytes);
+    const parsed = await parseJson(result, this.#recorder.header.limits.resultBytes);
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
   }
@@ -342,7 +344,7 @@ export class Run {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#deadline[Symbol.dispose]();
-    this.#residence.leave();
+    this.#placedCell.leave();
     this.#timers.clear();
     this.#abortCalls();
     this.#queue.close();
@@ -364,8 +366,8 @@ export class Run {
     this.#settled = true;
     this.#stopping = true;
     const endedItself = this.#lastReport?.end?.status === "failed";
-    if (outcome.status === "failed" && !endedItself) this.#book.stopped = outcome.failure;
-    this.#residence.leave();
+    if (outcome.status === "failed" && !endedItself) this.#recorder.stopped = outcome.failure;
+    this.#placedCell.leave();
     this.#timers.clear();
     this.#inbox.close();
     clearTimeout(this.#grace);
@@ -380,9 +382,9 @@ export class Run {
       logsDropped: this.#logsDropped,
       stats: {
         wallTimeMs: performance.now() - this.#startedAt,
-        cpuTimeMs: this.#residence.cpuTimeMs,
-        calls: this.#book.calls.length,
-        rebuilds: this.#residence.rebuilds,
+        cpuTimeMs: this.#placedCell.cpuTimeMs,
+        calls: this.#recorder.calls.length,
+        rebuilds: this.#placedCell.rebuilds,
       },
     });
     const announce = (): void => {

@@ -1,12 +1,12 @@
 /** What comes while a run is being suspended, and its cell is asked for a snapshot. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
-import { NodePool } from "../sandbox/node-pool.ts";
+import { NodePool } from "../sandbox/node/node-pool.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import type { HostError } from "../contract/host-error.ts";
-import { Tokens } from "../suspend/token.ts";
-import { createHost, type RunHandle } from "./host.ts";
-import { StoredRuns } from "./stored-runs.ts";
+import { Tokens } from "../durable/token.ts";
+import { createHost, type RunHandle } from "./host/host.ts";
+import { StoredRuns } from "../durable/stored-runs.ts";
 
 /** Called when a cell is asked for a snapshot; it is taken when this is done. */
 let beforeSnapshot: () => Promise<void>;

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { createMemoryStore } from "../store/memory.ts";
-import { LedgerBook } from "../suspend/ledger-book.ts";
-import { Vault } from "../suspend/vault.ts";
+import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { Vault } from "../seal/vault.ts";
 import { EventStream } from "./event-stream.ts";
 import { NO_PAST } from "./run-setup.ts";
 import { RunErrors } from "./run-errors.ts";
 import { Run } from "./run.ts";
-import { StoredRuns } from "./stored-runs.ts";
+import { StoredRuns } from "../durable/stored-runs.ts";
 
 /** A sandbox in which nobody's turn comes. */
 const crowded: Sandbox = {
@@ -24,7 +24,7 @@ const crowded: Sandbox = {
 
 test("a run whose time is up before it got its turn says so, and stays in its store [store:leave] [host:fair]", async () => {
   await using store = createMemoryStore();
-  const book = new LedgerBook({
+  const recorder = new LedgerRecorder({
     runId: "r",
     source: "return 1",
     language: "javascript",
@@ -34,17 +34,17 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     toolNames: [],
   });
   const journal = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), 60_000).keep(
-    book,
+    recorder,
     "",
   );
   const run = new Run({
-    book,
+    recorder,
     sandbox: crowded,
     tools: {},
     signal: undefined,
     context: undefined,
     authorize: undefined,
-    rephrase: undefined,
+    mapCallFailure: undefined,
     fetch: undefined,
     journal,
     past: NO_PAST,

@@ -6,7 +6,7 @@
  * - A lost cell is gone: whoever placed it may place it again with its history.
  * - A snapshot is opaque here, and as untrusted as the worker that made it.
  */
-import type { Command, Report } from "../bridge/protocol.ts";
+import type { Command, Report } from "../protocol/messages.ts";
 import type { Delivery } from "../contract/ledger.ts";
 
 export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell">;

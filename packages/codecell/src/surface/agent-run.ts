@@ -6,34 +6,34 @@
  *   without the same scope can continue it.
  * - When the run ends, nothing of it stays: calls are aborted, suspended programs are dropped.
  */
-import { printJson } from "../bridge/print-json.ts";
-import { isTurnLong, nextTurn } from "../bridge/turn.ts";
+import { printJson } from "../value/print-json.ts";
+import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type OnError, tellError } from "../contract/host-error.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
-import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host.ts";
-import { assertResolutions } from "../run/resolutions.ts";
+import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host/host.ts";
+import { assertResolutions } from "../run/host/resolutions.ts";
 import { toJsonText } from "../value/json-text.ts";
-import { Cell, type CellEnd, type LegOptions } from "./cell.ts";
-import type { Cells } from "./cells.ts";
-import type { CodeModeOutput, CodeModeResult } from "./code-mode-result.ts";
+import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-program.ts";
+import type { AgentPrograms } from "./agent-programs.ts";
+import type { CodeModeOutput, CodeModeResult } from "./shown/code-mode-result.ts";
 import type { CodeModeSettings } from "./config.ts";
-import { type FailedCell, toCodeModeError, toErrorCode, toLine } from "./failure-codes.ts";
-import type { NestedTools } from "./nested-tools.ts";
-import { hasOpenCalls } from "./open-calls.ts";
-import { OutputBudget } from "./output-budget.ts";
-import { toOutput } from "./output-items.ts";
-import type { ParkedValues } from "./parked-values.ts";
-import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./problems.ts";
+import { type FailedProgram, toCodeModeError, toErrorCode, toLine } from "./shown/failure-codes.ts";
+import type { NestedTools } from "./calls/nested-tools.ts";
+import { hasOpenCalls } from "./calls/open-calls.ts";
+import { OutputBudget } from "./output/output-budget.ts";
+import { toOutput } from "./output/output-items.ts";
+import type { ParkedValues } from "./output/parked-values.ts";
+import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./shown/problems.ts";
 import { fieldOf, readProgram } from "./read-program.ts";
 import { toLimits } from "./settings-limits.ts";
-import type { SnapshotEvent, Telemetry } from "./telemetry.ts";
-import type { Trajectory } from "./trajectory.ts";
+import type { SnapshotEvent, Telemetry } from "./record/telemetry.ts";
+import type { Trajectory } from "./record/trajectory.ts";
 
 export interface AgentRunSetup {
   /** Made when it is first asked for. */
   readonly host: () => Host;
-  readonly cells: Cells;
+  readonly agentPrograms: AgentPrograms;
   /** Undefined when the context lacks a part of it: then nothing can be continued. */
   readonly scope: string | undefined;
   readonly settings: CodeModeSettings;
@@ -52,7 +52,7 @@ export interface AgentRunSetup {
 export class AgentRun {
   readonly #setup: AgentRunSetup;
   readonly #ending = new AbortController();
-  /** Legs, and what is being given up. */
+  /** Exchanges, and what is being given up. */
   readonly #live = new Set<Promise<unknown>>();
   readonly #onAbort = (): void => this.#drop("aborted");
   #toolCalls = 0;
@@ -62,31 +62,31 @@ export class AgentRun {
     setup.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  exec(input: unknown, options: LegOptions = {}): Promise<CodeModeResult> {
+  exec(input: unknown, options: ExchangeOptions = {}): Promise<CodeModeResult> {
     this.#setup.telemetry.exec();
-    return this.#leg("exec", input, options, (toolCallId) => this.#exec(input, toolCallId, options));
+    return this.#exchange("exec", input, options, (toolCallId) => this.#exec(input, toolCallId, options));
   }
 
-  wait(input: unknown, options: LegOptions = {}): Promise<CodeModeResult> {
+  wait(input: unknown, options: ExchangeOptions = {}): Promise<CodeModeResult> {
     this.#setup.telemetry.wait();
-    return this.#leg("wait", input, options, (toolCallId) => this.#wait(input, toolCallId, options));
+    return this.#exchange("wait", input, options, (toolCallId) => this.#wait(input, toolCallId, options));
   }
 
   /** Decides about calls that asked for it; it takes effect with the next `wait`. Throws, and then decides nothing. */
   resolve(resolutions: Resolutions): void {
     assertResolutions(resolutions);
-    const { cells, scope } = this.#setup;
-    const suspended = scope === undefined ? [] : cells.of(scope);
+    const { agentPrograms, scope } = this.#setup;
+    const suspended = scope === undefined ? [] : agentPrograms.of(scope);
     const found = Object.entries(resolutions).map(([callId, resolution]) => {
-      const cell = suspended.find((one) =>
+      const agentProgram = suspended.find((one) =>
         one.pending.some(({ id, asks }) => id === callId && asks !== undefined),
       );
-      if (cell === undefined)
+      if (agentProgram === undefined)
         throw new RangeError(`Cannot resolve call "${callId}": it waits for no decision`);
-      return { cell, callId, resolution };
+      return { agentProgram, callId, resolution };
     });
-    for (const { cell, callId, resolution } of found) {
-      cell.resolutions = { ...cell.resolutions, [callId]: resolution };
+    for (const { agentProgram, callId, resolution } of found) {
+      agentProgram.resolutions = { ...agentProgram.resolutions, [callId]: resolution };
     }
   }
 
@@ -100,20 +100,20 @@ export class AgentRun {
     this.#setup.parked.clear();
   }
 
-  async #leg(
+  async #exchange(
     name: "exec" | "wait",
     input: unknown,
-    { toolCallId = `${name}_${++this.#toolCalls}` }: LegOptions,
+    { toolCallId = `${name}_${++this.#toolCalls}` }: ExchangeOptions,
     work: (toolCallId: string) => Promise<CodeModeResult>,
   ): Promise<CodeModeResult> {
     const { trajectory } = this.#setup;
     const entry = trajectory.begin(name, toolCallId, toJsonText(input) ?? "null");
     // Ours alone could fail here: it must neither end the agent's loop nor tell of the host.
-    const leg = work(toolCallId).catch((error: unknown) => {
+    const exchange = work(toolCallId).catch((error: unknown) => {
       tellError(this.#setup.onError, { error, source: "internal", runId: toolCallId });
       return this.#failed(["internal_error", `${name} failed inside Codecell`]);
     });
-    const result = await this.#track(leg);
+    const result = await this.#track(exchange);
     trajectory.end(entry, result.status, JSON.stringify(result));
     return result;
   }
@@ -129,16 +129,16 @@ export class AgentRun {
     }
   }
 
-  async #exec(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
+  async #exec(input: unknown, toolCallId: string, options: ExchangeOptions): Promise<CodeModeResult> {
     const { problem } = this.#setup;
     if (problem !== undefined) return this.#failed(["invalid_config", problem]);
     const program = readProgram(input, this.#setup.settings);
     if ("problem" in program) return this.#failed(program.problem);
     const { settings, nested } = this.#setup;
     const host = this.#setup.host();
-    const cell = new Cell(toolCallId, program);
+    const agentProgram = new AgentProgram(toolCallId, program);
     const { source, language } = program;
-    return this.#run(cell, options, (common) =>
+    return this.#run(agentProgram, options, (common) =>
       host.start({
         ...common,
         source,
@@ -150,8 +150,8 @@ export class AgentRun {
     );
   }
 
-  async #wait(input: unknown, toolCallId: string, options: LegOptions): Promise<CodeModeResult> {
-    const { cells, scope, problem } = this.#setup;
+  async #wait(input: unknown, toolCallId: string, options: ExchangeOptions): Promise<CodeModeResult> {
+    const { agentPrograms, scope, problem } = this.#setup;
     if (problem !== undefined) return this.#failed(["invalid_config", problem]);
     const runId = fieldOf(input, "runId");
     if (typeof runId !== "string" || runId === "") {
@@ -163,10 +163,10 @@ export class AgentRun {
     if (scope === undefined) return this.#failed(INCOMPLETE);
     // Before it is taken: another wait can still go on with it.
     if (options.abortSignal?.aborted === true) return this.#failed(["aborted", "The wait was aborted"]);
-    const taken = cells.take(runId, scope);
+    const taken = agentPrograms.take(runId, scope);
     switch (taken.status) {
       case "taken":
-        return this.#resume(taken.cell, options, { token: taken.cell.token });
+        return this.#resume(taken.agentProgram, options, { token: taken.agentProgram.token });
       case "busy":
         return this.#failed(["invalid_input", `Another wait for "${runId}" is under way: use its result`]);
       case "over":
@@ -174,81 +174,81 @@ export class AgentRun {
       case "unknown":
         if (!this.#setup.host().isDurable) return this.#failed(unknownRun(runId));
         // Perhaps of a process that is gone. Its store knows the scope.
-        return this.#resume(new Cell(toolCallId, undefined, runId), options, { id: runId });
+        return this.#resume(new AgentProgram(toolCallId, undefined, runId), options, { id: runId });
       default:
         return taken satisfies never;
     }
   }
 
   async #resume(
-    cell: Cell,
-    options: LegOptions,
+    agentProgram: AgentProgram,
+    options: ExchangeOptions,
     name: Pick<ResumeOptions, "token" | "id">,
   ): Promise<CodeModeResult> {
-    const resolutions = cell.goOn();
+    const resolutions = agentProgram.goOn();
     try {
-      return await this.#run(cell, options, (common) =>
+      return await this.#run(agentProgram, options, (common) =>
         this.#setup.host().resume({ ...common, ...name, resolutions }),
       );
     } catch (error) {
       // Refused before it began: decisions or tools that do not fit. Whoever comes with others may go on.
-      if (cell.token !== undefined) this.#stay(cell);
+      if (agentProgram.token !== undefined) this.#stay(agentProgram);
       throw error;
     }
   }
 
-  #stay(cell: Cell): void {
-    cell.stay();
-    this.#hold(cell);
+  #stay(agentProgram: AgentProgram): void {
+    agentProgram.stay();
+    this.#hold(agentProgram);
   }
 
   async #run(
-    cell: Cell,
-    { abortSignal, onUpdate }: LegOptions,
+    agentProgram: AgentProgram,
+    { abortSignal, onUpdate }: ExchangeOptions,
     begin: (common: RunOptions) => RunHandle,
   ): Promise<CodeModeResult> {
     const { nested, signal, onError, scope = "" } = this.#setup;
-    const signals = [this.#ending.signal, cell.signal, signal, abortSignal].filter(
+    const signals = [this.#ending.signal, agentProgram.signal, signal, abortSignal].filter(
       (one) => one !== undefined,
     );
-    const isResumed = cell.runId !== "";
-    cell.isExecuting = true;
-    cell.onUpdate = onUpdate;
+    const isResumed = agentProgram.runId !== "";
+    agentProgram.isExecuting = true;
+    agentProgram.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
       authorize: nested.authorize,
-      context: cell,
+      context: agentProgram,
       scope,
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
       ...(onError === undefined ? {} : { onError }),
     });
     // A resume that is refused names another run.
-    if (!isResumed) cell.runId = handle.runId;
-    const followed = nested.follow(handle, cell);
+    if (!isResumed) agentProgram.runId = handle.runId;
+    const followed = nested.follow(handle, agentProgram);
     const result = await handle.result;
     // So that whoever has the result finds all of its calls in the trajectory.
     await followed;
-    cell.onUpdate = undefined;
-    cell.isExecuting = false;
+    agentProgram.onUpdate = undefined;
+    agentProgram.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;
     if (failure !== undefined && UNTOUCHED.has(failure.code) && isResumed) {
       // One that another process began is not held here.
-      if (cell.token !== undefined) this.#stay(cell);
+      if (agentProgram.token !== undefined) this.#stay(agentProgram);
       return this.#failed([toErrorCode(failure.code, "javascript"), `${failure.message}; wait for it again`]);
     }
     if (failure?.code === "run_unknown") {
       // Another process took what was held here.
-      if (cell.token !== undefined) this.#setup.telemetry.snapshot("dropped");
-      this.#over(cell, "ended");
-      return this.#failed(unknownRun(cell.runId));
+      if (agentProgram.token !== undefined) this.#setup.telemetry.snapshot("dropped");
+      this.#over(agentProgram, "ended");
+      return this.#failed(unknownRun(agentProgram.runId));
     }
-    if (isResumed) this.#setup.telemetry.snapshot(fateOf(failure));
-    return this.#settle(cell, result, () => hasOpenCalls(handle.ledger()), abortSignal);
+    if (isResumed) this.#setup.telemetry.snapshot(snapshotEventOf(failure));
+    return this.#settle(agentProgram, result, () => hasOpenCalls(handle.ledger()), abortSignal);
   }
 
   async #settle(
-    cell: Cell,
+    agentProgram: AgentProgram,
     result: RunResult,
     isPending: () => boolean,
     abortSignal: AbortSignal | undefined,
@@ -258,42 +258,42 @@ export class AgentRun {
     if (result.status === "completed") while (isTurnLong()) await nextTurn();
     const json = result.status === "completed" ? await printJson(result.value) : undefined;
     const items = result.logs.map(toOutput);
-    cell.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
+    agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
     // Another preparation of this agent run may have begun it: whoever is told of a ref has to find it.
-    cell.budget.parked = parked;
+    agentProgram.budget.parked = parked;
     switch (result.status) {
       case "completed": {
-        this.#over(cell, "ended");
-        const { output, value } = cell.budget.finish(items, result.logsDropped, result.value, json);
+        this.#over(agentProgram, "ended");
+        const { output, value } = agentProgram.budget.finish(items, result.logsDropped, result.value, json);
         return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
       }
       case "failed": {
-        const { code, error } = toCodeModeError(result.failure, this.#toFailed(cell, result.failure));
-        this.#over(cell, code === "aborted" ? "aborted" : "ended");
-        const { output } = cell.budget.finish(items, result.logsDropped);
+        const { code, error } = toCodeModeError(result.failure, this.#toFailed(agentProgram, result.failure));
+        this.#over(agentProgram, code === "aborted" ? "aborted" : "ended");
+        const { output } = agentProgram.budget.finish(items, result.logsDropped);
         return this.#failed([code, error], output);
       }
       case "suspended": {
         const { suspension } = result;
         const { token, pending } = suspension;
-        cell.token = token;
+        agentProgram.token = token;
         for (const { callId, tool, input, payload } of pending) {
-          cell.ask(callId, this.#setup.nested.idOf(tool), input, payload);
+          agentProgram.ask(callId, this.#setup.nested.idOf(tool), input, payload);
         }
-        const problem = this.#hold(cell, abortSignal);
+        const problem = this.#hold(agentProgram, abortSignal);
         if (problem !== undefined) {
-          const { output } = cell.budget.finish(items, result.logsDropped);
+          const { output } = agentProgram.budget.finish(items, result.logsDropped);
           return this.#failed(problem, output);
         }
         telemetry.snapshot("created");
-        const calls = cell.pending;
+        const calls = agentProgram.pending;
         return {
           status: "waiting",
-          runId: cell.runId,
+          runId: agentProgram.runId,
           // One that waits for its own timers does so by itself.
           reason: isPending() ? "pending_tools" : "yield",
           ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
-          ...listed(cell.budget.take(items, result.logsDropped)),
+          ...listed(agentProgram.budget.take(items, result.logsDropped)),
           telemetry: telemetry.read(),
         };
       }
@@ -302,50 +302,52 @@ export class AgentRun {
     }
   }
 
-  /** Keeps a suspended cell until it is waited for; says why it cannot be kept, and then it is gone. */
-  #hold(cell: Cell, abortSignal?: AbortSignal): Problem | undefined {
-    const { cells, scope, settings, telemetry, signal } = this.#setup;
-    const isAborted = [this.#ending.signal, cell.signal, signal, abortSignal].some((one) => one?.aborted);
+  /** Keeps a suspended program until it is waited for; says why it cannot be kept, and then it is gone. */
+  #hold(agentProgram: AgentProgram, abortSignal?: AbortSignal): Problem | undefined {
+    const { agentPrograms, scope, settings, telemetry, signal } = this.#setup;
+    const isAborted = [this.#ending.signal, agentProgram.signal, signal, abortSignal].some(
+      (one) => one?.aborted,
+    );
     const ms = settings.snapshotTtlSeconds * 1000;
     const onExpired = (): void => {
       telemetry.snapshot("expired");
-      this.#giveUp(cell, "The program was not waited for in time");
+      this.#giveUp(agentProgram, "The program was not waited for in time");
       this.#tellBusy();
     };
     const problem: Problem | undefined = isAborted
       ? ["aborted", "The agent run was aborted while the program was being suspended"]
       : scope === undefined
         ? INCOMPLETE
-        : cells.hold(cell, scope, ms, onExpired)
+        : agentPrograms.hold(agentProgram, scope, ms, onExpired)
           ? undefined
           : [
               "invalid_input",
               "Too many programs are suspended at once: wait for some of them before you start others that take long",
             ];
     if (problem !== undefined) {
-      cells.remove(cell, problem[0] === "aborted" ? "aborted" : "ended");
-      this.#giveUp(cell, problem[1]);
+      agentPrograms.remove(agentProgram, problem[0] === "aborted" ? "aborted" : "ended");
+      this.#giveUp(agentProgram, problem[1]);
     }
     return problem;
   }
 
-  #drop(how: CellEnd, isKept = false): void {
-    const { cells, scope, telemetry } = this.#setup;
-    const dropped = scope === undefined ? [] : cells.of(scope);
-    for (const cell of dropped) {
-      cells.remove(cell, how);
+  #drop(how: ProgramEnd, isKept = false): void {
+    const { agentPrograms, scope, telemetry } = this.#setup;
+    const dropped = scope === undefined ? [] : agentPrograms.of(scope);
+    for (const agentProgram of dropped) {
+      agentPrograms.remove(agentProgram, how);
       // One that executes has no snapshot any more.
-      if (!cell.isExecuting) telemetry.snapshot("dropped");
+      if (!agentProgram.isExecuting) telemetry.snapshot("dropped");
     }
     // Calls of those that are kept go on: an abort would be what became of them, for whoever continues the program.
-    if (!isKept) for (const cell of dropped) this.#giveUp(cell, "The agent run ended");
+    if (!isKept) for (const agentProgram of dropped) this.#giveUp(agentProgram, "The agent run ended");
   }
 
-  #giveUp(cell: Cell, reason: string): void {
+  #giveUp(agentProgram: AgentProgram, reason: string): void {
     const { scope = "", trajectory } = this.#setup;
-    const { token } = cell;
-    cell.abort(reason);
-    trajectory.abortCalls(cell.callIds);
+    const { token } = agentProgram;
+    agentProgram.abort(reason);
+    trajectory.abortCalls(agentProgram.callIds);
     if (token === undefined) return;
     // A store that cannot be reached forgets it when it expires.
     const discarded = this.#setup.host().discard({ token, scope });
@@ -353,18 +355,18 @@ export class AgentRun {
   }
 
   #tellBusy(): void {
-    const { cells, scope, onBusy } = this.#setup;
-    onBusy(this, this.#live.size > 0 || (scope !== undefined && cells.of(scope).length > 0));
+    const { agentPrograms, scope, onBusy } = this.#setup;
+    onBusy(this, this.#live.size > 0 || (scope !== undefined && agentPrograms.of(scope).length > 0));
   }
 
-  #over(cell: Cell, how: CellEnd): void {
-    const { cells, trajectory } = this.#setup;
-    cells.remove(cell, how);
-    cell.abort("The program ended");
-    trajectory.abortCalls(cell.callIds);
+  #over(agentProgram: AgentProgram, how: ProgramEnd): void {
+    const { agentPrograms, trajectory } = this.#setup;
+    agentPrograms.remove(agentProgram, how);
+    agentProgram.abort("The program ended");
+    trajectory.abortCalls(agentProgram.callIds);
   }
 
-  #toFailed({ program, calls }: Cell, { details }: Failure): FailedCell {
+  #toFailed({ program, calls }: AgentProgram, { details }: Failure): FailedProgram {
     const { source = "", language = "javascript" } = program ?? {};
     const tool = details?.["tool"];
     return {
@@ -383,7 +385,7 @@ export class AgentRun {
 }
 
 /** What became of the snapshot that a wait was to go on from. */
-function fateOf(failure: Failure | undefined): SnapshotEvent {
+function snapshotEventOf(failure: Failure | undefined): SnapshotEvent {
   if (failure === undefined || !REFUSED.has(failure.code)) return "restored";
   return failure.code === "token_expired" ? "expired" : "dropped";
 }

@@ -3,16 +3,16 @@
  *
  * - An id is taken, and a name where it can mean one tool only; what is not catalogued is unknown, whatever it is called.
  */
-import { noSuchTool } from "../bridge/closest-names.ts";
-import { buildJson } from "../bridge/parse-json.ts";
+import { noSuchTool } from "../calls/closest-names.ts";
+import { buildJson } from "../value/parse-json.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import { CATALOG_TOOLS } from "../contract/ledger.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
 import type { CodeModeSettings } from "./config.ts";
-import type { ParkedValues } from "./parked-values.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { ParkedValues } from "./output/parked-values.ts";
+import type { Telemetry } from "./record/telemetry.ts";
 
 interface Setup {
   readonly catalog: Catalog;

@@ -8,8 +8,8 @@ export type {
   VisibleTool,
 } from "./prepare-agent-run.ts";
 export type { AgentTool, AgentTools, AgentToolSet } from "./agent-tools.ts";
-export type { LegOptions, ToolUpdate } from "./cell.ts";
-export { CODE_MODE_ERROR_CODES } from "./code-mode-result.ts";
+export type { ExchangeOptions, ToolUpdate } from "./agent-program.ts";
+export { CODE_MODE_ERROR_CODES } from "./shown/code-mode-result.ts";
 export type {
   CodeModeCompleted,
   CodeModeErrorCode,
@@ -19,7 +19,7 @@ export type {
   CodeModeTelemetry,
   CodeModeWaiting,
   PendingToolCall,
-} from "./code-mode-result.ts";
+} from "./shown/code-mode-result.ts";
 export { resolveCodeMode } from "./config.ts";
 export type { CodeModeSettings, ResolvedCodeMode } from "./config.ts";
 export type {
@@ -29,9 +29,9 @@ export type {
   BeforeToolCall,
   HookDecision,
   NestedCall,
-} from "./nested-call.ts";
+} from "./calls/nested-call.ts";
 export { PayloadError } from "./payload.ts";
 export type { PayloadTool } from "./payload.ts";
-export type { Redact } from "./redact-record.ts";
-export type { TrajectoryExport, TrajectoryOptions } from "./trajectory.ts";
-export type { CallRecord, EntryRecord, TrajectoryRecord } from "./trajectory-record.ts";
+export type { Redact } from "./record/redact-record.ts";
+export type { TrajectoryExport, TrajectoryOptions } from "./record/trajectory.ts";
+export type { CallRecord, EntryRecord, TrajectoryRecord } from "./record/trajectory-record.ts";

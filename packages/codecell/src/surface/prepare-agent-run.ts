@@ -12,21 +12,21 @@ import type { OnError } from "../contract/host-error.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { CallContext } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
-import { assertOptions } from "../run/assert-options.ts";
-import { createHost, type Host } from "../run/host.ts";
+import { assertOptions } from "../run/host/assert-options.ts";
+import { createHost, type Host } from "../run/host/host.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent-tools.ts";
-import type { LegOptions } from "./cell.ts";
-import { Cells } from "./cells.ts";
-import type { CodeModeResult, CodeModeTelemetry } from "./code-mode-result.ts";
+import type { ExchangeOptions } from "./agent-program.ts";
+import { AgentPrograms } from "./agent-programs.ts";
+import type { CodeModeResult, CodeModeTelemetry } from "./shown/code-mode-result.ts";
 import { type CodeModeSettings, resolveCodeMode } from "./config.ts";
-import { describeSurface, type ModelTool } from "./describe-surface.ts";
-import type { AgentContext, AgentScope, Approve, BeforeToolCall } from "./nested-call.ts";
-import { NestedTools } from "./nested-tools.ts";
-import { ParkedValues } from "./parked-values.ts";
+import { describeSurface, type ModelTool } from "./shown/describe-surface.ts";
+import type { AgentContext, AgentScope, Approve, BeforeToolCall } from "./calls/nested-call.ts";
+import { NestedTools } from "./calls/nested-tools.ts";
+import { ParkedValues } from "./output/parked-values.ts";
 import { checkPayload, type PayloadTool } from "./payload.ts";
-import { Telemetry } from "./telemetry.ts";
-import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./trajectory.ts";
+import { Telemetry } from "./record/telemetry.ts";
+import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./record/trajectory.ts";
 
 export interface AgentRuntimeOptions {
   /** Runs the programs; one of its own unless said otherwise. With a store, suspended programs outlive the process. */
@@ -76,8 +76,8 @@ export interface PreparedAgentRun extends AsyncDisposable {
    * throws when one of them is missing.
    */
   assertPayload<T extends PayloadTool>(tools: readonly T[]): readonly T[];
-  exec(input: unknown, options?: LegOptions): Promise<CodeModeResult>;
-  wait(input: unknown, options?: LegOptions): Promise<CodeModeResult>;
+  exec(input: unknown, options?: ExchangeOptions): Promise<CodeModeResult>;
+  wait(input: unknown, options?: ExchangeOptions): Promise<CodeModeResult>;
   /** Decides about nested calls that asked for it; it takes effect with the next `wait`. */
   resolve(resolutions: Resolutions): void;
   telemetry(): CodeModeTelemetry;
@@ -104,16 +104,16 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
       `Cannot keep ${String(suspendedPrograms)} suspended programs: expected a positive integer`,
     );
   }
-  const cells = new Cells(suspendedPrograms);
+  const agentPrograms = new AgentPrograms(suspendedPrograms);
   let own: Host | undefined;
   /** Only those that have something to end: what nobody uses any more is not kept. */
   const runs = new Set<AgentRun>();
   return {
     prepareAgentRun: (given) =>
       // The host is made for the first run that needs one: where code mode is off there is no worker.
-      prepare(given, cells, () => options.host ?? (own ??= createHost()), runs),
+      prepare(given, agentPrograms, () => options.host ?? (own ??= createHost()), runs),
     get suspendedPrograms() {
-      return cells.size;
+      return agentPrograms.size;
     },
     [Symbol.asyncDispose]: async () => {
       // Suspended programs that a store keeps are left to other processes.
@@ -136,7 +136,7 @@ export function prepareAgentRun<Context extends AgentScope>(
 
 function prepare(
   options: AgentRunOptions<AgentScope>,
-  cells: Cells,
+  agentPrograms: AgentPrograms,
   host: () => Host,
   runs: Set<AgentRun>,
 ): PreparedAgentRun {
@@ -173,7 +173,7 @@ function prepare(
   });
   const run = new AgentRun({
     host,
-    cells,
+    agentPrograms,
     scope: scopeOf(context),
     settings,
     problem: resolved.status === "invalid" ? resolved.problem : undefined,
@@ -192,8 +192,8 @@ function prepare(
   const surface = describeSurface(catalog, settings, { yields: true });
   const own = { exec: surface.exec.description, wait: surface.wait.description };
   const visibleTools: readonly VisibleTool[] = [
-    { name: "exec", tool: toTool(surface.exec, (input, leg) => run.exec(input, leg)) },
-    { name: "wait", tool: toTool(surface.wait, (input, leg) => run.wait(input, leg)) },
+    { name: "exec", tool: toTool(surface.exec, (input, exchange) => run.exec(input, exchange)) },
+    { name: "wait", tool: toTool(surface.wait, (input, exchange) => run.wait(input, exchange)) },
     ...direct,
   ];
   const debug = debugOf(options.onDebug);
@@ -205,8 +205,8 @@ function prepare(
     visibleTools,
     catalog,
     assertPayload: (payload) => checkPayload(payload, visible, own, debug),
-    exec: (input, leg) => run.exec(input, leg),
-    wait: (input, leg) => run.wait(input, leg),
+    exec: (input, exchange) => run.exec(input, exchange),
+    wait: (input, exchange) => run.wait(input, exchange),
     resolve: (resolutions) => run.resolve(resolutions),
     telemetry: () => telemetry.read(),
     trajectory: () => trajectory.export(),
@@ -234,14 +234,14 @@ const ACTION = "prepare an agent run";
 
 function toTool(
   { description, inputSchema }: ModelTool,
-  leg: (input: unknown, options: LegOptions) => Promise<CodeModeResult>,
+  exchange: (input: unknown, options: ExchangeOptions) => Promise<CodeModeResult>,
 ): AgentTool {
   return markControl({
     description,
     input: { ...inputSchema },
     // A loop that calls it by itself may have nothing to say about the call.
     execute: (input: unknown, { callId, signal }: Partial<CallContext> = {}) =>
-      leg(input, { toolCallId: callId, abortSignal: signal }),
+      exchange(input, { toolCallId: callId, abortSignal: signal }),
   });
 }
 

@@ -1,8 +1,8 @@
 /** Reading what a model gave to `exec` and `wait`: never throws, whatever it is. */
 import { isRecord } from "../value/shape.ts";
-import type { Program } from "./cell.ts";
+import type { Program } from "./agent-program.ts";
 import type { CodeModeSettings } from "./config.ts";
-import type { Problem } from "./problems.ts";
+import type { Problem } from "./shown/problems.ts";
 
 export function readProgram(
   input: unknown,

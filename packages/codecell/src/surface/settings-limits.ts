@@ -9,7 +9,7 @@ const CALLS_QUEUED = 1024;
 const OUTPUT_FACTOR = 4;
 /** Enough for one large item; more would let very many small ones hold up the host. */
 const LEAST_OUTPUT = 1024 * 1024;
-/** A suspended run can still be discarded when its time is over: its cell's timer does that, and only then. */
+/** A suspended run can still be discarded when its time is over: its program's timer does that, and only then. */
 const DISCARD_MS = 10_000;
 
 export function toLimits(settings: CodeModeSettings): Partial<Limits> {

@@ -25,7 +25,7 @@ export function toJsonText(value: unknown): string | undefined {
   }
 }
 
-/** For what is small, or nobody else waits for: `bridge/parse-json.ts` reads large texts in pieces. */
+/** For what is small, or nobody else waits for: `value/parse-json.ts` reads large texts in pieces. */
 export function parseJsonText(text: string, maxBytes: number): Parsed {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };

@@ -2,7 +2,7 @@
  * CellStart: what the command that started a cell says of its program: what the program has beside its tools, and what
  * makes the cell the one it is.
  */
-import type { Command } from "../bridge/protocol.ts";
+import type { Command } from "../protocol/messages.ts";
 import { BEHIND_TOOL_NAMES, FETCH_TOOL, YIELD_CONTROL } from "../contract/ledger.ts";
 import { START_FLAGS } from "../guest/abi.ts";
 import { callRefusal } from "./cell-failures.ts";

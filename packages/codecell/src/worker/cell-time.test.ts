@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { quantumMs } from "../bridge/quantum.ts";
+import { quantumMs } from "../protocol/quantum.ts";
 import { CellTime } from "./cell-time.ts";
 import { ThreadClock } from "./thread-clock.ts";
 

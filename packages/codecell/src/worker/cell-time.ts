@@ -6,7 +6,7 @@
  * - A short turn costs a look at the clock, and hardly ever one at the thread's. What the thread did in the two
  *   milliseconds before a turn may count for it, where the turn itself took as long by the clock.
  */
-import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../bridge/quantum.ts";
+import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../protocol/quantum.ts";
 import type { ThreadClock } from "./thread-clock.ts";
 
 /** What it takes from the worker. */

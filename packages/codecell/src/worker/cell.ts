@@ -6,7 +6,7 @@
  * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
  * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
  */
-import type { CellEnd, CellFailure, CellSnapshot, Report } from "../bridge/protocol.ts";
+import type { CellEnd, CellFailure, CellSnapshot, Report } from "../protocol/messages.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
 import { BEHIND_TOOL_NAMES, type Delivery } from "../contract/ledger.ts";
 import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
-import { loadEngine } from "../sandbox/engine.ts";
+import { loadEngine } from "../sandbox/node/engine.ts";
 import { findDeadRanges } from "./heap.ts";
 import { equalRanges, Image } from "./image.ts";
 

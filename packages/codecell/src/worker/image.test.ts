@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HOST } from "../guest/abi.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
-import { loadEngine } from "../sandbox/engine.ts";
+import { loadEngine } from "../sandbox/node/engine.ts";
 import { equalRanges, Image } from "./image.ts";
 import type { GuestStart, HostArguments, Vm, VmOwner } from "./vm.ts";
 

@@ -3,8 +3,8 @@
  *
  * - Steps bound all of our own work. A regular expression of a schema they do not bound: that is what ending it is for.
  */
-import type { Case } from "../bridge/schema.ts";
 import { createValidator, type Validator, type Verdict } from "../json-schema/validator.ts";
+import type { Case } from "../protocol/judges.ts";
 
 /** Less than a second. */
 const STEPS = 20_000_000;

@@ -4,7 +4,7 @@
  * - Loading the latter two takes as long as many runs do, so it waits for the first snapshot; most workers see none.
  * - The thread is not ended while zlib's objects are made: that would abort the process.
  */
-import { inFragileMoment } from "../bridge/fragile.ts";
+import { inFragileMoment } from "../protocol/fragile.ts";
 import type { EqualRanges, WorkerPlatform } from "./platform.ts";
 
 /** More gains a few percent of size for several times the time. */

@@ -1,9 +1,8 @@
 /** The worker as a Node.js worker thread: with cells or, in its other role, as a judge. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { type Command, parseCommands, STATUS, type WorkerSetup } from "../bridge/protocol.ts";
-import { isRaisedSoon } from "../bridge/look.ts";
-import { JUDGE_ROLE, READY } from "../bridge/judges.ts";
-import type { Case } from "../bridge/schema.ts";
+import { type Command, parseCommands, STATUS, type WorkerSetup } from "../protocol/messages.ts";
+import { isRaisedSoon } from "../protocol/spin.ts";
+import { JUDGE_ROLE, READY, type Case } from "../protocol/judges.ts";
 import { judge } from "./judge.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";

@@ -4,7 +4,7 @@
  * - Whatever is refused is refused here, before it is held: a guest cannot make its worker hold more than its limits.
  * - Timers that are set and cleared before the guest waits never leave.
  */
-import type { CallRequest, CellLimits, Report, TimerChange } from "../bridge/protocol.ts";
+import type { CallRequest, CellLimits, Report, TimerChange } from "../protocol/messages.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { callRefusal } from "./cell-failures.ts";

@@ -1,9 +1,9 @@
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { STATUS_BYTES } from "../bridge/protocol.ts";
+import { STATUS_BYTES } from "../protocol/messages.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
-import { loadEngine } from "../sandbox/engine.ts";
+import { loadEngine } from "../sandbox/node/engine.ts";
 import { GRANULE_WORDS, Image } from "./image.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { type CellState, type Snapshot, SnapshotCodec } from "./snapshot.ts";

@@ -8,7 +8,7 @@
  *   no harm is not checked and cannot be; whoever stores snapshots authenticates them, and the vm contains the rest.
  */
 import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
-import { type CellFailure, isCellFailure, isProgress, MAX_SNAPSHOT_BYTES } from "../bridge/protocol.ts";
+import { type CellFailure, isCellFailure, isProgress, MAX_SNAPSHOT_BYTES } from "../protocol/messages.ts";
 import type { Progress } from "../contract/ledger.ts";
 import { GRANULE_BYTES, GRANULE_WORDS, type Image, type ParkedMemory } from "./image.ts";
 import type { WorkerPlatform } from "./platform.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
-import { loadEngine } from "../sandbox/engine.ts";
+import { loadEngine } from "../sandbox/node/engine.ts";
 import { equalRanges, Image } from "./image.ts";
 import type { Vm } from "./vm.ts";
 import { VmPool } from "./vm-pool.ts";

@@ -95,7 +95,7 @@ export class Vm implements HostArguments {
     this.memory = new WebAssembly.Memory({ initial: ENGINE_INITIAL_PAGES, maximum: maxPages });
     this.#bytes = new Uint8Array(this.memory.buffer as ArrayBuffer);
     this.#view = new DataView(this.memory.buffer as ArrayBuffer);
-    // Each function has as many parameters as its signature: sandbox/import-wrappers.ts counts on that.
+    // Each function has as many parameters as its signature: sandbox/node/import-wrappers.ts counts on that.
     const instance = new WebAssembly.Instance(module, {
       env: {
         memory: this.memory,

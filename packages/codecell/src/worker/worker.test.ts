@@ -6,9 +6,9 @@ import {
   type Report,
   STATUS,
   STATUS_BYTES,
-} from "../bridge/protocol.ts";
+} from "../protocol/messages.ts";
 import { resolveLimits } from "../contract/limits.ts";
-import { loadEngine } from "../sandbox/engine.ts";
+import { loadEngine } from "../sandbox/node/engine.ts";
 import type { StartCommand } from "./cell-start.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";

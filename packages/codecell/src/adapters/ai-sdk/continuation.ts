@@ -8,10 +8,10 @@
  *   an interrupt that was large when it was sealed is known by its seal, token, time and ids there, without its content.
  */
 import { createHash } from "node:crypto";
-import { isLarge, printSteps } from "../../bridge/print-json.ts";
-import { atOnce, inTurns, type Steps } from "../../bridge/turn.ts";
+import { isLarge, printSteps } from "../../value/print-json.ts";
+import { atOnce, inTurns, type Steps } from "../../loop/turn.ts";
 import type { PendingCall, Suspension } from "../../contract/result.ts";
-import { warnOnce } from "../../suspend/warn-once.ts";
+import { warnOnce } from "../../seal/warn-once.ts";
 import { isRecord } from "../../value/shape.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { continuationSealer } from "./hosts.ts";

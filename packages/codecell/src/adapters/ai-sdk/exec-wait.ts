@@ -6,16 +6,16 @@
  * - Tools validate by their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
-import { CallRefusal, SCHEMA_FAILED, UNDECIDED } from "../../bridge/invoke.ts";
-import { type JudgeApart, type Validated, validatorOf } from "../../bridge/schema.ts";
+import { CallRefusal, SCHEMA_FAILED, UNDECIDED } from "../../calls/invoke.ts";
+import { type Validated, validatorOf } from "../../calls/schema.ts";
 import { type HostError, type OnError, tellError, withCause } from "../../contract/host-error.ts";
 import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
-import { assertOptions } from "../../run/assert-options.ts";
-import { judgeApartFor } from "../../sandbox/judges.ts";
+import { assertOptions } from "../../run/host/assert-options.ts";
+import { judgeApartFor } from "../../sandbox/node/judges.ts";
 import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
-import type { AgentScope } from "../../surface/nested-call.ts";
+import type { AgentScope } from "../../surface/calls/nested-call.ts";
 import {
   type AgentRunOptions,
   prepareAgentRun,
@@ -29,6 +29,7 @@ import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
   /** Where the run is prepared; a runtime shared by the whole process unless given. */

@@ -6,10 +6,10 @@
  */
 import { hkdfSync } from "node:crypto";
 import type { Store } from "../../contract/store.ts";
-import { createHost, type Host, type HostOptions } from "../../run/host.ts";
-import { defaultWorkerUrl, toUrl } from "../../sandbox/worker-script.ts";
-import type { Sealer } from "../../suspend/seal.ts";
-import { Vault } from "../../suspend/vault.ts";
+import { createHost, type Host, type HostOptions } from "../../run/host/host.ts";
+import { defaultWorkerUrl, toUrl } from "../../sandbox/node/worker-script.ts";
+import type { Sealer } from "../../seal/seal.ts";
+import { Vault } from "../../seal/vault.ts";
 import { CodeModeConcurrencyError } from "./errors.ts";
 
 const HOUR_MS = 3_600_000;

@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ModelMessage } from "ai";
-import { isLargeJson } from "../../bridge/print-json.ts";
+import { isLargeJson } from "../../value/print-json.ts";
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
 import { toJsonText } from "../../value/json-text.ts";

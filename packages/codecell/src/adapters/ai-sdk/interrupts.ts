@@ -4,7 +4,7 @@
  * - What gives no promise does no more than can be done at once: see continuation.ts.
  */
 import type { ModelMessage } from "ai";
-import { atOnce, inTurns, type Steps } from "../../bridge/turn.ts";
+import { atOnce, inTurns, type Steps } from "../../loop/turn.ts";
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
 import { looksLikeInterrupt, valueOf } from "./approval-flow/paused-program.ts";

@@ -5,13 +5,12 @@
  * - Hooks are told in the order things happened, and all of them before the host is given anything.
  */
 import type { ToolSet } from "ai";
-import type { Rephrase } from "../../bridge/invoke.ts";
+import type { MapCallFailure } from "../../calls/invoke.ts";
 import type { CallFailure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
-import type { Host, RunHandle } from "../../run/host.ts";
-import { within } from "../../run/timers.ts";
+import type { Host, RunHandle } from "../../run/host/host.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { assertToolApproval } from "./approval-status.ts";
 import { digestOf, toInterrupt } from "./continuation.ts";
@@ -24,7 +23,8 @@ import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts"
 import { checkTools, type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
-import { TraceBook } from "./trace-book.ts";
+import { TraceRecorder } from "./trace-recorder.ts";
+import { within } from "../../loop/wait.ts";
 
 /** An interrupted invocation that goes on. */
 export interface Continued {
@@ -59,7 +59,7 @@ export class Invocation implements CallKeeper {
   readonly calls: Map<string, NestedCall> = new Map();
   readonly #setup: InvocationSetup;
   readonly #hooks: Hooks;
-  readonly #trace: TraceBook;
+  readonly #trace: TraceRecorder;
   /** By call id, for the host's eyes. */
   readonly #fetchErrors = new Map<string, unknown>();
   readonly #executing = new Set<Promise<unknown>>();
@@ -79,7 +79,7 @@ export class Invocation implements CallKeeper {
     this.resolutions = continued?.given ?? new Map();
     this.id = `code-mode-${++count}`;
     this.#hooks = new Hooks(options.lifecycle);
-    this.#trace = new TraceBook(this.id, outerToolCallId, this.#hooks, {
+    this.#trace = new TraceRecorder(this.id, outerToolCallId, this.#hooks, {
       outputOf: (callId) => this.calls.get(callId)?.output,
       forget: (callId) => this.calls.get(callId)?.forget(),
       errorOf: (callId) => this.#errorOf(callId),
@@ -138,7 +138,7 @@ export class Invocation implements CallKeeper {
       tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])]),
       context: this,
       authorize: createAuthorize(this),
-      rephrase: (...given: Parameters<Rephrase>) => this.#rephrase(...given),
+      mapCallFailure: (...given: Parameters<MapCallFailure>) => this.#mapCallFailure(...given),
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),
       ...(typeof fetchPolicy === "object" ? { fetchPolicy } : {}),
@@ -153,7 +153,10 @@ export class Invocation implements CallKeeper {
     }
   }
 
-  #rephrase(failure: CallFailure, { callId, thrown }: Parameters<Rephrase>[1]): Omit<CallFailure, "code"> {
+  #mapCallFailure(
+    failure: CallFailure,
+    { callId, thrown }: Parameters<MapCallFailure>[1],
+  ): Omit<CallFailure, "code"> {
     const call = this.calls.get(callId);
     if (call !== undefined) {
       this.#move(call, "failed");

@@ -5,8 +5,8 @@
  *   is told, never what another execution did.
  */
 import type { ToolSet } from "ai";
-import { copyJson } from "../../bridge/print-json.ts";
-import { inTurns } from "../../bridge/turn.ts";
+import { copyJson } from "../../value/print-json.ts";
+import { inTurns } from "../../loop/turn.ts";
 import type { LogLine } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import type {

@@ -6,14 +6,14 @@
  * - Tools see what the outer call was given, with an id of their own and a signal that ends with the invocation.
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
-import { noSuchTool } from "../../bridge/closest-names.ts";
-import { type Authorize, type Decision, UNDECIDED } from "../../bridge/invoke.ts";
-import { type JudgeApart, validatorOf } from "../../bridge/schema.ts";
+import { noSuchTool } from "../../calls/closest-names.ts";
+import { type Authorize, type Decision, UNDECIDED } from "../../calls/invoke.ts";
+import { validatorOf } from "../../calls/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
-import { judgeApartFor } from "../../sandbox/judges.ts";
+import { judgeApartFor } from "../../sandbox/node/judges.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf, askHost, HostFault } from "./approval-status.ts";
 import { isSameJson } from "./continuation.ts";
@@ -33,6 +33,7 @@ import {
 } from "./interrupt.ts";
 import { type NestedCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 
 /** What the invocation that a call belongs to does for it. */
 export interface CallKeeper {

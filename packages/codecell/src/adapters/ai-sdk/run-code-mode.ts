@@ -1,8 +1,8 @@
 /** Runs programs: from their start, or from where they were interrupted. */
-import { copyJson } from "../../bridge/print-json.ts";
+import { copyJson } from "../../value/print-json.ts";
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
-import { toKnown } from "../../run/resolutions.ts";
+import { toKnown } from "../../run/host/resolutions.ts";
 import { callIdOf, digestOf, openContinuation, type OpenedContinuation } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";

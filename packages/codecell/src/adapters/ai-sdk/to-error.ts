@@ -4,7 +4,7 @@
  * - Total: the compiler knows when a code is added.
  * - A class follows from what the host saw. Names and codes that a program gives its errors choose none.
  */
-import { CallRefusal, toCallFailure } from "../../bridge/invoke.ts";
+import { CallRefusal, toCallFailure } from "../../calls/invoke.ts";
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";

@@ -6,7 +6,7 @@
  * - Likeness is a cosine; 0 for texts without a known word.
  */
 
-import type { Steps } from "../../bridge/turn.ts";
+import type { Steps } from "../../loop/turn.ts";
 import type { Field } from "./document.ts";
 import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 import { Tally } from "./tally.ts";

@@ -6,7 +6,7 @@
  * - What a term adds to a document is worked out when the index is built; a query only adds it up.
  */
 
-import type { Steps } from "../../bridge/turn.ts";
+import type { Steps } from "../../loop/turn.ts";
 import { type Field, FIELDS } from "./document.ts";
 import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 

@@ -7,7 +7,7 @@
  *   thousand fields, and as many small lists would keep the garbage collector busy.
  */
 
-import type { Steps } from "../../bridge/turn.ts";
+import type { Steps } from "../../loop/turn.ts";
 import { type Field, FIELDS, readTexts, type SearchDocument } from "./document.ts";
 import { NO_TERM, toTerm } from "./terms.ts";
 import { splitRun, splitRuns } from "./words.ts";

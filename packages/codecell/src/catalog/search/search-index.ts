@@ -7,7 +7,7 @@
  *   of many tools takes longer, and is built in turns.
  */
 
-import { atOnce, type Steps } from "../../bridge/turn.ts";
+import { atOnce, type Steps } from "../../loop/turn.ts";
 import { bestOf, type Ranked } from "./best.ts";
 import { bundledVectors } from "./bundled-vectors.ts";
 import type { SearchDocument } from "./document.ts";

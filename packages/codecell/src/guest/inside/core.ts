@@ -7,9 +7,9 @@
  */
 import type { CallFailure } from "../../contract/failure.ts";
 import { BEHIND_TOOLS, DETACHED, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
-import { type Ask, type CallWatch, createCallWatch, errorStack } from "./call-watch.ts";
-import { startClock } from "./clock.ts";
-import { encode } from "./encode.ts";
+import { type Ask, type CallWatch, createCallWatch, errorStack } from "./calls/call-watch.ts";
+import { startClock } from "./calls/clock.ts";
+import { encode } from "./calls/encode.ts";
 import { exposeGlobal } from "./expose.ts";
 import { isOutOfMemory } from "./harden.ts";
 import {
@@ -34,12 +34,12 @@ import {
   weakMapSet,
   withResolvers,
 } from "./primordials.ts";
-import { seedRandom } from "./random.ts";
-import { createHelpers, installCatalog } from "./catalog.ts";
-import { encodeAll } from "./encode-all.ts";
-import { installFetch } from "./fetch.ts";
-import { installTools } from "./tools.ts";
-import { installYield } from "./yield.ts";
+import { seedRandom } from "./calls/random.ts";
+import { createHelpers, installCatalog } from "./calls/catalog.ts";
+import { encodeAll } from "./calls/encode-all.ts";
+import { installFetch } from "./web/fetch.ts";
+import { installTools } from "./calls/tools.ts";
+import { installYield } from "./calls/yield.ts";
 
 export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
 

@@ -5,7 +5,7 @@
  *   the prelude is one function expression that takes the host function and returns the worker's functions.
  */
 import { HOST } from "../abi.ts";
-import { installAbort } from "./abort.ts";
+import { installAbort } from "./web/abort.ts";
 import { createCore, type HostFunction } from "./core.ts";
 import { harden } from "./harden.ts";
 import { installWorld } from "./world.ts";

@@ -1,14 +1,14 @@
 /**
  * World: the web globals of the guest, all but those that need the core.
  */
-import { installClock } from "./clock.ts";
-import { createConsole } from "./console.ts";
-import { installRandom } from "./crypto.ts";
-import { installEncoding } from "./encoding.ts";
+import { installClock } from "./calls/clock.ts";
+import { createConsole } from "./console/console.ts";
+import { installRandom } from "./web/crypto.ts";
+import { installEncoding } from "./web/encoding.ts";
 import { exposeGlobal } from "./expose.ts";
-import { installHeaders } from "./headers.ts";
-import { installStructuredClone } from "./structured-clone.ts";
-import { installUrl } from "./url.ts";
+import { installHeaders } from "./web/headers.ts";
+import { installStructuredClone } from "./web/structured-clone.ts";
+import { installUrl } from "./url/url.ts";
 
 export function installWorld(emit: (level: string, text: string) => void): void {
   exposeGlobal("console", createConsole(emit));

@@ -6,7 +6,7 @@
  *   ids of the programs it belongs to. Models are shown a history without it, in which each program was called once and
  *   came to its output.
  */
-import { inTurns, type Steps } from "../../../bridge/turn.ts";
+import { inTurns, type Steps } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { isTrusted } from "../continuation.ts";
 import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";

@@ -5,7 +5,7 @@
  * - A provider sees no token, no receipt, and no tool that only programs have.
  */
 import { gateway, type LanguageModel, type LanguageModelMiddleware, wrapLanguageModel } from "ai";
-import { printJson } from "../../../bridge/print-json.ts";
+import { printJson } from "../../../value/print-json.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import type { CodeModePendingInterrupt } from "../interrupt.ts";
 import { History } from "./history.ts";

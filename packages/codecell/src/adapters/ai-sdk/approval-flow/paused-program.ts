@@ -4,8 +4,8 @@
  * - What is told is believed only as far as its seal goes. Of an interrupt that does not fit its seal nothing is taken
  *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
  */
-import { printBeginning } from "../../../bridge/print-json.ts";
-import type { Steps } from "../../../bridge/turn.ts";
+import { printBeginning } from "../../../value/print-json.ts";
+import type { Steps } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { problemOf } from "../continuation.ts";
 import { APPROVAL_KIND, type CodeModeInterrupt, type CodeModePendingInterrupt } from "../interrupt.ts";

@@ -4,7 +4,7 @@
  * - Sealed, for one pause of one call with one input: it is worth nothing for any other.
  * - Made only where the AI SDK executes a stand-in, which is after it has found and checked an approval.
  */
-import { inTurns } from "../../../bridge/turn.ts";
+import { inTurns } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
 import { contentDigest, digestOf, isSameJson } from "../continuation.ts";
 import { CodeModeProtocolError } from "../errors.ts";

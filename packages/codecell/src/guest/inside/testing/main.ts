@@ -1,13 +1,13 @@
 /**
  * The prelude's world with a core that only seeds, keeps the clock and fires timers when told: for tests.
  */
-import { installAbort } from "../abort.ts";
-import { createCallWatch } from "../call-watch.ts";
-import { startClock } from "../clock.ts";
+import { installAbort } from "../web/abort.ts";
+import { createCallWatch } from "../calls/call-watch.ts";
+import { startClock } from "../calls/clock.ts";
 import type { HostFunction } from "../core.ts";
 import { harden, isOutOfMemory } from "../harden.ts";
 import { append, at, list, primordial } from "../primordials.ts";
-import { seedRandom } from "../random.ts";
+import { seedRandom } from "../calls/random.ts";
 import { installWorld } from "../world.ts";
 
 declare const host: HostFunction;

@@ -1,0 +1,317 @@
+/**
+ * TraceRecorder: what an invocation's calls came to, told to hooks as it happens and kept for the trace.
+ *
+ * - Follows the events of the run, so nothing a program did is missed: calls of tools that are none are there too.
+ * - What a continued invocation had done before is told first, as replayed.
+ */
+import type { CallFailure } from "../../contract/failure.ts";
+import { FETCH_TOOL } from "../../contract/ledger.ts";
+import type { RunEvent, RunResult } from "../../contract/result.ts";
+import type { RunHandle } from "../../run/host/host.ts";
+import { buildJson, parseJson } from "../../value/parse-json.ts";
+import { isTurnLong, nextTurn } from "../../loop/turn.ts";
+import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { isRecord } from "../../value/shape.ts";
+import { indexOfToolCall, toolCallIdOf } from "./continuation.ts";
+import type {
+  CodeModeFetchRequestEvent,
+  CodeModeNestedToolCallEvent,
+  CodeModeTrace,
+  CodeModeTraceEntry,
+  Hooks,
+} from "./events.ts";
+import type { CodeModeInterrupt, CodeModePendingInterrupt } from "./interrupt.ts";
+import type { NestedCall } from "./nested-call.ts";
+import { type Spans, withoutQuery } from "./telemetry.ts";
+import { toTraceError } from "./to-error.ts";
+
+/** How a call ended. */
+type End =
+  | { readonly status: "fulfilled"; readonly outputBytes: number; readonly output: unknown }
+  | { readonly status: "rejected"; readonly error: unknown };
+
+/** What calls came to on this host, as it was given and thrown. */
+export interface CallEnds {
+  readonly outputOf: (callId: string) => unknown;
+  readonly errorOf: (callId: string) => unknown;
+  /** The end of the call was told. */
+  readonly forget: (callId: string) => void;
+}
+
+interface Started {
+  readonly index: number;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly inputBytes: number;
+  readonly startedAtMs: number;
+  readonly replayed: boolean;
+}
+
+export class TraceRecorder {
+  readonly #invocationId: string;
+  readonly #outerToolCallId: string;
+  readonly #hooks: Hooks;
+  readonly #ends: CallEnds;
+  readonly #startedAtMs = Date.now();
+  readonly #entries: CodeModeTraceEntry[] = [];
+  /** By index; calls that have not ended. */
+  readonly #open = new Map<number, Started>();
+  /** By index; inputs of calls that have not ended. */
+  readonly #asked = new Map<number, unknown>();
+  /** In a continued invocation, once it goes on: settles when what was there before has been told. */
+  #retold: Promise<void> | undefined;
+  /** Set when the invocation starts. */
+  spans: Spans | undefined;
+
+  constructor(invocationId: string, outerToolCallId: string, hooks: Hooks, ends: CallEnds) {
+    this.#invocationId = invocationId;
+    this.#outerToolCallId = outerToolCallId;
+    this.#hooks = hooks;
+    this.#ends = ends;
+  }
+
+  /** Whether anybody looks; without, nothing is followed. */
+  get isWanted(): boolean {
+    if (this.spans !== undefined) return true;
+    return this.#hooks.has(
+      "onNestedToolCall",
+      "onNestedToolResult",
+      "onFetchRequest",
+      "onFetchResult",
+      "onConsole",
+      "onInterrupt",
+      "onTrace",
+    );
+  }
+
+  /** A call is about to be decided on: its tool is not called before this settles. */
+  async started(call: NestedCall): Promise<void> {
+    if (!this.isWanted) return;
+    if (this.#retold !== undefined) await this.#retold;
+    const { index, toolName: tool, input, inputBytes, startedAtMs } = call;
+    await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
+  }
+
+  async follow(handle: RunHandle, isContinued: boolean): Promise<void> {
+    for await (const event of handle.events) {
+      if (isContinued) await (this.#retold ??= this.#retell(handle));
+      await this.#tell(event);
+    }
+  }
+
+  async #tell(event: RunEvent): Promise<void> {
+    if (event.type === "call-start") await this.#startFetch(event);
+    else if (event.type === "call-end") await this.#endCall(event);
+    else if (event.type === "log") {
+      const { level, text } = event;
+      await this.#hooks.call("onConsole", { ...this.#common(), level, text });
+    }
+  }
+
+  async #startFetch({ index, tool, input }: Extract<RunEvent, { type: "call-start" }>): Promise<void> {
+    if (tool !== FETCH_TOOL) {
+      this.#asked.set(index, input);
+      return;
+    }
+    const inputBytes = utf8Bytes(JSON.stringify(input));
+    await this.#start({ index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: false });
+  }
+
+  async #endCall(event: Extract<RunEvent, { type: "call-end" }>): Promise<void> {
+    const { index, tool, outcome, callId } = event;
+    const input = this.#asked.get(index);
+    this.#asked.delete(index);
+    // One of a tool that is none was never decided on.
+    if (!this.#open.has(index)) {
+      const startedAtMs = Date.now() - event.durationMs;
+      const inputBytes = utf8Bytes(toJsonText(input) ?? "");
+      await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
+    }
+    const end: End =
+      outcome.status === "completed"
+        ? { status: "fulfilled", outputBytes: outcome.outputBytes, output: this.#ends.outputOf(callId) }
+        : { status: "rejected", error: this.#ends.errorOf(callId) ?? toHostError(outcome.failure) };
+    await this.#end(index, end);
+    this.#ends.forget(callId);
+  }
+
+  /** What was there before the invocation went on. */
+  async #retell(handle: RunHandle): Promise<void> {
+    const { calls, deliveries, hollow } = handle.ledger();
+    for (const { clock, items } of deliveries) {
+      for (const item of items) {
+        if (item.kind === "timer") continue;
+        const made = calls[item.call];
+        if (made === undefined) continue;
+        while (isTurnLong()) await nextTurn();
+        const parsed = await parseJson(made.input, Number.MAX_SAFE_INTEGER);
+        await this.#start({
+          index: item.call,
+          tool: made.tool,
+          input: parsed.ok ? parsed.value : undefined,
+          inputBytes: utf8Bytes(made.input),
+          startedAtMs: clock,
+          replayed: true,
+        });
+        await this.#end(
+          item.call,
+          item.kind === "output"
+            ? {
+                status: "fulfilled",
+                // Of a program that goes on from its memory nobody knows any more what it was given.
+                ...(hollow === true
+                  ? { outputBytes: 0, output: undefined }
+                  : { outputBytes: utf8Bytes(item.output), output: await buildJson(item.output) }),
+              }
+            : { status: "rejected", error: toHostError(item.failure) },
+          clock,
+        );
+      }
+    }
+  }
+
+  async #start(started: Started): Promise<void> {
+    const { index, tool, inputBytes, replayed } = started;
+    this.#open.set(index, started);
+    const kind = tool === FETCH_TOOL ? "fetch" : "tool";
+    this.spans?.start({ index, kind, inputBytes, replayed, attributes: this.#attributesOf(started) });
+    if (started.tool === FETCH_TOOL) await this.#hooks.call("onFetchRequest", this.#fetchEvent(started));
+    else await this.#hooks.call("onNestedToolCall", this.#toolEvent(started));
+  }
+
+  async #end(index: number, end: End, completedAtMs: number = Date.now()): Promise<void> {
+    const started = this.#open.get(index);
+    if (started === undefined) return;
+    this.#open.delete(index);
+    const times = { completedAtMs, durationMs: Math.max(0, completedAtMs - started.startedAtMs) };
+    const { startedAtMs, replayed, inputBytes } = started;
+    const facts = { bridgeIndex: index + 1, replayed, startedAtMs, ...times, inputBytes };
+    const ended =
+      end.status === "fulfilled"
+        ? { status: end.status, outputBytes: end.outputBytes }
+        : { status: end.status, error: toTraceError(end.error) };
+    this.spans?.endCall(index, started.tool === FETCH_TOOL ? "fetch" : "tool", ended);
+    if (started.tool === FETCH_TOOL) {
+      const event = this.#fetchEvent(started);
+      this.#entries.push({ kind: "fetch", url: event.url, method: event.method, ...facts, ...ended });
+      await this.#hooks.call("onFetchResult", { ...event, ...times, ...end });
+    } else {
+      const event = this.#toolEvent(started);
+      const { toolName, toolCallId } = event;
+      this.#entries.push({ kind: "tool", toolName, toolCallId, ...facts, ...ended });
+      await this.#hooks.call("onNestedToolResult", { ...event, ...times, ...end });
+    }
+  }
+
+  async interrupted(interrupt: CodeModeInterrupt, result: RunResult): Promise<void> {
+    if (!this.isWanted) return;
+    const { continuation, outerToolCallId, type } = interrupt;
+    for (const pending of continuation.pending) {
+      while (isTurnLong()) await nextTurn();
+      const started = await this.#waiting(pending);
+      this.#open.delete(started.index);
+      const completedAtMs = Date.now();
+      const times = { completedAtMs, durationMs: completedAtMs - started.startedAtMs };
+      const event = this.#toolEvent(started);
+      const { toolName, toolCallId, bridgeIndex, replayed, startedAtMs, inputBytes } = event;
+      const facts = { bridgeIndex, replayed, startedAtMs, ...times, inputBytes };
+      const status = "interrupted" as const;
+      this.spans?.endCall(started.index, "tool", { status });
+      this.#entries.push({ kind: "tool", toolName, toolCallId, ...facts, status, interruptType: type });
+      const own = { ...pending, type, outerToolCallId, continuation };
+      await this.#hooks.call("onNestedToolResult", { ...event, ...times, status, interrupt: own });
+    }
+    await this.#hooks.call("onInterrupt", { ...this.#common(), interrupt });
+    await this.end("interrupted", result);
+  }
+
+  /** One that waited before the invocation went on, and still does, was not made now. */
+  async #waiting({ toolCallId, toolName: tool, input }: CodeModePendingInterrupt): Promise<Started> {
+    const index = indexOfToolCall(toolCallId);
+    const open = this.#open.get(index);
+    if (open !== undefined) return open;
+    const inputBytes = utf8Bytes(JSON.stringify(input));
+    const started = { index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: true };
+    await this.#start(started);
+    return started;
+  }
+
+  async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {
+    if (!this.isWanted) return;
+    // What was stopped with the program has an end too.
+    for (const index of this.#open.keys()) await this.#end(index, { status: "rejected", error });
+    const completedAtMs = Date.now();
+    this.spans?.end(
+      {
+        "code_mode.status": status,
+        "code_mode.duration_ms": completedAtMs - this.#startedAtMs,
+        "code_mode.bridge_requests.count": this.#entries.length,
+        "code_mode.bridge_requests.replayed_count": this.#entries.filter(({ replayed }) => replayed).length,
+        ...(status === "interrupted" ? { "code_mode.interrupt.type": "code-mode-interrupt" } : {}),
+      },
+      error === undefined ? undefined : toTraceError(error),
+    );
+    await this.#hooks.call("onTrace", {
+      ...this.#common(),
+      status,
+      startedAtMs: this.#startedAtMs,
+      completedAtMs,
+      durationMs: completedAtMs - this.#startedAtMs,
+      bridgeRequests: this.#entries,
+      consoleLines: result.logs.length + result.logsDropped,
+      ...(status === "interrupted" ? { interruptedBy: "code-mode-interrupt" } : {}),
+      ...(error === undefined ? {} : { error: toTraceError(error) }),
+    });
+  }
+
+  #attributesOf(started: Started): Record<string, string> {
+    if (started.tool !== FETCH_TOOL) {
+      const { toolName, toolCallId } = this.#toolEvent(started);
+      return { "code_mode.tool.name": toolName, "code_mode.tool_call.id": toolCallId };
+    }
+    const { url, method } = this.#fetchEvent(started);
+    return { "code_mode.fetch.url": withoutQuery(url), "code_mode.fetch.method": method };
+  }
+
+  #common(): { invocationId: string; outerToolCallId: string } {
+    return { invocationId: this.#invocationId, outerToolCallId: this.#outerToolCallId };
+  }
+
+  #toolEvent({
+    index,
+    tool,
+    input,
+    inputBytes,
+    replayed,
+    startedAtMs,
+  }: Started): CodeModeNestedToolCallEvent {
+    return {
+      ...this.#common(),
+      bridgeIndex: index + 1,
+      toolName: tool,
+      input,
+      inputBytes,
+      toolCallId: toolCallIdOf(this.#outerToolCallId, index),
+      replayed,
+      startedAtMs,
+    };
+  }
+
+  #fetchEvent({ index, input, inputBytes, replayed, startedAtMs }: Started): CodeModeFetchRequestEvent {
+    const { url, method }: Record<string, unknown> = isRecord(input) ? input : {};
+    return {
+      ...this.#common(),
+      bridgeIndex: index + 1,
+      url: typeof url === "string" ? url : "",
+      method: typeof method === "string" ? method.toUpperCase() : "GET",
+      inputBytes,
+      replayed,
+      startedAtMs,
+    };
+  }
+}
+
+/** For a call whose failure no error on this host stands for. */
+function toHostError({ name, message, shownCode, code }: CallFailure): Error {
+  return Object.assign(new Error(message), { name, code: shownCode ?? code });
+}

@@ -1,0 +1,58 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { beginTurn, isTurnLong } from "../loop/turn.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { CallRunner } from "./call-runner.ts";
+import { Deadline } from "../run/deadline.ts";
+import { RunErrors } from "../run/run-errors.ts";
+
+function createRunner(execute: (input: { path: string }) => null, deadline: Deadline): CallRunner {
+  return new CallRunner({
+    runId: "r",
+    tools: { remove: { execute } },
+    limits: resolveLimits(),
+    context: undefined,
+    authorize: undefined,
+    mapCallFailure: undefined,
+    fetch: undefined,
+    signal: new AbortController().signal,
+    deadline,
+    emit: () => {},
+    errors: new RunErrors("r", undefined),
+  });
+}
+
+test("calls begin in the order they were made, also if one has to wait for its turn", async () => {
+  const begun: string[] = [];
+  using deadline = new Deadline(60_000, () => {});
+  const runner = createRunner(({ path }) => {
+    begun.push(path);
+    return null;
+  }, deadline);
+  const call = (path: string, index: number): Promise<unknown> =>
+    runner.execute(index, { tool: "remove", input: JSON.stringify({ path }) }, undefined);
+  while (!isTurnLong());
+  const first = call("a", 0);
+  // A message has come meanwhile.
+  beginTurn();
+  await Promise.all([first, call("b", 1), call("c", 2)]);
+  expect(begun).toEqual(["a", "b", "c"]);
+});
+
+test("calls behind one that had to wait do not need a turn each", async () => {
+  using deadline = new Deadline(60_000, () => {});
+  const runner = createRunner(() => null, deadline);
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < 2000) await runner.execute(next++, { tool: "remove", input: "{}" }, undefined);
+  };
+  while (!isTurnLong());
+  const state = { isDone: false };
+  const all = Promise.all(Array.from({ length: 32 }, lane)).then(() => {
+    state.isDone = true;
+  });
+  let turns = 0;
+  for (; !state.isDone; turns++) await nextTurn();
+  await all;
+  expect(turns).toBeLessThan(1000);
+});

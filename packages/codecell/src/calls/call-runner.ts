@@ -1,0 +1,165 @@
+/**
+ * CallRunner: executes the recorded calls of one run, in the caller's context, and tells the story as events.
+ *
+ * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
+ * - Calls are taken up in the order they were made, also where they have to wait for a turn of the event loop.
+ * - Waiting for the policy's decision does not use up the run's wall time.
+ * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type Authorize,
+  type CallOutcome,
+  CallRefusal,
+  invoke,
+  inWords,
+  type MapCallFailure,
+} from "./invoke.ts";
+import type { CallFailure } from "../contract/failure.ts";
+import { type HostError, type HostErrorSource, withCause } from "../contract/host-error.ts";
+import { FETCH_TOOL, type LedgerCall, toCallId } from "../contract/ledger.ts";
+import type { Limits } from "../contract/limits.ts";
+import type { CallResolution, RunEvent } from "../contract/result.ts";
+import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import { judgeApartFor } from "../sandbox/node/judges.ts";
+import { isTurnLong, nextTurn } from "../loop/turn.ts";
+
+export interface CallRunnerSetup {
+  readonly runId: string;
+  readonly tools: ToolSet;
+  readonly limits: Limits;
+  readonly context: unknown;
+  readonly authorize: Authorize | undefined;
+  readonly mapCallFailure: MapCallFailure | undefined;
+  /** Serves fetches; undefined when the program has no `fetch`. */
+  readonly fetch: AnyTool | undefined;
+  readonly signal: AbortSignal;
+  /** The run's wall time. */
+  readonly deadline: { pause(): void; resume(): void };
+  /** `inputText` is the text of the input that the event has. */
+  readonly emit: (event: RunEvent, inputText?: string) => void;
+  readonly errors: { tell(report: Omit<HostError, "runId">): void };
+}
+
+export class CallRunner {
+  readonly #setup: CallRunnerSetup;
+  readonly #inCallerContext = AsyncLocalStorage.snapshot();
+  /** Calls that wait for a turn, in their order. */
+  readonly #line: (() => void)[] = [];
+
+  constructor(setup: CallRunnerSetup) {
+    this.#setup = setup;
+  }
+
+  async execute(
+    index: number,
+    call: LedgerCall,
+    resolution: CallResolution | undefined,
+  ): Promise<CallOutcome> {
+    const { runId, emit } = this.#setup;
+    const callId = toCallId(runId, index);
+    const { tool } = call;
+    const startedAt = performance.now();
+    if (this.#line.length > 0 || isTurnLong()) await this.#inLine();
+    let thrown: unknown;
+    let cause: unknown;
+    const onError = (error: unknown, source: HostErrorSource): void => {
+      if (source === "tool") thrown = error;
+      cause = error instanceof CallRefusal ? error.cause : error;
+      // What refuses in words of ours is no error, unless something made it.
+      if (cause === undefined && error !== undefined) return;
+      this.#setup.errors.tell({ error: cause, source: tool === FETCH_TOOL ? "fetch" : source, callId, tool });
+    };
+    const found =
+      resolution !== undefined && "deny" in resolution
+        ? denied(tool, resolution.deny)
+        : await this.#inCallerContext(() =>
+            this.#invoke(callId, index, call, resolution?.resolution, onError),
+          );
+    const outcome = found.status === "failed" ? this.#mapped(found.failure, { callId, tool, thrown }) : found;
+    if (outcome.status !== "suspended") {
+      emit({
+        type: "call-end",
+        runId,
+        callId,
+        index,
+        tool,
+        durationMs: performance.now() - startedAt,
+        outcome:
+          outcome.status === "completed"
+            ? { status: "completed", outputBytes: outcome.outputBytes }
+            : withCause({ ...outcome }, cause),
+      });
+    }
+    return outcome;
+  }
+
+  #inLine(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#line.push(resolve) === 1) void this.#advance();
+    });
+  }
+
+  /** As many go on in a turn as there is time for. */
+  async #advance(): Promise<void> {
+    for (let [next] = this.#line; next !== undefined; [next] = this.#line) {
+      while (isTurnLong()) await nextTurn();
+      next();
+      // It goes on before this does, and until then nobody overtakes it.
+      await Promise.resolve();
+      this.#line.shift();
+    }
+  }
+
+  #invoke(
+    callId: string,
+    index: number,
+    { tool, input }: LedgerCall,
+    resolution: Json | undefined,
+    onError: (error: unknown, source: HostErrorSource) => void,
+  ): Promise<CallOutcome> {
+    const { runId, limits, context, signal, emit } = this.#setup;
+    const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
+    const authorize = fetch === undefined ? this.#setup.authorize : undefined;
+    return invoke({
+      tools: fetch === undefined ? this.#setup.tools : { [FETCH_TOOL]: fetch },
+      tool,
+      input,
+      limits,
+      context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
+      authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
+      judgeApart: judgeApartFor(runId, signal),
+      onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
+      onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
+      onError,
+    });
+  }
+
+  /** An adapter that fails at it changes nothing. */
+  #mapped(failure: CallFailure, call: Parameters<MapCallFailure>[1]): CallOutcome {
+    try {
+      return { status: "failed", failure: inWords(failure, this.#setup.mapCallFailure?.(failure, call)) };
+    } catch (error) {
+      const { callId, tool } = call;
+      this.#setup.errors.tell({ error, source: "mapCallFailure", callId, tool });
+      return { status: "failed", failure };
+    }
+  }
+
+  async #unhurried<T>(ask: () => T | Promise<T>): Promise<T> {
+    this.#setup.deadline.pause();
+    try {
+      return await ask();
+    } finally {
+      this.#setup.deadline.resume();
+    }
+  }
+}
+
+function denied(tool: string, reason: string): CallOutcome {
+  return {
+    status: "failed",
+    failure: { code: "denied", name: "CallError", message: `Cannot call tool "${tool}": ${reason}` },
+  };
+}

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
+import { Judges } from "../sandbox/node/judges.ts";
+import type { Direction } from "../json-schema/directed-schema.ts";
+import { validatorOf as createValidator, type Validated } from "./schema.ts";
+
+const judges = new Judges(500);
+
+function validatorOf(
+  schema: StandardSchema | JsonSchema | undefined,
+  direction: Direction = "input",
+): (value: unknown, root: string) => Validated | Promise<Validated> {
+  return (value, root) =>
+    createValidator(schema, direction)(value, root, judges.for("test", new AbortController().signal));
+}
+
+describe("validatorOf", () => {
+  test("what belongs to the other direction is not asked for, however it is bound to it", async () => {
+    const schema: JsonSchema = {
+      type: "object",
+      properties: {
+        id: { type: "string", readOnly: true },
+        secret: { $ref: "#/$defs/Secret" },
+        name: { type: "string" },
+        rows: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { at: { type: "number", readOnly: true }, n: { type: "number" } },
+            required: ["at", "n"],
+          },
+        },
+      },
+      required: ["id", "secret", "name"],
+      $defs: { Secret: { type: "string", writeOnly: true } },
+    };
+    const input = { secret: "s", name: "n", rows: [{ n: 1 }] };
+    const output = { id: "i", name: "n", rows: [{ at: 1, n: 1 }] };
+    expect(await validatorOf(schema, "input")(input, "input")).toMatchObject({ ok: true });
+    expect(await validatorOf(schema, "output")(output, "output")).toMatchObject({ ok: true });
+    expect(await validatorOf(schema, "output")(input, "output")).toMatchObject({ ok: false });
+    expect(await validatorOf(schema, "input")({ name: "n" }, "input")).toMatchObject({ ok: false });
+    // Given all the same, it is checked.
+    expect(await validatorOf(schema, "input")({ ...input, id: 5 }, "input")).toMatchObject({ ok: false });
+    const data = { const: { properties: { a: { readOnly: true } }, required: ["a"] } };
+    expect(await validatorOf(data)(data.const, "input")).toMatchObject({ ok: true });
+  });
+
+  test("without a schema everything passes unchanged", async () => {
+    const value = { a: 1 };
+    expect(await validatorOf(undefined)(value, "input")).toEqual({ ok: true, value });
+    expect(await validatorOf(true)(value, "input")).toEqual({ ok: true, value });
+    expect(await validatorOf(false)(value, "input")).toMatchObject({ ok: false });
+  });
+
+  test("Standard Schema: the transformed value is what passes", async () => {
+    const validate = validatorOf(z.object({ path: z.string().trim(), limit: z.number().default(5) }));
+    expect(await validate({ path: " a ", hidden: 1 }, "input")).toEqual({
+      ok: true,
+      value: { path: "a", limit: 5 },
+    });
+  });
+
+  test("Standard Schema: problems name the path", async () => {
+    const validate = validatorOf(z.object({ items: z.array(z.object({ id: z.string() })) }));
+    const result = await validate({ items: [{ id: "a" }, { id: 7 }] }, "input");
+    expect(result).toMatchObject({ ok: false, problems: expect.stringContaining("input.items[1].id: ") });
+  });
+
+  test("JSON Schema: problems name the path and what was expected", async () => {
+    const validate = validatorOf({
+      type: "object",
+      properties: {
+        items: { type: "array", items: { type: "object", properties: { id: { type: "string" } } } },
+      },
+      required: ["items"],
+    });
+    expect(await validate({ items: [{ id: "a" }] }, "input")).toMatchObject({ ok: true });
+    expect(await validate({ items: [{ id: 7 }] }, "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringMatching(/^input\.items\[0\]\.id: .*string/),
+    });
+    expect(await validate({}, "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringContaining("items"),
+    });
+  });
+
+  test("JSON Schema: draft-07 and 2020-12 read tuples in their own way", async () => {
+    const draft7 = validatorOf({
+      $schema: "http://json-schema.org/draft-07/schema#",
+      items: [{ type: "number" }],
+      additionalItems: false,
+    });
+    expect(await draft7([1], "input")).toMatchObject({ ok: true });
+    expect(await draft7([1, 2], "input")).toMatchObject({ ok: false });
+    const latest = validatorOf({ prefixItems: [{ type: "number" }], items: false });
+    expect(await latest([1], "input")).toMatchObject({ ok: true });
+    expect(await latest([1, 2], "input")).toMatchObject({ ok: false });
+  });
+
+  test("many problems are counted, not listed", async () => {
+    const validate = validatorOf(z.array(z.number()));
+    const result = await validate(Array(100).fill("x"), "input");
+    expect(result).toMatchObject({ ok: false, problems: expect.stringMatching(/and 97 more$/) });
+  });
+});
+
+describe("a schema and a value that would take for ever together", () => {
+  test("a pattern that backtracks is given up", async () => {
+    const validate = validatorOf({ type: "string", pattern: "^(a+)+$" });
+    expect(await validate("aaaa", "input")).toMatchObject({ ok: true });
+    expect(await validate("b", "input")).toMatchObject({
+      ok: false,
+      problems: expect.stringContaining("pattern"),
+    });
+    expect(await validate(`${"a".repeat(40)}!`, "input")).toEqual({
+      ok: false,
+      problems: "input takes too long to check, pass something shorter",
+    });
+  });
+
+  test("comparing all items with each other is needed only where some are equal", async () => {
+    const validate = validatorOf({ type: "array", uniqueItems: true });
+    expect(await validate([1, 2], "input")).toMatchObject({ ok: true });
+    expect(await validate([1, 1], "input")).toMatchObject({ ok: false });
+    const many = Array.from({ length: 50_000 }, (_, id) => ({ id, name: "x" }));
+    expect(await validate(many, "input")).toMatchObject({ ok: true });
+    expect(await validate([...many, { name: "x", id: 49_999 }], "input")).toMatchObject({ ok: false });
+  });
+
+  test("a faulty schema refuses everything and tells no details", async () => {
+    const validate = validatorOf({ $ref: "#/$defs/nowhere" });
+    expect(await validate({}, "input")).toEqual({
+      ok: false,
+      problems: "input cannot be checked, the tool's schema is faulty",
+    });
+  });
+
+  test("a schema that refers to itself in alternatives judges nothing twice", async () => {
+    const filter: JsonSchema = {
+      $ref: "#/$defs/filter",
+      $defs: {
+        filter: {
+          anyOf: [
+            { type: "object", properties: { not: { $ref: "#/$defs/filter" } }, required: ["not"] },
+            {
+              type: "object",
+              properties: { not: { $ref: "#/$defs/filter" } },
+              required: ["not"],
+              minProperties: 1,
+            },
+          ],
+        },
+      },
+    };
+    let deep: unknown = {};
+    for (let level = 0; level < 60; level++) deep = { not: deep };
+    const result = await createValidator(filter, "input")(deep, "input", () =>
+      Promise.reject(new Error("apart")),
+    );
+    expect(result).toMatchObject({ ok: false });
+  });
+
+  test("a schema that cannot even be read refuses everything and tells no details", async () => {
+    const twice = { $id: "https://internal.example/a", type: "string" };
+    const validate = validatorOf({ allOf: [twice, { ...twice }] });
+    expect(await validate("x", "input")).toEqual({
+      ok: false,
+      problems: "input cannot be checked, the tool's schema is faulty",
+    });
+  });
+});

@@ -1,0 +1,40 @@
+/** JSON as the bytes that are sealed, and back. */
+import { buildBytesSteps } from "../value/parse-json.ts";
+import { printSteps } from "../value/print-json.ts";
+import type { Steps } from "../loop/turn.ts";
+
+export function toJsonBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value), "utf8");
+}
+
+/** The same bytes in pieces, for what grows with a run. Throws when there are more than `mostBytes`. */
+export function* toJsonPieces(value: unknown, mostBytes: number = Infinity): Steps<Buffer[]> {
+  const pieces: Buffer[] = [];
+  let left = mostBytes;
+  const put = (text: string): void => {
+    const piece = Buffer.from(text, "utf8");
+    pieces.push(piece);
+    left -= piece.length;
+    if (left < 0) throw new RangeError("There are more bytes than there may be");
+  };
+  if (!(yield* printSteps(value, put))) put("null");
+  return pieces;
+}
+
+/** Undefined for what is no JSON. */
+export function fromJsonBytes(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same for what grows with a run, in pieces of so many bytes. */
+export function* fromJsonPieces(bytes: Uint8Array, piece?: number): Steps<unknown> {
+  try {
+    return yield* buildBytesSteps(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), piece);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Recovery: from a run's stored state and what was written after it to where the run goes on.
+ *
+ * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
+ *   under the same idempotency key, or if it is a fetch that changes nothing; else the program is told that nobody knows.
+ * - A call that was recorded but not dispatched has not happened.
+ * - Whoever takes a run up has to have the tools of the calls that were made and have no outcome. Those of calls that the
+ *   program makes later are found missing then, as in any run: it may never make them, or catch that they fail.
+ * - Outcomes are delivered in the order in which they are given here: that in which they came.
+ * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
+ *   the run again, since nobody was.
+ */
+import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
+import type { Failure } from "../contract/failure.ts";
+import { type DeliveryItem, FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
+import type { CallResolution } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { Json } from "../contract/value.ts";
+import { isSafeRequest } from "../fetch/request.ts";
+import type { DispatchEntry, JournalEntry, LateOutcome } from "./journal-entry.ts";
+import { isYield } from "../ledger/ledger-recorder.ts";
+import { settledCalls } from "../ledger/settled-calls.ts";
+import type { SuspendedRun } from "./suspended-run.ts";
+import { endOfYield } from "../ledger/yields.ts";
+
+export interface Recovered {
+  readonly run: SuspendedRun;
+  /** Calls to execute, with the decision they were dispatched with. */
+  readonly open: ReadonlyMap<number, CallResolution | undefined>;
+  /** Outcomes the program has not seen. */
+  readonly items: readonly DeliveryItem[];
+  /** Calls whose tools have been going on since the run was suspended. */
+  readonly elsewhere: ReadonlyMap<number, Elsewhere>;
+  /** Calls without an outcome whose tools there were, unless they were denied. */
+  readonly served: readonly number[];
+  readonly snapshot: CellSnapshot | undefined;
+}
+
+/** Why a run cannot be taken up, before anything has changed; throws for misuse. */
+export type CheckRun = (found: Recovered) => Failure | undefined;
+
+/** A call that an executor went on with when the run was suspended. */
+export interface Elsewhere {
+  readonly executor: string;
+  /** The decision it was dispatched with. */
+  readonly resolution: CallResolution | undefined;
+  /** Waits until the run is over here; undefined when it is, or when the executor is gone without an outcome. */
+  readonly outcome: (isOver: () => boolean) => Promise<LateOutcome | undefined>;
+}
+
+export function recover(
+  state: SuspendedRun,
+  entries: readonly JournalEntry[],
+  outcomes: ReadonlyMap<number, LateOutcome>,
+  tools: ToolSet,
+  awaitOutcome: (call: number, executor: string) => Elsewhere["outcome"] | undefined,
+  saved?: CellSnapshot,
+): Recovered {
+  const calls = [...state.ledger.calls];
+  const deliveries = [...state.ledger.deliveries];
+  const pending = new Map<number, Json>(state.pending);
+  const dispatched = new Map<number, DispatchEntry>();
+  const taken = entries.find((entry) => entry.kind === "taken");
+  const timers = new TimersLeft(state.timers, taken?.at);
+  let { timers: seenTimers, cpuTimeMs } = state.seen;
+  for (const entry of entries) {
+    switch (entry.kind) {
+      case "turn":
+        for (const call of entry.calls) calls.push(call);
+        timers.change(entry.timers, entry.at);
+        ({ timers: seenTimers, cpuTimeMs } = entry.seen);
+        break;
+      case "dispatch":
+        dispatched.set(entry.call, entry);
+        pending.delete(entry.call);
+        break;
+      case "asked":
+        pending.set(entry.call, entry.payload);
+        break;
+      case "delivery":
+        deliveries.push(entry.delivery);
+        timers.fire(entry.delivery.items);
+        break;
+      case "taken":
+      // Those behind the state were folded into it.
+      case "suspended":
+        break;
+      default:
+        entry satisfies never;
+    }
+  }
+  const settled = settledCalls(deliveries);
+  const open = new Map<number, CallResolution | undefined>();
+  const items: DeliveryItem[] = [];
+  const elsewhere = new Map<number, Elsewhere>();
+  const executing = new Map(state.executing);
+  const decided = new Map(state.resolutions);
+  const named = new Set(state.ledger.toolNames);
+  const served: number[] = [];
+  for (const [index, call] of calls.entries()) {
+    const { tool } = call;
+    if (settled.has(index)) continue;
+    if (pending.has(index)) {
+      served.push(index);
+      continue;
+    }
+    if (isYield(state.ledger, call)) {
+      if (index < state.ledger.calls.length) items.push(endOfYield(index));
+      continue;
+    }
+    const again = dispatched.get(index);
+    const resolution = again?.resolution ?? decided.get(index);
+    const mayHaveHappened = (again !== undefined || executing.has(index)) && !isDenied(resolution);
+    const posted = outcomes.get(index);
+    // What a call asked before it was dispatched again has been answered.
+    const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
+    const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
+    const awaited = executor === undefined ? undefined : awaitOutcome(index, executor);
+    // Nobody dispatches a call that no tool is there for; of one that was not yet, the names of the start know.
+    const isServed = again !== undefined || executing.has(index) || named.has(tool) || tool === FETCH_TOOL;
+    if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
+      served.push(index);
+    }
+    if (outcome?.kind === "asked") pending.set(index, outcome.payload);
+    else if (outcome !== undefined) items.push(outcome);
+    else if (executor !== undefined && awaited !== undefined)
+      elsewhere.set(index, { executor, resolution, outcome: awaited });
+    else if (!mayHaveHappened || isRepeatable(tools, call)) open.set(index, resolution);
+    else items.push(unknownOutcome(index, tool));
+  }
+  // What came while nobody had the run came before what its being taken up brings.
+  const order = new Map([...outcomes.keys()].map((call, place) => [call, place]));
+  const placeOf = (item: DeliveryItem): number =>
+    (item.kind === "timer" ? undefined : order.get(item.call)) ?? order.size;
+  items.sort((one, other) => placeOf(one) - placeOf(other));
+  const ledger = { ...state.ledger, calls, deliveries };
+  return {
+    // The caller of the process that died saw none of what the program logged there.
+    run: {
+      ...state,
+      ledger,
+      seen: { ...state.seen, timers: seenTimers, cpuTimeMs },
+      timers: timers.left(),
+      pending: [...pending],
+    },
+    open,
+    items,
+    elsewhere,
+    served,
+    // One taken after the program logged would keep that from whoever takes the run up.
+    snapshot: saved?.progress.logs === state.seen.logs ? saved : snapshotOf(state),
+  };
+}
+
+/** It was taken when the state was: it stands where that ledger ends. */
+function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | undefined {
+  if (snapshot === undefined) return undefined;
+  return {
+    // Of its own: it is handed to a worker.
+    bytes: new Uint8Array(snapshot),
+    progress: {
+      deliveries: ledger.deliveries.length,
+      calls: ledger.calls.length,
+      timers: seen.timers,
+      logs: seen.logs,
+    },
+  };
+}
+
+/** Its tool was not called. */
+function isDenied(resolution: CallResolution | undefined): boolean {
+  return resolution !== undefined && "deny" in resolution;
+}
+
+/** Whether a call that may have happened can be made again. */
+export function isRepeatable(tools: ToolSet, { tool: name, input }: LedgerCall): boolean {
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  if (name === FETCH_TOOL && tool === undefined) return isSafeRequest(input);
+  return tool?.readOnly === true || tool?.idempotent === true;
+}
+
+export function unknownOutcome(call: number, tool: string): Exclude<DeliveryItem, { kind: "timer" }> {
+  return {
+    kind: "failure",
+    call,
+    failure: {
+      code: "outcome_unknown",
+      name: "CallError",
+      message: `The outcome of calling tool "${tool}" is unknown: its process ended meanwhile, it may or may not have happened; find out before calling it again`,
+    },
+  };
+}
+
+/** Timers run on while nobody holds the run, but not while it is suspended: then they wait to be taken up. */
+class TimersLeft {
+  readonly #now = Date.now();
+  readonly #dueAt = new Map<number, number>();
+
+  constructor(timers: readonly TimerChange[], takenAt: number | undefined) {
+    this.change(timers, takenAt ?? this.#now);
+  }
+
+  change(changes: readonly TimerChange[], at: number): void {
+    for (const { timer, delayMs } of changes) {
+      if (delayMs === null) this.#dueAt.delete(timer);
+      else this.#dueAt.set(timer, at + delayMs);
+    }
+  }
+
+  fire(items: readonly DeliveryItem[]): void {
+    for (const item of items) if (item.kind === "timer") this.#dueAt.delete(item.timer);
+  }
+
+  left(): TimerChange[] {
+    return [...this.#dueAt].map(([timer, dueAt]) => ({ timer, delayMs: Math.max(0, dueAt - this.#now) }));
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * StoredBytes: what a store holds of a run, sealed: its state, journal, snapshot and the outcomes of its calls.
+ *
+ * - Everything is bound to its run and its place, and opened before a byte of it is interpreted.
+ * - Entries and snapshots are bound to the state they follow as well: those of an earlier one fit nowhere.
+ * - Outcomes are in the order in which they came, which a store does not keep.
+ */
+import type { CellSnapshot } from "../protocol/messages.ts";
+import { inTurns } from "../loop/turn.ts";
+import type { Failure } from "../contract/failure.ts";
+import { LIMIT_BOUNDS } from "../contract/limits.ts";
+import type { StoredRun } from "../contract/store.ts";
+import {
+  type JournalEntry,
+  type LateOutcome,
+  parseJournalEntries,
+  parseLateOutcome,
+  parseProgress,
+} from "./journal-entry.ts";
+import { isRecord } from "../value/shape.ts";
+import { fromJsonBytes, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
+import { type Sealable, sizeOf } from "../seal/seal.ts";
+import { parseHeader, parseSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
+import { type Vault, versionFailure } from "../seal/vault.ts";
+
+/** What is unpacked of one thing in the store. */
+const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
+/** Smaller ones take as long to unpack as to read otherwise, and a long journal has hundreds of them. */
+const COMPRESS_ENTRIES_FROM_BYTES = 16_384;
+const NOTHING = new Uint8Array();
+
+export interface OpenedRun {
+  readonly state: SuspendedRun;
+  readonly entries: readonly JournalEntry[];
+  readonly outcomes: ReadonlyMap<number, LateOutcome>;
+  readonly saved: CellSnapshot | undefined;
+  /** Bytes of state and entries, unpacked. */
+  readonly size: number;
+  /** Whether state and entries would all be sealed the same way now. */
+  readonly isCurrent: boolean;
+}
+
+interface Unpacked extends Sealable {
+  readonly isCurrent: boolean;
+}
+
+/** Sealed bytes, and how many there were before. */
+export interface SealedEntries {
+  readonly bytes: Uint8Array;
+  readonly size: number;
+}
+
+/** What a call came to, and when: milliseconds since the epoch. */
+interface Posted {
+  readonly outcome: LateOutcome;
+  readonly at: number;
+}
+
+export class StoredBytes {
+  readonly #vault: Vault;
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+  }
+
+  /** Of a run that has just begun. */
+  sealFirst(runId: string, sealable: Sealable): Uint8Array {
+    return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
+  }
+
+  async sealState(runId: string, sealable: Sealable): Promise<Uint8Array> {
+    return this.#vault.sealer.sealInTurns(sealable, stateOf(runId));
+  }
+
+  /** What is written together stands at one place; `epoch` is the id of the state that it follows. */
+  async sealEntries(
+    runId: string,
+    epoch: string,
+    place: number,
+    entries: readonly JournalEntry[],
+  ): Promise<SealedEntries> {
+    const content = Buffer.concat(await inTurns(toJsonPieces(entries)));
+    const sealable = { header: NOTHING, content };
+    const purpose = placeOf(runId, epoch, place);
+    const bytes = await this.#vault.sealer.sealInTurns(sealable, purpose, COMPRESS_ENTRIES_FROM_BYTES);
+    return { bytes, size: sizeOf(sealable) };
+  }
+
+  async sealSnapshot(runId: string, epoch: string, { bytes, progress }: CellSnapshot): Promise<Uint8Array> {
+    const sealable = { header: toJsonBytes(progress), content: bytes };
+    return this.#vault.sealer.sealInTurns(sealable, snapshotOf(runId, epoch));
+  }
+
+  async sealOutcome(runId: string, outcome: LateOutcome): Promise<Uint8Array> {
+    // A store does not know in which order outcomes came.
+    const header = toJsonBytes({ at: performance.timeOrigin + performance.now() });
+    const sealable = { header, content: toJsonBytes(outcome) };
+    return this.#vault.sealer.sealInTurns(sealable, outcomeOf(runId, outcome.call));
+  }
+
+  /** In turns: a run may have written much, and all of it is read. */
+  async open({
+    id,
+    state: sealed,
+    journal,
+    snapshot,
+    outcomes: posted,
+  }: StoredRun): Promise<OpenedRun | Failure> {
+    const state = await this.#openState(id, sealed);
+    if ("code" in state) return state;
+    let { size, isCurrent } = state;
+    const epoch = state.run.id;
+    const entries: JournalEntry[] = [];
+    for (const [place, bytes] of journal.entries()) {
+      const unpacked = await this.#unpack(bytes, placeOf(id, epoch, place));
+      if ("code" in unpacked) return unpacked;
+      const together = await inTurns(parseJournalEntries(unpacked.content));
+      if (together === undefined) return versionFailure("stored run");
+      for (const entry of together) entries.push(entry);
+      size += unpacked.content.length;
+      isCurrent &&= unpacked.isCurrent;
+    }
+    const came: Posted[] = [];
+    for (const [call, bytes] of posted) {
+      const one = await this.#openPosted(id, call, bytes);
+      if ("code" in one) return one;
+      came.push(one);
+    }
+    came.sort((one, other) => one.at - other.at);
+    const outcomes = new Map(came.map(({ outcome }) => [outcome.call, outcome]));
+    const saved = snapshot === undefined ? undefined : await this.openSnapshot(id, epoch, snapshot);
+    if (saved !== undefined && "code" in saved) return saved;
+    return { state: state.run, entries, outcomes, saved, size, isCurrent };
+  }
+
+  /** Undefined for what this version does not understand. */
+  async openSnapshot(
+    runId: string,
+    epoch: string,
+    sealed: Uint8Array,
+  ): Promise<CellSnapshot | Failure | undefined> {
+    const opened = await this.#vault.sealer.openInTurns(sealed, snapshotOf(runId, epoch), MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const progress = parseProgress(opened.header);
+    const content = progress === undefined ? undefined : await opened.contentAside();
+    if (progress === undefined || content === undefined) return undefined;
+    // Of its own: it is handed to a worker.
+    return { bytes: new Uint8Array(content), progress };
+  }
+
+  async openOutcome(runId: string, call: number, sealed: Uint8Array): Promise<LateOutcome | Failure> {
+    const posted = await this.#openPosted(runId, call, sealed);
+    return "code" in posted ? posted : posted.outcome;
+  }
+
+  async #openPosted(runId: string, call: number, sealed: Uint8Array): Promise<Posted | Failure> {
+    const unpacked = await this.#unpack(sealed, outcomeOf(runId, call));
+    if ("code" in unpacked) return unpacked;
+    const outcome = parseLateOutcome(unpacked.content);
+    if (outcome === undefined) return versionFailure("stored run");
+    const header = fromJsonBytes(unpacked.header);
+    const at = isRecord(header) ? header["at"] : undefined;
+    // Versions before this one did not say when.
+    return { outcome, at: typeof at === "number" ? at : 0 };
+  }
+
+  async #openState(
+    runId: string,
+    sealed: Uint8Array,
+  ): Promise<{ readonly run: SuspendedRun; readonly size: number; readonly isCurrent: boolean } | Failure> {
+    const unpacked = await this.#unpack(sealed, stateOf(runId));
+    if ("code" in unpacked) return unpacked;
+    const header = parseHeader(unpacked.header);
+    const run = header && (await inTurns(parseSuspendedRun(header, unpacked.content)));
+    if (run === undefined) return versionFailure("stored run");
+    return { run, size: sizeOf(unpacked), isCurrent: unpacked.isCurrent };
+  }
+
+  async #unpack(sealed: Uint8Array, purpose: string): Promise<Unpacked | Failure> {
+    const opened = await this.#vault.sealer.openInTurns(sealed, purpose, MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const content = await opened.contentAside();
+    if (content === undefined) return versionFailure("stored run");
+    return { header: opened.header, content, isCurrent: opened.isCurrent };
+  }
+}
+
+function stateOf(runId: string): string {
+  return `${runId}:state`;
+}
+
+function placeOf(runId: string, epoch: string, place: number): string {
+  return `${runId}:${epoch}:${place}`;
+}
+
+function snapshotOf(runId: string, epoch: string): string {
+  return `${runId}:${epoch}:snapshot`;
+}
+
+function outcomeOf(runId: string, call: number): string {
+  return `${runId}:outcome:${call}`;
+}

@@ -1,0 +1,315 @@
+/** What a run keeps over the deaths of those who took it up. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { CellSnapshot } from "../protocol/messages.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { type Store, StoreError } from "../contract/store.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import type { RunAtRest } from "./suspended-run.ts";
+import { StoredBytes } from "./stored-bytes.ts";
+import { Vault } from "../seal/vault.ts";
+import { StoredRuns, type TakenRun } from "./stored-runs.ts";
+
+const LEASE_MS = 1000;
+const limits = resolveLimits({ wallTimeMs: 60_000, suspensionTimeMs: 10_000 });
+const REST: RunAtRest = {
+  pending: new Map(),
+  timers: [{ timer: 1, delayMs: 5000 }],
+  executing: new Map(),
+  resolutions: [],
+  snapshot: undefined,
+};
+
+let store: Store;
+let runs: StoredRuns;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"], now: 1_000_000 });
+  store = createMemoryStore();
+  runs = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), LEASE_MS);
+});
+afterEach(() => vi.useRealTimers());
+
+function newRecorder(): LedgerRecorder {
+  return new LedgerRecorder({
+    runId: "r",
+    source: "",
+    language: "javascript",
+    seed: "ab",
+    clock: 1,
+    limits,
+    toolNames: [],
+  });
+}
+
+async function suspended(rest = REST): Promise<void> {
+  const recorder = newRecorder();
+  const given = await runs.suspend(runs.keep(recorder, ""), recorder, "", rest);
+  expect(given).toHaveProperty("id");
+}
+
+async function take(): Promise<TakenRun> {
+  const taken = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
+  if ("code" in taken) throw new Error(taken.message);
+  return taken;
+}
+
+/** Time goes by, and nobody renews a lease. */
+function die(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
+}
+
+const SNAPSHOT: CellSnapshot = { bytes: new Uint8Array(9), progress: newRecorder().progress };
+
+describe.each([
+  ["as a new state", REST],
+  ["by a last entry", { ...REST, snapshot: SNAPSHOT }],
+])("timers of a run that is suspended %s", (_, rest) => {
+  test("stand still meanwhile, and run on over the death of who took it up", async () => {
+    await suspended(rest);
+    die(8000);
+    const first = await take();
+    expect(first.run.timers).toEqual([{ timer: 1, delayMs: 5000 }]);
+    // Durable when this is.
+    await first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    die(2000);
+    const second = await take();
+    expect(second.run.timers).toEqual([{ timer: 1, delayMs: 3000 }]);
+    die(4000);
+    expect((await take()).run.timers).toEqual([{ timer: 1, delayMs: 0 }]);
+  });
+});
+
+describe("expiry", () => {
+  test("is moved when a run is taken up shortly before it", async () => {
+    await suspended();
+    die(9000);
+    await take();
+    while ((await store.list())[0]?.expiresAt !== Date.now() + 70_000) await new Promise(setImmediate);
+    die(60_000);
+    await take();
+  });
+
+  test("of a run that nobody took up ends it", async () => {
+    await suspended();
+    die(10_001);
+    expect(await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined)).toMatchObject({
+      code: "run_unknown",
+    });
+  });
+});
+
+describe("a saved snapshot", () => {
+  const progress = { deliveries: 0, calls: 0, timers: 0, logs: 0 };
+  const bytes = new Uint8Array(5000).fill(7);
+
+  test("is what the next one goes on from", async () => {
+    await suspended();
+    const first = await take();
+    expect(first.snapshot).toBeUndefined();
+    expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(true);
+    expect(await first.journal.loadSnapshot()).toEqual({ bytes, progress });
+    die(2000);
+    expect((await take()).snapshot).toEqual({ bytes, progress });
+    // Whoever is late is refused, without harm.
+    expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(false);
+    expect(await first.journal.loadSnapshot()).toBeUndefined();
+  });
+
+  test("is not kept when what it stands on is not", async () => {
+    await suspended();
+    const first = await take();
+    vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
+    const turn = first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    expect(await first.journal.saveSnapshot({ bytes, progress: { ...progress, timers: 1 } })).toBe(false);
+    await expect(turn).rejects.toThrow("No room");
+    die(2000);
+    expect((await take()).snapshot).toBeUndefined();
+  });
+
+  test("is left aside when it would keep log lines from who takes the run up", async () => {
+    await suspended();
+    await (await take()).journal.saveSnapshot({ bytes, progress: { ...progress, logs: 1 } });
+    die(2000);
+    expect((await take()).snapshot).toBeUndefined();
+  });
+
+  test("that was altered, or belongs to another run, is refused [suspend:tampered]", async () => {
+    await suspended();
+    const { journal } = await take();
+    await journal.saveSnapshot({ bytes, progress });
+    for (const alter of [
+      (sealed: Uint8Array) => sealed.with(sealed.length - 40, (sealed.at(-40) ?? 0) ^ 1),
+      () => new Uint8Array(100),
+    ]) {
+      die(2000);
+      const claimed = await store.claim("r", { owner: "", ms: 0 });
+      if (claimed.status !== "claimed" || claimed.run.snapshot === undefined) throw new Error("Not there");
+      const original = claimed.run.snapshot;
+      await store.saveSnapshot(claimed.claim, alter(original));
+      const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
+      expect(refused).toMatchObject({ code: "token_invalid" });
+      const again = await store.claim("r", { owner: "", ms: 0 });
+      if (again.status !== "claimed") throw new Error("Not released");
+      await store.saveSnapshot(again.claim, original);
+    }
+    expect((await take()).snapshot).toEqual({ bytes, progress });
+  });
+});
+
+test("an outcome under a key that is not there is not taken for none [suspend:lost]", async () => {
+  const recorder = newRecorder();
+  recorder.read({
+    cell: 1,
+    calls: [{ tool: "t", input: "null" }],
+    timers: [],
+    logs: [],
+    logsDropped: 0,
+    cpuTimeMs: 0,
+    end: null,
+    unhandled: null,
+    isOver: false,
+  });
+  const executing = new Map([[0, undefined]]);
+  await runs.suspend(runs.keep(recorder, ""), recorder, "", { ...REST, timers: [], executing });
+  const { elsewhere } = await take();
+  const outcome = elsewhere.get(0)?.outcome(() => false);
+  const stranger = new StoredBytes(new Vault({ sealKey: new Uint8Array(32).fill(2) }));
+  await store.post("r", 0, await stranger.sealOutcome("r", { kind: "output", call: 0, output: "1" }));
+  await expect(outcome).rejects.toMatchObject({ code: "token_key" });
+});
+
+describe("an expiry", () => {
+  const ref = { id: "r", suspensionId: undefined };
+
+  /** As whoever writes to the database can. */
+  async function prolong(ms: number): Promise<void> {
+    const claimed = await store.claim("r", { owner: "m", ms: 0 });
+    if (claimed.status !== "claimed") throw new Error(claimed.status);
+    await store.renew(claimed.claim, 0, Date.now() + ms);
+    await store.release(claimed.claim);
+  }
+
+  test("that the store has later than it was sealed is not believed [suspend:expiry]", async () => {
+    await suspended({ ...REST, timers: [] });
+    await prolong(10 * limits.suspensionTimeMs);
+    die(limits.suspensionTimeMs);
+    // Still in time, by a hair, and given back.
+    await (await take()).journal.release();
+    die(1);
+    expect(await runs.take(ref, "", {}, () => undefined)).toMatchObject({ code: "run_unknown" });
+    expect(await runs.discard(ref, "")).toBe(false);
+  });
+
+  test("that moved when the run was taken up again holds after a crash, and no longer [suspend:expiry]", async () => {
+    await suspended({ ...REST, timers: [] });
+    const { suspensionTimeMs, wallTimeMs } = limits;
+    die(suspensionTimeMs - 1);
+    await take();
+    const moved = Date.now() + wallTimeMs + suspensionTimeMs;
+    while ((await store.list())[0]?.expiresAt !== moved) await new Promise(setImmediate);
+    die(LEASE_MS + 1000);
+    await prolong(100 * suspensionTimeMs);
+    await (await take()).journal.release();
+    die(wallTimeMs + suspensionTimeMs + 1000);
+    expect(await runs.take(ref, "", {}, () => undefined)).toMatchObject({ code: "run_unknown" });
+  });
+});
+
+describe("a journal", () => {
+  const vault = new Vault({ sealKey: new Uint8Array(32).fill(1) });
+
+  test("whose entries were sealed one by one, as they once were, is refused as of another version", async () => {
+    const recorder = newRecorder();
+    const given = await runs.suspend(runs.keep(recorder, ""), recorder, "", REST);
+    if ("code" in given) throw new Error(given.message);
+    const claimed = await store.claim("r", { owner: "", ms: 0 });
+    if (claimed.status !== "claimed") throw new Error("Not there");
+    const content = new TextEncoder().encode(JSON.stringify({ kind: "taken", at: 1 }));
+    const sealable = { header: new Uint8Array(), content };
+    await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${given.id}:0`)]);
+    const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
+    expect(refused).toMatchObject({ code: "token_version" });
+  });
+
+  test.each([
+    ["lost one in the middle", ([first, , ...rest]: Uint8Array[]) => [first, ...rest]],
+    ["has one twice", ([first, ...rest]: Uint8Array[]) => [first, first, ...rest]],
+    ["is in another order", (entries: Uint8Array[]) => entries.toReversed()],
+  ])("that %s is refused [suspend:tampered]", async (_, alter) => {
+    const recorder = newRecorder();
+    const journal = runs.keep(recorder, "");
+    for (const at of [1, 2]) {
+      await journal.write({ kind: "turn", at, calls: [], timers: [], seen: recorder.seen });
+    }
+    await runs.suspend(journal, recorder, "", { ...REST, snapshot: SNAPSHOT });
+    const altering: Store = {
+      ...store,
+      claim: async (...given) => {
+        const claimed = await store.claim(...given);
+        if (claimed.status !== "claimed") return claimed;
+        const altered = alter([...claimed.run.journal]).filter((one) => one !== undefined);
+        return { ...claimed, run: { ...claimed.run, journal: altered } };
+      },
+    };
+    const others = new StoredRuns(altering, vault, LEASE_MS);
+    expect(await others.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined)).toMatchObject({
+      code: "token_invalid",
+    });
+    // As it was, it goes on.
+    expect((await take()).run.timers).toEqual(REST.timers);
+  });
+});
+
+describe("a call that this process executes for an earlier suspension", () => {
+  const call = { tool: "pay", input: "{}" };
+  const recorder = (): LedgerRecorder =>
+    new LedgerRecorder(newRecorder().header, { calls: [call], deliveries: [] });
+  const given = (executor?: string): RunAtRest => ({ ...REST, executing: new Map([[0, executor]]) });
+  const output = { kind: "output", call: 0, output: "1" } as const;
+
+  async function takeExecuting(): Promise<TakenRun & { readonly executor: string }> {
+    await runs.suspend(runs.keep(recorder(), ""), recorder(), "", given());
+    const taken = await take();
+    return { ...taken, executor: taken.elsewhere.get(0)?.executor ?? "" };
+  }
+
+  test("is not announced again when it has ended meanwhile", async () => {
+    const { journal, executor } = await takeExecuting();
+    await runs.post("r", output, Infinity);
+    while (await store.attends(executor)) await new Promise(setImmediate);
+    expect(await runs.suspend(journal, recorder(), "", given(executor))).toHaveProperty("id");
+    expect(await store.attends(executor)).toBe(false);
+    expect((await take()).items).toEqual([output]);
+  });
+
+  test("is executed still when the run cannot be suspended again here", async () => {
+    const { journal, executor } = await takeExecuting();
+    vi.spyOn(store, "release").mockRejectedValueOnce(new StoreError("stale_claim", "Taken"));
+    expect(await runs.suspend(journal, recorder(), "", given(executor))).toMatchObject({ code: "run_taken" });
+    await new Promise(setImmediate);
+    expect(await store.attends(executor)).toBe(true);
+  });
+});
+
+test("one of another scope does not hold up the owner for a moment [suspend:scope]", async () => {
+  await suspended();
+  const other = runs.take({ id: "r", suspensionId: undefined }, "other", {}, () => undefined);
+  const own = await take();
+  expect(own.run.scope).toBe("");
+  expect(await other).toMatchObject({ code: "run_unknown" });
+});
+
+test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(2000)]])(
+  "what no store can keep as a scope is refused, and no run has it as its id",
+  async (text) => {
+    expect(() => runs.keep(newRecorder(), text)).toThrow("Cannot keep a run of this scope");
+    for (const [id, scope] of [
+      [text, ""],
+      ["", ""],
+      ["r", text],
+    ] as const) {
+      const refused = await runs.take({ id, suspensionId: undefined }, scope, {}, () => undefined);
+      expect(refused).toMatchObject({ code: "run_unknown" });
+    }
+  },
+);

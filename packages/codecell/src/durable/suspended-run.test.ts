@@ -1,0 +1,249 @@
+import { atOnce } from "../loop/turn.ts";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import { parseHeader, parseSuspendedRun, type SuspendedRun, toSealable } from "./suspended-run.ts";
+
+const failure = { code: "tool_failed", name: "Error", message: "no" } as const;
+
+const run: SuspendedRun = {
+  id: "s",
+  scope: "tenant \ud800",
+  expiresAt: 5,
+  ledger: {
+    version: 1,
+    runId: "r",
+    source: "…",
+    language: "typescript",
+    seed: "00",
+    clock: 1.5,
+    limits: resolveLimits(),
+    toolNames: ["a"],
+    calls: [
+      { tool: "a", input: "1" },
+      { tool: "a", input: "not JSON" },
+      { tool: "a", input: '{"x":"\\ud800"}' },
+    ],
+    deliveries: [
+      {
+        clock: 2,
+        items: [
+          { kind: "output", call: 0, output: "{}" },
+          { kind: "failure", call: 1, failure: { ...failure, toolCode: "E" } },
+          { kind: "timer", timer: 3 },
+        ],
+      },
+    ],
+  },
+  seen: { timers: 1, logs: 0, logsDropped: 0, cpuTimeMs: 0 },
+  timers: [{ timer: 4, delayMs: 20 }],
+  pending: [[2, { ask: ["it"] }]],
+  executing: [[1, "executor"]],
+  resolutions: [[1, { deny: "no" }]],
+};
+
+function read(header: Uint8Array, content: Uint8Array): SuspendedRun | undefined {
+  const parsed = parseHeader(header);
+  return parsed === undefined ? undefined : atOnce(parseSuspendedRun(parsed, content));
+}
+
+function roundTrip(given: SuspendedRun): SuspendedRun | undefined {
+  const { header, content } = toSealable(given);
+  return read(header, content);
+}
+
+/** The same run with something else at one place. */
+function withChange(path: readonly (string | number)[], value: unknown): SuspendedRun {
+  const copy = structuredClone(run) as unknown as Record<string, unknown>;
+  let at = copy;
+  for (const name of path.slice(0, -1)) at = at[name] as Record<string, unknown>;
+  const last = path.at(-1) ?? "";
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  return copy as unknown as SuspendedRun;
+}
+
+describe("suspended run", () => {
+  test("comes back as it was, without a snapshot and with one", () => {
+    expect(roundTrip(run)).toEqual(run);
+    fc.assert(
+      fc.property(fc.uint8Array(), (snapshot) => {
+        const back = roundTrip({ ...run, snapshot });
+        expect(Buffer.from(back?.snapshot ?? []).equals(snapshot)).toBe(true);
+        expect({ ...back, snapshot }).toEqual({ ...run, snapshot });
+      }),
+    );
+  });
+
+  test("outputs come back as they were, short and long, well-formed or not", () => {
+    const text = fc.string({ unit: "binary", maxLength: 2000, size: "max" });
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 6 }), (outputs) => {
+        const calls = outputs.map(() => ({ tool: "a", input: "1" }));
+        const deliveries = outputs.map((output, call) => ({
+          clock: 1,
+          items: [{ kind: "output", call, output } as const],
+        }));
+        const ledger = { ...run.ledger, calls, deliveries };
+        const given = { ...run, ledger, pending: [], executing: [], resolutions: [] };
+        expect(roundTrip(given)).toEqual(given);
+        const lone = { ...given, ledger: { ...ledger, deliveries: deliveries.slice(0, 0) } };
+        expect(roundTrip(lone)).toEqual(lone);
+      }),
+    );
+  });
+
+  test("outputs that are missing, too few or too many are refused", () => {
+    const long = "x".repeat(1000);
+    const items = [0, 1].map((call) => ({ kind: "output", call, output: long }) as const);
+    const ledger = { ...run.ledger, deliveries: [{ clock: 1, items }] };
+    const { header, content } = toSealable({ ...run, ledger });
+    expect(read(header, content)?.ledger).toEqual(ledger);
+    const parsed = JSON.parse(Buffer.from(header).toString()) as { sections: [string, number][] };
+    const resized = (change: number): SuspendedRun | undefined => {
+      const sections = parsed.sections.map(([name, length]) => [
+        name,
+        name === "outputs" ? length + change : length,
+      ]);
+      const bytes = Buffer.concat([content, Buffer.alloc(10)]).subarray(0, content.length + change);
+      return read(Buffer.from(JSON.stringify({ ...parsed, sections })), bytes);
+    };
+    expect(resized(-1)).toBeUndefined();
+    expect(resized(1)).toBeUndefined();
+    const without = parsed.sections.slice(0, 1);
+    const bare = content.subarray(0, without[0]?.[1] ?? 0);
+    expect(read(Buffer.from(JSON.stringify({ ...parsed, sections: without })), bare)).toBeUndefined();
+  });
+
+  test("whether the program may yield or fetch is kept", () => {
+    expect(roundTrip(withChange(["ledger", "mayYield"], true))?.ledger.mayYield).toBe(true);
+    expect(roundTrip(run)?.ledger).not.toHaveProperty("mayYield");
+    expect(roundTrip(withChange(["ledger", "fetch"], true))?.ledger.fetch).toBe(true);
+    expect(roundTrip(run)?.ledger).not.toHaveProperty("fetch");
+  });
+
+  test("what becomes of detached calls is kept", () => {
+    expect(roundTrip(withChange(["ledger", "detachedCalls"], "fail"))?.ledger.detachedCalls).toBe("fail");
+    expect(roundTrip(run)?.ledger).not.toHaveProperty("detachedCalls");
+  });
+
+  test("a snapshot costs its own bytes and no more", () => {
+    const bare = toSealable(run).content.length;
+    expect(toSealable({ ...run, snapshot: new Uint8Array(5000) }).content).toHaveLength(bare + 5000);
+  });
+
+  test("limits of another version are left out, missing ones get their defaults", () => {
+    const limits = { calls: 7, callsOfTomorrow: 3 };
+    expect(roundTrip(withChange(["ledger", "limits"], limits))?.ledger.limits).toEqual(
+      resolveLimits({ calls: 7 }),
+    );
+    const vast = roundTrip(withChange(["ledger", "limits", "memoryBytes"], 2 ** 52));
+    expect(vast?.ledger.limits.memoryBytes).toBe(2 ** 30);
+  });
+
+  test("sections of other names are skipped", () => {
+    const { header, content } = toSealable(run);
+    const parsed = JSON.parse(Buffer.from(header).toString()) as { sections: unknown[] };
+    const more = { ...parsed, tomorrow: 1, sections: [["tomorrow", 3], ...parsed.sections] };
+    const both = Buffer.concat([Buffer.from("abc"), content]);
+    expect(read(Buffer.from(JSON.stringify(more)), both)).toEqual(run);
+  });
+
+  test.each([
+    ["missing", []],
+    ["twice", [["run", 0], ["run"]]],
+    ["too long", [["run", 1e6]]],
+    ["too short", [["run", 10]]],
+    ["negative", [["run", -1]]],
+    ["odd", ["run"]],
+    ["no list", {}],
+  ])("sections that are %s are refused", (_name, sections) => {
+    const { header, content } = toSealable(run);
+    const parsed = JSON.parse(Buffer.from(header).toString()) as object;
+    expect(read(Buffer.from(JSON.stringify({ ...parsed, sections })), content)).toBeUndefined();
+  });
+
+  test("a section named twice is refused", () => {
+    const { header, content } = toSealable(run);
+    const parsed = JSON.parse(Buffer.from(header).toString()) as object;
+    const sections = [
+      ["run", content.length],
+      ["run", content.length],
+    ];
+    const twice = Buffer.from(JSON.stringify({ ...parsed, sections }));
+    expect(read(twice, Buffer.concat([content, content]))).toBeUndefined();
+  });
+
+  test.each([
+    [["id"], 5],
+    [["scope"], undefined],
+    [["expiresAt"], "5"],
+    [["expiresAt"], null],
+    [["ledger"], null],
+    [["ledger", "version"], 2],
+    [["ledger", "runId"], undefined],
+    [["ledger", "source"], 1],
+    [["ledger", "language"], "python"],
+    [["ledger", "clock"], "1"],
+    [["ledger", "limits"], null],
+    [["ledger", "limits", "calls"], -1],
+    [["ledger", "limits", "calls"], "7"],
+    [["ledger", "toolNames"], [1]],
+    [["ledger", "toolNames"], "a"],
+    [["ledger", "mayYield"], false],
+    [["ledger", "mayYield"], "yes"],
+    [["ledger", "detachedCalls"], "wait"],
+    [["ledger", "detachedCalls"], true],
+    [["ledger", "fetch"], false],
+    [["ledger", "fetch"], 1],
+    [["ledger", "calls"], {}],
+    [["ledger", "calls", 0], null],
+    [["ledger", "calls", 0, "input"], 1],
+    [["ledger", "deliveries"], undefined],
+    [["ledger", "deliveries", 0, "clock"], null],
+    [["ledger", "deliveries", 0, "items"], {}],
+    [["ledger", "deliveries", 0, "items", 0, "kind"], "tomorrow"],
+    [["ledger", "deliveries", 0, "items", 0, "call"], 3],
+    [["ledger", "deliveries", 0, "items", 0, "call"], 2],
+    [["ledger", "deliveries", 0, "items", 0, "output"], {}],
+    [["ledger", "deliveries", 0, "items", 1, "failure", "code"], 1],
+    [["ledger", "deliveries", 0, "items", 1, "failure", "toolCode"], 1],
+    [["ledger", "deliveries", 0, "items", 2, "timer"], -3],
+    [["ledger", "stopped"], { code: "internal", message: "" }],
+    [["seen", "logs"], undefined],
+    [["seen"], null],
+    [["timers", 0, "delayMs"], null],
+    [["timers"], {}],
+    [["pending", 0], [2]],
+    [["pending", 0, 0], 3],
+    [["pending", 0, 0], 1],
+    [
+      ["pending", 1],
+      [2, null],
+    ],
+    [["pending"], "x"],
+  ])("%j as %j is refused", (path, value) => {
+    const changed = withChange(path as string[], value);
+    // As another version might print it.
+    const json = Buffer.from(JSON.stringify(changed));
+    const { id, scope, expiresAt } = changed;
+    const header = { version: 1, id, scope, expiresAt, sections: [["run", json.length]] };
+    expect(read(Buffer.from(JSON.stringify(header)), json)).toBeUndefined();
+  });
+
+  test("a header or content that is no JSON, or JSON of anything, is refused", () => {
+    const { header, content } = toSealable(run);
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.json(), (junk, json) => {
+        expect(parseHeader(junk)).toBeUndefined();
+        expect(parseHeader(Buffer.from(json))).toBeUndefined();
+        expect(read(header, Buffer.concat([Buffer.from(json), content]))).toBeUndefined();
+        const parsed = parseHeader(header);
+        if (parsed === undefined) throw new Error("no header");
+        const sections = [["run", Buffer.byteLength(json)]] as const;
+        expect(atOnce(parseSuspendedRun({ ...parsed, sections }, Buffer.from(json)))).toBeUndefined();
+      }),
+    );
+    expect(parseHeader(Buffer.from(JSON.stringify({ version: 2 })))).toBeUndefined();
+  });
+});

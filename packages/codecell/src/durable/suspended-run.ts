@@ -1,0 +1,384 @@
+/**
+ * SuspendedRun: what is kept of a run that waits, and its bytes.
+ *
+ * - A header says whose it is and until when, and which sections follow; it is read before anything else.
+ * - Section `run` is JSON. Section `outputs` holds the long outputs as they are: inside the JSON every quote in them would
+ *   be escaped, and back. Section `snapshot` is binary. Both may be missing. Sections of other names are skipped: they
+ *   can only make resuming faster.
+ * - Its size, which a limit bounds, is that of these bytes, whether they go into a token or a store.
+ * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
+ */
+import { randomUUID } from "node:crypto";
+import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
+import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
+import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
+import type { CallResolution } from "../contract/result.ts";
+import type { Json } from "../contract/value.ts";
+import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
+import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
+import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
+import { isSeen, type LedgerRecorder, type Seen } from "../ledger/ledger-recorder.ts";
+import { type Sealable, sizeOf } from "../seal/seal.ts";
+
+/** What a suspended run waits for, beside its ledger. Its size does not depend on what is behind it. */
+export interface WaitState {
+  /** Of this suspension; a run that is suspended again gets another. */
+  readonly id: string;
+  readonly expiresAt: number;
+  readonly seen: Seen;
+  /** Timers that were set, with the time they had left. */
+  readonly timers: readonly TimerChange[];
+  /** Index of each pending call, with what its tool asked for. */
+  readonly pending: readonly (readonly [number, Json])[];
+  /** Calls whose tools went on executing, each with the executor that has it. */
+  readonly executing: readonly (readonly [number, string])[];
+  /** Decisions about calls that had no outcome yet. */
+  readonly resolutions: readonly (readonly [number, CallResolution])[];
+}
+
+export interface SuspendedRun extends WaitState {
+  /** Whose run it is; empty for nobody's in particular. */
+  readonly scope: string;
+  readonly ledger: Ledger;
+  /** The memory of the cell; without it the run is rebuilt from its ledger. */
+  readonly snapshot?: Uint8Array;
+}
+
+/** What a run that nothing moves still waits for. */
+export interface RunAtRest {
+  /** Calls that wait for a decision, with what was asked. */
+  readonly pending: ReadonlyMap<number, Json>;
+  readonly timers: readonly TimerChange[];
+  /** Calls whose tools go on: in this process, or with the executor they were left to before. */
+  readonly executing: ReadonlyMap<number, string | undefined>;
+  /** Decisions about calls that have no outcome yet. */
+  readonly resolutions: readonly (readonly [number, CallResolution])[];
+  /** The memory of its cell, where that is cheaper to go on from than the ledger. */
+  readonly snapshot: CellSnapshot | undefined;
+}
+
+/** A run that is given away now by an executor, and its bytes. */
+export interface GivenRun {
+  readonly run: SuspendedRun;
+  readonly sealable: Sealable;
+}
+
+/** Of the size a run counts for, at least this part is printed: a timer counts for more than its text has. */
+const PRINTED_PART = 1 / 3;
+
+/** A snapshot so many times smaller than what crossed to and fro is kept in place of it, where tokens are compact. */
+const HOLLOW_TIMES = 4;
+/** Of less than this nothing is gained. */
+const HOLLOW_FROM = 16_384;
+
+/**
+ * Refused when it takes more bytes than its limits allow, before they are compressed and sealed. Its snapshot is left out
+ * where it is too much: without it the run only takes longer to come back. A hollow ledger does not bring it back at all.
+ */
+export async function giveAway(
+  recorder: LedgerRecorder,
+  scope: string,
+  executor: string,
+  rest: RunAtRest,
+  isCompact = false,
+): Promise<GivenRun | Failure> {
+  const { snapshot } = rest;
+  const isHollow =
+    recorder.header.hollow === true ||
+    (isCompact && recorder.size > Math.max(HOLLOW_FROM, HOLLOW_TIMES * (snapshot?.bytes.length ?? Infinity)));
+  if (isHollow) {
+    return snapshot === undefined ? noSnapshot() : giveWhole(recorder, scope, executor, rest, isCompact);
+  }
+  const given = await giveWhole(recorder, scope, executor, rest, false);
+  const isTooMuch = "code" in given && snapshot !== undefined;
+  return isTooMuch ? giveWhole(recorder, scope, executor, { ...rest, snapshot: undefined }, false) : given;
+}
+
+function noSnapshot(): Failure {
+  return {
+    code: "suspension_limit",
+    message:
+      "Cannot suspend the run: it was continued from its memory alone, and that has become too large to be kept",
+  };
+}
+
+async function giveWhole(
+  recorder: LedgerRecorder,
+  scope: string,
+  executor: string,
+  rest: RunAtRest,
+  isHollowed: boolean,
+): Promise<GivenRun | Failure> {
+  const { suspensionBytes } = recorder.header.limits;
+  const { snapshot } = rest;
+  const ledger = recorder.toLedger();
+  const run: SuspendedRun = {
+    ...toWaitState(recorder, executor, rest),
+    scope,
+    ledger: isHollowed ? hollowed(ledger) : ledger,
+    ...(snapshot === undefined ? {} : { snapshot: snapshot.bytes }),
+  };
+  // Far too large ones are not even printed.
+  const least = isHollowed ? 0 : Math.ceil(recorder.size * PRINTED_PART);
+  const sealable = least > suspensionBytes ? undefined : await tryPrint(run, suspensionBytes);
+  const bytes = sealable === undefined ? Math.max(least, suspensionBytes + 1) : sizeOf(sealable);
+  if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
+  return {
+    code: "suspension_limit",
+    message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
+  };
+}
+
+/** Without what the program was given: its memory has what it kept of it. */
+function hollowed(ledger: Ledger): Ledger {
+  const deliveries = ledger.deliveries.map(({ clock, items }) => ({
+    clock,
+    items: items.map((item) =>
+      item.kind === "output" ? { kind: item.kind, call: item.call, output: "null" } : item,
+    ),
+  }));
+  return { ...ledger, deliveries, hollow: true };
+}
+
+/** Undefined when it would be longer than that, or than bytes can be: no more of it is printed. */
+async function tryPrint(run: SuspendedRun, mostBytes: number): Promise<Sealable | undefined> {
+  try {
+    return await inTurns(sealableSteps(run, mostBytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** To be resumed as long as its limits say. */
+export function toWaitState(
+  recorder: LedgerRecorder,
+  executor: string,
+  { pending, timers, executing, resolutions }: RunAtRest,
+): WaitState {
+  return {
+    id: randomUUID(),
+    expiresAt: Date.now() + recorder.header.limits.suspensionTimeMs,
+    seen: recorder.seen,
+    timers,
+    pending: [...pending],
+    executing: [...executing].map(([call, left]) => [call, left ?? executor]),
+    resolutions,
+  };
+}
+
+const NOTHING = new Uint8Array();
+
+export interface SuspensionHeader {
+  readonly version: 1;
+  readonly id: string;
+  readonly scope: string;
+  readonly expiresAt: number;
+  /** Absent in what was sealed before it was said here. */
+  readonly runId?: string;
+  /** Names and lengths, in order. */
+  readonly sections: readonly (readonly [string, number])[];
+}
+
+/** Of a run that is small: one that has just begun. */
+export function toSealable(run: SuspendedRun): Sealable {
+  return atOnce(sealableSteps(run));
+}
+
+function* sealableSteps(run: SuspendedRun, mostBytes = Infinity): Steps<Sealable> {
+  const { id, scope, expiresAt, ledger, seen, timers, pending, executing, resolutions, snapshot } = run;
+  const outputs: Buffer[] = [];
+  const deliveries: object[] = [];
+  let left = mostBytes;
+  for (const delivery of ledger.deliveries) {
+    const before = outputs.length;
+    deliveries.push(withoutOutputs(delivery, outputs));
+    left -= lengthOf(outputs.slice(before));
+    if (left < 0) throw new RangeError("The run is larger than it may be");
+    yield;
+  }
+  const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
+  const json = yield* toJsonPieces(state, left);
+  const sections: [string, number][] = [["run", lengthOf(json)]];
+  if (outputs.length > 0) sections.push(["outputs", lengthOf(outputs)]);
+  if (snapshot !== undefined) sections.push(["snapshot", snapshot.length]);
+  const header: SuspensionHeader = { version: 1, id, scope, expiresAt, runId: ledger.runId, sections };
+  return {
+    header: toJsonBytes(header),
+    // All at once: there may be megabytes of outputs, and each copy of them costs.
+    content: Buffer.concat([...json, ...outputs, snapshot ?? NOTHING]),
+  };
+}
+
+/** In place of a long output: its bytes come next in section `outputs`. */
+interface OutputApart {
+  readonly kind: "output";
+  readonly call: number;
+  readonly bytes: number;
+}
+
+/** Shorter ones gain nothing. */
+const APART_FROM = 256;
+
+function withoutOutputs({ clock, items }: Delivery, outputs: Buffer[]): object {
+  const kept = items.map((item): DeliveryItem | OutputApart => {
+    // What is not well-formed would not come back as it was.
+    if (item.kind !== "output" || item.output.length < APART_FROM || !item.output.isWellFormed()) return item;
+    const bytes = Buffer.from(item.output, "utf8");
+    outputs.push(bytes);
+    return { kind: "output", call: item.call, bytes: bytes.length };
+  });
+  return { clock, items: kept };
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Puts the long outputs back; false when they are not the ones that are missing. */
+function* putBackOutputs(state: unknown, outputs: Uint8Array): Steps<boolean> {
+  const ledger = isRecord(state) ? state["ledger"] : undefined;
+  const deliveries = isRecord(ledger) ? ledger["deliveries"] : undefined;
+  if (!Array.isArray(deliveries)) return false;
+  const texts = Buffer.from(outputs.buffer, outputs.byteOffset, outputs.length);
+  let at = 0;
+  for (const delivery of deliveries as unknown[]) {
+    const items = isRecord(delivery) ? delivery["items"] : undefined;
+    if (!Array.isArray(items)) return false;
+    for (const [index, item] of (items as unknown[]).entries()) {
+      if (!isRecord(item) || item["bytes"] === undefined) continue;
+      const { kind, call, bytes } = item;
+      if (!isCount(bytes) || at + bytes > texts.length) return false;
+      items[index] = { kind, call, output: texts.toString("utf8", at, at + bytes) };
+      at += bytes;
+    }
+    yield;
+  }
+  return at === texts.length;
+}
+
+/** Undefined for what this version does not understand. */
+export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
+  const value = fromJsonBytes(bytes);
+  return isHeader(value) ? value : undefined;
+}
+
+/** Undefined for what this version does not understand. */
+export function* parseSuspendedRun(
+  { id, scope, expiresAt, sections }: SuspensionHeader,
+  content: Uint8Array,
+  piece?: number,
+): Steps<SuspendedRun | undefined> {
+  const parts = new Map<string, Uint8Array>();
+  let at = 0;
+  for (const [name, length] of sections) {
+    if (parts.has(name)) return undefined;
+    parts.set(name, content.subarray(at, at + length));
+    at += length;
+  }
+  const json = parts.get("run");
+  if (at !== content.length || json === undefined) return undefined;
+  const state = yield* fromJsonPieces(json, piece);
+  const isComplete = yield* putBackOutputs(state, parts.get("outputs") ?? NOTHING);
+  yield;
+  if (!isComplete || !isState(state)) return undefined;
+  const { ledger, seen, timers, pending, executing, resolutions } = state;
+  const snapshot = parts.get("snapshot");
+  return {
+    id,
+    scope,
+    expiresAt,
+    ledger: { ...ledger, limits: knownLimits(ledger.limits) },
+    seen,
+    timers,
+    pending,
+    executing,
+    resolutions,
+    ...(snapshot === undefined ? {} : { snapshot }),
+  };
+}
+
+/** Another version may know other limits: its own are left out, ours that it lacks get their defaults. */
+function knownLimits(given: Limits): Limits {
+  return resolveLimits(
+    Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(LIMIT_BOUNDS, name))),
+  );
+}
+
+function isHeader(value: unknown): value is SuspensionHeader {
+  return (
+    isRecord(value) &&
+    value["version"] === 1 &&
+    isText(value["id"]) &&
+    isText(value["scope"]) &&
+    isCount(value["expiresAt"]) &&
+    (value["runId"] === undefined || isText(value["runId"])) &&
+    isArrayOf(value["sections"], isSection)
+  );
+}
+
+function isSection(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && isText(value[0]) && isCount(value[1]);
+}
+
+type Waiting = Omit<WaitState, "id" | "expiresAt">;
+
+interface State extends Waiting {
+  readonly ledger: Ledger;
+}
+
+function isState(value: unknown): value is State {
+  if (!isRecord(value)) return false;
+  const { ledger } = value;
+  return isLedger(ledger) && isWhole(ledger) && ledger.stopped === undefined && isWaiting(value, ledger);
+}
+
+/** Whether a run can stand still like this where that ledger ends. */
+export function isWaitState(value: unknown, ledger: Ledger): value is WaitState {
+  return isRecord(value) && isText(value["id"]) && isCount(value["expiresAt"]) && isWaiting(value, ledger);
+}
+
+function isWaiting(
+  { seen, timers, pending, executing, resolutions }: Readonly<Record<string, unknown>>,
+  ledger: Ledger,
+): boolean {
+  return (
+    isSeen(seen) &&
+    isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&
+    isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&
+    isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
+    isArrayOf(pending, (one) => isPending(one, ledger.calls.length)) &&
+    isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
+    isOpen(pending as State["pending"], ledger.deliveries)
+  );
+}
+
+/** A call the ledger holds, with whatever was asked. */
+function isPending(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls);
+}
+
+function isExecuting(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isText(value[1]);
+}
+
+function isDecision(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isResolution(value[1]);
+}
+
+function isIndex(value: unknown, calls: number): boolean {
+  return isCount(value) && value < calls;
+}
+
+function isUnique(indices: readonly unknown[]): boolean {
+  return new Set(indices).size === indices.length;
+}
+
+/** No pending call has an outcome already: it would get a second one. */
+function isOpen(pending: State["pending"], deliveries: readonly Delivery[]): boolean {
+  const open = new Set(pending.map(([index]) => index));
+  return deliveries.every(({ items }) =>
+    items.every((item) => item.kind === "timer" || !open.has(item.call)),
+  );
+}

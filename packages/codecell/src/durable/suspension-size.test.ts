@@ -1,0 +1,100 @@
+/** How large a suspended run may be: the same, whether it goes into a token or into a store. */
+import { describe, expect, test } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import type { Store } from "../contract/store.ts";
+import { createMemoryStore } from "../store/memory.ts";
+import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { giveAway, type RunAtRest } from "./suspended-run.ts";
+import { Vault } from "../seal/vault.ts";
+import { StoredRuns } from "./stored-runs.ts";
+import { Suspender } from "./suspender.ts";
+
+const vault = new Vault({ sealKey: new Uint8Array(32).fill(7) });
+const rest: RunAtRest = {
+  pending: new Map([[0, "?"]]),
+  timers: [],
+  executing: new Map(),
+  resolutions: [],
+  snapshot: undefined,
+};
+
+/** Compressed and sealed, it would be far below any limit that is tried here. */
+function recorderOf(suspensionBytes: number, source = "x".repeat(20_000)): LedgerRecorder {
+  const limits = resolveLimits({ suspensionBytes });
+  const header = { runId: crypto.randomUUID(), source, seed: "", clock: 0, limits, toolNames: [] };
+  const calls = [{ tool: "ask", input: "1" }];
+  return new LedgerRecorder({ ...header, language: "javascript" }, { calls, deliveries: [] });
+}
+
+async function bytesOf(recorder: LedgerRecorder): Promise<number> {
+  const given = await giveAway(recorder, "", crypto.randomUUID(), rest);
+  if ("code" in given) throw new Error(given.message);
+  return given.sealable.header.length + given.sealable.content.length;
+}
+
+/** The limit is part of the run, so the one that is measured has as many digits. */
+const exact = await bytesOf(recorderOf(99_999));
+
+describe.each(["token", "store"])("a run that is suspended into a %s", (where) => {
+  async function suspend(recorder: LedgerRecorder, snapshot?: Uint8Array<ArrayBuffer>): Promise<string> {
+    await using store = createMemoryStore();
+    const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000, false);
+    const result = await suspender.suspend(recorder, "", suspender.stored?.keep(recorder, ""), {
+      ...rest,
+      snapshot: snapshot && { bytes: snapshot, progress: recorder.progress },
+    });
+    return "code" in result ? `${result.code}: ${result.message}` : "suspended";
+  }
+
+  test("may have as many bytes as its limit says, before they are compressed", async () => {
+    expect(await suspend(recorderOf(exact))).toBe("suspended");
+    expect(await suspend(recorderOf(exact - 1))).toMatch(
+      new RegExp(`^suspension_limit: .* takes ${exact} bytes .* at most ${exact - 1} `, "u"),
+    );
+  });
+
+  test("does without its snapshot where only the ledger fits", async () => {
+    expect(await suspend(recorderOf(exact), new Uint8Array(1000))).toBe("suspended");
+    expect(await suspend(recorderOf(exact - 1), new Uint8Array(1000))).toContain(`takes ${exact} bytes`);
+  });
+
+  test("is measured by its bytes, not by what its timers count for", async () => {
+    const recorder = recorderOf(99_999, "");
+    const items = Array.from({ length: 2000 }, () => ({ kind: "timer", timer: 1 }) as const);
+    recorder.addDelivery({ clock: 1, items });
+    expect(recorder.size).toBeGreaterThan(99_999);
+    expect(await bytesOf(recorder)).toBeLessThan(99_999);
+    expect(await suspend(recorder)).toBe("suspended");
+  });
+});
+
+test("a journal that stays counts whole, over all who took the run up", async () => {
+  await using store = createMemoryStore();
+  const forms: string[] = [];
+  const watched: Store = {
+    ...store,
+    release: (claim, next) => {
+      if (next !== undefined) forms.push("state" in next ? "state" : "entry");
+      return store.release(claim, next);
+    },
+  };
+  const recorder = recorderOf(100_000, "");
+  const snapshot = { bytes: new Uint8Array(1000), progress: recorder.progress };
+  let journal = new StoredRuns(watched, vault, 60_000).keep(recorder, "");
+  for (let leg = 0; leg < 7; leg++) {
+    // Of no weight in the ledger, so that a new state is small again.
+    const resolution = { resolution: "x".repeat(30_000) };
+    await journal.write({ kind: "dispatch", call: 0, resolution });
+    const runs = new StoredRuns(watched, vault, 60_000);
+    expect(await runs.suspend(journal, recorder, "", { ...rest, snapshot })).toHaveProperty("id");
+    const taken = await runs.take(
+      { id: recorder.header.runId, suspensionId: undefined },
+      "",
+      {},
+      () => undefined,
+    );
+    if ("code" in taken) throw new Error(taken.message);
+    journal = taken.journal;
+  }
+  expect(forms).toEqual(["entry", "entry", "entry", "state", "entry", "entry", "entry"]);
+});

@@ -1,0 +1,77 @@
+/**
+ * Catalog: the globals of the catalog profile beside `tools` itself.
+ *
+ * - The catalog stays on the host: what a program asks of it are calls. `ALL_TOOLS` is there from the start, frozen.
+ * - `text` and `json` give out whatever they are given, and never throw because of it.
+ */
+import { BEHIND_TOOLS } from "../../abi.ts";
+import { encodeAll } from "./encode-all.ts";
+import { exposeGlobal } from "../expose.ts";
+import { defineProperty, freeze, jsonParse, primordial, record, withResolvers } from "../primordials.ts";
+import type { MakeCall } from "./tools.ts";
+
+const { Error } = primordial;
+
+/** Asks for something of BEHIND_TOOLS. */
+type Ask = (behind: number, input: unknown, error: Error) => Promise<unknown>;
+
+/** The functions of `tools` that are no tools. */
+export function createHelpers(
+  call: MakeCall,
+  ask: Ask,
+): Record<string, (...args: never[]) => Promise<unknown>> {
+  const helpers = record<(...args: never[]) => Promise<unknown>>();
+  helpers["search"] = freeze((query: unknown, options: unknown) =>
+    ask(BEHIND_TOOLS.search, { query, options }, new Error()),
+  );
+  helpers["describe"] = freeze((id: unknown) => ask(BEHIND_TOOLS.describe, { id }, new Error()));
+  helpers["call"] = freeze((id: unknown, input: unknown) =>
+    typeof id === "string" ? call(id, input === undefined ? record() : input, new Error()) : notAnId(id),
+  );
+  return helpers;
+}
+
+function notAnId(id: unknown): Promise<never> {
+  const { promise, reject } = withResolvers();
+  const what = id === null ? "null" : id === undefined ? "undefined" : `a ${typeof id}`;
+  reject(new primordial.TypeError(`Cannot use ${what} as an id: expected a string, as in ALL_TOOLS[0].id`));
+  return promise as Promise<never>;
+}
+
+export function installCatalog(
+  allTools: string,
+  ask: Ask,
+  emit: (level: string, text: string) => void,
+): void {
+  const entries = (allTools === "" ? [] : jsonParse(allTools)) as object[];
+  for (let index = 0; index < entries.length; index++) freeze(entries[index] as object);
+  defineProperty(globalThis, "ALL_TOOLS", {
+    __proto__: null,
+    value: freeze(entries),
+    writable: false,
+    enumerable: true,
+    configurable: false,
+  } as PropertyDescriptor);
+  // Methods, so that they have their names and are no constructors, like built-ins.
+  const globals = {
+    text(value: unknown): void {
+      emit("text", typeof value === "string" ? value : toText(value));
+    },
+    json(value: unknown): void {
+      emit("json", encodeAll(value));
+    },
+    load_result(ref: unknown, options: unknown): Promise<unknown> {
+      return ask(BEHIND_TOOLS.load, { ref, options }, new Error());
+    },
+  };
+  exposeGlobal("text", globals.text);
+  exposeGlobal("json", globals.json);
+  exposeGlobal("load_result", globals.load_result);
+}
+
+/** What has a word for itself is not put in quotes. */
+function toText(value: unknown): string {
+  if (value === undefined) return "undefined";
+  const written = encodeAll(value);
+  return written[0] === '"' ? (jsonParse(written) as string) : written;
+}

@@ -1,0 +1,37 @@
+/**
+ * Clock: `performance`, derived from Date so that both stand still together between deliveries.
+ *
+ * - `startClock` marks the run's beginning; until then the origin is the epoch.
+ */
+import { dressClass, exposeGlobal } from "../expose.ts";
+import { create, dateNow, primordial } from "../primordials.ts";
+
+const { TypeError } = primordial;
+let originMs = 0;
+
+class Performance {
+  constructor() {
+    throw new TypeError("Illegal constructor");
+  }
+
+  get timeOrigin(): number {
+    return originMs;
+  }
+
+  now(): number {
+    return dateNow() - originMs;
+  }
+
+  toJSON(): object {
+    return { timeOrigin: originMs };
+  }
+}
+
+export function startClock(): void {
+  originMs = dateNow();
+}
+
+export function installClock(): void {
+  dressClass("Performance", Performance);
+  exposeGlobal("performance", create(Performance.prototype));
+}

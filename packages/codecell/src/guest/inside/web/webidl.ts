@@ -1,0 +1,93 @@
+/**
+ * WebIDL: the conversions of guest arguments that the web classes share.
+ *
+ * - Converting runs guest code where the standard says so (toString, iterators, getters); it may throw, and
+ *   what it throws is the guest's own.
+ */
+import { brandOf } from "../brands.ts";
+import {
+  append,
+  arrayBufferByteLength,
+  captureGetter,
+  dataViewBuffer,
+  dataViewByteLength,
+  dataViewByteOffset,
+  getOwnPropertyDescriptor,
+  iterator,
+  type List,
+  list,
+  ownKeys,
+  primordial,
+  stringToWellFormed,
+  typedArrayBuffer,
+  typedArrayByteLength,
+  typedArrayByteOffset,
+  typedArrayKind,
+} from "../primordials.ts";
+
+const { String, TypeError, Uint8Array } = primordial;
+const sharedByteLength = captureGetter<number>(SharedArrayBuffer.prototype, "byteLength");
+
+export function toText(value: unknown): string {
+  if (typeof value === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+  return String(value);
+}
+
+/** USVString: lone surrogates become U+FFFD. */
+export function toWellFormedText(value: unknown): string {
+  return stringToWellFormed(toText(value));
+}
+
+export type Bytes = { readonly array: Uint8Array; readonly length: number };
+
+function bytesAt(buffer: ArrayBuffer, offset: number, length: number): Bytes {
+  return { array: new Uint8Array(buffer, offset, length), length };
+}
+
+/** The bytes of an ArrayBuffer or a view, not copied. */
+export function toBytes(source: unknown): Bytes {
+  if (typeof source === "object" && source !== null) {
+    if (typedArrayKind(source) !== undefined) {
+      return bytesAt(typedArrayBuffer(source), typedArrayByteOffset(source), typedArrayByteLength(source));
+    }
+    switch (brandOf(source)) {
+      case "ArrayBuffer":
+        return bytesAt(source as ArrayBuffer, 0, arrayBufferByteLength(source));
+      case "SharedArrayBuffer":
+        return bytesAt(source as ArrayBuffer, 0, sharedByteLength(source));
+      case "DataView":
+        return bytesAt(dataViewBuffer(source), dataViewByteOffset(source), dataViewByteLength(source));
+      default:
+    }
+  }
+  throw new TypeError("Cannot read bytes: the value is not an ArrayBuffer or a view of one");
+}
+
+export type Pair = { readonly name: string; value: string };
+
+/** The pairs of an iterable of pairs, or of a record, each part converted by `convert`. */
+export function toPairs(init: object, what: string, convert: (value: unknown) => string): List<Pair> {
+  const pairs = list<Pair>();
+  const method = (init as { readonly [iterator]?: unknown })[iterator];
+  if (method !== undefined && method !== null) {
+    for (const item of init as Iterable<unknown>) append(pairs, toPair(item, what, convert));
+    return pairs;
+  }
+  const keys = ownKeys(init) as List<string | symbol>;
+  for (let i = 0; i < keys.length; i += 1) {
+    const key = keys[i] as string;
+    if (getOwnPropertyDescriptor(init, key)?.enumerable !== true) continue;
+    const name = convert(key);
+    append(pairs, { name, value: convert((init as { readonly [key: string]: unknown })[key]) });
+  }
+  return pairs;
+}
+
+function toPair(item: unknown, what: string, convert: (value: unknown) => string): Pair {
+  const parts = list<string>();
+  if ((typeof item === "object" && item !== null) || typeof item === "function") {
+    for (const part of item as Iterable<unknown>) append(parts, convert(part));
+  }
+  if (parts.length !== 2) throw new TypeError(`Cannot read ${what}: each item must be a [name, value] pair`);
+  return { name: parts[0] as string, value: parts[1] as string };
+}

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import type { Report } from "../protocol/messages.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { LedgerRecorder } from "./ledger-recorder.ts";
+
+const header = {
+  runId: "r",
+  source: "",
+  language: "javascript",
+  seed: "",
+  clock: 0,
+  limits: resolveLimits(),
+  toolNames: [],
+} as const;
+
+function report(part: Partial<Report>): Report {
+  return {
+    cell: 1,
+    calls: [],
+    timers: [],
+    logs: [],
+    logsDropped: 0,
+    cpuTimeMs: 0,
+    end: null,
+    unhandled: null,
+    isOver: false,
+    ...part,
+  };
+}
+
+const call = (input: string): { tool: string; input: string } => ({ tool: "t", input });
+const line = (text: string): { level: "log"; text: string } => ({ level: "log", text });
+
+describe("ledger recorder", () => {
+  test("numbers calls by creation, over all reports", () => {
+    const recorder = new LedgerRecorder(header);
+    expect(recorder.read(report({ calls: [call("1"), call("2")] }))).toMatchObject({ firstCall: 0 });
+    expect(recorder.read(report({ calls: [call("3")] }))).toMatchObject({ firstCall: 2, calls: [call("3")] });
+    expect(recorder.calls).toEqual([call("1"), call("2"), call("3")]);
+  });
+
+  test("what a rebuilt cell repeats is no news, what goes beyond it is", () => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [call("1")], logs: [line("a")], timers: [{ timer: 1, delayMs: 5 }] }));
+    recorder.rewind();
+    const news = recorder.read(
+      report({
+        calls: [call("1"), call("2")],
+        logs: [line("a"), line("b")],
+        timers: [
+          { timer: 1, delayMs: 5 },
+          { timer: 1, delayMs: null },
+        ],
+      }),
+    );
+    expect(news).toEqual({
+      firstCall: 1,
+      calls: [call("2")],
+      logs: [line("b")],
+      timers: [{ timer: 1, delayMs: null }],
+    });
+  });
+
+  test("keeps of calls and timers what it knows, and nothing that a worker sends along", () => {
+    const recorder = new LedgerRecorder(header);
+    const more = { notJson: 1n };
+    const timer = { timer: 1, delayMs: 5 };
+    const news = recorder.read(
+      report({ calls: [{ ...call("1"), ...more }], timers: [{ ...timer, ...more }] }),
+    );
+    expect(news).toEqual({ firstCall: 0, calls: [call("1")], timers: [timer], logs: [] });
+    expect(recorder.toLedger().calls).toEqual([call("1")]);
+  });
+
+  test("a rebuilt cell that does not repeat every call has diverged, unless it failed before", () => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [call("1"), call("2")] }));
+    const failed = {
+      status: "failed",
+      failure: { failure: { code: "timeout", message: "" }, call: null },
+    } as const;
+    const returned = { status: "returned", result: "1" } as const;
+    for (const calls of [[], [call("1")]]) {
+      for (const end of [null, returned, failed]) {
+        recorder.rewind();
+        const news = recorder.read(report({ calls, end }));
+        if (end === failed) expect(news).toMatchObject({ calls: [] });
+        else expect(news).toBeUndefined();
+      }
+    }
+    expect(recorder.calls).toEqual([call("1"), call("2")]);
+  });
+
+  test("a cell that goes on from a snapshot repeats only what came after it", () => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [call("1")], logs: [line("a")], timers: [{ timer: 1, delayMs: 5 }] }));
+    const first = { clock: 1, items: [{ kind: "output", call: 0, output: "1" }] } as const;
+    recorder.addDelivery(first);
+    const before = { deliveries: 0, calls: 1, timers: 1, logs: 1 };
+    recorder.read(report({ calls: [call("2")], logs: [line("b")] }));
+    expect(recorder.progress).toEqual({ deliveries: 1, calls: 2, timers: 1, logs: 2 });
+    expect(recorder.rewindTo(before)).toEqual([first]);
+    expect(recorder.progress).toMatchObject({ calls: 1, timers: 1, logs: 1 });
+    const repeated = recorder.read(report({ calls: [call("2"), call("3")], logs: [line("b"), line("c")] }));
+    expect(repeated).toEqual({ firstCall: 2, calls: [call("3")], logs: [line("c")], timers: [] });
+    recorder.rewindTo({ deliveries: 1, calls: 2, timers: 1, logs: 2 });
+    expect(recorder.read(report({ calls: [call("another")] }))).toBeUndefined();
+  });
+
+  test("a run taken up again from a snapshot in another process knows what was logged", () => {
+    const past = {
+      calls: [call("1")],
+      deliveries: [],
+      seen: { timers: 1, logs: 2, logsDropped: 0, cpuTimeMs: 0 },
+    };
+    const recorder = new LedgerRecorder(header, past);
+    expect(recorder.rewindTo({ deliveries: 0, calls: 1, timers: 1, logs: 2 })).toEqual([]);
+    const news = recorder.read(report({ calls: [call("2")], logs: [line("c")] }));
+    expect(news).toMatchObject({ firstCall: 1, calls: [call("2")], logs: [line("c")] });
+  });
+
+  test.each([
+    ["deliveries", { deliveries: 1, calls: 0, timers: 0, logs: 0 }],
+    ["calls", { deliveries: 0, calls: 2, timers: 0, logs: 0 }],
+  ])("a snapshot with more %s than the ledger is not gone on from", (_name, progress) => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [call("1")] }));
+    expect(recorder.rewindTo(progress)).toBeUndefined();
+    expect(recorder.progress).toEqual({ deliveries: 0, calls: 1, timers: 0, logs: 0 });
+  });
+
+  test.each([
+    ["another input", [call("2")]],
+    ["another tool", [{ tool: "u", input: "1" }]],
+  ])("%s in a repeated call is a divergence", (_name, calls) => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [call("1")] }));
+    recorder.rewind();
+    expect(recorder.read(report({ calls }))).toBeUndefined();
+  });
+
+  test("a yield is open until its end is delivered, whoever wrote it down", () => {
+    const yielding = { tool: "yield_control", input: '"x"' };
+    const recorder = new LedgerRecorder({ ...header, mayYield: true });
+    recorder.read(report({ calls: [yielding, call("1"), yielding] }));
+    expect([...recorder.openYields]).toEqual([0, 2]);
+    recorder.rewind();
+    recorder.read(report({ calls: [yielding, call("1"), yielding, yielding] }));
+    expect([...recorder.openYields]).toEqual([0, 2, 3]);
+    recorder.addDelivery({
+      clock: 1,
+      items: [
+        { kind: "output", call: 2, output: "null" },
+        { kind: "timer", timer: 0 },
+        { kind: "output", call: 1, output: "null" },
+      ],
+    });
+    expect([...recorder.openYields]).toEqual([0, 3]);
+    expect([...new LedgerRecorder(recorder.header, recorder.toLedger()).openYields]).toEqual([0, 3]);
+  });
+
+  test("where the program may not yield, a call of that name is a call", () => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [{ tool: "yield_control", input: "null" }] }));
+    expect(recorder.openYields.size).toBe(0);
+  });
+
+  test("counts what was moved and remembers failures", () => {
+    const recorder = new LedgerRecorder(header);
+    recorder.read(report({ calls: [call("12345")] }));
+    const failure = { code: "tool_failed", name: "Error", message: "no" } as const;
+    recorder.addDelivery({ clock: 1, items: [{ kind: "output", call: 0, output: "123" }] });
+    recorder.addDelivery({ clock: 2, items: [{ kind: "failure", call: 1, failure }] });
+    expect(recorder.size).toBe(8 + 2 * 64 + 2 * 64);
+    expect(recorder.failureOf(1)).toEqual(failure);
+    expect(recorder.failureOf(0)).toBeUndefined();
+    expect(new LedgerRecorder(header, recorder.toLedger()).size).toBe(8 + 2 * 64 + 2 * 64);
+  });
+});

@@ -1,0 +1,208 @@
+/**
+ * LedgerRecorder: writes a run's ledger, and checks a rebuilt cell against it.
+ *
+ * - A cell repeats the same calls, timers and logs in the same order, so of each kind only the number already seen
+ *   has to be remembered to tell repetition from news.
+ * - A repeated call that differs from the recorded one, or is not made any more, is a divergence, never a guess.
+ * - Knows which yields are open: what waits to be resumed follows from the ledger alone.
+ */
+import type { CallRequest, Report, TimerChange } from "../protocol/messages.ts";
+import type { CallFailure, Failure } from "../contract/failure.ts";
+import {
+  type Delivery,
+  type Ledger,
+  type LedgerCall,
+  type Progress,
+  YIELD_CONTROL,
+} from "../contract/ledger.ts";
+import type { LogLine } from "../contract/result.ts";
+import { isCount, isDuration, isRecord } from "../value/shape.ts";
+
+export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
+
+/** How many timers and log lines of a run have been acted upon, and the processor time it had used by then. */
+export interface Seen {
+  readonly timers: number;
+  readonly logs: number;
+  readonly logsDropped: number;
+  readonly cpuTimeMs: number;
+}
+
+export function isSeen(value: unknown): value is Seen {
+  return (
+    isRecord(value) &&
+    ["timers", "logs", "logsDropped"].every((name) => isCount(value[name])) &&
+    isDuration(value["cpuTimeMs"])
+  );
+}
+
+/** What a run that is taken up again brings along. */
+export interface Past {
+  readonly calls: readonly LedgerCall[];
+  readonly deliveries: readonly Delivery[];
+  /** Without it everything the program logs again counts as new. */
+  readonly seen?: Seen;
+}
+
+/** What a report adds to what was known. */
+export interface News {
+  readonly firstCall: number;
+  readonly calls: readonly CallRequest[];
+  readonly timers: readonly TimerChange[];
+  readonly logs: readonly LogLine[];
+}
+
+/** What a delivery costs, and each of its items beside its text, so that timers are bounded by what they keep. */
+const DELIVERY_SIZE = 64;
+const ITEM_SIZE = 64;
+
+export function isYield({ mayYield }: Pick<Ledger, "mayYield">, { tool }: LedgerCall): boolean {
+  return tool === YIELD_CONTROL && mayYield === true;
+}
+
+export class LedgerRecorder {
+  readonly header: LedgerHeader;
+  readonly calls: LedgerCall[];
+  readonly deliveries: Delivery[];
+  readonly #failures = new Map<number, CallFailure>();
+  readonly #settled = new Set<number>();
+  readonly #openYields = new Set<number>();
+  stopped: Failure | undefined;
+  #size = 0;
+  #seen: Seen;
+  /** Lines dropped before this run was taken up again. */
+  #droppedBefore: number;
+  // How far the present placement has come.
+  #calls = 0;
+  #timers = 0;
+  #logs = 0;
+
+  constructor(header: LedgerHeader, past?: Past) {
+    this.header = header;
+    this.calls = [];
+    this.deliveries = [];
+    this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
+    this.#droppedBefore = this.#seen.logsDropped;
+    for (const call of past?.calls ?? []) this.#addCall(call);
+    for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
+  }
+
+  /** What was passed to and fro, see limits.ledgerSize. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get seen(): Seen {
+    return this.#seen;
+  }
+
+  /** Yields that have not ended, in the order they were made. */
+  get openYields(): ReadonlySet<number> {
+    return this.#openYields;
+  }
+
+  addDelivery(delivery: Delivery): void {
+    this.deliveries.push(delivery);
+    this.#size += DELIVERY_SIZE;
+    for (const item of delivery.items) {
+      this.#size += ITEM_SIZE;
+      if (item.kind !== "timer") {
+        this.#settled.add(item.call);
+        this.#openYields.delete(item.call);
+      }
+      if (item.kind === "failure") this.#failures.set(item.call, item.failure);
+      else if (item.kind === "output") this.#size += item.output.length;
+    }
+  }
+
+  /** Whether the outcome of a call was delivered. */
+  isSettled(call: number): boolean {
+    return this.#settled.has(call);
+  }
+
+  /** The recorded failure of a call. */
+  failureOf(call: number): CallFailure | undefined {
+    return this.#failures.get(call);
+  }
+
+  /** Log lines dropped since this run was taken up. */
+  newlyDropped(report: Report): number {
+    return Math.max(0, report.logsDropped - this.#droppedBefore);
+  }
+
+  /**
+   * How far the present placement has come. While no report is due, this is where a snapshot taken now stands: a
+   * delivery counts as soon as it is recorded.
+   */
+  get progress(): Progress {
+    return {
+      deliveries: this.deliveries.length,
+      calls: this.#calls,
+      timers: this.#timers,
+      logs: this.#logs,
+    };
+  }
+
+  /** A new placement repeats everything from the start. */
+  rewind(): void {
+    this.rewindTo({ deliveries: 0, calls: 0, timers: 0, logs: 0 });
+  }
+
+  /**
+   * A new placement goes on from a snapshot: returns the deliveries it has not seen. Undefined, and nothing is changed,
+   * when the snapshot goes beyond this ledger.
+   */
+  rewindTo({ deliveries, calls, timers, logs }: Progress): Delivery[] | undefined {
+    if (deliveries > this.deliveries.length || calls > this.calls.length) return undefined;
+    this.#calls = calls;
+    this.#timers = timers;
+    this.#logs = logs;
+    return this.deliveries.slice(deliveries);
+  }
+
+  /** What is new in a report; undefined when it contradicts the ledger. */
+  read(report: Report): News | undefined {
+    const repeated = Math.min(report.calls.length, this.calls.length - this.#calls);
+    for (let index = 0; index < repeated; index++) {
+      const made = report.calls[index];
+      const recorded = this.calls[this.#calls + index];
+      if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) return undefined;
+    }
+    const firstCall = this.#calls + repeated;
+    // The first report on a placement is on its whole history. A program that failed on the way did not get so far.
+    if (firstCall < this.calls.length && report.end?.status !== "failed") return undefined;
+    // Their fields and no others: what a worker sends along must not get into what is kept.
+    const calls = report.calls.slice(repeated).map(({ tool, input }) => ({ tool, input }));
+    for (const call of calls) this.#addCall(call);
+    this.#calls += report.calls.length;
+    const timers = report.timers
+      .slice(Math.max(0, this.#seen.timers - this.#timers))
+      .map(({ timer, delayMs }) => ({ timer, delayMs }));
+    this.#timers += report.timers.length;
+    const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
+    this.#logs += report.logs.length;
+    this.#seen = {
+      timers: Math.max(this.#seen.timers, this.#timers),
+      logs: Math.max(this.#seen.logs, this.#logs),
+      logsDropped: Math.max(this.#seen.logsDropped, report.logsDropped),
+      cpuTimeMs: Math.max(this.#seen.cpuTimeMs, report.cpuTimeMs),
+    };
+    return { firstCall, calls, timers, logs };
+  }
+
+  #addCall(call: LedgerCall): void {
+    if (isYield(this.header, call)) this.#openYields.add(this.calls.length);
+    this.calls.push(call);
+    this.#size += call.input.length;
+  }
+
+  toLedger(): Ledger {
+    return {
+      version: 1,
+      ...this.header,
+      calls: [...this.calls],
+      deliveries: [...this.deliveries],
+      ...(this.stopped === undefined ? {} : { stopped: this.stopped }),
+    };
+  }
+}

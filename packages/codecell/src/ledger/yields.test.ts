@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { resolveLimits } from "../contract/limits.ts";
+import { LedgerRecorder } from "./ledger-recorder.ts";
+import type { SuspendedRun } from "../durable/suspended-run.ts";
+import { recover } from "../durable/recovery.ts";
+import { reasonsOf } from "./yields.ts";
+
+const header = {
+  runId: "r",
+  source: "",
+  language: "javascript",
+  seed: "",
+  clock: 0,
+  limits: resolveLimits({ callInputBytes: 20 }),
+  toolNames: [],
+  mayYield: true,
+} as const;
+const yielding = (input = "null"): { tool: string; input: string } => ({ tool: "yield_control", input });
+const end = (call: number): object => ({ kind: "output", call, output: "null" });
+
+describe("reasons", () => {
+  test("are those of the yields that are open, in order", async () => {
+    const calls = [yielding('"a"'), yielding('"b"'), { tool: "t", input: '"t"' }, yielding()];
+    const deliveries = [{ clock: 1, items: [{ kind: "output", call: 0, output: "null" }] }] as const;
+    expect(await reasonsOf(new LedgerRecorder(header, { calls, deliveries }))).toEqual(["b", ""]);
+  });
+
+  test.each(["", "{bad", "5", '{"a":1}', '"long enough to be too long"'])(
+    "what a worker made up says nothing: %j",
+    async (input) => {
+      expect(
+        await reasonsOf(new LedgerRecorder(header, { calls: [yielding(input)], deliveries: [] })),
+      ).toEqual([""]);
+    },
+  );
+});
+
+describe("recovery", () => {
+  const nobody = (): undefined => undefined;
+  const seen = { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
+  const state: SuspendedRun = {
+    id: "s",
+    scope: "",
+    expiresAt: 0,
+    ledger: { version: 1, ...header, calls: [yielding(), yielding()], deliveries: [] },
+    seen,
+    timers: [],
+    pending: [],
+    executing: [],
+    resolutions: [],
+  };
+  const turn = { kind: "turn", at: 0, calls: [yielding()], timers: [], seen } as const;
+
+  test("ends what its suspension told of, and leaves open what came after", () => {
+    const { items, open, run } = recover(state, [turn], new Map(), {}, nobody);
+    expect(items).toEqual([end(0), end(1)]);
+    expect(open.size).toBe(0);
+    expect(run.pending).toEqual([]);
+    expect(run.ledger.calls).toHaveLength(3);
+  });
+
+  test("ends no yield a second time", () => {
+    const items = [{ kind: "output", call: 1, output: "null" }] as const;
+    const delivery = { kind: "delivery", delivery: { clock: 1, items } } as const;
+    expect(recover(state, [delivery], new Map(), {}, nobody).items).toEqual([end(0)]);
+  });
+
+  test("where the program may not yield, a call of that name is made", () => {
+    const { mayYield: _, ...ledger } = state.ledger;
+    const { items, open } = recover({ ...state, ledger }, [], new Map(), {}, nobody);
+    expect([items, [...open.keys()]]).toEqual([[], [0, 1]]);
+  });
+});

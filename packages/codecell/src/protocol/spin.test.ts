@@ -1,0 +1,58 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { isRaisedSoon, Patience } from "./spin.ts";
+
+describe("isRaisedSoon", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test("sees a counter that was raised before", () => {
+    expect(isRaisedSoon(Int32Array.of(0, 8), 1, 7, 1)).toBe(true);
+  });
+
+  test("gives up by the clock, however fast the processor looks", () => {
+    let ms = 0;
+    const now = vi.spyOn(performance, "now").mockImplementation(() => (ms += 0.25));
+    expect(isRaisedSoon(Int32Array.of(7), 0, 7, 1)).toBe(false);
+    expect(now).toHaveBeenCalledTimes(5);
+  });
+
+  test("does not look at all when it has no time", () => {
+    expect(isRaisedSoon(Int32Array.of(8), 0, 7, 0)).toBe(false);
+  });
+});
+
+describe("Patience", () => {
+  /** How many times it is not there, until it is again. */
+  function pauseOf(patience: Patience): number {
+    let pause = 0;
+    while (!patience.isThere()) pause++;
+    return pause;
+  }
+
+  test("is there from the beginning, and as long as something is found", () => {
+    const patience = new Patience();
+    for (let time = 0; time < 10; time++) {
+      expect(patience.isThere()).toBe(true);
+      patience.found(true);
+    }
+  });
+
+  test("is gone for twice as long after each time in vain, up to a bound", () => {
+    const patience = new Patience();
+    const pauses = Array.from({ length: 7 }, () => {
+      patience.found(false);
+      return pauseOf(patience);
+    });
+    expect(pauses).toEqual([4, 8, 16, 32, 64, 64, 64]);
+  });
+
+  test("comes back in full when something is found", () => {
+    const patience = new Patience();
+    for (let time = 0; time < 3; time++) patience.found(false);
+    patience.found(true);
+    expect(pauseOf(patience)).toBe(0);
+    patience.found(false);
+    expect(pauseOf(patience)).toBe(4);
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * Declare by schema: a tool's declaration for the check, made from its schemas.
+ *
+ * - Never stricter than the tool: where the schema does not say all of it, the declaration says less.
+ */
+import type { ToolDeclaration } from "../../check/declare-tools.ts";
+import type { JsonSchema } from "../../contract/standard-schema.ts";
+import type { AnyTool } from "../../contract/tool.ts";
+import { renderSignature } from "../../declare/render-declarations.ts";
+import { listOf, References } from "../../declare/schema-object.ts";
+import { inputSchemaOf } from "../../declare/tool-schemas.ts";
+import { isRecord } from "../../value/shape.ts";
+import { keepsItsWord } from "./keeps-its-word.ts";
+
+/** A declaration that would be longer leaves parts out. */
+const MOST_CHARACTERS = 20_000;
+
+/** Beside these a list of properties is not the whole list. */
+const OTHER_PROPERTIES = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if"];
+
+export async function declareBySchema(name: string, tool: AnyTool): Promise<ToolDeclaration> {
+  const schema = inputSchemaOf(tool);
+  // What has a value for inputs it cannot use refuses none of them.
+  const isLenient = isRecord(schema) && Object.hasOwn(schema, "default");
+  const { input } = tool;
+  if (isLenient || !(await keepsItsWord(input, schema))) {
+    return { member: `${JSON.stringify(name)}(input?: any): Promise<any>` };
+  }
+  return {
+    member: renderSignature(name, tool, { maxCharacters: MOST_CHARACTERS }),
+    isClosed: isClosed(schema),
+  };
+}
+
+function isClosed(schema: JsonSchema): boolean {
+  if (!isRecord(schema) || schema["additionalProperties"] !== false) return false;
+  const { properties } = schema;
+  const references = new References(schema);
+  return (
+    !OTHER_PROPERTIES.some((keyword) => Object.hasOwn(schema, keyword)) &&
+    // What is read-only is not declared, and yet not refused.
+    !(isRecord(properties) && Object.values(properties).some((each) => isReadOnly(each, references)))
+  );
+}
+
+function isReadOnly(property: unknown, references: References): boolean {
+  if (!isRecord(property)) return false;
+  const reference = property["$ref"];
+  const referred = typeof reference === "string" ? references.find(reference) : undefined;
+  return [property, referred, ...listOf(property["allOf"])].some(
+    (part) => isRecord(part) && part["readOnly"] === true,
+  );
+}

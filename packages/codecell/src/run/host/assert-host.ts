@@ -1,0 +1,68 @@
+/** Refuses options of a host that are out of bounds: misuse by the host programmer throws. */
+import type { Store } from "../../contract/store.ts";
+import { isRecord } from "../../value/shape.ts";
+import { assertLimits } from "./assert-options.ts";
+import type { HostCheck } from "../check/host-check.ts";
+import type { HostOptions } from "./host-options.ts";
+import { LONGEST_MS } from "../../loop/wait.ts";
+
+/** What a host asks of a store. */
+const STORE_METHODS = [
+  "put",
+  "claim",
+  "renew",
+  "append",
+  "saveSnapshot",
+  "loadSnapshot",
+  "post",
+  "outcomes",
+  "release",
+  "delete",
+  "attend",
+  "attends",
+  "watch",
+] as const satisfies readonly (keyof Store)[];
+
+export function assertHost(options: HostOptions): void {
+  const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
+  const { onError, limits, store, check } = options;
+  assertLimits(limits, ACTION);
+  if (store !== undefined) {
+    const missing = STORE_METHODS.find((name) => !isRecord(store) || typeof store[name] !== "function");
+    if (missing !== undefined) {
+      throw new TypeError(
+        `Cannot ${ACTION}: store must be a Store, such as createMemoryStore() gives, it has no ${missing}()`,
+      );
+    }
+  }
+  if (check !== undefined && typeof (check as Partial<HostCheck> | null)?.checker?.check !== "function") {
+    throw new TypeError(`Cannot ${ACTION}: check must be an object with a checker, of createChecker()`);
+  }
+  if (onError !== undefined && typeof onError !== "function") {
+    throw new TypeError(`Cannot ${ACTION}: onError must be a function`);
+  }
+  if (!isPositive(workers)) {
+    throw new RangeError(`Cannot create a host with ${String(workers)} workers: expected a positive integer`);
+  }
+  if (!isPositive(liveRuns)) {
+    throw new RangeError(
+      `Cannot create a host for ${String(liveRuns)} live runs: expected a positive integer`,
+    );
+  }
+  if (!isPositive(heapBudgetBytes)) {
+    throw new RangeError(
+      `Cannot create a host with heaps of ${String(heapBudgetBytes)} bytes: expected a positive integer`,
+    );
+  }
+  if (!isPositive(leaseMs) || leaseMs > LONGEST_MS) {
+    throw new RangeError(
+      `Cannot create a host with leases of ${String(leaseMs)} ms: expected a positive integer, at most ${LONGEST_MS}`,
+    );
+  }
+}
+
+const ACTION = "create a host";
+
+function isPositive(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1;
+}

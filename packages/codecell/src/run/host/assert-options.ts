@@ -1,0 +1,153 @@
+/** Refuses options of the wrong kind: misuse by the host programmer throws. */
+import { assertTools as assertEach } from "../../contract/assert-tools.ts";
+import { FETCH_TOOL, type Ledger, YIELD_CONTROL } from "../../contract/ledger.ts";
+import type { Resolutions } from "../../contract/result.ts";
+import type { ToolSet } from "../../contract/tool.ts";
+import type { SuspendedRun } from "../../durable/suspended-run.ts";
+import { isLanguage, isLedger, isWhole } from "../../value/ledger-shape.ts";
+import { isRecord } from "../../value/shape.ts";
+import type { DiscardOptions, ForkOptions, RunOptions, StartOptions } from "./host-options.ts";
+import { assertPending } from "./resolutions.ts";
+
+type Purpose = "start" | "resume" | "fork" | "discard";
+
+/** `action` is what cannot be done then. */
+export function assertOptions(options: unknown, action: string): void {
+  if (isRecord(options) && !Array.isArray(options)) return;
+  const given = options === null || options === undefined ? String(options) : `a ${typeof options}`;
+  throw new TypeError(`Cannot ${action}: expected an object of options, it is ${given}`);
+}
+
+/** Of a host or a run; each limit is looked at where it is set. */
+export function assertLimits(limits: unknown, action: string): void {
+  if (limits === undefined || (isRecord(limits) && !Array.isArray(limits))) return;
+  throw new TypeError(`Cannot ${action}: limits must be an object of limits by their names`);
+}
+
+/** What every run may be given, wherever it begins. */
+export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fork"): void {
+  assertOptions(options, `${purpose} a run`);
+  const { signal, atDeadline } = options;
+  if (signal !== undefined && !isSignal(signal)) {
+    const meant = isRecord(signal) && isSignal(signal["signal"]) ? ": give the controller's signal" : "";
+    throw new TypeError(`Cannot ${purpose} a run: signal must be an AbortSignal${meant}`);
+  }
+  if (atDeadline !== undefined && atDeadline !== "fail" && atDeadline !== "suspend") {
+    throw new TypeError(`Cannot ${purpose} a run: atDeadline must be "fail" or "suspend"`);
+  }
+  for (const name of ["authorize", "mapCallFailure", "onError"] as const) {
+    if (options[name] !== undefined && typeof options[name] !== "function") {
+      throw new TypeError(`Cannot ${purpose} a run: ${name} must be a function`);
+    }
+  }
+}
+
+/** Of any implementation: what is used of it is there. */
+function isSignal(value: unknown): boolean {
+  if (!isRecord(value) || typeof value["aborted"] !== "boolean") return false;
+  return (
+    typeof value["addEventListener"] === "function" && typeof value["removeEventListener"] === "function"
+  );
+}
+
+export function assertStart(options: StartOptions): void {
+  assertRun(options, "start");
+  const { source, language, tools, scope, mayYield, detachedCalls, fetchPolicy, limits, catalog } = options;
+  if (language !== undefined && !isLanguage(language)) {
+    throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
+  }
+  if (mayYield !== undefined && typeof mayYield !== "boolean") {
+    throw new TypeError("Cannot start a run: mayYield must be a boolean");
+  }
+  if (detachedCalls !== undefined && detachedCalls !== "wait" && detachedCalls !== "fail") {
+    throw new TypeError('Cannot start a run: detachedCalls must be "wait" or "fail"');
+  }
+  if (catalog !== undefined && !(isRecord(catalog) && typeof catalog.allTools === "function")) {
+    throw new TypeError("Cannot start a run: catalog must be the globals of a catalog");
+  }
+  assertLimits(limits, "start a run");
+  const globals = { mayYield, fetch: fetchPolicy !== undefined };
+  assertNew({ source, tools, scope, globals }, "start");
+}
+
+export function assertFork(ledger: unknown, options: ForkOptions): asserts ledger is Ledger {
+  assertLedger(ledger, "fork");
+  assertRun(options, "fork");
+  const { source = ledger.source, tools, scope } = options;
+  assertNew({ source, tools, scope, globals: ledger }, "fork");
+}
+
+export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asserts ledger is Ledger {
+  if (isRecord(ledger) && typeof ledger["version"] === "number" && ledger["version"] !== 1) {
+    throw new TypeError(`Cannot ${purpose} a ledger of version ${ledger["version"]}: only 1 is known`);
+  }
+  if (isRecord(ledger) && ledger["hollow"] === true) {
+    throw new TypeError(
+      `Cannot ${purpose} a run: its ledger is hollow, it was resumed from a token that had its memory and not what tools gave it`,
+    );
+  }
+  // A replay finds out by itself that something is missing; a fork would make the call that is missing once more.
+  if (!isLedger(ledger) || (purpose === "fork" && !isWhole(ledger))) {
+    throw new TypeError(`Cannot ${purpose} a run: this is no ledger, give one as a run's handle gave it`);
+  }
+}
+
+/** What a program has beside its tools, under names that no tool may have then. */
+interface Globals {
+  readonly mayYield?: boolean | undefined;
+  readonly fetch?: boolean | undefined;
+}
+
+/** What every new run needs, wherever its past comes from. */
+interface NewRunOptions {
+  readonly source: unknown;
+  readonly tools: ToolSet | undefined;
+  readonly scope: unknown;
+  readonly globals: Globals;
+}
+
+function assertNew({ source, tools = {}, scope, globals }: NewRunOptions, purpose: "start" | "fork"): void {
+  if (typeof source !== "string") throw new TypeError(`Cannot ${purpose} a run: source must be a string`);
+  assertTools(tools, purpose, globals);
+  assertScope(scope, purpose);
+}
+
+/** What a run is resumed with has to fit what it is. */
+export function assertFits(held: SuspendedRun, tools: ToolSet, resolutions: Resolutions): void {
+  assertTools(tools, "resume", held.ledger);
+  assertPending(held, resolutions);
+}
+
+/** Sets that cannot change any more, so that one of thousands is not looked through for every run. */
+const whole = new WeakSet<ToolSet>();
+
+export function assertTools(tools: ToolSet, purpose: Purpose, globals: Globals = {}): void {
+  if (!whole.has(tools)) {
+    assertEach(tools, `${purpose} a run`);
+    if (Object.isFrozen(tools)) whole.add(tools);
+  }
+  if (globals.fetch === true && Object.hasOwn(tools, FETCH_TOOL)) {
+    throw new TypeError(
+      `Cannot ${purpose} a run: its program has fetch, so no tool can be named "${FETCH_TOOL}", rename the tool`,
+    );
+  }
+  if (globals.mayYield === true && Object.hasOwn(tools, YIELD_CONTROL)) {
+    throw new TypeError(
+      `Cannot ${purpose} a run: its program may yield, so no tool can be named "${YIELD_CONTROL}", rename the tool`,
+    );
+  }
+}
+
+/** A suspended run has one name, and belongs to somebody. */
+export function assertSuspended({ token, id, scope }: DiscardOptions, purpose: "resume" | "discard"): void {
+  if ((typeof token === "string") === (typeof id === "string")) {
+    throw new TypeError(`Cannot ${purpose} a run: give either its token or its id`);
+  }
+  assertScope(scope, purpose);
+}
+
+function assertScope(scope: unknown, purpose: Purpose): void {
+  if (scope !== undefined && typeof scope !== "string") {
+    throw new TypeError(`Cannot ${purpose} a run: scope must be a string`);
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Fork: the past of a run up to the outcome of one call, as the past of a new run.
+ *
+ * - What the program had seen by then it sees again, without any tool. What was under way then is called anew, under
+ *   keys of the new run: a fork is another run, not the same one twice.
+ */
+import type { Delivery, DeliveryItem, Ledger } from "../../contract/ledger.ts";
+import type { Limits } from "../../contract/limits.ts";
+import type { CallResolution, ForkOutcome } from "../../contract/result.ts";
+import { isYield } from "../../ledger/ledger-recorder.ts";
+import { settledCalls } from "../../ledger/settled-calls.ts";
+import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { isRecord } from "../../value/shape.ts";
+import { NO_PAST, type RunPast } from "../run-setup.ts";
+
+export interface Forked {
+  /** Of the run whose past it is. */
+  readonly source: string;
+  readonly calls: Ledger["calls"];
+  readonly deliveries: readonly Delivery[];
+  readonly past: RunPast;
+}
+
+export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | undefined): Forked {
+  if (!Number.isInteger(atCall) || atCall < 0 || atCall >= ledger.calls.length) {
+    throw new RangeError(
+      `Cannot fork at call ${String(atCall)}: the run made ${ledger.calls.length}, counted from 0`,
+    );
+  }
+  const found = ledger.deliveries.findIndex((delivery) =>
+    delivery.items.some((item) => item.kind !== "timer" && item.call === atCall),
+  );
+  const deliveries = found === -1 ? ledger.deliveries : ledger.deliveries.slice(0, found);
+  // What came together with the outcome comes again.
+  const items = (ledger.deliveries[found]?.items ?? []).filter(
+    (item) => item.kind !== "timer" && item.call !== atCall,
+  );
+  if (outcome !== undefined) items.push(toItem(atCall, outcome, ledger.limits));
+  const settled = settledCalls([...deliveries, { clock: 0, items }]);
+  // Calls are numbered by creation: all up to one that was settled, or waits here, had been made.
+  let made = atCall + 1;
+  for (const index of settled) made = Math.max(made, index + 1);
+  const calls = ledger.calls.slice(0, made);
+  const open = new Map<number, CallResolution | undefined>();
+  for (const [index, call] of calls.entries()) {
+    // No tool is called for a yield: one that has not ended suspends the new run.
+    if (!settled.has(index) && !isYield(ledger, call)) open.set(index, undefined);
+  }
+  return {
+    source: ledger.source,
+    calls,
+    // Part of the past, so that it holds wherever the new run goes on.
+    deliveries: items.length === 0 ? deliveries : [...deliveries, { clock: Date.now(), items }],
+    past: { ...NO_PAST, open },
+  };
+}
+
+/** No other than a tool could have given. */
+function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits): DeliveryItem {
+  if (isRecord(outcome) && "output" in outcome) {
+    const output = toJsonText(outcome.output);
+    if (output === undefined) throw new TypeError("Cannot fork with this output: it is no JSON");
+    const bytes = utf8Bytes(output);
+    if (bytes > callOutputBytes) {
+      throw new RangeError(
+        `Cannot fork with this output: it has ${bytes} bytes, at most ${callOutputBytes} are allowed`,
+      );
+    }
+    return { kind: "output", call, output };
+  }
+  const { name = "Error", message }: { name?: unknown; message?: unknown } =
+    isRecord(outcome) && isRecord(outcome.error) ? outcome.error : {};
+  if (typeof name !== "string" || typeof message !== "string") {
+    throw new TypeError("Cannot fork with this outcome: it needs an output, or an error with a message");
+  }
+  return { kind: "failure", call, failure: { code: "tool_failed", name, message } };
+}

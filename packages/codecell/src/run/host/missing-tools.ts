@@ -1,0 +1,51 @@
+/**
+ * MissingTools: why a run cannot be resumed by a host that lacks tools of its calls.
+ *
+ * - Said before the run is taken: a host that has the tools goes on with it as it is.
+ * - Only calls that were made and have no outcome count, and of these none that was denied: its tool is not called.
+ */
+import type { Failure } from "../../contract/failure.ts";
+import { FETCH_TOOL, toCallId } from "../../contract/ledger.ts";
+import type { Resolutions } from "../../contract/result.ts";
+import type { ToolSet } from "../../contract/tool.ts";
+import type { Recovered } from "../../durable/recovery.ts";
+
+/** Names that a message tells of; the details have all. */
+const MOST_NAMES = 10;
+
+/** What a host resumes a run with. */
+export interface Means {
+  readonly tools: ToolSet;
+  readonly hasFetch: boolean;
+  readonly resolutions: Resolutions;
+}
+
+export function missingTools({ run, served }: Recovered, means: Means): Failure | undefined {
+  const { calls, runId, fetch } = run.ledger;
+  const { tools, resolutions } = means;
+  const missing = new Set<string>();
+  for (const index of served) {
+    const callId = toCallId(runId, index);
+    const name = calls[index]?.tool ?? "";
+    const isThere =
+      Object.hasOwn(tools, name) || (name === FETCH_TOOL && (means.hasFetch || fetch === undefined));
+    const resolution = Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined;
+    const isDenied = resolution !== undefined && "deny" in resolution;
+    if (!isThere && !isDenied) missing.add(name);
+  }
+  return missing.size === 0 ? undefined : toFailure([...missing]);
+}
+
+function toFailure(tools: readonly string[]): Failure {
+  const needs = tools.slice(0, MOST_NAMES).map(inWords).join(", ");
+  const more = tools.length > MOST_NAMES ? ` and ${tools.length - MOST_NAMES} more` : "";
+  return {
+    code: "tool_missing",
+    message: `Cannot resume: calls of the run wait for ${needs}${more}, which it was not resumed with; resume it with a host that has them under these names, it stays as it is until then`,
+    details: { tools },
+  };
+}
+
+function inWords(tool: string): string {
+  return tool === FETCH_TOOL ? "a fetch (give a fetchPolicy)" : `tool ${JSON.stringify(tool)}`;
+}

@@ -1,0 +1,77 @@
+/** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
+import { buildJson } from "../../value/parse-json.ts";
+import { printJson } from "../../value/print-json.ts";
+import type { CallResolution, Resolutions } from "../../contract/result.ts";
+import type { SuspendedRun } from "../../durable/suspended-run.ts";
+import { isResolution } from "../../value/ledger-shape.ts";
+import { asInput, isProtoText, toJsonText } from "../../value/json-text.ts";
+import type { Recovered } from "../../durable/recovery.ts";
+import type { RunPast } from "../run-setup.ts";
+import { toCallId } from "../../contract/ledger.ts";
+
+export function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
+  if (typeof resolutions !== "object" || resolutions === null) {
+    throw new TypeError("Cannot resume a run: resolutions must be an object of call ids");
+  }
+  for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
+    if (typeof resolution === "object" && resolution !== null && looked.has(resolution)) continue;
+    const text =
+      isResolution(resolution) && "resolution" in resolution ? toJsonText(resolution.resolution) : "null";
+    if (!isResolution(resolution) || text === undefined) throw noResolution(callId);
+    if (isProtoText(text)) throw hasProto(callId);
+  }
+}
+
+/** Nobody else has them, so they are what they were. */
+const looked = new WeakSet<object>();
+
+/** A resolution that an adapter makes of what a program chose: copied and looked at in turns, and not once more. */
+export async function toKnown(callId: string, resolution: unknown): Promise<CallResolution> {
+  const text = await printJson(resolution);
+  if (text === undefined) throw noResolution(callId);
+  const parsed = asInput(text, { ok: true, value: await buildJson(text) });
+  if (!parsed.ok) throw hasProto(callId);
+  const resolved = { resolution: parsed.value };
+  looked.add(resolved);
+  return resolved;
+}
+
+function noResolution(callId: string): TypeError {
+  return new TypeError(
+    `Cannot resume a run: resolutions["${callId}"] has neither a resolution that is JSON nor a text in deny`,
+  );
+}
+
+function hasProto(callId: string): TypeError {
+  return new TypeError(
+    `Cannot resume a run: resolutions["${callId}"] has a key "__proto__", leave it out: tools would take it for their own`,
+  );
+}
+
+/** Throws unless every resolution is of a call that waits for one. */
+export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Resolutions): void {
+  const known = new Set(pending.map(([index]) => toCallId(ledger.runId, index)));
+  for (const callId of Object.keys(resolutions)) {
+    if (!known.has(callId)) {
+      throw new TypeError(
+        `Cannot resume a run: no call "${callId}" is pending, there are ${[...known].join(", ") || "none"}`,
+      );
+    }
+  }
+}
+
+/** What a run goes on with: calls that are resolved are open, those that are not stay pending. */
+export function resolve(
+  { run, open, items, elsewhere, snapshot }: Recovered,
+  resolutions: Resolutions,
+): RunPast {
+  const stillPending = new Map(run.pending);
+  const nowOpen = new Map(open);
+  for (const [index] of run.pending) {
+    const callId = toCallId(run.ledger.runId, index);
+    if (!Object.hasOwn(resolutions, callId)) continue;
+    stillPending.delete(index);
+    nowOpen.set(index, resolutions[callId]);
+  }
+  return { pending: stillPending, open: nowOpen, items, timers: run.timers, elsewhere, snapshot };
+}

@@ -1,0 +1,316 @@
+/** Where a cell lives: asleep when it waits for long, back from snapshots, from the ledger where those do not fit. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { CellSnapshot, Report } from "../protocol/messages.ts";
+import { MOST_MOVES } from "../protocol/quantum.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { sharedHeapBudget } from "../sandbox/node/heap-budget.ts";
+import { NodePool } from "../sandbox/node/node-pool.ts";
+import type { CellStart, Loss, Sandbox } from "../sandbox/sandbox.ts";
+import { defaultWorkerUrl } from "../sandbox/node/worker-script.ts";
+import { LedgerRecorder, type Past } from "../ledger/ledger-recorder.ts";
+import { PlacedCell, type Shelf } from "./placed-cell.ts";
+
+let pool: NodePool;
+beforeEach(() => {
+  pool = new NodePool({
+    workers: 1,
+    maxWorkers: 2,
+    computeWorkers: 1,
+    workerUrl: defaultWorkerUrl(),
+    budget: sharedHeapBudget(),
+  });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await pool[Symbol.asyncDispose]();
+});
+
+const sourceOf = (steps: number): string => `
+  const past = [];
+  for (let n = 0; n < ${steps}; n++) past.push(await tools.step({ n }));
+  return past.join();`;
+
+/** A run as far as its placedCell needs one: reports are read by the recorder, outcomes given one by one. */
+class Driver {
+  readonly starts: CellStart[] = [];
+  readonly recorder: LedgerRecorder;
+  readonly placedCell: PlacedCell;
+  #reported = Promise.withResolvers<Report>();
+
+  /** Takes the cell away, as a worker does that another cell holds, or that it holds itself. */
+  lose: (loss: Loss) => void = () => {};
+
+  constructor(snapshot?: CellSnapshot, past?: Past, shelf?: Shelf, steps = 3) {
+    const header = {
+      runId: "r",
+      source: sourceOf(steps),
+      language: "typescript",
+      seed: "ab".repeat(32),
+      clock: 1,
+      limits: resolveLimits(),
+      toolNames: ["step"],
+    } as const;
+    this.recorder = new LedgerRecorder(header, past);
+    const counting: Sandbox = {
+      place: (start, listener) => {
+        this.starts.push(start);
+        // However busy the machine is, these programs have done little.
+        const onReport = (report: Report): void => listener.onReport({ ...report, cpuTimeMs: 0 });
+        const placement = pool.place(start, { ...listener, onReport });
+        this.lose = (loss) => {
+          placement.drop();
+          listener.onLost(loss);
+        };
+        return placement;
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    const onReport = (report: Report): void => {
+      expect(this.recorder.read(report)).toBeDefined();
+      this.#reported.resolve(report);
+    };
+    const onLost = (): void => this.#reported.reject(new Error("lost"));
+    this.placedCell = new PlacedCell(this.recorder, counting, { onReport, onLost }, snapshot, shelf);
+  }
+
+  place(): Promise<Report> {
+    return this.#answered(() => this.placedCell.place());
+  }
+
+  give(call: number, output = `"${call}"`): Promise<Report> {
+    const delivery = { clock: 2 + call, items: [{ kind: "output", call, output }] } as const;
+    return this.#answered(() => {
+      this.recorder.addDelivery(delivery);
+      this.placedCell.deliver(delivery);
+    });
+  }
+
+  async #answered(action: () => void): Promise<Report> {
+    this.#reported = Promise.withResolvers();
+    action();
+    return await this.#reported.promise;
+  }
+}
+
+/** Too long to be replayed. */
+const LONG = `"${"0".repeat(20_000)}"`;
+
+/** A run whose cell has fallen asleep after its first outcome. */
+async function asleep(first: string, shelf?: Shelf, steps?: number): Promise<Driver> {
+  const driver = new Driver(undefined, undefined, shelf, steps);
+  await asleepAfter(driver, async () => {
+    await driver.place();
+    await driver.give(0, first);
+  });
+  return driver;
+}
+
+async function asleepAfter({ placedCell }: Driver, move: () => Promise<unknown>): Promise<void> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  await move();
+  const left = vi.spyOn(placedCell, "leave");
+  vi.advanceTimersByTime(10_000);
+  vi.useRealTimers();
+  await vi.waitFor(() => expect(left).toHaveBeenCalled());
+  left.mockRestore();
+}
+
+describe("a cell whose memory others need", () => {
+  test("is given up while it waits, and the next outcome brings it back from its ledger", async () => {
+    const driver = new Driver();
+    await driver.place();
+    await driver.give(0);
+    expect(pool.evict(1)).toBeGreaterThan(0);
+    expect(pool.evict(1)).toBe(0);
+    await driver.give(1);
+    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    expect(driver.starts).toHaveLength(2);
+    expect(driver.placedCell.rebuilds).toBe(0);
+  });
+
+  test("gives no snapshot of what it was before", async () => {
+    const driver = await asleep(LONG);
+    await driver.give(1);
+    expect(pool.evict(1)).toBeGreaterThan(0);
+    expect(await driver.placedCell.snapshot()).toBeUndefined();
+    expect((await driver.give(2)).isOver).toBe(true);
+  });
+
+  test("stays while it owes an answer", async () => {
+    const driver = new Driver();
+    const placed = driver.place();
+    expect(pool.evict(1)).toBe(0);
+    await placed;
+  });
+});
+
+/** Keeps a snapshot, and gives it back when it is told to. */
+function slowShelf(): { readonly shelf: Shelf; readonly letFetch: () => void } {
+  let kept: CellSnapshot | undefined;
+  const fetched = Promise.withResolvers<void>();
+  const shelf: Shelf = {
+    saveSnapshot: async (snapshot) => {
+      kept = snapshot;
+      return true;
+    },
+    loadSnapshot: async () => {
+      await fetched.promise;
+      return kept;
+    },
+  };
+  return { shelf, letFetch: fetched.resolve };
+}
+
+describe("placed cell", () => {
+  test("a cell that waits for long sleeps, and wakes with the next delivery [cell:sleep]", async () => {
+    const driver = await asleep(LONG);
+    await driver.give(1);
+    expect(driver.starts).toHaveLength(2);
+    expect(driver.starts[1]).toMatchObject({ history: [{ items: [{ call: 1 }] }] });
+    expect(driver.starts[1]?.snapshot).toBeDefined();
+    expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
+    expect(driver.placedCell.rebuilds).toBe(0);
+    driver.placedCell.leave();
+  });
+
+  test("one that did little needs no snapshot to come back [cell:sleep]", async () => {
+    const saveSnapshot = vi.fn(async () => true);
+    const driver = await asleep('"0"', { saveSnapshot, loadSnapshot: async () => undefined });
+    expect(saveSnapshot).not.toHaveBeenCalled();
+    await driver.give(1);
+    expect(driver.starts[1]).toMatchObject({ history: [{}, {}] });
+    expect(driver.starts[1]?.snapshot).toBeUndefined();
+    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    driver.placedCell.leave();
+  });
+
+  test("a shelf keeps the snapshot meanwhile; what comes while it is fetched is not lost [cell:sleep]", async () => {
+    const { shelf, letFetch } = slowShelf();
+    const driver = await asleep(LONG, shelf);
+    const first = driver.give(1);
+    expect(driver.placedCell.isSettled).toBe(false);
+    const second = driver.give(2);
+    expect(driver.starts).toHaveLength(1);
+    letFetch();
+    expect((await second).end).toMatchObject({ status: "returned" });
+    expect(driver.starts).toHaveLength(2);
+    expect(driver.starts[1]).toMatchObject({ history: [{ clock: 3 }, { clock: 4 }] });
+    void first;
+    driver.placedCell.leave();
+  });
+
+  test("a cell that is lost after it slept waits for the shelf as one that sleeps does [cell:sleep]", async () => {
+    const { shelf, letFetch } = slowShelf();
+    const driver = await asleep(LONG, shelf, 4);
+    letFetch();
+    await driver.give(1);
+    driver.lose("displaced");
+    // Nowhere at the moment: what comes now is for the next placement, and answered once.
+    await driver.give(2);
+    expect(driver.placedCell.isSettled).toBe(true);
+    expect((await driver.give(3)).end).toMatchObject({ status: "returned" });
+    expect(driver.starts).toHaveLength(3);
+    driver.placedCell.leave();
+  });
+
+  test("a cell sleeps as often as it waits for long [cell:sleep]", async () => {
+    const driver = await asleep(LONG);
+    await asleepAfter(driver, () => driver.give(1));
+    expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
+    expect(driver.starts).toHaveLength(3);
+    driver.placedCell.leave();
+  });
+
+  test.each([
+    ["refuses to keep it", false],
+    ["has lost it", true],
+  ])("a shelf that %s costs nothing but time [cell:sleep]", async (_what, isKept) => {
+    const driver = await asleep(LONG, {
+      saveSnapshot: async () => isKept,
+      loadSnapshot: async () => undefined,
+    });
+    await driver.give(1);
+    expect(driver.starts[1]?.snapshot === undefined).toBe(isKept);
+    expect((await driver.give(2)).end).toMatchObject({ status: "returned" });
+    driver.placedCell.leave();
+  });
+
+  test("a run that is taken up has its processor time afresh, whichever way it comes back", async () => {
+    const first = new Driver();
+    await first.place();
+    await first.give(0);
+    const snapshot = await first.placedCell.snapshot();
+    first.placedCell.leave();
+    const { calls, deliveries, seen } = first.recorder;
+    const past = { calls, deliveries, seen: { ...seen, cpuTimeMs: 500 } };
+    const { cpuTimeMs } = resolveLimits();
+    for (const [from, before] of [
+      [snapshot, 500],
+      [undefined, 1000],
+    ] as const) {
+      const second = new Driver(from, past);
+      await second.place();
+      expect(first.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs);
+      expect(second.starts[0]?.limits.cpuTimeMs).toBe(cpuTimeMs + before);
+      second.placedCell.leave();
+    }
+  });
+
+  test("one that computes is placed again with what it has, and says how often it was moved [host:fair]", async () => {
+    const driver = new Driver();
+    await driver.place();
+    await driver.give(0);
+    driver.lose("computes");
+    driver.lose("computes");
+    expect((await driver.give(1)).end).toBeNull();
+    expect((await driver.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    expect(driver.starts.map(({ moves }) => moves)).toEqual([undefined, 1, 2]);
+    expect(driver.starts[2]).toMatchObject({ history: [{ clock: 2 }] });
+    expect(driver.placedCell.rebuilds).toBe(2);
+    driver.placedCell.leave();
+  });
+
+  test("a worker that gives it back for ever is no true one", async () => {
+    const driver = new Driver();
+    await driver.place();
+    const ended = driver.give(0);
+    for (let move = 0; move <= MOST_MOVES; move++) driver.lose("computes");
+    await expect(ended).rejects.toThrow("lost");
+    expect(driver.starts.at(-1)?.moves).toBe(MOST_MOVES);
+  });
+
+  test("a snapshot carries a run to another cell", async () => {
+    const first = new Driver();
+    await first.place();
+    await first.give(0);
+    const snapshot = await first.placedCell.snapshot();
+    first.placedCell.leave();
+    const second = new Driver(snapshot, first.recorder);
+    await second.place();
+    expect(second.starts[0]).toMatchObject({ history: [] });
+    await second.give(1);
+    expect((await second.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+    second.placedCell.leave();
+  });
+
+  test("one of another build is left aside, and the ledger replayed [cell:digest]", async () => {
+    const first = new Driver();
+    await first.place();
+    await first.give(0);
+    const snapshot = await first.placedCell.snapshot();
+    first.placedCell.leave();
+    if (snapshot === undefined) throw new Error("No snapshot");
+    for (const at of [0, 8, 20, snapshot.bytes.length - 1]) {
+      const bytes = snapshot.bytes.slice();
+      bytes[at] = (bytes[at] ?? 0) ^ 0x5a;
+      const second = new Driver({ ...snapshot, bytes }, first.recorder);
+      await second.place();
+      expect(second.starts).toHaveLength(2);
+      expect(second.starts[1]?.snapshot).toBeUndefined();
+      await second.give(1);
+      expect((await second.give(2)).end).toEqual({ status: "returned", result: '"0,1,2"' });
+      expect(second.placedCell.rebuilds).toBe(0);
+      second.placedCell.leave();
+    }
+  });
+});

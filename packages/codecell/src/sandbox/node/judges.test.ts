@@ -1,0 +1,100 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { describe, expect, test, vi } from "vitest";
+import { SOURCE_FLAGS } from "../../../../../scripts/source-flags.ts";
+import { Judges } from "./judges.ts";
+import type { Case } from "../../protocol/judges.ts";
+
+const judges = new Judges(300);
+const { signal } = new AbortController();
+
+vi.setConfig({ testTimeout: 120_000 });
+
+function toCase(schema: object, value: unknown): Case {
+  return { schema: JSON.stringify(schema), direction: "input", value: JSON.stringify(value), root: "input" };
+}
+
+const STUCK = { pattern: "^(a+)+$" };
+const stuck = toCase(STUCK, `${"a".repeat(60)}!`);
+
+describe("a case for a judge", () => {
+  test("is decided as it would be on the host", async () => {
+    const judge = judges.for("run", signal);
+    expect(await judge(toCase({ type: "string" }, "x"))).toEqual({ kind: "fits" });
+    expect(await judge(toCase({ type: "string" }, 1))).toEqual({
+      kind: "unfit",
+      problems: ["input: must be a string, is a number"],
+    });
+    expect(await judge(toCase({ $ref: "#/nowhere" }, 1))).toEqual({ kind: "faulty" });
+    expect(await judge(toCase(STUCK, "aaa"))).toEqual({ kind: "fits" });
+  });
+
+  test("that is stuck is given up, and holds up only others of its schema from then on", async () => {
+    const endings: string[] = [];
+    const judged = (name: string, one: Case): Promise<void> =>
+      judges
+        .for(
+          name,
+          signal,
+        )(one)
+        .then(({ kind }) => void endings.push(`${name} ${kind}`));
+    expect(await judges.for("first", signal)(stuck)).toEqual({ kind: "unknown" });
+    await Promise.all([
+      judged("hostile", stuck),
+      judged("hostile", stuck),
+      judged("neighbour", toCase({ type: "number" }, 1)),
+      judged("sharer", toCase(STUCK, "aaa")),
+    ]);
+    // The sharer has its turn after one of the two.
+    expect(endings).toEqual(["neighbour fits", "hostile unknown", "sharer fits", "hostile unknown"]);
+  });
+
+  test("of a run that has ended is not judged any more", async () => {
+    const own = new Judges(300);
+    const ended = new AbortController();
+    const first = own.for("other", signal)(stuck);
+    const waiting = own.for("ended", ended.signal)(stuck);
+    ended.abort();
+    expect(await waiting).toEqual({ kind: "unknown" });
+    expect(await own.for("ended", ended.signal)(stuck)).toEqual({ kind: "unknown" });
+    expect(await first).toEqual({ kind: "unknown" });
+  });
+
+  // Node.js 22 does not say what one thread has used.
+  test.skipIf(!("cpuUsage" in Worker.prototype))("is not refused for the time that others take", async () => {
+    const judge = new Judges(300).for("run", signal);
+    expect(await judge(toCase({ type: "number" }, 1))).toEqual({ kind: "fits" });
+    const neighbours = Array.from({ length: 8 }, () => new Worker("for (;;);", { eval: true }));
+    await Promise.all(neighbours.map((worker) => once(worker, "online")));
+    const records = toCase(
+      { items: { anyOf: [{ required: ["a"] }, { type: "object" }] } },
+      Array.from({ length: 50_000 }, () => ({})),
+    );
+    expect(await judge(records)).toEqual({ kind: "fits" });
+    await Promise.all(neighbours.map((worker) => worker.terminate()));
+  });
+
+  test("of very much is bounded by its steps, whatever its time", async () => {
+    const types = Array.from({ length: 400 }, (_, index) => ({ required: [`p${index}`] }));
+    const records = Array.from({ length: 60_000 }, () => ({}));
+    const patient = new Judges(60_000);
+    const verdict = await patient.for("run", signal)(toCase({ items: { anyOf: [...types, true] } }, records));
+    expect(verdict).toEqual({ kind: "unknown" });
+    expect(await patient.for("run", signal)(toCase({ type: "number" }, 1))).toEqual({ kind: "fits" });
+  });
+
+  test("keeps no process alive once it is answered", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...SOURCE_FLAGS,
+      "--input-type=module",
+      "--eval",
+      `const { judgeApartFor } = await import(${JSON.stringify(fileURLToPath(new URL("judges.ts", import.meta.url)))});
+       const found = await judgeApartFor("run", new AbortController().signal)(${JSON.stringify(toCase({ type: "number" }, 1))});
+       console.log(found.kind);`,
+    ]);
+    expect(stdout).toBe("fits\n");
+  });
+});

@@ -1,0 +1,314 @@
+/**
+ * Judges: threads of this process on which values are judged that may take long.
+ *
+ * - Shared by all hosts of the process, since hardly any value needs them. Started when first needed, ended when idle;
+ *   they keep no process alive.
+ * - There are two lanes with a thread each. A case that takes too long ends its thread. From then on, as after any slow
+ *   one, its schema has the second lane: the first is held up at most once by each schema, and schemas are the host's,
+ *   not a program's.
+ * - A case whose run has ended leaves its lane; one that has begun is finished.
+ * - Within a lane those who wait take turns, whoever has how many.
+ */
+import { receiveMessageOnPort, type Worker } from "node:worker_threads";
+import {
+  JUDGE_ROLE,
+  parseVerdict,
+  READY,
+  type Case,
+  type JudgeApart,
+  type VerdictApart,
+} from "../../protocol/judges.ts";
+import type { Verdict } from "../../json-schema/validator.ts";
+import { hasRoomForThread } from "./address-space.ts";
+import { SandboxUnavailable } from "../sandbox.ts";
+import { startThread, type Thread } from "./start-thread.ts";
+import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
+
+/**
+ * Far longer than any case takes that is not stuck: other work is bounded by steps. By the processor time of its thread:
+ * one that hardly gets a processor is slow, not stuck.
+ */
+const MOST_MS = 3000;
+/** Whoever takes as long goes where others of that kind wait for each other. */
+const SLOW_MS = 200;
+const MOST_START_MS = 30_000;
+const IDLE_MS = 10_000;
+const LIMITS = { maxOldGenerationSizeMb: 256, stackSizeMb: 8 };
+
+const UNKNOWN: Verdict = { kind: "unknown" };
+const UNAVAILABLE: VerdictApart = { kind: "unavailable" };
+
+interface Waiting {
+  readonly owner: string;
+  readonly given: Case;
+  readonly resolve: (verdict: VerdictApart) => void;
+}
+
+/** Processor time so far, in milliseconds. */
+interface Spent {
+  /** Undefined where the thread does not say: Node.js 22, or a regular expression that is being compiled. */
+  readonly thread: number | undefined;
+  readonly process: number;
+}
+
+/** One thread at a time, and those who wait for it. */
+class Lane {
+  /** By owner, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #mostMs: number;
+  readonly #onSlow: (schema: string) => void;
+  #thread: Thread | undefined;
+  #current: Waiting | undefined;
+  #isReady = false;
+  /** Counts starts, so that one that was given up knows. */
+  #start = 0;
+  #postedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(mostMs: number, onSlow: (schema: string) => void) {
+    this.#mostMs = mostMs;
+    this.#onSlow = onSlow;
+  }
+
+  add(one: Waiting): void {
+    const queue = this.#waiting.get(one.owner);
+    if (queue === undefined) this.#waiting.set(one.owner, [one]);
+    else queue.push(one);
+    this.#next();
+  }
+
+  /** Takes back what has not begun. */
+  drop(one: Waiting): void {
+    const queue = this.#waiting.get(one.owner);
+    const place = queue?.indexOf(one) ?? -1;
+    if (queue === undefined || place === -1) return;
+    queue.splice(place, 1);
+    if (queue.length === 0) this.#waiting.delete(one.owner);
+    one.resolve(UNKNOWN);
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    const [first] = this.#waiting;
+    if (first === undefined) {
+      // Whoever comes now finds it warm; later it would only use memory.
+      this.#after(IDLE_MS, () => this.#end());
+      return;
+    }
+    const [owner, queue] = first;
+    this.#current = queue.shift();
+    if (queue.length === 0) this.#waiting.delete(owner);
+    if (this.#thread === undefined) void this.#open();
+    else if (this.#isReady) this.#post();
+  }
+
+  async #open(): Promise<void> {
+    const start = ++this.#start;
+    const script = scripts.newest();
+    const failed = (): void => {
+      if (this.#start !== start) return;
+      this.#end();
+      // Another host's may do; where there is none, this cannot be had now.
+      if (scripts.drop(script)) void this.#open();
+      else this.#settle(UNAVAILABLE);
+    };
+    this.#after(MOST_START_MS, failed);
+    try {
+      const loaded = await loadWorkerScript(script);
+      if (this.#start !== start) return;
+      // V8 would end the process.
+      if (!hasRoomForThread()) throw new SandboxUnavailable("no addresses are left for a thread");
+      const thread = startThread("codecell-judge", loaded, { role: JUDGE_ROLE }, LIMITS);
+      this.#thread = thread;
+      const whileMine =
+        <T>(act: (given: T) => void) =>
+        (given: T): void => {
+          if (this.#thread === thread) act(given);
+        };
+      const gone = (): void => (this.#isReady ? this.#fail() : failed());
+      thread.port.on(
+        "message",
+        whileMine((message: unknown) => this.#receive(message)),
+      );
+      thread.port.unref();
+      thread.worker.unref();
+      thread.worker.on("error", whileMine(gone));
+      thread.worker.on("exit", whileMine(gone));
+    } catch {
+      failed();
+    }
+  }
+
+  #post(): void {
+    const { given } = this.#current ?? {};
+    if (given === undefined) return;
+    this.#postedAt = performance.now();
+    this.#watch();
+    this.#thread?.port.postMessage(given);
+  }
+
+  /** Looks twice, half of its time apart: what the thread did before this case does not count. */
+  #watch(before?: Spent): void {
+    const [thread, current] = [this.#thread, this.#current];
+    if (thread === undefined || current === undefined) return;
+    this.#after(this.#mostMs / 2, () => {
+      void spentBy(thread.worker, this.#mostMs).then((now) => {
+        if (this.#thread !== thread || this.#current !== current) return;
+        // Its verdict may lie in the port already: timers come first when this thread was busy.
+        const answer = receiveMessageOnPort(thread.port);
+        if (answer !== undefined) this.#receive(answer.message);
+        else if (before === undefined || between(before, now) < this.#mostMs / 2) this.#watch(before ?? now);
+        else {
+          this.#onSlow(current.given.schema);
+          this.#fail();
+        }
+      });
+    });
+  }
+
+  #receive(message: unknown): void {
+    if (message === READY && !this.#isReady) {
+      this.#isReady = true;
+      this.#post();
+      return;
+    }
+    const verdict = parseVerdict(message);
+    if (verdict === undefined) {
+      this.#fail();
+      return;
+    }
+    if (this.#current !== undefined && performance.now() - this.#postedAt > SLOW_MS) {
+      this.#onSlow(this.#current.given.schema);
+    }
+    this.#settle(verdict);
+  }
+
+  /** The thread is of no use any more, and its case stays unknown. */
+  #fail(): void {
+    this.#end();
+    this.#settle(UNKNOWN);
+  }
+
+  #settle(verdict: VerdictApart): void {
+    clearTimeout(this.#timer);
+    const current = this.#current;
+    this.#current = undefined;
+    if (current !== undefined) this.#putLast(current.owner);
+    current?.resolve(verdict);
+    this.#next();
+  }
+
+  #putLast(owner: string): void {
+    const queue = this.#waiting.get(owner);
+    this.#waiting.delete(owner);
+    if (queue !== undefined) this.#waiting.set(owner, queue);
+  }
+
+  #end(): void {
+    const thread = this.#thread;
+    this.#start++;
+    this.#thread = undefined;
+    this.#isReady = false;
+    thread?.port.close();
+    void thread?.worker.terminate();
+  }
+
+  #after(ms: number, act: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(act, ms);
+    if (this.#current === undefined) this.#timer.unref();
+  }
+}
+
+async function spentBy(worker: Worker, patienceMs: number): Promise<Spent> {
+  const silence = Promise.withResolvers<void>();
+  const timer = setTimeout(silence.resolve, patienceMs);
+  const asked = "cpuUsage" in worker ? worker.cpuUsage().catch(() => {}) : undefined;
+  const thread = await Promise.race([asked, silence.promise]);
+  clearTimeout(timer);
+  return { thread: typeof thread === "object" ? toMs(thread) : undefined, process: toMs(process.cpuUsage()) };
+}
+
+function toMs({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1000;
+}
+
+/** That of the whole process is the most that a silent thread can have had. */
+function between(before: Spent, after: Spent): number {
+  return before.thread === undefined || after.thread === undefined
+    ? after.process - before.process
+    : after.thread - before.thread;
+}
+
+/** More than any host has tools; then all begin anew. */
+const MOST_SLOW = 10_000;
+
+export class Judges {
+  readonly #slowSchemas = new Set<string>();
+  readonly #quick: Lane;
+  readonly #slow: Lane;
+
+  /** Takes how long a case may take. */
+  constructor(mostMs: number) {
+    const note = (schema: string): void => {
+      if (this.#slowSchemas.size >= MOST_SLOW) this.#slowSchemas.clear();
+      this.#slowSchemas.add(schema);
+    };
+    this.#quick = new Lane(mostMs, note);
+    this.#slow = new Lane(mostMs, note);
+  }
+
+  /** For one owner, such as a run, until the signal is aborted. */
+  for(owner: string, signal: AbortSignal): JudgeApart {
+    return (given) =>
+      new Promise((resolve) => {
+        if (signal.aborted) {
+          resolve(UNKNOWN);
+          return;
+        }
+        const lane = this.#slowSchemas.has(given.schema) ? this.#slow : this.#quick;
+        const one: Waiting = {
+          owner,
+          given,
+          resolve: (verdict) => {
+            signal.removeEventListener("abort", leave);
+            resolve(verdict);
+          },
+        };
+        const leave = (): void => lane.drop(one);
+        signal.addEventListener("abort", leave);
+        lane.add(one);
+      });
+  }
+}
+
+/** What the threads execute: a script that some host of this process was made with. */
+class Scripts {
+  readonly #known = new Map<string, URL>();
+
+  add(url: URL): void {
+    this.#known.delete(url.href);
+    this.#known.set(url.href, url);
+  }
+
+  newest(): URL {
+    return [...this.#known.values()].at(-1) ?? defaultWorkerUrl();
+  }
+
+  /** Whether there is another to try instead of one that does not start. The last one stays. */
+  drop(url: URL): boolean {
+    return this.#known.size > 1 && this.#known.delete(url.href);
+  }
+}
+
+const scripts = new Scripts();
+const judges = new Judges(MOST_MS);
+
+/** The same script as the workers of a host. */
+export function useJudgeScript(url: URL): void {
+  scripts.add(url);
+}
+
+export function judgeApartFor(owner: string, signal: AbortSignal): JudgeApart {
+  return judges.for(owner, signal);
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { toStart } from "../../../../../test/sandbox/cell-driver.ts";
+import { sharedHeapBudget } from "./heap-budget.ts";
+import { NodePool } from "./node-pool.ts";
+import { defaultWorkerUrl } from "./worker-script.ts";
+
+/** How a program ends, placed again whenever it is displaced. */
+function endOf(pool: NodePool, source: string): Promise<unknown> {
+  return new Promise((resolve) => {
+    let moves = 0;
+    const place = (): void => {
+      pool.place(
+        { ...toStart(source, { cpuTimeMs: 2000 }), moves },
+        {
+          onReport: ({ end }) => resolve(end?.status),
+          onLost: (loss) => {
+            if (loss === "computes") moves++;
+            if (loss === "overran" || loss === "unavailable") resolve(loss);
+            else place();
+          },
+          onEvict: () => false,
+        },
+      );
+    };
+    place();
+  });
+}
+
+test("where there is one worker alone, native loops and those behind them have their turns", async () => {
+  await using pool = new NodePool({
+    workers: 1,
+    maxWorkers: 1,
+    computeWorkers: 0,
+    workerUrl: defaultWorkerUrl(),
+    budget: sharedHeapBudget(),
+  });
+  const native = "return Array(2 ** 32 - 1).join('').length";
+  const ends = await Promise.all(
+    [native, "return 1", "return 2", native, "return 3"].map((one) => endOf(pool, one)),
+  );
+  expect(ends).toEqual(["overran", "returned", "returned", "overran", "returned"]);
+}, 120_000);
+
+test("cells for which no thread can be started are lost at once, all of them", async () => {
+  // What Node.js refuses to start, as it does where a process may have no more threads.
+  await using pool = new NodePool({
+    workers: 1,
+    maxWorkers: 2,
+    computeWorkers: 1,
+    workerUrl: new URL("http://localhost/"),
+    budget: sharedHeapBudget(),
+  });
+  const losses = await Promise.all(
+    [1, 2, 3].map(
+      () =>
+        new Promise((resolve) => {
+          pool.place(toStart("return 1"), {
+            onReport: resolve,
+            onLost: (...loss) => resolve(loss),
+            onEvict: () => false,
+          });
+        }),
+    ),
+  );
+  const loss = ["unavailable", expect.objectContaining({ code: "ERR_INVALID_URL_SCHEME" })];
+  expect(losses).toEqual([loss, loss, loss]);
+});

@@ -1,0 +1,341 @@
+/**
+ * NodePool: the Sandbox of worker threads.
+ *
+ * - The number of workers follows the cores. A cell that was moved because it computes goes to one of a few workers that
+ *   are there for such cells, one at a time: those that pass by find a worker that is free, or is in a moment.
+ * - A cell whose worker is held by another is displaced, not left waiting; one whose worker died likewise. While workers
+ *   are held more are started, up to a bound; then the holder has to go.
+ * - Suspects, displaced before they made a turn, may be like the one that held their worker. They are tried one by one,
+ *   and a worker is kept for who comes meanwhile.
+ * - A cell is started or goes on only when there is room for what it may come to. Those without wait in line.
+ * - A worker that stays in one cell past that cell's processor time is killed. The thread's end is the only guarantee:
+ *   native loops of the engine do not see interrupts.
+ */
+import type { Delivery } from "../../contract/ledger.ts";
+import { quantumMs } from "../../protocol/quantum.ts";
+import { planThreads, type Threads } from "./address-space.ts";
+import { Crew } from "./crew.ts";
+import { loadEngine } from "./engine.ts";
+import { evictCells } from "./evict-cells.ts";
+import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
+import { MemoryLine } from "./memory-line.ts";
+import type { NodeWorker } from "./node-worker.ts";
+import type { Resident } from "./resident.ts";
+import type { CellListener, CellStart, Loss, Placement, Sandbox } from "../sandbox.ts";
+import { Supervisor } from "./supervisor.ts";
+import { loadWorkerScript } from "./worker-script.ts";
+
+/** With what it is to be told. */
+interface Entry {
+  readonly resident: Resident;
+  readonly start: CellStart;
+  readonly deliveries: Delivery[];
+  /** It has been on a worker; if it is on none, it was lost since. */
+  isPlaced: boolean;
+  /** Since when it has waited for memory. */
+  since: number | undefined;
+}
+
+export interface NodePoolOptions extends Threads {
+  /** What each of them executes. */
+  readonly workerUrl: URL;
+  /** What the heaps of all cells may have; other pools may share it. */
+  readonly budget: HeapBudget;
+}
+
+/** Workers that die before they ever answered, in a row, until the pool gives up. */
+const MOST_FAILED_STARTS = 3;
+/** Of the budget, for vms that stand ready. */
+const READY_SHARE = 1 / 4;
+
+export class NodePool implements Sandbox, BudgetMember {
+  readonly #workerUrl: URL;
+  readonly #budget: HeapBudget;
+  readonly #crew: Crew;
+  readonly #supervisor: Supervisor;
+  #loading = false;
+  /** Entries for which there is no worker, in the order they came. So are the others. */
+  readonly #waiting = new Set<Entry>();
+  /** Entries for which there is no memory. */
+  readonly #line: MemoryLine<Entry>;
+  /** Entries that compute, while others do. */
+  readonly #computing = new Set<Entry>();
+  readonly #suspects = new Set<Entry>();
+  #isSuspicious = false;
+  #isAdmitting = false;
+  #cells = 0;
+  #failedStarts = 0;
+  #hasTold = false;
+  #closed = false;
+
+  constructor(options: NodePoolOptions) {
+    this.#workerUrl = options.workerUrl;
+    this.#budget = options.budget;
+    this.#crew = new Crew(options, {
+      onDeath: (dead) => this.#bury(dead),
+      onFree: () => this.#admitWaiting(),
+    });
+    this.#line = new MemoryLine(options.budget, () => this.#admitWaiting());
+    this.#supervisor = new Supervisor({
+      workers: this.#crew.workers,
+      displace: (worker, others) => this.#displace(worker, others),
+      isWanted: () => this.#computing.size > 0 || this.#line.isLate,
+      onLook: (now) => {
+        this.#relieve();
+        this.#admitWaiting();
+        return this.#crew.retire(now) || this.#suspects.size + this.#waiting.size + this.#computing.size > 0;
+      },
+    });
+  }
+
+  place(start: CellStart, listener: CellListener): Placement {
+    const resident: Resident = {
+      cell: ++this.#cells,
+      listener,
+      cpuTimeMs: start.limits.cpuTimeMs,
+      memoryBytes: start.limits.memoryBytes,
+      quantumMs: quantumMs(start.moves ?? 0, start.history.length),
+      isKnown: start.history.length > 0 || start.snapshot !== undefined,
+      heapBytes: 0,
+      dueBytes: 0,
+      unanswered: 0,
+      mayBeRefused: false,
+      snapshots: [],
+      worker: undefined,
+    };
+    const entry: Entry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
+    if (this.#isSuspicious) this.#suspects.add(entry);
+    else this.#admit(entry);
+    return {
+      isWaiting: () => resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
+      fullBytes: () => (entry.since === undefined ? undefined : this.#budget.bytes),
+      deliver: (delivery) => {
+        entry.deliveries.push(delivery);
+        if (entry.isPlaced && entry.since === undefined) this.#admit(entry);
+      },
+      snapshot: async () => {
+        const { worker } = resident;
+        if (worker === undefined || (worker.occupied && worker.current !== resident.cell)) return undefined;
+        const snapshot = worker.snapshot(resident);
+        this.#supervisor.watch();
+        return await snapshot;
+      },
+      drop: () => {
+        for (const line of [this.#waiting, this.#computing, this.#suspects]) line.delete(entry);
+        this.#line.leave(entry);
+        if (resident.worker !== undefined) {
+          resident.worker.drop(resident);
+          // Its worker may be needed by nobody now.
+          this.#supervisor.watch();
+        }
+        // Or by others at once: one whose start has not arrived gives no answer that says so.
+        this.#admitWaiting();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#line.close();
+    this.#budget.leave(this);
+    this.#supervisor.stop();
+    await this.#crew.close();
+  }
+
+  heldBytes(): number {
+    let bytes = 0;
+    for (const worker of this.#crew.workers) bytes += worker.heldBytes;
+    return bytes;
+  }
+
+  dueBytes(): number {
+    let bytes = 0;
+    for (const worker of this.#crew.workers) bytes += worker.dueBytes;
+    return bytes;
+  }
+
+  isClearing(): boolean {
+    // One that is held by a cell clears when that cell leaves: nobody waits for this.
+    return [...this.#crew.workers].some((worker) => worker.isClearing && !worker.occupied);
+  }
+
+  evict(bytes: number): number {
+    return evictCells(this.#crew.workers, bytes);
+  }
+
+  /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
+  #admit(entry: Entry): void {
+    const { resident } = entry;
+    if (this.#crew.parts === undefined) {
+      this.#waiting.add(entry);
+      this.#load();
+      return;
+    }
+    const isLost = entry.isPlaced && resident.worker === undefined;
+    const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
+    const [next = entry] = isComputing ? this.#computing : [];
+    if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
+      this.#line.leave(entry);
+      // Whoever placed one that was lost knows.
+      if (!isLost) this.#computing.add(entry);
+      this.#tell();
+      return;
+    }
+    this.#computing.delete(entry);
+    // Whoever owes an answer has its room already.
+    if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
+    const worker =
+      resident.worker ??
+      (isComputing ? this.#crew.choose("compute") : undefined) ??
+      this.#crew.choose("pass");
+    if (worker === undefined) {
+      this.#waiting.add(entry);
+      // Nobody is there who could become free. Later: whoever places a cell does not expect to lose it meanwhile.
+      setImmediate(() => (this.#crew.workers.size === 0 ? this.#loseWaiting(this.#crew.problem) : undefined));
+    } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
+      this.#displace(worker, [resident]);
+    } else startOn(worker, entry);
+    this.#supervisor.watch();
+  }
+
+  /** One at a time, and not before those who wait for memory. */
+  #admitSuspects(): void {
+    const [entry] = this.#suspects;
+    const worker = entry === undefined ? undefined : this.#crew.chooseForSuspect();
+    if (entry === undefined || worker === undefined || this.#line.size > 0 || !this.#line.fits(entry)) return;
+    this.#suspects.delete(entry);
+    worker.trial = entry.resident;
+    startOn(worker, entry);
+  }
+
+  /** Cells that compute leave after their quantum if others wait, for the thread or for the memory. */
+  #tell(): void {
+    const isTold = this.#line.size + this.#computing.size + this.#suspects.size > 0;
+    if (!isTold && !this.#hasTold) return;
+    this.#hasTold = isTold;
+    const inLine = this.#line.isLate ? this.#line.size : 0;
+    for (const worker of this.#crew.workers) {
+      worker.wanted = inLine + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
+    }
+  }
+
+  #load(): void {
+    if (this.#loading) return;
+    this.#loading = true;
+    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#crew.threads)]).then(
+      ([engine, script, plan]) => {
+        this.#loading = false;
+        this.#crew.threads = plan;
+        if (!this.#closed) this.#budget.join(this);
+        const threads = plan.maxWorkers + plan.computeWorkers;
+        const ready = Math.floor((READY_SHARE * this.#budget.bytes) / threads / VM_BYTES);
+        this.#crew.parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
+        this.#admitWaiting();
+      },
+      (error: unknown) => {
+        this.#loading = false;
+        this.#loseWaiting(error);
+      },
+    );
+  }
+
+  /** Somebody has left: a worker, a compute thread or memory may be free. */
+  #admitWaiting(): void {
+    if (this.#closed || this.#isAdmitting) return;
+    if (this.#waiting.size + this.#line.size + this.#computing.size === 0) {
+      this.#tell();
+      return;
+    }
+    this.#isAdmitting = true;
+    // Some wait again.
+    const waiting = [...this.#waiting];
+    try {
+      for (const entry of waiting) {
+        this.#waiting.delete(entry);
+        this.#admit(entry);
+      }
+      this.#line.advance((entry) => this.#admit(entry));
+      for (const entry of this.#computing) {
+        if (this.#crew.hasIdleComputer()) this.#admit(entry);
+        else break;
+      }
+      this.#tell();
+    } finally {
+      this.#isAdmitting = false;
+    }
+  }
+
+  #loseWaiting(cause: unknown): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);
+  }
+
+  #bury(worker: NodeWorker): void {
+    this.#crew.workers.delete(worker);
+    if (this.#closed) return;
+    const sentence = this.#supervisor.sentenceOf(worker);
+    this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
+    const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
+    const { current, problem } = worker;
+    const residents = worker.evict();
+    const holder = residents.find(({ cell }) => cell === (sentence?.cell ?? current));
+    const lose = ({ listener }: Resident, loss: Loss): void => {
+      if (giveUp) listener.onLost("unavailable", problem);
+      else listener.onLost(loss);
+    };
+    for (const resident of residents) {
+      if (resident === holder) continue;
+      lose(resident, worker.isBroken && resident.unanswered > 0 ? "crashed" : "displaced");
+    }
+    // Last: those that waited for it come before it.
+    if (holder !== undefined) lose(holder, sentence?.loss ?? "crashed");
+    if (giveUp) {
+      this.#failedStarts = 0;
+      const suspects = [...this.#suspects];
+      this.#suspects.clear();
+      for (const { resident } of suspects) resident.listener.onLost("unavailable", problem);
+    }
+    this.#admitWaiting();
+  }
+
+  /** Keeps a worker for those that pass by: beside workers that are held, or in place of one of them. */
+  #relieve(): void {
+    const all = this.#crew.on("pass");
+    const held = all.filter(({ occupied }) => occupied);
+    const free = all.length - held.length;
+    const isEnough = this.#suspects.size > 0 ? free > 1 : free > 0 || held.length === 0;
+    const mayBeMore = all.length < this.#crew.threads.maxWorkers;
+    if (!isEnough && mayBeMore) {
+      // One that cannot be started is tried again when somebody asks for it.
+      if (this.#failedStarts === 0) this.#crew.spawn("pass");
+    } else if (!isEnough || this.#line.isLate) {
+      // What it may still get is wanted too. Its other cells are placed again: the fewer, the better.
+      const [cheapest] = held.toSorted((one, other) => one.residents.size - other.residents.size);
+      if (cheapest !== undefined) this.#supervisor.end(cheapest, "computes");
+    }
+    this.#admitSuspects();
+  }
+
+  /** Moves cells away from a worker that one of them holds. */
+  #displace(worker: NodeWorker, others: readonly Resident[]): void {
+    for (const resident of others) {
+      worker.drop(resident);
+      // It is placed again from within.
+      this.#isSuspicious = !resident.isKnown;
+      try {
+        resident.listener.onLost("displaced");
+      } finally {
+        this.#isSuspicious = false;
+      }
+    }
+    this.#admitWaiting();
+  }
+}
+
+function startOn(worker: NodeWorker, entry: Entry): void {
+  const { resident, start, deliveries } = entry;
+  if (!entry.isPlaced) worker.start(resident, start);
+  entry.isPlaced = true;
+  for (const delivery of deliveries.splice(0)) worker.deliver(resident, delivery);
+}

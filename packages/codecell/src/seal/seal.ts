@@ -1,0 +1,286 @@
+/**
+ * Seal: bytes that leave the process and come back.
+ *
+ *   magic 6 | version 1 | flags 1 | key id 8 | [nonce 12] | payload | [tag 16] | mac 32
+ *   payload = header length 4 | content length 4 | header | content, compressed where that makes it smaller
+ *
+ * - Nothing behind the key id is interpreted before the mac over all of it fits; content is not decompressed before
+ *   the caller, having read the header, asks for it.
+ * - The mac covers a purpose that is not in the bytes: what was sealed for one place does not open in another.
+ * - Opening never throws, whatever it is given.
+ * - Encryption is AES-256-GCM with a random nonce, inside the same HMAC. GCM alone would do until a nonce repeats, which
+ *   becomes thinkable after 2^32 seals and would cost its authentication; it also does not commit to a key, and here
+ *   several may open. So one HMAC authenticates everything either way, for 16 bytes and a fraction of the time more.
+ */
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
+import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
+import type { SealKey, SealKeys } from "./seal-keys.ts";
+
+export interface Sealable {
+  /** Small; can be read without unpacking the content. */
+  readonly header: Uint8Array;
+  readonly content: Uint8Array;
+}
+
+export function sizeOf({ header, content }: Sealable): number {
+  return header.length + content.length;
+}
+
+/** format: not sealed by us; version: sealed by another version; key: with a key we do not have; altered: the rest. */
+export type SealProblem = "format" | "version" | "key" | "altered";
+
+export type Opened =
+  | {
+      readonly ok: true;
+      /** Whether it would be sealed the same way now: with this key, and encrypted or not. */
+      readonly isCurrent: boolean;
+      readonly header: Uint8Array;
+      /** Unpacks; undefined when it is larger than allowed. */
+      readonly content: () => Uint8Array | undefined;
+      /** The same; where it is large, by a thread of the process. */
+      readonly contentAside: () => Promise<Uint8Array | undefined>;
+    }
+  | { readonly ok: false; readonly problem: SealProblem };
+
+/** Six bytes that are a word as text: it tells people, and scanners for secrets, what they see. */
+const MAGIC_TEXT = "codecell";
+const MAGIC = Buffer.from(MAGIC_TEXT, "base64url");
+const VERSION = 1;
+const COMPRESSED = 1;
+const ENCRYPTED = 2;
+
+const VERSION_AT = MAGIC.length;
+const FLAGS_AT = VERSION_AT + 1;
+const KEY_ID_AT = FLAGS_AT + 1;
+const KEY_ID_BYTES = 8;
+const BODY_AT = KEY_ID_AT + KEY_ID_BYTES;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const MAC_BYTES = 32;
+const LENGTHS_BYTES = 8;
+
+/** What is authenticated and encrypted at once. */
+const PIECE_BYTES = 1024 * 1024;
+/** What is compressed elsewhere: sooner than the turn would be long. */
+const LARGE_BYTES = 256 * 1024;
+/** Less is not worth the 15 microseconds. */
+const COMPRESS_FROM_BYTES = 1024;
+/** Higher levels made ledgers no smaller, and took longer. */
+const COMPRESSION = { [constants.ZSTD_c_compressionLevel]: 1 };
+
+export class Sealer {
+  readonly #keys: SealKeys;
+  readonly #isEncrypting: boolean;
+
+  constructor(keys: SealKeys, isEncrypting: boolean) {
+    this.#keys = keys;
+    this.#isEncrypting = isEncrypting;
+  }
+
+  /** Content of less than `compressFrom` bytes stays as it is. */
+  sealBytes(
+    { header, content }: Sealable,
+    purpose: string,
+    compressFrom: number = COMPRESS_FROM_BYTES,
+  ): Buffer {
+    const packed = content.length < compressFrom ? content : compress(content);
+    return atOnce(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
+  }
+
+  /** The same for what grows with a run: in pieces, and compressed by a thread of the process. */
+  async sealInTurns(
+    sealable: Sealable,
+    purpose: string,
+    compressFrom: number = COMPRESS_FROM_BYTES,
+  ): Promise<Buffer> {
+    const { header, content } = sealable;
+    if (content.length < LARGE_BYTES) return this.sealBytes(sealable, purpose, compressFrom);
+    const packed = await compressAside(content);
+    // Not awaited, so that nothing here holds the content any longer: there may be megabytes of it.
+    return inTurns(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
+  }
+
+  /** Of content as it is packed, and the length that it had before. */
+  *#sealSteps(
+    { header, content: packed }: Sealable,
+    length: number,
+    isCompressed: boolean,
+    purpose: string,
+  ): Steps<Buffer> {
+    const [key] = this.#keys;
+    const flags = (isCompressed ? COMPRESSED : 0) | (this.#isEncrypting ? ENCRYPTED : 0);
+    const lengths = Buffer.alloc(LENGTHS_BYTES);
+    lengths.writeUInt32BE(header.length, 0);
+    lengths.writeUInt32BE(length, 4);
+    const payload = [lengths, header, ...piecesOf(packed)];
+    const body = this.#isEncrypting ? yield* encryptSteps(payload, key) : payload;
+    const parts = [MAGIC, Buffer.from([VERSION, flags]), key.id, ...body];
+    const mac = yield* macSteps(parts, purpose, key);
+    return Buffer.concat([...parts, mac]);
+  }
+
+  /** Content larger than `maxBytes` is not unpacked. */
+  openBytes(bytes: Uint8Array, purpose: string, maxBytes: number): Opened {
+    return atOnce(this.#openSteps(bytes, purpose, maxBytes));
+  }
+
+  /** The same for what grows with a run, in pieces. */
+  async openInTurns(bytes: Uint8Array, purpose: string, maxBytes: number): Promise<Opened> {
+    return inTurns(this.#openSteps(bytes, purpose, maxBytes));
+  }
+
+  *#openSteps(bytes: Uint8Array, purpose: string, maxBytes: number): Steps<Opened> {
+    const sealed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    if (sealed.length <= VERSION_AT || !sealed.subarray(0, VERSION_AT).equals(MAGIC)) return refuse("format");
+    if (sealed[VERSION_AT] !== VERSION) return refuse("version");
+    if (sealed.length < BODY_AT + MAC_BYTES) return refuse("altered");
+    const key = this.#keyOf(sealed.subarray(KEY_ID_AT, BODY_AT));
+    if (key === undefined) return refuse("key");
+    const macAt = sealed.length - MAC_BYTES;
+    const mac = yield* macSteps(piecesOf(sealed.subarray(0, macAt)), purpose, key);
+    if (!timingSafeEqual(mac, sealed.subarray(macAt))) return refuse("altered");
+    const flags = sealed[FLAGS_AT] ?? 0;
+    // Only a key's owner gets here: what it cannot read was made by a later version.
+    if ((flags & ~(COMPRESSED | ENCRYPTED)) !== 0) return refuse("version");
+    const body = sealed.subarray(BODY_AT, macAt);
+    const payload = (flags & ENCRYPTED) === 0 ? body : yield* decryptSteps(body, key);
+    if (payload === undefined || payload.length < LENGTHS_BYTES) return refuse("altered");
+    const headerEnd = LENGTHS_BYTES + payload.readUInt32BE(0);
+    const length = payload.readUInt32BE(4);
+    if (headerEnd > payload.length) return refuse("altered");
+    const packed = payload.subarray(headerEnd);
+    const isCompressed = (flags & COMPRESSED) !== 0;
+    if (!isCompressed && packed.length !== length) return refuse("altered");
+    const isEncrypted = (flags & ENCRYPTED) !== 0;
+    return {
+      ok: true,
+      isCurrent: key === this.#keys[0] && isEncrypted === this.#isEncrypting,
+      header: payload.subarray(LENGTHS_BYTES, headerEnd),
+      content: () => {
+        if (length > maxBytes) return undefined;
+        return isCompressed ? decompress(packed, length) : packed;
+      },
+      contentAside: async () => {
+        if (length > maxBytes) return undefined;
+        if (!isCompressed) return packed;
+        return length < LARGE_BYTES ? decompress(packed, length) : decompressAside(packed, length);
+      },
+    };
+  }
+
+  /** On its own: what is opened would otherwise keep its sealed bytes, along with the id. */
+  #keyOf(keyId: Buffer): SealKey | undefined {
+    return this.#keys.find(({ id }) => keyId.equals(id));
+  }
+
+  sealText(sealable: Sealable, purpose: string): string {
+    return this.sealBytes(sealable, purpose).toString("base64url");
+  }
+
+  openText(text: string, purpose: string, maxBytes: number): Opened {
+    if (!text.startsWith(MAGIC_TEXT)) return refuse("format");
+    const bytes = Buffer.from(text, "base64url");
+    // Node skips what is no digit: of all spellings of the same bytes only ours is accepted.
+    if (bytes.toString("base64url") !== text) return refuse("format");
+    return this.openBytes(bytes, purpose, maxBytes);
+  }
+}
+
+function refuse(problem: SealProblem): Opened {
+  return { ok: false, problem };
+}
+
+/** The purpose goes in as UTF-16, in which no two texts look alike, and behind its length. */
+function* macSteps(parts: readonly Uint8Array[], purpose: string, key: SealKey): Steps<Buffer> {
+  const bound = Buffer.from(purpose, "utf16le");
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bound.length);
+  const mac = createHmac("sha256", key.mac).update(length).update(bound);
+  for (const part of parts) {
+    mac.update(part);
+    yield;
+  }
+  return mac.digest();
+}
+
+function piecesOf(bytes: Uint8Array): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) pieces.push(bytes.subarray(at, at + PIECE_BYTES));
+  return pieces;
+}
+
+/** The content itself when it does not get smaller. */
+function compress(content: Uint8Array): Uint8Array {
+  // In one chunk: putting many together takes longer.
+  const packed = zstdCompressSync(content, { params: COMPRESSION, chunkSize: content.length });
+  return packed.length < content.length ? packed : content;
+}
+
+async function compressAside(content: Uint8Array): Promise<Uint8Array> {
+  const packed = await promisify(zstdCompress)(content, { params: COMPRESSION, chunkSize: content.length });
+  return packed.length < content.length ? packed : content;
+}
+
+function decompress(packed: Uint8Array, length: number): Uint8Array | undefined {
+  try {
+    const content = zstdDecompressSync(packed, sizesFor(length));
+    return content.length === length ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function decompressAside(packed: Uint8Array, length: number): Promise<Uint8Array | undefined> {
+  try {
+    const content = await promisify(zstdDecompress)(packed, sizesFor(length));
+    return content.length === length ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One chunk, and a byte more: where it is full zlib makes another of its size. It wants at least 64 bytes. */
+function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
+  return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
+}
+
+function* encryptSteps(payload: readonly Uint8Array[], key: SealKey): Steps<Uint8Array[]> {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", key.encryption, nonce, { authTagLength: TAG_BYTES });
+  const encrypted: Uint8Array[] = [];
+  for (const part of payload) {
+    encrypted.push(cipher.update(part));
+    yield;
+  }
+  return [nonce, ...encrypted, cipher.final(), cipher.getAuthTag()];
+}
+
+function* decryptSteps(body: Buffer, key: SealKey): Steps<Buffer | undefined> {
+  const tagAt = body.length - TAG_BYTES;
+  if (tagAt < NONCE_BYTES) return undefined;
+  const nonce = body.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv("aes-256-gcm", key.encryption, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(body.subarray(tagAt));
+  try {
+    const encrypted = piecesOf(body.subarray(NONCE_BYTES, tagAt));
+    const [first, ...others] = encrypted;
+    if (first === undefined || others.length === 0) {
+      const payload = first === undefined ? Buffer.alloc(0) : decipher.update(first);
+      decipher.final();
+      return payload;
+    }
+    // Each into its place: pieces that are put together in the end would all be there twice.
+    const payload = Buffer.allocUnsafeSlow(tagAt - NONCE_BYTES);
+    let at = 0;
+    for (const piece of encrypted) {
+      at += decipher.update(piece).copy(payload, at);
+      yield;
+    }
+    decipher.final();
+    return payload;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * KeptValue: a JSON value as the trajectory keeps it: a copy, as text, whole or as a cut value.
+ *
+ * - Always valid JSON, of at most as many bytes as asked for; it can be made shorter later and still knows how large the
+ *   value was.
+ */
+import type { Json } from "../../contract/value.ts";
+import { cutValue } from "./cut-value.ts";
+
+export class KeptValue {
+  #wholeBytes: number;
+  #isCut = false;
+  #json: string;
+
+  /** `wholeBytes` are those of the value's JSON text, where they are known: it need not be printed then to be cut. */
+  constructor(value: Json, maxBytes: number, wholeBytes = 0) {
+    this.#wholeBytes = wholeBytes;
+    this.#json = "";
+    if (wholeBytes > maxBytes) this.#cut(value, maxBytes);
+    if (this.#isCut && this.bytes <= maxBytes) return;
+    this.#json = toText(value);
+    this.#isCut = false;
+    this.#wholeBytes = this.bytes;
+    if (this.#wholeBytes <= maxBytes) return;
+    const whole = this.#json;
+    this.#cut(value, maxBytes);
+    if (this.bytes <= maxBytes) return;
+    // Tools of the host may give what only becomes JSON when it is printed; reading that back takes longer.
+    this.#json = whole;
+    this.#isCut = false;
+    this.#cut(this.read(), maxBytes);
+  }
+
+  get bytes(): number {
+    return Buffer.byteLength(this.#json);
+  }
+
+  read(): Json {
+    return JSON.parse(this.#json) as Json;
+  }
+
+  shorten(maxBytes: number): void {
+    if (this.bytes <= maxBytes) return;
+    const value = this.read();
+    this.#cut(this.#isCut ? (value as { readonly prefix: Json }).prefix : value, maxBytes);
+  }
+
+  #cut(value: Json, maxBytes: number): void {
+    // What was cut before says so in words, which are no part of its shape.
+    const cut = cutValue(value, { bytes: this.#wholeBytes, maxBytes, hasShape: !this.#isCut });
+    this.#json = toText(cut);
+    this.#isCut = true;
+  }
+}
+
+function toText(value: Json): string {
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    return text ?? "null";
+  } catch {
+    return '"… not JSON"';
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * ParkedValues: values of one agent run that were too large to show, kept so that later programs of it can load them.
+ *
+ * - Bounded in bytes and number: the oldest value makes room for a new one. What fits nowhere is not kept.
+ * - A ref is never used again; those of another prefix lead nowhere. One that leads nowhere is answered with words, not thrown: they say what there is.
+ */
+import { buildJson } from "../../value/parse-json.ts";
+import { printJson } from "../../value/print-json.ts";
+
+export interface ParkedLimits {
+  /** UTF-8 bytes of all values as JSON text. */
+  readonly maxBytes: number;
+  readonly maxValues: number;
+}
+
+export interface LoadOptions {
+  /** Of a list or a text: where to begin, counted in items or UTF-16 units. */
+  readonly from?: number;
+  /** Of a list or a text: how many items or units. */
+  readonly count?: number;
+  /** The most bytes that whoever loads can take. */
+  readonly maxBytes?: number;
+}
+
+export type Loaded =
+  | { readonly ok: true; readonly json: string }
+  | { readonly ok: false; readonly message: string };
+
+interface Parked {
+  readonly json: string;
+  readonly bytes: number;
+}
+
+const MOST_NAMED = 10;
+const LONGEST_REF = 40;
+
+export class ParkedValues {
+  readonly #limits: ParkedLimits;
+  readonly #prefix: string;
+  /** Oldest first. */
+  readonly #values = new Map<string, Parked>();
+  #bytes = 0;
+  #parked = 0;
+
+  /** All refs begin with the prefix. */
+  constructor(limits: ParkedLimits, prefix = "r") {
+    this.#limits = limits;
+    this.#prefix = prefix;
+  }
+
+  /** The ref of a value, given as JSON text; undefined when it does not fit. */
+  park(json: string): string | undefined {
+    const { maxBytes, maxValues } = this.#limits;
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxBytes || maxValues < 1) return undefined;
+    for (const [ref, oldest] of this.#values) {
+      if (this.#bytes + bytes <= maxBytes && this.#values.size < maxValues) break;
+      this.#values.delete(ref);
+      this.#bytes -= oldest.bytes;
+    }
+    this.#parked++;
+    const ref = `${this.#prefix}_${this.#parked}`;
+    this.#values.set(ref, { json, bytes });
+    this.#bytes += bytes;
+    return ref;
+  }
+
+  async load(
+    ref: string,
+    { from, count, maxBytes = Number.POSITIVE_INFINITY }: LoadOptions = {},
+  ): Promise<Loaded> {
+    const parked = this.#values.get(ref);
+    if (parked === undefined) return { ok: false, message: this.#explain(ref) };
+    const part = from === undefined && count === undefined ? parked : await slice(parked, from ?? 0, count);
+    if (part === undefined) {
+      return refuse(ref, "only lists and texts have parts, leave out from and count");
+    }
+    if (part.bytes > maxBytes) {
+      const advice = "load a part with { from, count } if it is a list or a text";
+      return refuse(ref, `it has ${part.bytes} bytes, at most ${maxBytes} can be loaded at once, ${advice}`);
+    }
+    return { ok: true, json: part.json };
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.#bytes = 0;
+  }
+
+  #explain(ref: string): string {
+    const refs = [...this.#values.keys()];
+    const named = refs.slice(-MOST_NAMED).join(", ");
+    const there =
+      refs.length === 0
+        ? "no result is kept now"
+        : `kept are ${refs.length > MOST_NAMED ? `${refs.length}, the latest ${named}` : named}`;
+    const shown = JSON.stringify(ref.slice(0, LONGEST_REF));
+    if (!this.#wasParked(ref)) return `Cannot load ${shown}: no such result, ${there}`;
+    return `Cannot load ${shown}: it made room for later results, ${there}; run the program that made it again and return less`;
+  }
+
+  #wasParked(ref: string): boolean {
+    const number = Number(ref.slice(this.#prefix.length + 1));
+    const isCounted = Number.isInteger(number) && number > 0 && number <= this.#parked;
+    return isCounted && ref === `${this.#prefix}_${number}`;
+  }
+}
+
+function refuse(ref: string, why: string): Loaded {
+  return { ok: false, message: `Cannot load "${ref}": ${why}` };
+}
+
+async function slice({ json }: Parked, from: number, count: number | undefined): Promise<Parked | undefined> {
+  const value = await buildJson(json);
+  if (typeof value !== "string" && !Array.isArray(value)) return undefined;
+  const start = toCount(from);
+  const end = count === undefined ? undefined : start + toCount(count);
+  const text = (await printJson(value.slice(start, end))) ?? "null";
+  return { json: text, bytes: Buffer.byteLength(text) };
+}
+
+function toCount(number: number): number {
+  return Number.isFinite(number) ? Math.max(0, Math.trunc(number)) : 0;
+}

@@ -1,0 +1,204 @@
+/**
+ * TrajectoryRecord: one exec or wait, or one nested call, as the trajectory keeps and exports it.
+ *
+ * - A record ends once. Its bytes are never less than those of its export as JSON text.
+ * - Values of calls are JSON of a bounded size; texts of entries are exact or left out.
+ */
+import type { Json } from "../../contract/value.ts";
+import { KeptValue } from "../output/kept-value.ts";
+import { shortenJson } from "../output/shorten-json.ts";
+import { jsonTextBytes } from "../output/shorten-text.ts";
+
+export type TrajectoryRecord = EntryRecord | CallRecord;
+
+interface RecordCommon {
+  /** Counts records of its type, in the order they started. */
+  readonly index: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly endedAt?: string;
+  /** The host's `redact` changed its values. */
+  readonly redacted?: true;
+  /** The host's `redact` failed, so the values are left out. */
+  readonly withheld?: true;
+}
+
+/** One exec or wait of the model. */
+export interface EntryRecord extends RecordCommon {
+  readonly type: "entry";
+  readonly toolCallId: string;
+  readonly name: "exec" | "wait";
+  readonly status: "running" | "completed" | "waiting" | "failed";
+  /** The arguments as text, and the result as the model was given it: byte for byte. */
+  readonly input?: string;
+  readonly result?: string;
+  /** Of texts that had to make room. */
+  readonly omittedBytes?: number;
+}
+
+/** One nested call. */
+export interface CallRecord extends RecordCommon {
+  readonly type: "call";
+  /** Of the exec that started the program, also when the call began or ended in a wait. */
+  readonly parentToolCallId: string;
+  readonly callId: string;
+  /** The tool's id in the catalog. */
+  readonly tool: string;
+  /** `waiting` is for a decision. */
+  readonly status: "running" | "waiting" | "completed" | "failed" | "aborted";
+  /** Whole, or a cut value. */
+  readonly input?: Json;
+  readonly result?: Json;
+  readonly error?: Json;
+}
+
+export interface CallStart {
+  /** Of the exec that started the program. */
+  readonly parentToolCallId: string;
+  readonly callId: string;
+  /** The tool's id in the catalog. */
+  readonly tool: string;
+  readonly input: Json;
+  /** Of the input as JSON text, where they are known. */
+  readonly inputBytes?: number | undefined;
+}
+
+export type CallEnd =
+  | {
+      readonly status: "completed";
+      readonly result: Json;
+      /** Of the result as JSON text, where they are known. */
+      readonly resultBytes?: number;
+    }
+  | { readonly status: "failed"; readonly error: Json }
+  | { readonly status: "aborted" };
+
+/** What is left of a value that had to make room. */
+export const SHORT_BYTES = 256;
+const ERROR_BYTES = 2048;
+/** More than a record has beside its values and ids. */
+const FIXED_BYTES = 320;
+
+export class KeptEntry {
+  readonly #head: Pick<EntryRecord, "toolCallId" | "name" | "index" | "startedAt">;
+  #status: EntryRecord["status"] = "running";
+  #endedAt: string | undefined;
+  #input: string | undefined;
+  #result: string | undefined;
+  #omittedBytes = 0;
+
+  constructor(head: Pick<EntryRecord, "toolCallId" | "name" | "index" | "startedAt">, input: string) {
+    this.#head = head;
+    this.#input = input;
+  }
+
+  get isOpen(): boolean {
+    return this.#status === "running";
+  }
+
+  get bytes(): number {
+    const texts = [this.#head.toolCallId, this.#input ?? "", this.#result ?? ""];
+    return texts.reduce((bytes, text) => bytes + jsonTextBytes(text), FIXED_BYTES);
+  }
+
+  end(status: EntryRecord["status"], endedAt: string, result: string): void {
+    this.#status = status;
+    this.#endedAt = endedAt;
+    this.#result = result;
+  }
+
+  omitTexts(): void {
+    this.#omittedBytes += Buffer.byteLength(this.#input ?? "") + Buffer.byteLength(this.#result ?? "");
+    this.#input = undefined;
+    this.#result = undefined;
+  }
+
+  toRecord(): EntryRecord {
+    return {
+      type: "entry",
+      ...this.#head,
+      ...(this.#endedAt === undefined ? {} : { endedAt: this.#endedAt }),
+      status: this.#status,
+      ...(this.#input === undefined ? {} : { input: this.#input }),
+      ...(this.#result === undefined ? {} : { result: this.#result }),
+      ...(this.#omittedBytes === 0 ? {} : { omittedBytes: this.#omittedBytes }),
+    };
+  }
+}
+
+export class KeptCall {
+  readonly #head: Pick<CallRecord, "parentToolCallId" | "callId" | "tool" | "index" | "startedAt">;
+  #status: CallRecord["status"] = "running";
+  #endedAt: string | undefined;
+  #input: KeptValue;
+  #result: KeptValue | undefined;
+  #error: Json | undefined;
+
+  constructor(
+    { parentToolCallId, callId, tool, input, inputBytes }: CallStart,
+    started: Pick<CallRecord, "index" | "startedAt">,
+    maxValueBytes: number,
+  ) {
+    this.#head = { parentToolCallId, callId, tool, ...started };
+    this.#input = new KeptValue(input, maxValueBytes, inputBytes);
+  }
+
+  get callId(): string {
+    return this.#head.callId;
+  }
+
+  get index(): number {
+    return this.#head.index;
+  }
+
+  get isOpen(): boolean {
+    return this.#status === "running" || this.#status === "waiting";
+  }
+
+  get bytes(): number {
+    const { parentToolCallId, callId, tool } = this.#head;
+    const ids = jsonTextBytes(parentToolCallId) + jsonTextBytes(callId) + jsonTextBytes(tool);
+    const error = this.#error === undefined ? 0 : Buffer.byteLength(JSON.stringify(this.#error));
+    return FIXED_BYTES + ids + this.#input.bytes + (this.#result?.bytes ?? 0) + error;
+  }
+
+  hold(): void {
+    this.#status = "waiting";
+  }
+
+  execute(): void {
+    this.#status = "running";
+  }
+
+  rewrite(input: Json, maxValueBytes: number): void {
+    this.#input = new KeptValue(input, maxValueBytes);
+  }
+
+  end(end: CallEnd, endedAt: string, maxValueBytes: number): void {
+    this.#status = end.status;
+    this.#endedAt = endedAt;
+    if (end.status === "completed") this.#result = new KeptValue(end.result, maxValueBytes, end.resultBytes);
+    if (end.status === "failed")
+      this.#error = shortenJson(new KeptValue(end.error, Infinity).read(), ERROR_BYTES);
+  }
+
+  shortenResult(): void {
+    this.#result?.shorten(SHORT_BYTES);
+  }
+
+  shortenInput(): void {
+    this.#input.shorten(SHORT_BYTES);
+  }
+
+  toRecord(): CallRecord {
+    return {
+      type: "call",
+      ...this.#head,
+      ...(this.#endedAt === undefined ? {} : { endedAt: this.#endedAt }),
+      status: this.#status,
+      input: this.#input.read(),
+      ...(this.#result === undefined ? {} : { result: this.#result.read() }),
+      ...(this.#error === undefined ? {} : { error: this.#error }),
+    };
+  }
+}

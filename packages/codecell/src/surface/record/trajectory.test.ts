@@ -1,0 +1,283 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Json } from "../../contract/value.ts";
+import { Trajectory, type TrajectoryOptions } from "./trajectory.ts";
+import type { TrajectoryRecord } from "./trajectory-record.ts";
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** Its clock goes on by a second with every look. */
+function create(options: TrajectoryOptions = {}): Trajectory {
+  let time = Date.UTC(2030, 0, 1);
+  return new Trajectory({ now: () => (time += 1000), ...options });
+}
+
+const call = (callId: string, input: Json = {}, parentToolCallId = "tc1") => ({
+  parentToolCallId,
+  callId,
+  tool: "core:core:echo",
+  input,
+});
+
+describe("the trajectory", () => {
+  test("one record per nested call, under the exec that started its agentProgram [exec-wait:96]", () => {
+    const trajectory = create();
+    const exec = trajectory.begin("exec", "tc1", '{"code":"1"}');
+    trajectory.startCall(call("run:0", { a: 1 }));
+    trajectory.startCall(call("run:1"));
+    trajectory.startCall(call("run:2"));
+    trajectory.endCall("run:0", { status: "completed", result: { ok: true } });
+    trajectory.holdCall("run:2");
+    trajectory.end(exec, "waiting", '{"status":"waiting"}');
+    const wait = trajectory.begin("wait", "tc2", '{"runId":"r"}');
+    trajectory.endCall("run:1", {
+      status: "failed",
+      error: { code: "tool_failed", name: "Error", message: "nope" },
+    });
+    trajectory.end(wait, "failed", '{"status":"failed"}');
+    trajectory.abortCalls(["run:0", "run:1", "run:2"]);
+    expect(trajectory.export()).toEqual({
+      version: 1,
+      entries: [
+        {
+          type: "entry",
+          toolCallId: "tc1",
+          name: "exec",
+          index: 0,
+          startedAt: "2030-01-01T00:00:01.000Z",
+          endedAt: "2030-01-01T00:00:06.000Z",
+          status: "waiting",
+          input: '{"code":"1"}',
+          result: '{"status":"waiting"}',
+        },
+        expect.objectContaining({ toolCallId: "tc2", name: "wait", index: 1, status: "failed" }),
+      ],
+      calls: [
+        {
+          type: "call",
+          parentToolCallId: "tc1",
+          callId: "run:0",
+          tool: "core:core:echo",
+          index: 0,
+          startedAt: "2030-01-01T00:00:02.000Z",
+          endedAt: "2030-01-01T00:00:05.000Z",
+          status: "completed",
+          input: { a: 1 },
+          result: { ok: true },
+        },
+        expect.objectContaining({
+          parentToolCallId: "tc1",
+          index: 1,
+          status: "failed",
+          error: { code: "tool_failed", name: "Error", message: "nope" },
+        }),
+        expect.objectContaining({ parentToolCallId: "tc1", index: 2, status: "aborted" }),
+      ],
+      counts: { entries: 2, calls: 3 },
+      omitted: { entries: 0, calls: 0 },
+    });
+  });
+
+  test("open calls are running or wait for a decision, and a call starts and ends once", () => {
+    const trajectory = create();
+    for (const id of ["a", "b", "a"]) trajectory.startCall(call(id));
+    trajectory.holdCall("b");
+    expect(trajectory.export().calls.map(({ status }) => status)).toEqual(["running", "waiting"]);
+    trajectory.endCall("a", { status: "completed", result: 1 });
+    trajectory.endCall("a", { status: "aborted" });
+    trajectory.holdCall("a");
+    trajectory.endCall("unknown", { status: "aborted" });
+    expect(trajectory.export().calls[0]).toMatchObject({ status: "completed", result: 1 });
+  });
+
+  test("entries give back every text byte for byte [exec-wait:95]", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }))),
+        (texts) => {
+          const trajectory = create();
+          for (const [input, result] of texts)
+            trajectory.end(trajectory.begin("exec", "same id", input), "completed", result);
+          const exported = JSON.parse(JSON.stringify(trajectory.export())) as ReturnType<
+            Trajectory["export"]
+          >;
+          expect(exported.entries.map(({ input, result }) => [input, result])).toEqual(texts);
+        },
+      ),
+    );
+  });
+
+  test("values are copies, and large ones are cut to valid JSON", () => {
+    const trajectory = create({ maxValueBytes: 1000 });
+    const input = { list: [1] };
+    trajectory.startCall(call("a", input));
+    input.list.push(2);
+    const rows = Array.from({ length: 1000 }, (_, id) => ({ id }));
+    trajectory.endCall("a", { status: "completed", result: rows });
+    const [record] = trajectory.export().calls;
+    expect(record?.input).toEqual({ list: [1] });
+    expect(record?.result).toMatchObject({ truncated: true, shape: "{ id: number; }[]" });
+    expect(bytesOf(record?.result)).toBeLessThanOrEqual(1000);
+  });
+
+  test("what is no JSON after all does no harm", () => {
+    const trajectory = create();
+    const loop: Record<string, unknown> = {};
+    loop["loop"] = loop;
+    trajectory.startCall(call("a", loop as Json));
+    trajectory.endCall("a", { status: "completed", result: undefined as unknown as Json });
+    expect(trajectory.export().calls[0]).toMatchObject({ input: "… not JSON", result: null });
+    const dates = Array.from({ length: 100 }, () => new Date(0)) as unknown as Json;
+    const small = create({ maxValueBytes: 256 });
+    small.startCall(call("a", dates));
+    const [record] = small.export().calls;
+    expect(bytesOf(record?.input)).toBeLessThanOrEqual(256);
+    expect(record?.input).toMatchObject({ prefix: expect.arrayContaining(["1970-01-01T00:00:00.000Z"]) });
+  });
+
+  test("stays within its bytes whatever happens, and counts everything", () => {
+    const action = fc.record({
+      kind: fc.constantFrom("begin", "end", "start", "complete", "fail", "abort"),
+      size: fc.oneof(fc.nat(20), fc.nat(5000)),
+      of: fc.nat(30),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(action, { maxLength: 120 }),
+        fc.integer({ min: 30_000, max: 80_000 }),
+        (actions, maxBytes) => {
+          const trajectory = create({ maxBytes, maxValueBytes: 2000, maxRecords: 50 });
+          let entries = 0;
+          const started = new Set<string>();
+          for (const { kind, size, of } of actions) {
+            const id = `c${of}`;
+            const text = "ü\n".repeat(size);
+            if (kind === "begin" && entries < 20) entries = trajectory.begin("exec", id, text) + 1;
+            else if (kind === "end") trajectory.end(of, "completed", text);
+            else if (kind === "start") {
+              started.add(id);
+              trajectory.startCall(call(id, { text }));
+            } else if (kind === "complete") trajectory.endCall(id, { status: "completed", result: [text] });
+            else if (kind === "fail") trajectory.endCall(id, { status: "failed", error: { message: text } });
+            else trajectory.endCall(id, { status: "aborted" });
+            const exported = trajectory.export();
+            expect(bytesOf(exported)).toBeLessThanOrEqual(maxBytes);
+            expect(exported.calls.length + exported.omitted.calls).toBe(exported.counts.calls);
+            expect(exported.entries.length + exported.omitted.entries).toBe(exported.counts.entries);
+            expect(exported.counts.entries).toBe(entries);
+          }
+        },
+      ),
+    );
+  });
+
+  test("the oldest results make room first, then inputs, then texts, then records", () => {
+    const trajectory = create({ maxBytes: 20_000, maxValueBytes: 4000 });
+    trajectory.end(trajectory.begin("exec", "tc1", "source"), "completed", "result");
+    const add = (id: number): void => {
+      trajectory.startCall(call(`c${id}`, "i".repeat(2000)));
+      trajectory.endCall(`c${id}`, { status: "completed", result: "r".repeat(3000) });
+    };
+    for (let id = 0; id < 5; id++) add(id);
+    const cut = (value: unknown): boolean => typeof value === "object";
+    let { calls, entries } = trajectory.export();
+    expect(calls.map(({ result }) => cut(result))).toEqual([true, true, true, false, false]);
+    expect(calls.some(({ input }) => cut(input))).toBe(false);
+    expect(calls[0]?.result).toMatchObject({ truncated: true, omittedBytes: expect.any(Number) });
+    for (let id = 5; id < 10; id++) add(id);
+    ({ calls, entries } = trajectory.export());
+    expect(calls.every(({ result }) => cut(result))).toBe(true);
+    expect(cut(calls[0]?.input)).toBe(true);
+    expect(entries[0]).toMatchObject({ input: "source", result: "result" });
+    for (let id = 10; id < 60; id++) add(id);
+    const { entries: last, omitted, counts } = trajectory.export();
+    expect(last[0]).toMatchObject({ status: "completed", omittedBytes: 12 });
+    expect(last[0]?.input).toBeUndefined();
+    expect(omitted.calls).toBeGreaterThan(20);
+    expect(counts.calls).toBe(60);
+  });
+
+  test("a late result of an old call is short", () => {
+    const trajectory = create({ maxBytes: 10_000, maxValueBytes: 4000 });
+    trajectory.startCall(call("old"));
+    for (let id = 0; id < 5; id++) {
+      trajectory.startCall(call(`c${id}`));
+      trajectory.endCall(`c${id}`, { status: "completed", result: "r".repeat(3000) });
+    }
+    trajectory.endCall("old", { status: "completed", result: "r".repeat(3000) });
+    expect(trajectory.export().calls[0]).toMatchObject({ callId: "old", result: { truncated: true } });
+  });
+});
+
+describe("redaction on export", () => {
+  const filled = (redact: (record: TrajectoryRecord) => unknown): Trajectory => {
+    const trajectory = create({ redact: redact as (record: TrajectoryRecord) => TrajectoryRecord });
+    trajectory.end(trajectory.begin("exec", "tc1", "S3CRET source"), "completed", "S3CRET result");
+    trajectory.startCall(call("a", { key: "S3CRET" }));
+    trajectory.endCall("a", { status: "completed", result: "S3CRET" });
+    trajectory.startCall(call("b", { key: "S3CRET" }));
+    trajectory.endCall("b", { status: "failed", error: { message: "S3CRET" } });
+    return trajectory;
+  };
+
+  test("changes values alone, and says so", () => {
+    const exported = filled((record) => ({
+      ...(JSON.parse(JSON.stringify(record).replaceAll("S3CRET", "***")) as TrajectoryRecord),
+      callId: "forged",
+      index: 99,
+    })).export();
+    expect(JSON.stringify(exported)).not.toContain("S3CRET");
+    expect(exported.calls).toMatchObject([
+      { callId: "a", index: 0, input: { key: "***" }, result: "***", redacted: true },
+      { callId: "b", index: 1, error: { message: "***" }, redacted: true },
+    ]);
+    expect(exported.entries[0]).toMatchObject({ input: "*** source", redacted: true });
+  });
+
+  test("that changes nothing leaves no mark", () => {
+    const exported = filled((record) => record).export();
+    expect(exported).toEqual({ ...filled((record) => record).export() });
+    expect(JSON.stringify(exported)).not.toContain("redacted");
+    expect(exported.calls[0]).toMatchObject({ result: "S3CRET" });
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("S3CRET");
+      },
+    ],
+    ["gives nothing", () => undefined],
+    ["gives a text", () => "S3CRET"],
+    [
+      "is asynchronous",
+      async () => {
+        throw new Error("S3CRET");
+      },
+    ],
+    ["gives what is no JSON", () => ({ input: 1n })],
+    [
+      "changes its copy and throws",
+      (record: TrajectoryRecord) => {
+        (record as { index: number }).index = 7;
+        throw new Error("x");
+      },
+    ],
+  ])("a hook that %s leaves the values out, never the raw ones", async (_, redact) => {
+    const exported = filled(redact).export();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(JSON.stringify(exported)).not.toContain("S3CRET");
+    expect(exported.calls).toMatchObject([
+      { callId: "a", index: 0, status: "completed", withheld: true },
+      { callId: "b", index: 1, status: "failed", withheld: true },
+    ]);
+    expect(exported.entries).toMatchObject([{ toolCallId: "tc1", withheld: true }]);
+  });
+
+  test("texts of entries that are no texts any more are left out", () => {
+    const exported = filled((record) => ({ ...record, input: { a: 1 } })).export();
+    expect(exported.entries[0]?.input).toBeUndefined();
+    expect(exported.entries[0]).toMatchObject({ result: "S3CRET result", redacted: true });
+  });
+});

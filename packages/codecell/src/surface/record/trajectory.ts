@@ -1,0 +1,207 @@
+/**
+ * Trajectory: what a host may keep of one agent run: each exec and wait word for word, and a record per nested call.
+ *
+ * - Data for the host; nothing of it is a message to a provider.
+ * - An entry's texts are what the model wrote and was given, byte for byte, or left out and counted: a text that was
+ *   changed could not be replayed.
+ * - A call belongs to the exec that started its program, whenever it ends, and ends once.
+ * - Bounded. When there is too much, the oldest results are shortened first, then inputs, then texts of entries are left
+ *   out; at last the oldest records that have ended are only counted.
+ * - What leaves goes through the host's `redact`; where that fails, values stay here.
+ */
+import type { Json } from "../../contract/value.ts";
+import { type Redact, redactCall, redactEntry } from "./redact-record.ts";
+import {
+  type CallEnd,
+  type CallRecord,
+  type CallStart,
+  type EntryRecord,
+  KeptCall,
+  KeptEntry,
+  SHORT_BYTES,
+} from "./trajectory-record.ts";
+
+export interface TrajectoryOptions {
+  /** Of the export as JSON text, before redaction. */
+  readonly maxBytes?: number;
+  /** Of one input or result of a call. */
+  readonly maxValueBytes?: number;
+  /** Calls and entries that are more than counted. */
+  readonly maxRecords?: number;
+  readonly redact?: Redact;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** Plain JSON; records in the order they started. */
+export interface TrajectoryExport {
+  readonly version: 1;
+  readonly entries: readonly EntryRecord[];
+  readonly calls: readonly CallRecord[];
+  /** Of all records there were. */
+  readonly counts: { readonly entries: number; readonly calls: number };
+  /** Of records that had to make room. */
+  readonly omitted: { readonly entries: number; readonly calls: number };
+}
+
+const DEFAULTS = { maxBytes: 8 * 1024 * 1024, maxValueBytes: 16 * 1024, maxRecords: 10_000 };
+/** More than an export has beside its records. */
+const FIXED_BYTES = 256;
+
+type Kept = KeptEntry | KeptCall;
+
+export class Trajectory {
+  readonly #maxBytes: number;
+  readonly #maxValueBytes: number;
+  readonly #maxRecords: number;
+  readonly #redact: Redact | undefined;
+  readonly #now: () => number;
+  /** By index, oldest first. */
+  readonly #entries = new Map<number, KeptEntry>();
+  readonly #calls = new Map<number, KeptCall>();
+  readonly #byCallId = new Map<string, KeptCall>();
+  readonly #counts = { entries: 0, calls: 0 };
+  readonly #omitted = { entries: 0, calls: 0 };
+  /** Before these indexes, all have made room. */
+  readonly #shortened = { results: 0, inputs: 0, texts: 0 };
+  #bytes = FIXED_BYTES;
+
+  constructor({ maxBytes, maxValueBytes, maxRecords, redact, now }: TrajectoryOptions = {}) {
+    this.#maxBytes = maxBytes ?? DEFAULTS.maxBytes;
+    this.#maxValueBytes = Math.max(SHORT_BYTES, maxValueBytes ?? DEFAULTS.maxValueBytes);
+    this.#maxRecords = maxRecords ?? DEFAULTS.maxRecords;
+    this.#redact = redact;
+    this.#now = now ?? Date.now;
+  }
+
+  /** The model called exec or wait with these arguments, as text; gives the entry's number. */
+  begin(name: EntryRecord["name"], toolCallId: string, input: string): number {
+    const index = this.#counts.entries++;
+    const entry = new KeptEntry({ toolCallId, name, index, startedAt: this.#time() }, input);
+    this.#entries.set(index, entry);
+    this.#bytes += entry.bytes;
+    this.#fit();
+    return index;
+  }
+
+  /** Exactly the text that the model is given. */
+  end(entry: number, status: Exclude<EntryRecord["status"], "running">, result: string): void {
+    const open = this.#entries.get(entry);
+    if (open?.isOpen !== true) return;
+    this.#change(open, () => open.end(status, this.#time(), result));
+    this.#fit();
+  }
+
+  /** A call that is known already is not started again. */
+  startCall(start: CallStart): void {
+    if (this.#byCallId.has(start.callId)) return;
+    const index = this.#counts.calls++;
+    const call = new KeptCall(start, { index, startedAt: this.#time() }, this.#maxValueBytes);
+    this.#calls.set(index, call);
+    this.#byCallId.set(start.callId, call);
+    this.#bytes += call.bytes;
+    this.#fit();
+  }
+
+  /** It waits for a decision. */
+  holdCall(callId: string): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen === true) call.hold();
+  }
+
+  /** Its tool is called, perhaps after it waited. */
+  executeCall(callId: string): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen === true) call.execute();
+  }
+
+  /** A hook gave it another input. */
+  rewriteCall(callId: string, input: Json): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen !== true) return;
+    // What came early has made room already.
+    const maxBytes = call.index < this.#shortened.inputs ? SHORT_BYTES : this.#maxValueBytes;
+    this.#change(call, () => call.rewrite(input, maxBytes));
+    this.#fit();
+  }
+
+  endCall(callId: string, end: CallEnd): void {
+    const call = this.#byCallId.get(callId);
+    if (call?.isOpen !== true) return;
+    // A late result is old too.
+    const maxBytes = call.index < this.#shortened.results ? SHORT_BYTES : this.#maxValueBytes;
+    this.#change(call, () => call.end(end, this.#time(), maxBytes));
+    this.#fit();
+  }
+
+  /** Calls of a program that nobody will hear of any more; those that have ended are left as they are. */
+  abortCalls(callIds: Iterable<string>): void {
+    for (const callId of callIds) this.endCall(callId, { status: "aborted" });
+  }
+
+  export(): TrajectoryExport {
+    const redact = this.#redact;
+    const entries = [...this.#entries.values()].map((entry) => entry.toRecord());
+    const calls = [...this.#calls.values()].map((call) => call.toRecord());
+    return {
+      version: 1,
+      entries: redact === undefined ? entries : entries.map((entry) => redactEntry(entry, redact)),
+      calls: redact === undefined ? calls : calls.map((call) => redactCall(call, redact)),
+      counts: { ...this.#counts },
+      omitted: { ...this.#omitted },
+    };
+  }
+
+  #time(): string {
+    return new Date(this.#now()).toISOString();
+  }
+
+  #change(record: Kept, action: () => void): void {
+    this.#bytes -= record.bytes;
+    action();
+    this.#bytes += record.bytes;
+  }
+
+  get #isTooMuch(): boolean {
+    return this.#bytes > this.#maxBytes;
+  }
+
+  #fit(): void {
+    const shortened = this.#shortened;
+    for (; this.#isTooMuch && shortened.results < this.#counts.calls; shortened.results++) {
+      const call = this.#calls.get(shortened.results);
+      if (call !== undefined) this.#change(call, () => call.shortenResult());
+    }
+    for (; this.#isTooMuch && shortened.inputs < this.#counts.calls; shortened.inputs++) {
+      const call = this.#calls.get(shortened.inputs);
+      if (call !== undefined) this.#change(call, () => call.shortenInput());
+    }
+    for (; this.#isTooMuch && shortened.texts < this.#counts.entries; shortened.texts++) {
+      const entry = this.#entries.get(shortened.texts);
+      if (entry !== undefined) this.#change(entry, () => entry.omitTexts());
+    }
+    while (this.#isTooMuch || this.#calls.size + this.#entries.size > this.#maxRecords) {
+      if (!this.#countOldest()) return;
+    }
+  }
+
+  /** Of what has ended, calls first; false when everything is open. */
+  #countOldest(): boolean {
+    for (const [index, call] of this.#calls) {
+      if (call.isOpen) continue;
+      this.#calls.delete(index);
+      this.#byCallId.delete(call.callId);
+      this.#bytes -= call.bytes;
+      this.#omitted.calls++;
+      return true;
+    }
+    for (const [index, entry] of this.#entries) {
+      if (entry.isOpen) continue;
+      this.#entries.delete(index);
+      this.#bytes -= entry.bytes;
+      this.#omitted.entries++;
+      return true;
+    }
+    return false;
+  }
+}

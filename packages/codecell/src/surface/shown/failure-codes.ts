@@ -1,0 +1,180 @@
+/**
+ * FailureCodes: failures of runs in the words of exec and wait. The one place that knows both vocabularies.
+ *
+ * - Total: the compiler knows when a code is added.
+ * - `error` is one line of at most 2,000 characters: what went wrong, where, what to do next. It is made of the
+ *   failure's message alone, which has no stacks and causes; what a tool or program put into its own message that looks
+ *   like a stack is taken out.
+ */
+import type { Failure, FailureCode } from "../../contract/failure.ts";
+import { CATALOG_TOOLS, FETCH_TOOL, type Language } from "../../contract/ledger.ts";
+import type { CodeModeErrorCode } from "./code-mode-result.ts";
+import { looksLikeShell } from "../looks-like-shell.ts";
+
+/** Of a syntax error the language decides. */
+const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeErrorCode>> = {
+  module_denied: "module_access_denied",
+  check_failed: "invalid_input",
+  guest_error: "internal_error",
+  tool_failed: "nested_tool_failed",
+  detached_call: "internal_error",
+  deadlock: "internal_error",
+  source_limit: "invalid_input",
+  timeout: "timeout",
+  memory_limit: "memory_limit_exceeded",
+  result_limit: "output_limit_exceeded",
+  call_limit: "too_many_pending_tool_calls",
+  aborted: "aborted",
+  too_many_runs: "runtime_unavailable",
+  unavailable: "runtime_unavailable",
+  replay_diverged: "snapshot_restore_failed",
+  token_invalid: "snapshot_restore_failed",
+  token_version: "snapshot_restore_failed",
+  token_key: "snapshot_restore_failed",
+  token_scope: "snapshot_restore_failed",
+  token_expired: "snapshot_expired",
+  token_used: "snapshot_restore_failed",
+  suspension_limit: "snapshot_limit_exceeded",
+  run_held: "invalid_input",
+  run_unknown: "invalid_input",
+  tool_missing: "runtime_unavailable",
+  run_taken: "internal_error",
+  store_failed: "internal_error",
+  internal: "internal_error",
+};
+
+/** What a program calls the helpers; to a run they are tools. */
+const HELPERS: readonly (readonly [tool: string, name: string])[] = [
+  [CATALOG_TOOLS.search, "tools.search"],
+  [CATALOG_TOOLS.describe, "tools.describe"],
+  [CATALOG_TOOLS.load, "load_result"],
+  [FETCH_TOOL, "fetch"],
+];
+
+const LONGEST_ERROR = 2000;
+/** Advice is the last to be told, and the first to be left out. */
+const MOST_ADVICE = 3;
+const SHELL_HINT =
+  'exec runs JavaScript, not shell commands or Python: find a tool for it with await tools.search("run a command") and call that';
+
+/** What is known of the program that failed. */
+export interface FailedProgram {
+  readonly language: Language;
+  readonly source: string;
+  /** Nested calls it had made. */
+  readonly calls: number;
+  /** The catalog's id of the tool whose failure ended it. */
+  readonly toolId?: string | undefined;
+}
+
+export interface CodeModeError {
+  readonly code: CodeModeErrorCode;
+  readonly error: string;
+}
+
+export function toCodeModeError(failure: Failure, agentProgram: FailedProgram): CodeModeError {
+  const isShell = mayBeShell(failure, agentProgram);
+  const code = isShell ? "invalid_input" : toErrorCode(failure.code, agentProgram.language);
+  return { code, error: toErrorText(failure, agentProgram.toolId, isShell) };
+}
+
+export function toErrorCode(code: FailureCode, language: Language): CodeModeErrorCode {
+  if (code !== "syntax_error") return CODES[code];
+  return language === "typescript" ? "typescript_transform_failed" : "invalid_input";
+}
+
+function toErrorText(failure: Failure, toolId: string | undefined, isShell: boolean): string {
+  const helper = HELPERS.find(([tool]) => tool === toolId);
+  const words = helper === undefined ? failure.message : inItsWords(failure.message, helper);
+  const message = toLine(words) || "The agentProgram failed";
+  const parts = [message];
+  const { position } = failure;
+  if (position !== undefined && !message.includes(`line ${position.line}`)) {
+    parts.push(` (line ${position.line}, column ${position.column})`);
+  }
+  if (
+    failure.code === "tool_failed" &&
+    toolId !== undefined &&
+    helper === undefined &&
+    !message.includes(toolId)
+  ) {
+    parts.push(` [tool ${toLine(toolId)}]`);
+  }
+  if (isShell) parts.push(`; ${SHELL_HINT}`);
+  for (const advice of (failure.advice ?? []).slice(0, MOST_ADVICE))
+    parts.push(`; ${toLine(advice.message)}`);
+  return bound(parts);
+}
+
+function inItsWords(message: string, [tool, name]: readonly [string, string]): string {
+  return cut(message, 2 * LONGEST_ERROR).replaceAll(`Tool "${tool}"`, name);
+}
+
+/** A program that called tools was no shell command, whatever it looks like. */
+function mayBeShell({ code, error }: Failure, { source, calls }: FailedProgram): boolean {
+  const isSuspect = code === "syntax_error" || (code === "guest_error" && error?.name === "ReferenceError");
+  return isSuspect && calls === 0 && looksLikeShell(source);
+}
+
+/** As many parts as fit; of the first one as much as the others leave. */
+function bound([message = "", ...rest]: readonly string[]): string {
+  const others: string[] = [];
+  let left = LONGEST_ERROR / 2;
+  for (const part of rest) {
+    if (part.length > left) continue;
+    others.push(part);
+    left -= part.length;
+  }
+  const end = others.join("");
+  return `${cut(message, LONGEST_ERROR - end.length)}${end}`;
+}
+
+function cut(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const end = longest - 1;
+  // Not within a pair of surrogates.
+  return `${text.slice(0, (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end)}…`;
+}
+
+/** On one line, without what looks like a stack. Looks at a bounded part of the text. */
+export function toLine(text: string): string {
+  const lines: string[] = [];
+  for (const line of cut(text, 2 * LONGEST_ERROR).split(LINE_ENDS)) {
+    const trimmed = line.trim();
+    if (trimmed !== "" && !isFrame(trimmed)) lines.push(trimmed.split(" ").map(withoutPlace).join(" "));
+  }
+  return lines.join(" ");
+}
+
+/** Control characters too: they have no business in a line. One character each, so this takes no longer than the text. */
+const LINE_ENDS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/** `at name (place)`, as engines write it. */
+function isFrame(line: string): boolean {
+  return line.startsWith("at ") && isPlace(line.slice(line.lastIndexOf(" ") + 1));
+}
+
+function withoutPlace(word: string): string {
+  return isPlace(word) ? "<place>" : word;
+}
+
+/** Of code on the host: a file's URL, or an absolute path or module with line and column. */
+function isPlace(word: string): boolean {
+  if (word.includes("file://") || word.includes("node:internal/")) return true;
+  const [column = "", line = "", ...path] = trimBrackets(word).split(":").toReversed();
+  const file = path.at(-1) ?? "";
+  return (
+    isNumber(column) &&
+    isNumber(line) &&
+    (file === "node" || path.some((one) => one.startsWith("/") || one.startsWith("\\")))
+  );
+}
+
+function trimBrackets(word: string): string {
+  const start = word.startsWith("(") ? 1 : 0;
+  return word.endsWith(")") ? word.slice(start, -1) : word.slice(start);
+}
+
+function isNumber(text: string): boolean {
+  return text !== "" && Number.isInteger(Number(text));
+}

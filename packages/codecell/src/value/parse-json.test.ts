@@ -1,0 +1,116 @@
+import { fc, test as propertyTest } from "@fast-check/vitest";
+import { describe, expect, test } from "vitest";
+import { buildBytesSteps, parseJson } from "./parse-json.ts";
+import { atOnce } from "../loop/turn.ts";
+
+const ALL = 1e9;
+
+function byEngine(text: string): unknown {
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown };
+  } catch {
+    return { ok: false, problem: "it is not JSON" };
+  }
+}
+
+/** As printed: keys in the order they have, and an own `__proto__` as one. */
+async function read(text: string, piece: number): Promise<{ readonly ok: boolean; readonly text: string }> {
+  const parsed = await parseJson(text, ALL, piece);
+  return { ok: parsed.ok, text: JSON.stringify(parsed) };
+}
+
+function readBytes(text: string, piece: number): string {
+  try {
+    return JSON.stringify({ ok: true, value: atOnce(buildBytesSteps(Buffer.from(text), piece)) });
+  } catch {
+    return JSON.stringify({ ok: false, problem: "it is not JSON" });
+  }
+}
+
+const spaces = fc.constantFrom(undefined, 1, "\t", "\n");
+const keys = fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor", "0", "1", "a"));
+const values = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(fc.string({ unit: "binary" }), fc.double(), fc.integer(), fc.boolean(), fc.constant(null)),
+    fc.array(tie("value"), { maxLength: 6 }),
+    fc.array(fc.tuple(keys, tie("value")), { maxLength: 6 }).map((entries) => Object.fromEntries(entries)),
+  ),
+})).value;
+
+describe("JSON in pieces", () => {
+  propertyTest.prop([values, spaces, fc.integer({ min: 1, max: 40 })], { numRuns: 500 })(
+    "is what the engine reads at once",
+    async (value, space, piece) => {
+      const text = JSON.stringify(value, undefined, space);
+      expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
+      expect(readBytes(text, piece)).toBe(JSON.stringify(byEngine(text)));
+    },
+  );
+
+  propertyTest.prop(
+    [
+      values,
+      fc.array(
+        fc.tuple(
+          fc.nat(),
+          fc.constantFrom("", ",", ",,", "[", "]", "{", "}", ":", '"', "\\", "0", " ", "\u00a0"),
+        ),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      ),
+      fc.integer({ min: 1, max: 40 }),
+    ],
+    { numRuns: 2000 },
+  )("is refused where the engine refuses it", async (value, changes, piece) => {
+    let text = JSON.stringify(value);
+    for (const [place, put] of changes) {
+      const at = place % (text.length + 1);
+      text = text.slice(0, at) + put + text.slice(at + (put === "" ? 1 : 0));
+    }
+    expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
+    // Half a character, which UTF-8 does not have, becomes another one.
+    const encoded = text.toWellFormed();
+    expect(readBytes(encoded, piece)).toBe(JSON.stringify(byEngine(encoded)));
+  });
+
+  test.each([
+    '{"a":[1,2,3],"a":[4,5,6],"b":1}',
+    '{"a":1,"b":[1,2,3,4],"a":[5,6,7,8]}',
+    '[[[1,2,3,4],5],{"x":{"y":[1,2,3]}},6]',
+    "[1,2,3,4,]",
+    "[1,2,3,4 5]",
+    "[[1,2,3,4][5,6]]",
+    "[[1,2,3,4],]",
+    "[[1,2,3,4]",
+    "[1,2,3,4]]",
+    "[1,2,3,4}",
+    '{"a":[1,2,3,4}}',
+    '{"a":1[1,2,3,4]}',
+    '{"a":-[1,2,3,4]}',
+    "{[1,2,3,4]:1}",
+    '{"a"[1,2,3,4]}',
+    "1,2,3,4",
+    ",1,2,3",
+    "[,1,2,3]",
+    "x[1,2,3,4]",
+    "[1,2,3,4]x",
+  ])("whole or not at all: %s", async (text) => {
+    for (let piece = 1; piece < text.length; piece++) {
+      expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
+    }
+  });
+
+  test("what is small is there at once", () => {
+    expect(parseJson('{"a":1}', ALL)).toEqual({ ok: true, value: { a: 1 } });
+  });
+
+  test("what is too large is refused before anything of it is built", async () => {
+    expect(await parseJson(`[${"[],".repeat(70_000)}0]`, ALL)).toMatchObject({ ok: false });
+    expect(await parseJson(`"${"ä".repeat(70_000)}"`, 140_001)).toMatchObject({
+      problem: "it has 140002 bytes, at most 140001 are allowed",
+    });
+  });
+});
