@@ -56,6 +56,17 @@ export function literalGettersOf(path: string): string[] {
   return found;
 }
 
+/** Names of types, interfaces and classes that a file declares, exported or not. */
+export function typeNamesOf(path: string): string[] {
+  const found: string[] = [];
+  walk(parseFile(path), (node) => {
+    const type = String(node["type"]);
+    if (!/^(TSInterfaceDeclaration|TSTypeAliasDeclaration|ClassDeclaration)$/u.test(type)) return;
+    found.push(String((node["id"] as SyntaxNode)["name"]));
+  });
+  return found;
+}
+
 function parseFile(path: string): unknown {
   return parse(readFileSync(`${ROOT}${path}`, "utf8"), {
     sourceType: "module",

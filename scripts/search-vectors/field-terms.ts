@@ -3,7 +3,7 @@
  */
 
 import {
-  type Field,
+  type SearchField,
   FIELDS,
   readTexts,
   type SearchDocument,
@@ -11,7 +11,7 @@ import {
 import { PARTS } from "../../packages/codecell/src/catalog/search/meanings.ts";
 import { toTerms } from "../../packages/codecell/src/catalog/search/terms.ts";
 
-export type FieldTerms = Readonly<Record<Field, readonly string[]>>;
+export type FieldTerms = Readonly<Record<SearchField, readonly string[]>>;
 
 export interface Part {
   readonly terms: readonly string[];
@@ -20,7 +20,10 @@ export interface Part {
 
 export function readFields(document: SearchDocument): FieldTerms {
   const texts = readTexts(document);
-  return Object.fromEntries(FIELDS.map((field) => [field, toTerms(texts[field])])) as Record<Field, string[]>;
+  return Object.fromEntries(FIELDS.map((field) => [field, toTerms(texts[field])])) as Record<
+    SearchField,
+    string[]
+  >;
 }
 
 export function partsOf(fields: FieldTerms): readonly Part[] {

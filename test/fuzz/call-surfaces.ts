@@ -1,6 +1,6 @@
 /** Surfaces of calls: what is done with an input that a tool gives back, that is asked for, or that waits in a suspended run. */
 import { jsonSchema } from "ai";
-import { type Invocation, invoke } from "../../packages/codecell/src/calls/invoke.ts";
+import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
 import type { CatalogEntry } from "../../packages/codecell/src/catalog/catalog-entry.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
@@ -8,7 +8,7 @@ import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { giveAway } from "../../packages/codecell/src/durable/suspended-run.ts";
 import { toNestedOutput } from "../../packages/codecell/src/surface/calls/nested-output.ts";
-import { NestedCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
+import { InvocationCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
 import { createAuthorize } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
@@ -28,7 +28,7 @@ import {
 
 const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
-const callOf = (input: string, execute: AnyTool["execute"]): Invocation => ({
+const callOf = (input: string, execute: AnyTool["execute"]): CallSetup => ({
   tools: { t: { ...tool, execute } },
   tool: "t",
   input,
@@ -54,7 +54,7 @@ const asksFor = async (input: Json): Promise<unknown> => {
     approval: { mode: "interrupt" },
     execution: {},
     resolutions: new Map(),
-    begin: async (callId, name, given) => new NestedCall(callId, name, given, "c"),
+    begin: async (callId, name, given) => new InvocationCall(callId, name, given, "c"),
     callOf: () => undefined,
     complete: () => {},
     track: async (_, execute) => execute(),

@@ -17,7 +17,7 @@ import { globalsFor } from "../../packages/codecell/src/run/host/guest-catalog.t
 import { inspect } from "../../packages/codecell/src/ledger/inspect.ts";
 import { Tokens } from "../../packages/codecell/src/durable/token.ts";
 import { cutValue } from "../../packages/codecell/src/surface/output/cut-value.ts";
-import { toCodeModeError } from "../../packages/codecell/src/surface/shown/failure-codes.ts";
+import { toModelError } from "../../packages/codecell/src/surface/shown/failure-codes.ts";
 import { OutputBudget } from "../../packages/codecell/src/surface/output/output-budget.ts";
 import { toOutput } from "../../packages/codecell/src/surface/output/output-items.ts";
 import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
@@ -147,7 +147,7 @@ export const SURFACES: readonly Surface[] = [
     given: "text",
     most: SOURCE,
     prepare: (text) => () =>
-      toCodeModeError(
+      toModelError(
         { code: "syntax_error", message: text.slice(0, MESSAGE) },
         { language: "javascript", source: text, calls: 0 },
       ),

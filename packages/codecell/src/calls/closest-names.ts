@@ -11,7 +11,7 @@ const LONGEST_NAME = 64;
 /** Names that are compared letter by letter. */
 const MOST_COMPARED = 400;
 
-interface Named {
+interface ComparedName {
   readonly name: string;
   readonly key: string;
   /** Which letters and digits are in the key; a bit may stand for two of them. */
@@ -19,7 +19,7 @@ interface Named {
 }
 
 /** Of sets of tools that were asked before: they do not change while a run has them. */
-const read = new WeakMap<object, readonly Named[]>();
+const read = new WeakMap<object, readonly ComparedName[]>();
 
 /** What is said of a name that none of a run's tools has. */
 export function noSuchTool(name: string, tools: object): string {
@@ -43,7 +43,7 @@ export function closestNames(wanted: string, names: readonly string[]): string[]
   return closestOf(wanted, names.map(toNamed));
 }
 
-function closestOf(wanted: string, names: readonly Named[]): string[] {
+function closestOf(wanted: string, names: readonly ComparedName[]): string[] {
   const target = toNamed(wanted);
   const { length } = target.key;
   // Of a name of a few letters two wrong ones leave nothing that is like it.
@@ -57,19 +57,23 @@ function closestOf(wanted: string, names: readonly Named[]): string[] {
 }
 
 /** Those that may be close enough; of too many, those that begin and end most alike. */
-function likeliest(target: Named, names: readonly Named[], tolerance: number): readonly Named[] {
+function likeliest(
+  target: ComparedName,
+  names: readonly ComparedName[],
+  tolerance: number,
+): readonly ComparedName[] {
   const possible = names.filter((one) => mayBeClose(target, one, tolerance));
   if (possible.length <= MOST_COMPARED) return possible;
-  const byEnds: Named[][] = [];
+  const byEnds: ComparedName[][] = [];
   for (const one of possible) (byEnds[commonEnds(target.key, one.key)] ??= []).push(one);
   // It has holes.
   return byEnds
     .toReversed()
-    .flatMap((some: readonly Named[] | undefined) => some ?? [])
+    .flatMap((some: readonly ComparedName[] | undefined) => some ?? [])
     .slice(0, MOST_COMPARED);
 }
 
-function mayBeClose(a: Named, b: Named, tolerance: number): boolean {
+function mayBeClose(a: ComparedName, b: ComparedName, tolerance: number): boolean {
   if (isWithin(a.key, b.key)) return true;
   // An edit takes away at most one letter.
   return (
@@ -79,7 +83,7 @@ function mayBeClose(a: Named, b: Named, tolerance: number): boolean {
   );
 }
 
-function toNamed(name: string): Named {
+function toNamed(name: string): ComparedName {
   const key = normalise(name);
   let letters = 0;
   for (let index = 0; index < key.length; index++) letters |= 1 << (key.charCodeAt(index) & 31);

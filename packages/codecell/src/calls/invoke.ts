@@ -10,7 +10,6 @@ import { type HostErrorSource, withCause } from "../contract/host-error.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import type { Direction } from "../json-schema/directed-schema.ts";
 import { asInput, utf8Bytes } from "../value/json-text.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { parseJson } from "../value/parse-json.ts";
@@ -18,6 +17,7 @@ import { copyJson, printJson } from "../value/print-json.ts";
 import { type Validated, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
+import type { Direction } from "../contract/standard-schema.ts";
 
 export type CallOutcome =
   | { readonly status: "completed"; readonly output: string; readonly outputBytes: number }
@@ -47,7 +47,7 @@ export type MapCallFailure = (
 
 export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
 
-export interface Invocation {
+export interface CallSetup {
   readonly tools: ToolSet;
   readonly tool: string;
   readonly input: string;
@@ -118,7 +118,7 @@ export class CallRefusal {
 }
 
 /** Waits only where there is something to wait for, and in one function: a run may make very many calls at once. */
-export async function invoke(invocation: Invocation): Promise<CallOutcome> {
+export async function invoke(invocation: CallSetup): Promise<CallOutcome> {
   const { tools, tool: name, limits } = invocation;
   const parsing = parseJson(invocation.input, limits.callInputBytes);
   const parsed = asInput(invocation.input, parsing instanceof Promise ? await parsing : parsing);
@@ -167,7 +167,7 @@ export async function invoke(invocation: Invocation): Promise<CallOutcome> {
 
 /** A schema that fails by itself is the host's affair: what it threw stays here. */
 function validated(
-  { onError, judgeApart }: Invocation,
+  { onError, judgeApart }: CallSetup,
   tool: AnyTool,
   direction: Direction,
   value: unknown,
@@ -192,13 +192,13 @@ export const SCHEMA_FAILED: Readonly<Record<Direction, string>> = {
 };
 
 /** A run that ended while its call was being looked at makes no call any more. */
-function hasEnded({ tool, context }: Invocation): CallOutcome | undefined {
+function hasEnded({ tool, context }: CallSetup): CallOutcome | undefined {
   return context.signal.aborted ? denied(tool, "the run has ended") : undefined;
 }
 
 /** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
 async function undecided(
-  { tool, context: call, onError }: Invocation,
+  { tool, context: call, onError }: CallSetup,
   authorize: Authorize,
   input: unknown,
 ): Promise<CallOutcome | undefined> {
@@ -268,7 +268,7 @@ function withinBytes(name: string, text: string | undefined, maxBytes: number): 
 
 async function lastOf(
   items: AsyncIterable<unknown>,
-  { context: { signal }, onProgress }: Invocation,
+  { context: { signal }, onProgress }: CallSetup,
   question: Question,
 ): Promise<unknown> {
   let last: unknown;

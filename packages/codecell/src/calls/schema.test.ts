@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
+import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { Judges } from "../sandbox/node/judges.ts";
-import type { Direction } from "../json-schema/directed-schema.ts";
 import { validatorOf as createValidator, type Validated } from "./schema.ts";
 
 const judges = new Judges(500);

@@ -5,8 +5,7 @@
  *   An ordinary value is judged here, in a number of steps. What has not shown itself to be cheap by then is judged
  *   apart, on a thread that can be ended.
  */
-import type { JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
-import type { Direction } from "../json-schema/directed-schema.ts";
+import type { JsonSchema, StandardIssue, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { createValidator } from "../json-schema/validator.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { JudgeApart, VerdictApart } from "../protocol/judges.ts";

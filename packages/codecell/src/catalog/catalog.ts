@@ -86,7 +86,7 @@ export function createCatalog(sources: readonly ToolSource[], options: CatalogOp
 }
 
 /** What a catalog shares with those that are made of it. */
-interface Setup {
+interface CatalogParts {
   readonly isAllowed: ReturnType<typeof createPolicy>;
   readonly observed: ObservedOutputs;
   readonly embedding: HybridSearchOptions | undefined;
@@ -95,7 +95,7 @@ interface Setup {
 class SourceCatalog implements Catalog {
   readonly entries: readonly CatalogEntry[];
   readonly #sources: readonly ToolSource[];
-  readonly #setup: Setup;
+  readonly #setup: CatalogParts;
   readonly #byId = new Map<string, CatalogEntry>();
   readonly #identities = new Map<CatalogEntry, string>();
   #names: ReadonlyMap<string, string> | undefined;
@@ -103,7 +103,7 @@ class SourceCatalog implements Catalog {
   #hash: string | undefined;
   #search: Promise<HybridSearch> | undefined;
 
-  constructor(sources: readonly ToolSource[], setup: Setup) {
+  constructor(sources: readonly ToolSource[], setup: CatalogParts) {
     this.#sources = [...sources];
     this.#setup = setup;
     for (const source of sources) this.#add(source);

@@ -39,7 +39,7 @@ interface Learnt {
 }
 
 /** What is held of a tool here. */
-interface Held extends Learnt {
+interface HeldShape extends Learnt {
   /** When the memory was last to be given it. */
   readonly savedAt: number;
   /** Whether that is now. */
@@ -63,7 +63,7 @@ const RECALL_MS = 2000;
 export class ObservedOutputs {
   readonly #memory: ShapeMemory | undefined;
   /** Least recently used first. */
-  readonly #learnt = new Map<string, Promise<Held | undefined>>();
+  readonly #learnt = new Map<string, Promise<HeldShape | undefined>>();
 
   constructor(memory?: ShapeMemory) {
     this.#memory = memory;
@@ -102,13 +102,13 @@ export class ObservedOutputs {
     }
   }
 
-  #known(key: string): Promise<Held | undefined> {
+  #known(key: string): Promise<HeldShape | undefined> {
     const known = this.#learnt.get(key) ?? this.#recall(key);
     this.#hold(key, known);
     return known;
   }
 
-  async #recall(key: string): Promise<Held | undefined> {
+  async #recall(key: string): Promise<HeldShape | undefined> {
     if (this.#memory === undefined) return undefined;
     const { promise: late, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(resolve, RECALL_MS, undefined);
@@ -122,7 +122,7 @@ export class ObservedOutputs {
     }
   }
 
-  #hold(key: string, learnt: Promise<Held | undefined>): void {
+  #hold(key: string, learnt: Promise<HeldShape | undefined>): void {
     this.#learnt.delete(key);
     this.#learnt.set(key, learnt);
     if (this.#learnt.size <= MOST_TOOLS) return;
@@ -131,7 +131,7 @@ export class ObservedOutputs {
   }
 }
 
-function learn(known: Held | undefined, sample: JsonShape, now: number): Held {
+function learn(known: HeldShape | undefined, sample: JsonShape, now: number): HeldShape {
   if (known === undefined)
     return { observedAt: now, sampleCount: 1, shape: sample, savedAt: now, isDue: true };
   const shape = bounded(mergeShapes(known.shape, sample));
@@ -149,7 +149,7 @@ function isRound(count: number): boolean {
   return count <= EAGER_SAMPLES || (count & (count - 1)) === 0;
 }
 
-function parseLearnt(value: unknown): Held | undefined {
+function parseLearnt(value: unknown): HeldShape | undefined {
   if (!isRecord(value)) return undefined;
   const { observedAt, sampleCount, shape } = value;
   return isCount(observedAt) && isCount(sampleCount) && isShape(shape)

@@ -6,7 +6,7 @@
  *   lacked it.
  * - Bounded whatever was seen: deep, wide and mixed values end as `unknown` or are marked as cut.
  */
-import type { Json } from "../contract/value.ts";
+import type { Json, JsonRecord } from "../contract/value.ts";
 import { toFieldName } from "../declare/literal.ts";
 import { isArrayOf, isRecord } from "../value/shape.ts";
 
@@ -70,8 +70,6 @@ export function rememberingKeys(): KeysOf {
     return keys;
   };
 }
-
-type JsonRecord = Readonly<Record<string, Json>>;
 
 function shapeOfArray(values: readonly Json[], level: number, looks: number, keysOf: KeysOf): ArrayShape {
   const first = values.slice(0, MOST_ELEMENTS);

@@ -17,17 +17,17 @@ export interface CatalogPolicy {
   readonly deny?: readonly string[];
 }
 
-interface Named {
+interface RuledTool {
   readonly id: string;
   readonly name: string;
 }
 
-type Rule = (tool: Named) => boolean;
+type ToolRule = (tool: RuledTool) => boolean;
 
 /** What the first part of a pattern can be, given what kinds can. */
 const KIND_PATTERN = /^[a-z*][a-z\d*-]*$/u;
 
-export function createPolicy(policy: CatalogPolicy): Rule {
+export function createPolicy(policy: CatalogPolicy): ToolRule {
   assertPolicy(policy);
   const { allow, deny = [] } = policy;
   const allowed = allow?.map((pattern) => toRule(pattern, () => undefined));
@@ -52,11 +52,11 @@ function assertPolicy(policy: unknown): asserts policy is CatalogPolicy {
 }
 
 /** `calledBy` gives the name that a tool counts as having beside its own. */
-function toRule(pattern: string, calledBy: (tool: Named) => string | undefined): Rule {
+function toRule(pattern: string, calledBy: (tool: RuledTool) => string | undefined): ToolRule {
   if (typeof pattern !== "string" || pattern === "") {
     throw new TypeError("Cannot use an empty pattern in a policy: name a tool, or * for all");
   }
-  const isCalled = (name: string, tool: Named): boolean => {
+  const isCalled = (name: string, tool: RuledTool): boolean => {
     const called = calledBy(tool);
     return called !== undefined && matches(name, called);
   };

@@ -237,15 +237,18 @@ function holds(
   return parts.length > 0;
 }
 
-interface Part {
+interface DestructuredPart {
   readonly key: string;
   readonly name: ts.Identifier;
 }
 
 /** The parts of `{ a, b: c } = …`; undefined where there is more to it. */
-function destructured(compiler: TypeScript, { name }: ts.VariableDeclaration): Part[] | undefined {
+function destructured(
+  compiler: TypeScript,
+  { name }: ts.VariableDeclaration,
+): DestructuredPart[] | undefined {
   if (!compiler.isObjectBindingPattern(name)) return undefined;
-  const parts: Part[] = [];
+  const parts: DestructuredPart[] = [];
   for (const { name: target, propertyName, dotDotDotToken, initializer } of name.elements) {
     if (dotDotDotToken !== undefined || initializer !== undefined) return undefined;
     if (!compiler.isIdentifier(target)) return undefined;

@@ -144,12 +144,12 @@ function missingInList(
   });
 }
 
-interface Named {
+interface NamedNode {
   readonly name: string;
   readonly node: ts.Node;
 }
 
-function unknownIn(linked: LinkedProgram, literal: ts.ObjectLiteralExpression, type: ts.Type): Named[] {
+function unknownIn(linked: LinkedProgram, literal: ts.ObjectLiteralExpression, type: ts.Type): NamedNode[] {
   const { checker } = linked;
   const given = propertiesOf(linked, literal);
   if (given === undefined || !isPlain(linked, type) || checker.getIndexInfosOfType(type).length > 0)

@@ -81,13 +81,13 @@ function unknownMethod(linked: LinkedProgram, site: CallSite, handle: ts.Express
   return undefined;
 }
 
-interface Names {
+interface KnownNames {
   readonly own: readonly string[];
   has(name: string): boolean;
 }
 
 /** What an object has by its type; undefined where the type does not say it all. */
-function namesOf({ ts: compiler, checker }: LinkedProgram, object: ts.Expression): Names | undefined {
+function namesOf({ ts: compiler, checker }: LinkedProgram, object: ts.Expression): KnownNames | undefined {
   const type = checker.getTypeAtLocation(object);
   if ((type.flags & compiler.TypeFlags.Object) === 0) return undefined;
   if (checker.getIndexInfosOfType(type).length > 0) return undefined;

@@ -1,8 +1,8 @@
+export type { Direction } from "../contract/standard-schema.ts";
 // Everything exported here is public API of codecell/declare. Named exports only.
 export type { Docs } from "./comment.ts";
 export type { AsJson, GuestApi } from "./guest-api.ts";
 export type { DeclareOptions } from "./options.ts";
-export type { Direction } from "./read-schema.ts";
 export { renderDeclarations, renderSignature } from "./render-declarations.ts";
 export { renderType } from "./render-type.ts";
 export type { RenderTypeOptions } from "./render-type.ts";

@@ -1,6 +1,6 @@
 /** Read array: an array schema to an array or a tuple, whose items the dialects write in two ways. */
 import { type Node, plain, UNKNOWN, type Use } from "./node.ts";
-import type { Place, SchemaReader } from "./read-schema.ts";
+import type { SchemaPlace, SchemaReader } from "./read-schema.ts";
 import { listOf, own, type SchemaObject } from "./schema-object.ts";
 
 const MOST_ITEMS = 200;
@@ -8,7 +8,7 @@ const MOST_ITEMS = 200;
 export function readArray(
   reader: SchemaReader,
   schema: SchemaObject,
-  place: Place,
+  place: SchemaPlace,
   hint: string | undefined,
 ): Node {
   const [first, rest] = split(schema);

@@ -14,7 +14,7 @@ import {
   UNKNOWN,
   type Use,
 } from "./node.ts";
-import type { Place, SchemaReader } from "./read-schema.ts";
+import type { SchemaPlace, SchemaReader } from "./read-schema.ts";
 import { isSchemaObject, listOf, own, type SchemaObject } from "./schema-object.ts";
 
 const MOST_FIELDS = 2000;
@@ -27,7 +27,7 @@ type Index = ObjectNode["indexes"][number];
 export function readObject(
   reader: SchemaReader,
   schema: SchemaObject,
-  place: Place,
+  place: SchemaPlace,
   hint: string | undefined,
   isComposed: boolean,
 ): Node {
@@ -47,7 +47,7 @@ interface Fields {
   readonly hasHidden: boolean;
 }
 
-function readFields(reader: SchemaReader, schema: SchemaObject, place: Place): Fields {
+function readFields(reader: SchemaReader, schema: SchemaObject, place: SchemaPlace): Fields {
   const properties = own(schema, "properties");
   const declared = isSchemaObject(properties) ? properties : {};
   const required = new Set(listOf(own(schema, "required")).filter((name) => typeof name === "string"));
@@ -93,7 +93,7 @@ function readIndexes(
   reader: SchemaReader,
   schema: SchemaObject,
   additional: unknown,
-  place: Place,
+  place: SchemaPlace,
   fields: readonly Field[],
 ): readonly Index[] {
   const patterns = own(schema, "patternProperties");

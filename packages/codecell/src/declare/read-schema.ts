@@ -6,6 +6,7 @@
  *   their depth are bounded.
  * - Keywords of all dialects are read at once. They do not contradict each other, and few schemas say which they follow.
  */
+import type { Direction } from "../contract/standard-schema.ts";
 import { literalsOf, narrowed } from "./discriminator.ts";
 import {
   type Definition,
@@ -33,9 +34,6 @@ import {
   type SchemaObject,
 } from "./schema-object.ts";
 
-/** Inputs leave out what is read-only, outputs what is write-only. */
-export type Direction = "input" | "output";
-
 export interface ReadOptions {
   readonly direction: Direction | undefined;
   /** How many objects of the schema are read at most. */
@@ -43,7 +41,7 @@ export interface ReadOptions {
 }
 
 /** Where in the schema we are. */
-export interface Place {
+export interface SchemaPlace {
   readonly depth: number;
   /** How many fields and items are around: a type may contain itself only inside one. */
   readonly guards: number;
@@ -53,9 +51,9 @@ export interface Place {
   readonly isEager: boolean;
 }
 
-interface Opened {
+interface OpenedReference {
   readonly index: number;
-  readonly place: Place;
+  readonly place: SchemaPlace;
   readonly hint: string | undefined;
   definition: Definition | undefined;
 }
@@ -74,7 +72,7 @@ export class SchemaReader {
   readonly direction: Direction | undefined;
   readonly #references: References;
   readonly #done = new Map<object, Use>();
-  readonly #open = new Map<object, Opened>();
+  readonly #open = new Map<object, OpenedReference>();
   #left: number;
   /** The outermost open schema on whose unfinished reading a result depends. */
   #unfinished = Infinity;
@@ -90,7 +88,7 @@ export class SchemaReader {
     return this.#left <= 0;
   }
 
-  read(schema: unknown, place: Place, hint?: string): Use {
+  read(schema: unknown, place: SchemaPlace, hint?: string): Use {
     if (schema === false) return plain(NEVER);
     if (!isSchemaObject(schema)) return plain(UNKNOWN);
     const done = this.#done.get(schema);
@@ -102,18 +100,23 @@ export class SchemaReader {
     return this.#readFirst(schema, place, hint ?? titleOf(schema));
   }
 
-  readField(schema: unknown, { depth, guards, fields }: Place): Use {
-    const inside: Place = { depth: depth + 1, guards: guards + 1, fields: fields + 1, isEager: false };
+  readField(schema: unknown, { depth, guards, fields }: SchemaPlace): Use {
+    const inside: SchemaPlace = { depth: depth + 1, guards: guards + 1, fields: fields + 1, isEager: false };
     return this.#readInside(schema, inside);
   }
 
-  readItem(schema: unknown, place: Place, isOptional: boolean, hint?: string): Use {
+  readItem(schema: unknown, place: SchemaPlace, isOptional: boolean, hint?: string): Use {
     const { depth, guards, fields, isEager } = place;
-    const inside: Place = { depth: depth + 1, guards: guards + 1, fields, isEager: isEager || isOptional };
+    const inside: SchemaPlace = {
+      depth: depth + 1,
+      guards: guards + 1,
+      fields,
+      isEager: isEager || isOptional,
+    };
     return this.#readInside(schema, inside, hint);
   }
 
-  #readInside(schema: unknown, place: Place, hint?: string): Use {
+  #readInside(schema: unknown, place: SchemaPlace, hint?: string): Use {
     const use = this.read(schema, place, hint);
     return use.node === ITSELF ? plain(UNKNOWN) : use;
   }
@@ -124,7 +127,7 @@ export class SchemaReader {
     return reference === undefined ? undefined : this.#references.find(reference);
   }
 
-  #readAgain(opened: Opened, place: Place): Use {
+  #readAgain(opened: OpenedReference, place: SchemaPlace): Use {
     if (opened.place.guards === place.guards) {
       this.#unfinished = Math.min(this.#unfinished, opened.index);
       return plain(ITSELF);
@@ -135,9 +138,9 @@ export class SchemaReader {
     return plain({ kind: "link", target: opened.definition });
   }
 
-  #readFirst(schema: SchemaObject, place: Place, hint: string | undefined): Use {
+  #readFirst(schema: SchemaObject, place: SchemaPlace, hint: string | undefined): Use {
     const index = this.#open.size;
-    const opened: Opened = { index, place, hint, definition: undefined };
+    const opened: OpenedReference = { index, place, hint, definition: undefined };
     this.#open.set(schema, opened);
     let use = this.#interpret(schema, place, hint);
     this.#open.delete(schema);
@@ -152,8 +155,8 @@ export class SchemaReader {
     return use;
   }
 
-  #interpret(schema: SchemaObject, place: Place, hint: string | undefined): Use {
-    const below: Place = { ...place, depth: place.depth + 1 };
+  #interpret(schema: SchemaObject, place: SchemaPlace, hint: string | undefined): Use {
+    const below: SchemaPlace = { ...place, depth: place.depth + 1 };
     const parts: Use[] = [];
     const reference = referenceOf(schema);
     if (reference !== undefined) {
@@ -174,7 +177,7 @@ export class SchemaReader {
     return { node, doc: docOf(schema, inherited) };
   }
 
-  #alternatives(schema: SchemaObject, keyword: string, below: Place, hint: string | undefined): Use {
+  #alternatives(schema: SchemaObject, keyword: string, below: SchemaPlace, hint: string | undefined): Use {
     const literals = literalsOf(schema);
     const given = listOf(own(schema, keyword));
     if (given.length > MOST_LISTED) return plain(UNKNOWN);
@@ -188,7 +191,12 @@ export class SchemaReader {
   }
 
   /** The part a schema says itself, without what it refers to and is composed of. */
-  #base(schema: SchemaObject, place: Place, hint: string | undefined, isComposed: boolean): Use | undefined {
+  #base(
+    schema: SchemaObject,
+    place: SchemaPlace,
+    hint: string | undefined,
+    isComposed: boolean,
+  ): Use | undefined {
     if (Object.hasOwn(schema, "const")) return literal(own(schema, "const"));
     const values = own(schema, "enum");
     if (Array.isArray(values)) return enumeration(listOf(values), hint);
@@ -201,7 +209,7 @@ export class SchemaReader {
   #ofType(
     type: unknown,
     schema: SchemaObject,
-    place: Place,
+    place: SchemaPlace,
     hint: string | undefined,
     isComposed: boolean,
   ): Use {

@@ -1,9 +1,9 @@
 /** Render type: one schema as a TypeScript type, with the types it needs. */
-import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
+import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { fit } from "./fit.ts";
 import { isIdentifier } from "./literal.ts";
 import { type DeclareOptions, resolveOptions } from "./options.ts";
-import { type Direction, readSchema } from "./read-schema.ts";
+import { readSchema } from "./read-schema.ts";
 import { toJsonSchema } from "./tool-schemas.ts";
 
 export interface RenderTypeOptions extends DeclareOptions {

@@ -5,10 +5,9 @@
  *   or cannot say, gives `true`: anything.
  * - No schema library is loaded; only the interface is known.
  */
-import type { JsonSchema, StandardSchema } from "../contract/standard-schema.ts";
+import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
-import type { Direction } from "./read-schema.ts";
 
 /** The dialects asked for, best first. */
 const TARGETS = ["draft-2020-12", "draft-07", "openapi-3.0"];

@@ -48,7 +48,7 @@ export type OnFailed = (error: unknown, source?: Thrown["source"]) => void;
 const OWNER = `process ${process.pid}`;
 
 /** What the store holds of a run already. */
-interface Kept extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
+interface KeptRun extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
   /** The id of the state that its journal follows. */
   readonly epoch: string;
 }
@@ -56,7 +56,7 @@ interface Kept extends Pick<JournalSetup, "length" | "size" | "mayStay" | "poste
 /** A run as it was opened. */
 interface OpenRun {
   readonly recovered: Recovered;
-  readonly kept: Kept;
+  readonly kept: KeptRun;
   /** Whether anything was written since it was suspended. */
   readonly hasMoved: boolean;
 }
@@ -65,7 +65,7 @@ interface OpenRun {
 type Suspended = Pick<SuspendedRun, "id" | "expiresAt">;
 
 /** A suspension, and the bytes of it. */
-interface Next<Key extends keyof Given, Given> {
+interface NextSuspension<Key extends keyof Given, Given> {
   readonly suspended: Suspended;
   readonly given: Pick<Given, Key>;
 }
@@ -232,7 +232,7 @@ export class StoredRuns {
     journal: Journal,
     recorder: LedgerRecorder,
     rest: RunAtRest,
-  ): Promise<Next<"entry" | "snapshot", LastEntry> | undefined> {
+  ): Promise<NextSuspension<"entry" | "snapshot", LastEntry> | undefined> {
     if (rest.snapshot === undefined || !journal.mayStay) return undefined;
     const waitState = toWaitState(recorder, this.#executor.id, rest);
     const { size, ...given } = await journal.lastEntry({ kind: "suspended", waitState }, rest.snapshot);
@@ -244,7 +244,7 @@ export class StoredRuns {
     recorder: LedgerRecorder,
     scope: string,
     rest: RunAtRest,
-  ): Promise<Next<"state", NextState> | Failure> {
+  ): Promise<NextSuspension<"state", NextState> | Failure> {
     const given = await giveAway(recorder, scope, this.#executor.id, rest);
     if ("code" in given) return given;
     const state = await this.#bytes.sealState(recorder.header.runId, given.sealable);
@@ -255,7 +255,7 @@ export class StoredRuns {
     return { owner: OWNER, ms: this.#leaseMs };
   }
 
-  #journal(runId: string, claim: Promise<Claim>, { epoch, ...kept }: Kept): Journal {
+  #journal(runId: string, claim: Promise<Claim>, { epoch, ...kept }: KeptRun): Journal {
     return new Journal({
       ...kept,
       store: this.#store,

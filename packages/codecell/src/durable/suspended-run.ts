@@ -322,13 +322,13 @@ function isSection(value: unknown): boolean {
   return Array.isArray(value) && value.length === 2 && isText(value[0]) && isCount(value[1]);
 }
 
-type Waiting = Omit<WaitState, "id" | "expiresAt">;
+type WaitingFor = Omit<WaitState, "id" | "expiresAt">;
 
-interface State extends Waiting {
+interface KeptState extends WaitingFor {
   readonly ledger: Ledger;
 }
 
-function isState(value: unknown): value is State {
+function isState(value: unknown): value is KeptState {
   if (!isRecord(value)) return false;
   const { ledger } = value;
   return isLedger(ledger) && isWhole(ledger) && ledger.stopped === undefined && isWaiting(value, ledger);
@@ -350,7 +350,7 @@ function isWaiting(
     isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls.length)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
-    isOpen(pending as State["pending"], ledger.deliveries)
+    isOpen(pending as KeptState["pending"], ledger.deliveries)
   );
 }
 
@@ -376,7 +376,7 @@ function isUnique(indices: readonly unknown[]): boolean {
 }
 
 /** No pending call has an outcome already: it would get a second one. */
-function isOpen(pending: State["pending"], deliveries: readonly Delivery[]): boolean {
+function isOpen(pending: KeptState["pending"], deliveries: readonly Delivery[]): boolean {
   const open = new Set(pending.map(([index]) => index));
   return deliveries.every(({ items }) =>
     items.every((item) => item.kind === "timer" || !open.has(item.call)),

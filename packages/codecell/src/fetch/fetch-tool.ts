@@ -12,10 +12,10 @@ import type { ResolvedFetchPolicy } from "./policy.ts";
 import { BodyTooLarge, cancelBody, readBody } from "./read-body.ts";
 import { refusal } from "./refuse.ts";
 import { parseRequest } from "./request.ts";
-import { type Answer, failed, send } from "./send.ts";
+import { type FetchAnswer, failed, send } from "./send.ts";
 
 /** A response as it crosses to the guest. */
-interface ResponseRecord {
+interface FetchedResponse {
   readonly url: string;
   readonly status: number;
   readonly statusText: string;
@@ -55,7 +55,7 @@ export function createFetchTool(
 }
 
 async function bodyOf(
-  { response, url, method }: Answer,
+  { response, url, method }: FetchAnswer,
   { maxResponseBytes }: ResolvedFetchPolicy,
   callOutputBytes: number,
   signal: AbortSignal,
@@ -78,7 +78,7 @@ async function bodyOf(
   }
 }
 
-function toRecord({ response, url, redirected }: Answer, bytes: Uint8Array): ResponseRecord {
+function toRecord({ response, url, redirected }: FetchAnswer, bytes: Uint8Array): FetchedResponse {
   const headers: [string, string][] = [];
   response.headers.forEach((value, name) => {
     if (!WITHHELD.has(name.toLowerCase())) headers.push([name.toLowerCase(), value]);
@@ -96,7 +96,7 @@ function toRecord({ response, url, redirected }: Answer, bytes: Uint8Array): Res
   };
 }
 
-function toBody(bytes: Uint8Array): Pick<ResponseRecord, "body" | "bodyBase64"> {
+function toBody(bytes: Uint8Array): Pick<FetchedResponse, "body" | "bodyBase64"> {
   try {
     return { body: decoder.decode(bytes) };
   } catch {
@@ -105,7 +105,7 @@ function toBody(bytes: Uint8Array): Pick<ResponseRecord, "body" | "bodyBase64"> 
 }
 
 /** In words about the response: what is told of a tool's output says nothing to a program that fetched. */
-function assertCrosses(record: ResponseRecord, callOutputBytes: number): void {
+function assertCrosses(record: FetchedResponse, callOutputBytes: number): void {
   const { body = "", bodyBase64 = "", headers } = record;
   const size = JSON.stringify({ ...record, headers, body: "", bodyBase64: "" }).length;
   if (size + bodyBase64.length + LARGEST_ESCAPE * body.length <= callOutputBytes) return;

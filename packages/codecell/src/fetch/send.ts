@@ -13,7 +13,7 @@ import { cancelBody, orAborted } from "./read-body.ts";
 import { refusal } from "./refuse.ts";
 import { type FetchRequest, redirected, type RedirectMode } from "./request.ts";
 
-export interface Answer {
+export interface FetchAnswer {
   readonly response: Response;
   readonly url: URL;
   readonly method: string;
@@ -27,7 +27,7 @@ export async function send(
   mode: RedirectMode,
   policy: ResolvedFetchPolicy,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<FetchAnswer> {
   let request = first;
   for (let hops = 0; ; hops++) {
     const response = await sendOnce(request, policy, signal);

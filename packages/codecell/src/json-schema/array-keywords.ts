@@ -1,23 +1,23 @@
 /** Keywords for arrays. */
-import type { Rule, Judging, Seen } from "./judging.ts";
-import type { Compiler } from "./compile.ts";
-import { numberIn, own, type SchemaObject } from "./document.ts";
+import type { Rule, Judging, Evaluated } from "./judging.ts";
+import type { RuleCompiler } from "./compile.ts";
+import { numberIn, own, type SchemaRecord } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
 /** What asks for all items that have been evaluated, if the schema has that; and the other rules. */
 type ArrayRules = readonly [
-  ((value: object, judging: Judging, seen: Seen) => boolean) | undefined,
+  ((value: object, judging: Judging, seen: Evaluated) => boolean) | undefined,
   readonly Rule[],
 ];
 
-export function arrayRules(schema: SchemaObject, compiler: Compiler): ArrayRules {
+export function arrayRules(schema: SchemaRecord, compiler: RuleCompiler): ArrayRules {
   return [
     unevaluated(schema, compiler),
     [...sizes(schema), ...places(schema, compiler), ...contains(schema, compiler), ...unique(schema)],
   ];
 }
 
-function sizes(schema: SchemaObject): Rule[] {
+function sizes(schema: SchemaRecord): Rule[] {
   const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
   const rules: Rule[] = [];
   if (typeof least === "number") {
@@ -36,7 +36,7 @@ function sizes(schema: SchemaObject): Rule[] {
 }
 
 /** Checks for the first items, each its own, and one for those behind them; the older drafts have other words for both. */
-function places(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
+function places(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
   const items = own(schema, "items");
   const prefix = document.draft === 2020 ? own(schema, "prefixItems") : undefined;
   // A list of items is the older drafts' word, and is understood where no new one stands beside it.
@@ -66,7 +66,7 @@ function places(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   ];
 }
 
-function contains(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
+function contains(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
   const part = own(schema, "contains");
   if (part === undefined || document.draft === 4) return [];
   const rule = compile(part);
@@ -92,7 +92,7 @@ function contains(schema: SchemaObject, { document, compile }: Compiler): Rule[]
   ];
 }
 
-function unique(schema: SchemaObject): Rule[] {
+function unique(schema: SchemaRecord): Rule[] {
   if (own(schema, "uniqueItems") !== true) return [];
   return [
     (value, judging) => {
@@ -110,7 +110,7 @@ function unique(schema: SchemaObject): Rule[] {
   ];
 }
 
-function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ArrayRules[0] {
+function unevaluated(schema: SchemaRecord, { document, compile }: RuleCompiler): ArrayRules[0] {
   const part = document.draft >= 2019 ? own(schema, "unevaluatedItems") : undefined;
   if (part === undefined) return undefined;
   const rule = compile(part);

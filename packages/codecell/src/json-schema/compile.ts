@@ -6,8 +6,8 @@
  * - Keywords are about values of their own type only, so each kind of value meets only the rules that are for it.
  */
 import { arrayRules } from "./array-keywords.ts";
-import { type Rule, type Judging, SchemaFault, Seen } from "./judging.ts";
-import { type Document, isSchemaObject, own, type SchemaObject } from "./document.ts";
+import { type Rule, type Judging, SchemaFault, Evaluated } from "./judging.ts";
+import { type Document, isSchemaObject, own, type SchemaRecord } from "./document.ts";
 import { asPrinted } from "./equality.ts";
 import { logicRules, valueRules } from "./logic-keywords.ts";
 import { numberRules } from "./number-keywords.ts";
@@ -16,7 +16,7 @@ import { referenceRules } from "./reference-keywords.ts";
 import { stringRules } from "./string-keywords.ts";
 
 /** What keywords are compiled with. */
-export interface Compiler {
+export interface RuleCompiler {
   readonly document: Document;
   /** The rule of a part of the schema. */
   readonly compile: (schema: unknown) => Rule;
@@ -31,9 +31,9 @@ const refuse: Rule = (_value, judging) => {
   return judging.fail("nothing is allowed here");
 };
 
-export function createCompiler(document: Document): Compiler {
+export function createCompiler(document: Document): RuleCompiler {
   const compiled = new Map<object, Rule>();
-  const compiler: Compiler = {
+  const compiler: RuleCompiler = {
     document,
     compile: (schema) => {
       if (schema === true) return accept;
@@ -51,7 +51,7 @@ export function createCompiler(document: Document): Compiler {
 }
 
 /** What a dynamic reference means depends on the resources that were entered on the way to it, by whatever way. */
-function inScope(schema: SchemaObject, document: Document, rule: Rule): Rule {
+function inScope(schema: SchemaRecord, document: Document, rule: Rule): Rule {
   const resource = document.resourceOf(schema);
   if (!document.isDynamic || resource.root !== schema) return rule;
   return (value, judging, seen) => {
@@ -68,7 +68,7 @@ function later(make: () => Rule): Rule {
   return (value, judging, seen) => (made ??= make())(value, judging, seen);
 }
 
-function toRule(schema: SchemaObject, compiler: Compiler): Rule {
+function toRule(schema: SchemaRecord, compiler: RuleCompiler): Rule {
   const references = referenceRules(schema, compiler);
   // Older drafts see nothing beside a reference.
   if (compiler.document.draft <= 7 && typeof own(schema, "$ref") === "string") return inOrder(references);
@@ -119,11 +119,11 @@ function inOrder(rules: readonly Rule[]): Rule {
 /** Runs what asks for all that has been evaluated after everything else. */
 function watching(
   rule: Rule,
-  last: ((value: object, judging: Judging, seen: Seen) => boolean) | undefined,
+  last: ((value: object, judging: Judging, seen: Evaluated) => boolean) | undefined,
 ): Rule {
   if (last === undefined) return rule;
   return (value, judging, seen) => {
-    const watched = new Seen();
+    const watched = new Evaluated();
     if (!rule(value, judging, watched)) return false;
     if (!last(value as object, judging, watched)) return false;
     judging.gather(seen, watched);

@@ -4,8 +4,7 @@
  * - What is read-only belongs to outputs, what is write-only to inputs: required or not, it need not be given the other
  *   way. Declarations leave it out there, so a validator must not ask for it.
  */
-/** What a program gives to a tool, or gets from it. */
-export type Direction = "input" | "output";
+import type { Direction } from "../contract/standard-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -6,9 +6,9 @@
  */
 
 /** Whether a value satisfies what was compiled. `seen` gathers what has been evaluated, where somebody asks for that. */
-export type Rule = (value: unknown, judging: Judging, seen: Seen | undefined) => boolean;
+export type Rule = (value: unknown, judging: Judging, seen: Evaluated | undefined) => boolean;
 
-export interface Problem {
+export interface JudgedProblem {
   readonly path: readonly (string | number)[];
   readonly text: string;
   /** Says which alternative is meant rather than what is wrong inside it. */
@@ -43,7 +43,7 @@ export class Judging {
   readonly scopes: Scope[] = [];
   /** Where the value at hand lies; undefined unless problems are wanted. */
   path: (string | number)[] | undefined;
-  problems: Problem[] = [];
+  problems: JudgedProblem[] = [];
   readonly #answers = new Map<Rule, Map<object, boolean>>();
   #kept = 0;
 
@@ -79,7 +79,7 @@ export class Judging {
   }
 
   /** Runs a rule whose problems are nobody's business: that of `not`, of `if`, of an item that `contains` counts. */
-  quietly(rule: Rule, value: unknown, seen: Seen | undefined): boolean {
+  quietly(rule: Rule, value: unknown, seen: Evaluated | undefined): boolean {
     const { path } = this;
     this.path = undefined;
     try {
@@ -102,14 +102,14 @@ export class Judging {
   }
 
   /** Adds what one alternative has evaluated. */
-  gather(seen: Seen | undefined, branch: Seen | undefined): void {
+  gather(seen: Evaluated | undefined, branch: Evaluated | undefined): void {
     if (seen === undefined || branch === undefined) return;
     this.spend(branch.size);
     seen.add(branch);
   }
 
   /** Runs a rule with a list of problems of its own, which is returned: none for a value that fits. */
-  apart(rule: Rule, value: unknown): readonly Problem[] {
+  apart(rule: Rule, value: unknown): readonly JudgedProblem[] {
     const { problems } = this;
     this.problems = [];
     try {
@@ -121,7 +121,7 @@ export class Judging {
 }
 
 /** Which members and items of one value have been evaluated by some keyword. */
-export class Seen {
+export class Evaluated {
   allMembers = false;
   allItems = false;
   /** Items before this one. */
@@ -134,7 +134,7 @@ export class Seen {
     return this.members.size + this.single.size;
   }
 
-  add({ allMembers, allItems, items, members, single }: Seen): void {
+  add({ allMembers, allItems, items, members, single }: Evaluated): void {
     this.allMembers ||= allMembers;
     this.allItems ||= allItems;
     this.items = Math.max(this.items, items);

@@ -1,7 +1,7 @@
 /** Keywords for values of every type: type, const, enum; and those that join schemas. */
-import { type Rule, Judging, type Problem, SchemaFault, Seen } from "./judging.ts";
-import type { Compiler } from "./compile.ts";
-import { listIn, own, type SchemaObject } from "./document.ts";
+import { type Rule, Judging, type JudgedProblem, SchemaFault, Evaluated } from "./judging.ts";
+import type { RuleCompiler } from "./compile.ts";
+import { listIn, own, type SchemaRecord } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
 const TYPES: ReadonlyMap<unknown, readonly [article: string, is: (value: unknown) => boolean]> = new Map([
@@ -16,11 +16,11 @@ const TYPES: ReadonlyMap<unknown, readonly [article: string, is: (value: unknown
 
 const LONGEST_SHOWN = 200;
 
-export function valueRules(schema: SchemaObject): Rule[] {
+export function valueRules(schema: SchemaRecord): Rule[] {
   return [...typeRules(schema), ...constRules(schema), ...enumRules(schema)];
 }
 
-function typeRules(schema: SchemaObject): Rule[] {
+function typeRules(schema: SchemaRecord): Rule[] {
   const given = own(schema, "type");
   if (given === undefined) return [];
   const names = new Set<unknown>(Array.isArray(given) ? given : [given]);
@@ -50,11 +50,11 @@ function nameOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-function constRules(schema: SchemaObject): Rule[] {
+function constRules(schema: SchemaRecord): Rule[] {
   return Object.hasOwn(schema, "const") ? [oneOfValues([schema["const"]])] : [];
 }
 
-function enumRules(schema: SchemaObject): Rule[] {
+function enumRules(schema: SchemaRecord): Rule[] {
   const values = listIn(schema, "enum");
   return values === undefined ? [] : [oneOfValues(values)];
 }
@@ -91,7 +91,7 @@ function listed(values: readonly unknown[]): string {
   return `must be one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-export function logicRules(schema: SchemaObject, compiler: Compiler): Rule[] {
+export function logicRules(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   return [
     ...allOf(schema, compiler),
     ...anyOf(schema, compiler),
@@ -101,22 +101,22 @@ export function logicRules(schema: SchemaObject, compiler: Compiler): Rule[] {
   ];
 }
 
-function listOf(schema: SchemaObject, keyword: string, { compile }: Compiler): Rule[] {
+function listOf(schema: SchemaRecord, keyword: string, { compile }: RuleCompiler): Rule[] {
   return (listIn(schema, keyword) ?? []).map((one) => compile(one));
 }
 
-function allOf(schema: SchemaObject, compiler: Compiler): Rule[] {
+function allOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   return listOf(schema, "allOf", compiler);
 }
 
-function anyOf(schema: SchemaObject, compiler: Compiler): Rule[] {
+function anyOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   const rules = listOf(schema, "anyOf", compiler);
   if (rules.length === 0) return [];
   return [
     (value, judging, seen) => {
       let fits = false;
       for (const rule of rules) {
-        const branch = seen && new Seen();
+        const branch = seen && new Evaluated();
         if (!judging.quietly(rule, value, branch)) continue;
         fits = true;
         if (seen === undefined) break;
@@ -127,15 +127,15 @@ function anyOf(schema: SchemaObject, compiler: Compiler): Rule[] {
   ];
 }
 
-function oneOf(schema: SchemaObject, compiler: Compiler): Rule[] {
+function oneOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   const rules = listOf(schema, "oneOf", compiler);
   if (rules.length === 0) return [];
   return [
     (value, judging, seen) => {
-      let found: Seen | undefined;
+      let found: Evaluated | undefined;
       let count = 0;
       for (const rule of rules) {
-        const branch = seen && new Seen();
+        const branch = seen && new Evaluated();
         if (!judging.quietly(rule, value, branch)) continue;
         found = branch;
         if (++count > 1) return judging.fail("fits more than one of the alternatives, must fit exactly one");
@@ -150,7 +150,7 @@ function oneOf(schema: SchemaObject, compiler: Compiler): Rule[] {
 /** Tells the problems of the alternative that was probably meant: the one in which the value got furthest. */
 function closest(rules: readonly Rule[], value: unknown, judging: Judging): false {
   if (judging.isDone) return false;
-  let best: readonly Problem[] | undefined;
+  let best: readonly JudgedProblem[] | undefined;
   for (const rule of rules) {
     const problems = judging.apart(rule, value);
     if (best === undefined || distance(problems) < distance(best)) best = problems;
@@ -163,12 +163,12 @@ function closest(rules: readonly Rule[], value: unknown, judging: Judging): fals
 }
 
 /** Tags that differ count most: they say that another alternative was meant. */
-function distance(problems: readonly Problem[]): number {
+function distance(problems: readonly JudgedProblem[]): number {
   const depth = Math.max(0, ...problems.map(({ path }) => path.length));
   return problems.filter(({ isTag }) => isTag).length * 1000 + problems.length - depth / 1000;
 }
 
-function not(schema: SchemaObject, { compile }: Compiler): Rule[] {
+function not(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
   const part = own(schema, "not");
   if (part === undefined) return [];
   const rule = compile(part);
@@ -178,7 +178,7 @@ function not(schema: SchemaObject, { compile }: Compiler): Rule[] {
   ];
 }
 
-function conditions(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
+function conditions(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
   const condition = own(schema, "if");
   if (condition === undefined || document.draft === 4) return [];
   const holds = compile(condition);
@@ -188,7 +188,7 @@ function conditions(schema: SchemaObject, { document, compile }: Compiler): Rule
   });
   return [
     (value, judging, seen) => {
-      const tried = seen && new Seen();
+      const tried = seen && new Evaluated();
       const isHeld = judging.quietly(holds, value, tried);
       if (isHeld) judging.gather(seen, tried);
       const branch = isHeld ? then : otherwise;

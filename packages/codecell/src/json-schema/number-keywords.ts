@@ -1,8 +1,8 @@
 /** Keywords for numbers. */
 import type { Rule } from "./judging.ts";
-import { numberIn, own, type SchemaObject } from "./document.ts";
+import { numberIn, own, type SchemaRecord } from "./document.ts";
 
-export function numberRules(schema: SchemaObject): Rule[] {
+export function numberRules(schema: SchemaRecord): Rule[] {
   const rules: Rule[] = [];
   const [least, most] = [numberIn(schema, "minimum"), numberIn(schema, "maximum")];
   // In draft 4 the exclusive ones are flags of the others.

@@ -1,14 +1,14 @@
 /** Keywords for objects. Own members only, and only those that JSON prints. */
-import type { Rule, Judging, Seen } from "./judging.ts";
-import type { Compiler } from "./compile.ts";
-import { listIn, membersIn, numberIn, own, type SchemaObject } from "./document.ts";
+import type { Rule, Judging, Evaluated } from "./judging.ts";
+import type { RuleCompiler } from "./compile.ts";
+import { listIn, membersIn, numberIn, own, type SchemaRecord } from "./document.ts";
 import { isPrinted } from "./equality.ts";
 import { compilePattern, type PatternTest } from "./pattern.ts";
 import { shown } from "./string-keywords.ts";
 
 /** What asks for all members that have been evaluated, if the schema has that; and the other rules. */
 type ObjectRules = readonly [
-  ((value: object, judging: Judging, seen: Seen) => boolean) | undefined,
+  ((value: object, judging: Judging, seen: Evaluated) => boolean) | undefined,
   readonly Rule[],
 ];
 
@@ -16,7 +16,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const MOST_NAMES_SHOWN = 12;
 
-export function objectRules(schema: SchemaObject, compiler: Compiler): ObjectRules {
+export function objectRules(schema: SchemaRecord, compiler: RuleCompiler): ObjectRules {
   return [
     unevaluated(schema, compiler),
     [
@@ -39,7 +39,7 @@ function has(value: unknown, key: string): boolean {
   return Object.hasOwn(value as object, key) && isPrinted((value as Members)[key]);
 }
 
-function sizes(schema: SchemaObject): Rule[] {
+function sizes(schema: SchemaRecord): Rule[] {
   const [least, most] = [numberIn(schema, "minProperties"), numberIn(schema, "maxProperties")];
   const rules: Rule[] = [];
   if (typeof least === "number") {
@@ -61,7 +61,7 @@ function count(value: unknown, judging: Judging): number {
   return keysOf(value, judging).filter((key) => isPrinted((value as Members)[key])).length;
 }
 
-function required(schema: SchemaObject): Rule[] {
+function required(schema: SchemaRecord): Rule[] {
   // Draft 3 had a flag of that name.
   const given = own(schema, "required");
   const listed = typeof given === "boolean" ? [] : (listIn(schema, "required") ?? []);
@@ -82,7 +82,7 @@ function needs(keys: readonly string[]): Rule {
   };
 }
 
-function members(schema: SchemaObject, { compile }: Compiler): Rule[] {
+function members(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
   const [properties, patterns] = [membersIn(schema, "properties"), membersIn(schema, "patternProperties")];
   const additional = own(schema, "additionalProperties");
   const named = new Map<string, Rule>(
@@ -156,7 +156,7 @@ function tooMuch(
     path === undefined ? "" : `must not have the property ${shown(JSON.stringify(key.slice(0, 200)))}${rest}`;
 }
 
-function names(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
+function names(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
   const part = document.draft === 4 ? undefined : own(schema, "propertyNames");
   if (part === undefined) return [];
   const rule = compile(part);
@@ -173,7 +173,7 @@ function names(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
   ];
 }
 
-function dependencies(schema: SchemaObject, { document, compile }: Compiler): Rule[] {
+function dependencies(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
   const keywords =
     document.draft <= 7 ? ["dependencies"] : ["dependencies", "dependentRequired", "dependentSchemas"];
   const entries = keywords
@@ -191,7 +191,7 @@ function dependencies(schema: SchemaObject, { document, compile }: Compiler): Ru
   ];
 }
 
-function unevaluated(schema: SchemaObject, { document, compile }: Compiler): ObjectRules[0] {
+function unevaluated(schema: SchemaRecord, { document, compile }: RuleCompiler): ObjectRules[0] {
   const part = document.draft >= 2019 ? own(schema, "unevaluatedProperties") : undefined;
   if (part === undefined) return undefined;
   const rule = compile(part);

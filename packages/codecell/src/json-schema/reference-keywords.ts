@@ -1,9 +1,9 @@
 /** Keywords that refer to other parts of the schema. */
 import { type Rule, type Judging, SchemaFault } from "./judging.ts";
-import type { Compiler } from "./compile.ts";
-import { own, type SchemaObject, type Target } from "./document.ts";
+import type { RuleCompiler } from "./compile.ts";
+import { own, type SchemaRecord, type Target } from "./document.ts";
 
-export function referenceRules(schema: SchemaObject, compiler: Compiler): Rule[] {
+export function referenceRules(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   const rules: Rule[] = [];
   const { document } = compiler;
   const [plain, dynamic, recursive] = ["$ref", "$dynamicRef", "$recursiveRef"].map((key) => own(schema, key));
@@ -41,7 +41,7 @@ export function referenceRules(schema: SchemaObject, compiler: Compiler): Rule[]
 }
 
 /** What a reference means may depend on the way that led to it, if the schema has names for that. */
-function followed({ document, compile }: Compiler, find: (judging: Judging) => Target): Rule {
+function followed({ document, compile }: RuleCompiler, find: (judging: Judging) => Target): Rule {
   if (!document.isDynamic) {
     let rule: Rule | undefined;
     return (value, judging, seen) => {

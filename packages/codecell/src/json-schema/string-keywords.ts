@@ -1,12 +1,12 @@
 /** Keywords for strings. */
 import type { Rule } from "./judging.ts";
-import { numberIn, type SchemaObject, textIn } from "./document.ts";
+import { numberIn, type SchemaRecord, textIn } from "./document.ts";
 import { formatTest } from "./formats.ts";
 import { compilePattern } from "./pattern.ts";
 
 const LONGEST_SHOWN = 120;
 
-export function stringRules(schema: SchemaObject): Rule[] {
+export function stringRules(schema: SchemaRecord): Rule[] {
   const rules: Rule[] = [];
   const [least, most] = [numberIn(schema, "minLength"), numberIn(schema, "maxLength")];
   const [pattern, format] = [textIn(schema, "pattern"), textIn(schema, "format")];

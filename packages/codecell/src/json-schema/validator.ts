@@ -4,10 +4,11 @@
  * - Interprets, generates no code, fetches nothing. Drafts 4 to 2020-12.
  * - The answer depends on schema, value and steps alone, never on the clock or on who else is busy.
  */
-import { Judging, NotHere, OutOfSteps, type Rule, type Problem, SchemaFault } from "./judging.ts";
+import { Judging, NotHere, OutOfSteps, type Rule, type JudgedProblem, SchemaFault } from "./judging.ts";
 import { createCompiler } from "./compile.ts";
-import { asGiven, type Direction } from "./directed-schema.ts";
-import { Document, type SchemaObject } from "./document.ts";
+import { asGiven } from "./directed-schema.ts";
+import { Document, type SchemaRecord } from "./document.ts";
+import type { Direction } from "../contract/standard-schema.ts";
 
 export type Verdict =
   | { readonly kind: "fits" }
@@ -32,7 +33,7 @@ const MOST_PROBLEMS = 3;
 const LONGEST_PATH = 200;
 
 /** Never throws: a schema that cannot be read is faulty for every value. */
-export function createValidator(schema: SchemaObject, direction: Direction): Validator {
+export function createValidator(schema: SchemaRecord, direction: Direction): Validator {
   let rule: Rule;
   let document: Document;
   try {
@@ -76,7 +77,7 @@ function explain(
   return found.length > 0 ? [...new Set(found)] : [`${root}: does not fit the schema`];
 }
 
-function toText({ path, text }: Problem, root: string): string {
+function toText({ path, text }: JudgedProblem, root: string): string {
   const place = path
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, LONGEST_PATH)}`))
     .join("");

@@ -1,7 +1,7 @@
 /** What host and worker say to each other about values that are judged apart, on a thread that has no cells. */
-import type { Direction } from "../json-schema/directed-schema.ts";
 import type { Verdict } from "../json-schema/validator.ts";
 import { isRecord } from "../value/shape.ts";
+import type { Direction } from "../contract/standard-schema.ts";
 
 /** A value to be judged where that may take long. Both as JSON texts. */
 export interface Case {

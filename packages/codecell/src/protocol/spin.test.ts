@@ -10,14 +10,14 @@ describe("isRaisedSoon", () => {
     expect(isRaisedSoon(Int32Array.of(0, 8), 1, 7, 1)).toBe(true);
   });
 
-  test("gives up by the clock, however fast the processor looks", () => {
+  test("gives up by the clock, however fast the processor spins", () => {
     let ms = 0;
     const now = vi.spyOn(performance, "now").mockImplementation(() => (ms += 0.25));
     expect(isRaisedSoon(Int32Array.of(7), 0, 7, 1)).toBe(false);
     expect(now).toHaveBeenCalledTimes(5);
   });
 
-  test("does not look at all when it has no time", () => {
+  test("does not spin at all when it has no time", () => {
     expect(isRaisedSoon(Int32Array.of(8), 0, 7, 0)).toBe(false);
   });
 });

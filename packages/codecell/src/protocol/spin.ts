@@ -1,20 +1,20 @@
 /**
- * Look: watches a counter that another thread raises, for a moment and without sleeping.
+ * Spin: watches a counter that another thread raises, for a moment and without sleeping.
  *
- * Being woken costs tens of microseconds on either side, more than a turn of most programs. A thread whose answer is
- * near does better to look for it; who looks must know when to stop.
+ * Being woken costs tens of microseconds on either side, more than a turn of most programs takes. A thread whose answer
+ * is near does better to spin for it, and has to know when to stop.
  */
 
 /** Tells the processor that this thread only waits. Newer than the oldest runtime we serve. */
 const pause: () => void = (Atomics as { pause?: () => void }).pause?.bind(Atomics) ?? ((): void => {});
 
 /** Between two readings of the clock; some microseconds. */
-const LOOKS_A_READING = 64;
+const SPINS_A_READING = 64;
 
 /** True as soon as the counter is no longer what it was; false when so much time has passed. */
 export function isRaisedSoon(counters: Int32Array, index: number, was: number, mostMs: number): boolean {
   for (const until = performance.now() + mostMs; performance.now() < until;) {
-    for (let look = 0; look < LOOKS_A_READING; look++) {
+    for (let spin = 0; spin < SPINS_A_READING; spin++) {
       if (Atomics.load(counters, index) !== was) return true;
       pause();
     }
@@ -25,12 +25,12 @@ export function isRaisedSoon(counters: Int32Array, index: number, was: number, m
 const FIRST_PAUSE = 4;
 const LONGEST_PAUSE = 64;
 
-/** Decides when looking is worth it: after each time in a row that it was in vain, it is left off for twice as long. */
+/** Decides when spinning is worth it: after each time in a row that it was in vain, it is left off for twice as long. */
 export class Patience {
   #pause = FIRST_PAUSE;
   #left = 0;
 
-  /** To be asked each time there is something to look for. */
+  /** To be asked each time there is an answer to spin for. */
   isThere(): boolean {
     if (this.#left === 0) return true;
     this.#left--;

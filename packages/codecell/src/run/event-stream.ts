@@ -12,11 +12,11 @@ import type { RunEvent } from "../contract/result.ts";
 /** Characters of inputs, all together, that are kept as values. */
 const KEPT_LENGTH = 131_072;
 
-type CallStart = Extract<RunEvent, { readonly type: "call-start" }>;
+type CallStartEvent = Extract<RunEvent, { readonly type: "call-start" }>;
 
 /** The start of a call without its input. */
 interface Stripped {
-  readonly event: Omit<CallStart, "input">;
+  readonly event: Omit<CallStartEvent, "input">;
   readonly inputText: string;
 }
 
@@ -72,11 +72,11 @@ export class EventStream implements AsyncIterable<RunEvent> {
   }
 }
 
-function strip({ type, runId, callId, index, tool }: CallStart, inputText: string): Stripped {
+function strip({ type, runId, callId, index, tool }: CallStartEvent, inputText: string): Stripped {
   return { event: { type, runId, callId, index, tool }, inputText };
 }
 
-async function rebuild({ event, inputText }: Stripped): Promise<CallStart> {
+async function rebuild({ event, inputText }: Stripped): Promise<CallStartEvent> {
   while (isTurnLong()) await nextTurn();
   return { ...event, input: await buildJson(inputText) };
 }

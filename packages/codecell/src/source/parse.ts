@@ -24,7 +24,7 @@ export interface ParsedSource {
   readonly comments: readonly Comment[];
 }
 
-export type Parsed = ParsedSource | { readonly ok: false; readonly failure: Failure };
+export type SourceReading = ParsedSource | { readonly ok: false; readonly failure: Failure };
 
 const BASE_READS = 30_000;
 const READS_PER_CHARACTER = 6;
@@ -50,7 +50,7 @@ const UNREADABLE: Objection = { reason: "", message: "The source cannot be read"
 
 type Attempt = ParsedSource | { readonly ok: false; readonly objection: Objection };
 
-export function parseSource(source: string, language: Language): Parsed {
+export function parseSource(source: string, language: Language): SourceReading {
   const attempt = parseAs(source, language);
   if (attempt.ok) return attempt;
   const { objection } = attempt;
@@ -162,7 +162,7 @@ const NOT_PROSE = "expected a JavaScript or TypeScript program, not prose or a s
 export const NO_FENCE = "send one program alone, without Markdown fences or prose around it";
 const USE_TYPESCRIPT = '; the source is TypeScript, use language "typescript"';
 
-function refuse(source: string, { offset, message }: Objection, hint: string): Parsed {
+function refuse(source: string, { offset, message }: Objection, hint: string): SourceReading {
   return { ok: false, failure: toSyntaxFailure(source, offset, message, hint) };
 }
 

@@ -128,12 +128,12 @@ export function toSourcePosition(
   return fromEnginePosition(prepared.script.slice(OPEN.length), prepared.insertions, sourceLine, column);
 }
 
-interface Inspection {
+interface SourceInspection {
   readonly hasReturn: boolean;
   readonly failure: Failure | undefined;
 }
 
-function inspect(edits: Edits, { program, comments }: ParsedSource): Inspection {
+function inspect(edits: Edits, { program, comments }: ParsedSource): SourceInspection {
   let hasReturn = false;
   let refusal: Refusal | undefined;
   let moduleUse: ModuleUse | undefined;

@@ -8,7 +8,7 @@ import type { NewRun, Store } from "../contract/store.ts";
 import { createStore, runExists, staleClaim, toSummary } from "./create-store.ts";
 import { Watchers } from "./watchers.ts";
 
-interface Entry {
+interface MemoryRun {
   run: NewRun;
   changedAt: number;
   fence: number;
@@ -21,7 +21,7 @@ interface Entry {
 }
 
 export function createMemoryStore(): Store {
-  const runs = new Map<string, Entry>();
+  const runs = new Map<string, MemoryRun>();
   /** When each executor's time is over. */
   const executors = new Map<string, number>();
   const notes = new Map<string, { readonly note: Uint8Array; readonly expiresAt: number }>();
@@ -29,7 +29,7 @@ export function createMemoryStore(): Store {
   // One for all runs: an id that is used again must not meet its old fences.
   let fences = 0;
 
-  function claimed({ id, fence }: { readonly id: string; readonly fence: number }): Entry {
+  function claimed({ id, fence }: { readonly id: string; readonly fence: number }): MemoryRun {
     const entry = runs.get(id);
     if (entry === undefined || entry.fence !== fence || entry.owner === undefined) {
       throw staleClaim({ id, fence });
@@ -158,11 +158,11 @@ export function createMemoryStore(): Store {
   );
 }
 
-function isHeld({ leaseUntil }: Entry, now: number): boolean {
+function isHeld({ leaseUntil }: MemoryRun, now: number): boolean {
   return leaseUntil > now;
 }
 
-function isExpired({ run }: Entry, now: number): boolean {
+function isExpired({ run }: MemoryRun, now: number): boolean {
   return run.expiresAt < now;
 }
 

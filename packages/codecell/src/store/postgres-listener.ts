@@ -11,7 +11,7 @@ import type { Watchers } from "./watchers.ts";
 const CHECK_MS = 15_000;
 const RECONNECT_MOST_MS = 5000;
 
-export class Listener {
+export class PostgresListener {
   readonly #pool: PostgresPool;
   readonly #channel: string;
   readonly #watchers: Watchers;

@@ -5,12 +5,12 @@
  */
 import type { Claim, LastEntry, NextState } from "../contract/store.ts";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
-import type { Place } from "./postgres-schema.ts";
+import type { PostgresPlace } from "./postgres-schema.ts";
 import { notifyOf, NOW, OWN } from "./postgres-terms.ts";
 
 export async function release(
   client: PostgresClient,
-  place: Place,
+  place: PostgresPlace,
   { id, fence }: Claim,
   next: NextState | LastEntry | undefined,
 ): Promise<PostgresResult> {

@@ -61,13 +61,13 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
 ];
 
 /** A schema's name as SQL, and what follows from it. */
-export interface Place {
+export interface PostgresPlace {
   readonly name: string;
   readonly schema: string;
   readonly channel: string;
 }
 
-export function toPlace(name: string): Place {
+export function toPlace(name: string): PostgresPlace {
   const bytes = Buffer.byteLength(name);
   if (bytes === 0 || bytes > 63 || name.includes("\0")) {
     throw new RangeError(`Cannot use "${name}" as a schema: a name has 1 to 63 bytes`);
@@ -80,7 +80,7 @@ export function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-export async function migrate(pool: PostgresPool, { name, schema }: Place): Promise<void> {
+export async function migrate(pool: PostgresPool, { name, schema }: PostgresPlace): Promise<void> {
   await persist(async () => {
     if ((await readVersion(pool, name, schema)) === MIGRATIONS.length) return;
     await transact(pool, async (client) => {

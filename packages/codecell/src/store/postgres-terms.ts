@@ -1,7 +1,7 @@
 /**
  * Terms that several statements of the Postgres store are made of.
  */
-import { hashOf, type Place } from "./postgres-schema.ts";
+import { hashOf, type PostgresPlace } from "./postgres-schema.ts";
 
 const toMs = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 /** While the statement runs, also after it waited for a lock. */
@@ -13,6 +13,6 @@ export const BEGAN: string = toMs("statement_timestamp()");
 export const OWN = "id = $1 AND fence = $2 AND owner IS NOT NULL";
 
 /** Tells whoever watches the run, when the transaction is through. */
-export function notifyOf({ channel }: Place, id: string): string {
+export function notifyOf({ channel }: PostgresPlace, id: string): string {
   return `pg_notify('${channel}', '${hashOf(id)}')`;
 }

@@ -10,7 +10,7 @@
 import { randomUUID } from "node:crypto";
 import type { Claim, Claimed, Store } from "../contract/store.ts";
 import { createStore, runExists, staleClaim, toSummary } from "./create-store.ts";
-import { Listener } from "./postgres-listener.ts";
+import { PostgresListener } from "./postgres-listener.ts";
 import {
   persist,
   type PostgresClient,
@@ -59,7 +59,7 @@ export async function openPostgresStore({
   const { schema, channel } = place;
   const fences = `'${schema.replaceAll("'", "''")}.fences'`;
   const watchers = new Watchers(hashOf);
-  const listener = new Listener(pool, channel, watchers);
+  const listener = new PostgresListener(pool, channel, watchers);
   const notify = (id: string): string => notifyOf(place, id);
 
   /** Repeats one statement; right for those that may happen twice. */

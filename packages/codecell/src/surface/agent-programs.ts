@@ -15,14 +15,14 @@ export type Taken =
   /** There is none of this id in this scope. */
   | { readonly status: "unknown" };
 
-interface Held {
+interface HeldProgram {
   readonly agentProgram: AgentProgram;
   readonly scope: string;
   readonly timer: NodeJS.Timeout;
   isTaken: boolean;
 }
 
-interface Past {
+interface PastProgram {
   readonly scope: string;
   readonly how: ProgramEnd;
 }
@@ -32,8 +32,8 @@ const MOST_PAST = 1000;
 
 export class AgentPrograms {
   readonly #most: number;
-  readonly #held = new Map<string, Held>();
-  readonly #past = new Map<string, Past>();
+  readonly #held = new Map<string, HeldProgram>();
+  readonly #past = new Map<string, PastProgram>();
 
   constructor(most: number) {
     this.#most = most;

@@ -18,7 +18,7 @@ import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-pro
 import type { AgentPrograms } from "./agent-programs.ts";
 import type { CodeModeOutput, CodeModeResult } from "./shown/code-mode-result.ts";
 import type { CodeModeSettings } from "./config.ts";
-import { type FailedProgram, toCodeModeError, toErrorCode, toLine } from "./shown/failure-codes.ts";
+import { type FailedProgram, toModelError, toErrorCode, toLine } from "./shown/failure-codes.ts";
 import type { NestedTools } from "./calls/nested-tools.ts";
 import { hasOpenCalls } from "./calls/open-calls.ts";
 import { OutputBudget } from "./output/output-budget.ts";
@@ -268,7 +268,7 @@ export class AgentRun {
         return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
       }
       case "failed": {
-        const { code, error } = toCodeModeError(result.failure, this.#toFailed(agentProgram, result.failure));
+        const { code, error } = toModelError(result.failure, this.#toFailed(agentProgram, result.failure));
         this.#over(agentProgram, code === "aborted" ? "aborted" : "ended");
         const { output } = agentProgram.budget.finish(items, result.logsDropped);
         return this.#failed([code, error], output);

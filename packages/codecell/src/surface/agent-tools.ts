@@ -96,7 +96,7 @@ export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools
   };
 }
 
-interface Source {
+interface GivenTools {
   readonly kind: string;
   readonly owner: string;
   readonly tools: AgentToolSet;
@@ -104,7 +104,7 @@ interface Source {
 
 const OWNED = ["plugin", "mcp", "client"] as const;
 
-function sourcesOf(tools: AgentTools): Source[] {
+function sourcesOf(tools: AgentTools): GivenTools[] {
   assertToolSet(tools, ACTION);
   const other = Object.keys(tools).find((key) => key !== "core" && !OWNED.some((kind) => kind === key));
   if (other !== undefined) {
@@ -120,7 +120,7 @@ function sourcesOf(tools: AgentTools): Source[] {
   ];
 }
 
-function ownedBy(kind: string, owners: Readonly<Record<string, AgentToolSet>> = {}): Source[] {
+function ownedBy(kind: string, owners: Readonly<Record<string, AgentToolSet>> = {}): GivenTools[] {
   assertToolSet(owners, ACTION);
   return Object.entries(owners).map(([owner, tools]) => {
     assertToolSet(tools, ACTION);

@@ -14,7 +14,7 @@ import type { CodeModeSettings } from "./config.ts";
 import type { ParkedValues } from "./output/parked-values.ts";
 import type { Telemetry } from "./record/telemetry.ts";
 
-interface Setup {
+interface CatalogToolsSetup {
   readonly catalog: Catalog;
   readonly settings: CodeModeSettings;
   readonly telemetry: Telemetry;
@@ -60,7 +60,11 @@ function toWords(words: unknown, longest: number): string {
 }
 
 /** With all tools by id and by convenience name: as entries, and as the set of a run. */
-export function catalogTools(setup: Setup, byName: ReadonlyMap<string, CatalogEntry>, set: ToolSet): ToolSet {
+export function catalogTools(
+  setup: CatalogToolsSetup,
+  byName: ReadonlyMap<string, CatalogEntry>,
+  set: ToolSet,
+): ToolSet {
   const { catalog, settings, telemetry, parked } = setup;
 
   function found(id: unknown): CatalogEntry {

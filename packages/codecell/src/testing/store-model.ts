@@ -42,7 +42,7 @@ interface World {
   written: number;
 }
 
-type Step = (store: Store, world: World) => Promise<void>;
+type StoreStep = (store: Store, world: World) => Promise<void>;
 
 const id = constantFrom(...IDS);
 /** Recent claims are the likely ones. */
@@ -54,7 +54,7 @@ const flags = {
 };
 
 const put = record({ id, scope: constantFrom(...SCOPES), ...flags }).map(
-  ({ id: key, scope, held, expired }): Step =>
+  ({ id: key, scope, held, expired }): StoreStep =>
     async (store, world) => {
       const state = ++world.written;
       const expiresAt = expired ? 1 : FUTURE;
@@ -72,7 +72,7 @@ const claiming = record({
   id,
   held: boolean(),
   scope: constantFrom(undefined, undefined, ...SCOPES),
-}).map(({ id: key, held, scope }): Step => async (store, world) => {
+}).map(({ id: key, held, scope }): StoreStep => async (store, world) => {
   const found = world.runs.get(key);
   const run = scope === undefined || found?.scope === scope ? found : undefined;
   const answer = await store.claim(key, lease(held), scope);
@@ -93,7 +93,7 @@ const claiming = record({
   Object.assign(run, { held, claim: world.claims.push(answer.claim) - 1 });
 });
 
-const posting = record({ id, call }).map(({ id: key, call: index }): Step => async (store, world) => {
+const posting = record({ id, call }).map(({ id: key, call: index }): StoreStep => async (store, world) => {
   const outcomes = world.runs.get(key)?.outcomes;
   const value = ++world.written;
   const first = outcomes !== undefined && !outcomes.has(index);
@@ -154,7 +154,7 @@ const deleting = fenced(constantFrom(undefined), async (store, world, claim) => 
   world.runs.delete(claim.id);
 });
 
-const expiring = constantFrom<Step>(async (store, world) => {
+const expiring = constantFrom<StoreStep>(async (store, world) => {
   const gone = [...world.runs].filter(([, { expired, held }]) => expired && !held);
   for (const [key] of gone) world.runs.delete(key);
   expect(await store.expire()).toBe(gone.length);
@@ -165,7 +165,7 @@ const listing = record({
   claimable: boolean(),
   after: constantFrom("", ...IDS),
   limit: integer({ min: 1, max: 3 }),
-}).map(({ scope, claimable, after, limit }): Step => async (store, world) => {
+}).map(({ scope, claimable, after, limit }): StoreStep => async (store, world) => {
   const expected = [...world.runs]
     .filter(([key, run]) => key > after && (scope === undefined || run.scope === scope))
     .filter(([, { held, expired }]) => (held ? !claimable : !expired))
@@ -206,7 +206,7 @@ export function testModel(open: () => Promise<Store>): void {
 function fenced<T>(
   arbitrary: Arbitrary<T>,
   act: (store: Store, world: World, claim: Claim, run: ModelRun | undefined, given: T) => Promise<void>,
-): Arbitrary<Step> {
+): Arbitrary<StoreStep> {
   return record({ back, given: arbitrary }).map(({ back: ago, given }) => async (store, world) => {
     const index = world.claims.length - 1 - ago;
     const claim = world.claims[index];

@@ -12,7 +12,7 @@ export const MAX_JSON_DEPTH = 1024;
 /** Lists and records in one value; building as many takes some ten milliseconds. */
 export const MAX_JSON_CONTAINERS = 65_536;
 
-export type Parsed =
+export type ParsedJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problem: string };
 
@@ -26,7 +26,7 @@ export function toJsonText(value: unknown): string | undefined {
 }
 
 /** For what is small, or nobody else waits for: `value/parse-json.ts` reads large texts in pieces. */
-export function parseJsonText(text: string, maxBytes: number): Parsed {
+export function parseJsonText(text: string, maxBytes: number): ParsedJson {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };
   try {
@@ -46,7 +46,7 @@ export function jsonProblem(text: string, maxBytes: number): string | undefined 
  * What a program, or a client, gives to the host's own code. A key `__proto__` is refused wherever it is: it arrives as a
  * property like others, and sets the prototype of whatever it is copied or merged into.
  */
-export function asInput(text: string, parsed: Parsed): Parsed {
+export function asInput(text: string, parsed: ParsedJson): ParsedJson {
   if (!parsed.ok || !mayHaveProto(text) || !hasProto(parsed.value)) return parsed;
   return { ok: false, problem: `it has a key "${PROTO}", which inputs may not have, use another name` };
 }

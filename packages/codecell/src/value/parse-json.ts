@@ -7,7 +7,7 @@
  * - What is small is read at once: an ordinary call waits for nothing.
  */
 import type { Json } from "../contract/value.ts";
-import { endOfString, jsonProblem, type Parsed, parseJsonText } from "./json-text.ts";
+import { endOfString, jsonProblem, type ParsedJson, parseJsonText } from "./json-text.ts";
 import { inTurns, type Steps } from "../loop/turn.ts";
 
 /** Characters that are built at once: the worst of them take some milliseconds. */
@@ -15,7 +15,11 @@ const PIECE = 65_536;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [LIST, LIST_END, RECORD, RECORD_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-export function parseJson(text: string, maxBytes: number, piece: number = PIECE): Parsed | Promise<Parsed> {
+export function parseJson(
+  text: string,
+  maxBytes: number,
+  piece: number = PIECE,
+): ParsedJson | Promise<ParsedJson> {
   return text.length <= piece ? parseJsonText(text, maxBytes) : parseLarge(text, maxBytes, piece);
 }
 
@@ -36,7 +40,7 @@ export function* buildBytesSteps(bytes: Buffer, piece: number = PIECE): Steps<Js
   return yield* new PieceReader(new BytesSource(bytes), piece).read();
 }
 
-async function parseLarge(text: string, maxBytes: number, piece: number): Promise<Parsed> {
+async function parseLarge(text: string, maxBytes: number, piece: number): Promise<ParsedJson> {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };
   try {
@@ -47,7 +51,7 @@ async function parseLarge(text: string, maxBytes: number, piece: number): Promis
 }
 
 /** What JSON is read from. */
-interface Source {
+interface JsonSource {
   readonly length: number;
   /** The character there, as far as JSON gives it a meaning outside of texts. */
   codeAt(at: number): number;
@@ -56,7 +60,7 @@ interface Source {
   endOfString(start: number): number;
 }
 
-class TextSource implements Source {
+class TextSource implements JsonSource {
   readonly length: number;
   readonly #text: string;
 
@@ -78,7 +82,7 @@ class TextSource implements Source {
   }
 }
 
-class BytesSource implements Source {
+class BytesSource implements JsonSource {
   readonly length: number;
   readonly #bytes: Buffer;
 
@@ -111,7 +115,7 @@ type JsonObject = Record<string, Json>;
 type Before = "bracket" | "comma" | "member";
 
 /** A list or record that has begun and not ended. */
-interface Open {
+interface OpenText {
   readonly isList: boolean;
   /** Where its bracket is. */
   readonly at: number;
@@ -126,14 +130,14 @@ interface Open {
 
 /** Goes through a text once. What it has gone through is built whenever it has become a piece. */
 class PieceReader {
-  readonly #source: Source;
+  readonly #source: JsonSource;
   readonly #piece: number;
-  readonly #open: Open[] = [];
+  readonly #open: OpenText[] = [];
   /** Up to here all is built. */
   #builtTo = 0;
   #root: Json[] | JsonObject | undefined;
 
-  constructor(source: Source, piece: number) {
+  constructor(source: JsonSource, piece: number) {
     this.#source = source;
     this.#piece = piece;
   }
@@ -196,7 +200,7 @@ class PieceReader {
 
   /** Builds all members that end before this comma, and what they are in. */
   #build(comma: number): void {
-    let parent: Open | undefined;
+    let parent: OpenText | undefined;
     for (const one of this.#open) {
       if (one.built === undefined) {
         one.built = one.isList ? [] : {};
@@ -213,7 +217,7 @@ class PieceReader {
   }
 
   /** Puts what has just begun to be built where it belongs. */
-  #attach({ at, built }: Open, parent: Open): void {
+  #attach({ at, built }: OpenText, parent: OpenText): void {
     if (parent.member > parent.from) this.#add(parent, parent.member - 1, false);
     assertJson(parent.before !== "member");
     const label = this.#source.slice(parent.member, at);
@@ -229,7 +233,7 @@ class PieceReader {
   }
 
   /** Builds the members from where it stands up to a comma, or to the end of what they are in. */
-  #add(one: Open, to: number, isEnd: boolean): void {
+  #add(one: OpenText, to: number, isEnd: boolean): void {
     const text = this.#source.slice(one.from, to);
     const isEmpty = isBlank(text);
     const { before } = one;

@@ -162,7 +162,7 @@ function leftOfMember(member: unknown, left: number, level: number): number | un
 }
 
 /** A list or record that has begun and not ended. */
-interface Open {
+interface OpenValue {
   readonly holder: object;
   readonly isList: boolean;
   /** Of a record; found when it is come to. */
@@ -178,7 +178,7 @@ export function* printSteps(
   put: (piece: string) => void,
   { isSorted = false, spell }: PrintOptions = {},
 ): Steps<boolean> {
-  const open: Open[] = [];
+  const open: OpenValue[] = [];
   const holders = new Set<object>();
   /** Its text, or how it begins; undefined for what is left out. */
   const begin = (given: unknown, name: string): string | undefined => {

@@ -7,15 +7,15 @@ import { judge } from "./judge.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
-/** A message that comes within this lets the worker look as long for the next one. */
+/** A message that comes within this lets the worker spin as long for the next one. */
 const SOON_MS = 0.2;
 const LINGER_MS = 10;
 
-type Setup =
+type WorkerThreadSetup =
   | (WorkerSetup & { readonly port: MessagePort; readonly role?: undefined })
   | { readonly port: MessagePort; readonly role: typeof JUDGE_ROLE };
 
-const given = workerData as Setup;
+const given = workerData as WorkerThreadSetup;
 if (given.role === JUDGE_ROLE) serveJudge(given.port);
 else serveCells(given, given.port);
 
@@ -26,7 +26,7 @@ function serveJudge(port: MessagePort): void {
 
 function serveCells(setup: WorkerSetup, port: MessagePort): void {
   const status = new Int32Array(setup.status);
-  let lookMs = 0;
+  let spinMs = 0;
 
   let first: unknown;
 
@@ -64,9 +64,9 @@ function serveCells(setup: WorkerSetup, port: MessagePort): void {
   function isPostedSoon(posted: number): boolean {
     const since = performance.now();
     const isPosted =
-      isRaisedSoon(status, STATUS.posted, posted, lookMs) ||
+      isRaisedSoon(status, STATUS.posted, posted, spinMs) ||
       Atomics.wait(status, STATUS.posted, posted, LINGER_MS) !== "timed-out";
-    lookMs = performance.now() - since < SOON_MS ? SOON_MS : 0;
+    spinMs = performance.now() - since < SOON_MS ? SOON_MS : 0;
     return isPosted;
   }
 }

@@ -29,12 +29,12 @@ export interface ToolApprovalCall<Context = unknown> {
   messages: ModelMessage[];
 }
 
-type Answer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
+export type ApprovalAnswer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
 
 /** As `toolApproval` of AI SDK 7: one function for all tools, or a status or function for each. */
 // The types of a user's own functions are known to the user only: methods compare their parameters both ways.
 export type ToolApproval<Context = unknown> =
-  | { bivariant(call: ToolApprovalCall<Context>): Answer }["bivariant"]
+  | { bivariant(call: ToolApprovalCall<Context>): ApprovalAnswer }["bivariant"]
   | Readonly<
       Record<
         string,
@@ -48,7 +48,7 @@ export type ToolApproval<Context = unknown> =
                 toolContext: unknown;
                 runtimeContext: Context;
               },
-            ): Answer;
+            ): ApprovalAnswer;
           }["bivariant"]
       >
     >;

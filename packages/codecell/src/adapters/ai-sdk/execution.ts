@@ -4,7 +4,7 @@
  * - A native promise, so that whoever awaits it gets the output and nothing else.
  * - Progress is told at most every so often, and each time whole: whoever reads slowly misses nothing but the past.
  */
-import type { CallState, NestedCall } from "./nested-call.ts";
+import type { CallState, InvocationCall } from "./nested-call.ts";
 
 export interface CodeModeProgress {
   type: "code-mode-progress";
@@ -13,7 +13,7 @@ export interface CodeModeProgress {
   calls: { toolName: string; toolCallId: string; status: CallState }[];
 }
 
-type Calls = ReadonlyMap<string, NestedCall>;
+type Calls = ReadonlyMap<string, InvocationCall>;
 
 const MOST_CALLS = 32;
 const PAUSE_MS = 50;

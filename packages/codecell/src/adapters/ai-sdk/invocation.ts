@@ -18,7 +18,7 @@ import { CodeModeProtocolError } from "./errors.ts";
 import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
-import { NestedCall } from "./nested-call.ts";
+import { InvocationCall } from "./nested-call.ts";
 import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
 import { checkTools, type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
@@ -56,7 +56,7 @@ export class Invocation implements CallKeeper {
   readonly approval: NonNullable<CodeModeOptions["approval"]>;
   readonly execution: Partial<CodeModeToolExecutionOptions>;
   readonly resolutions: ReadonlyMap<string, unknown>;
-  readonly calls: Map<string, NestedCall> = new Map();
+  readonly calls: Map<string, InvocationCall> = new Map();
   readonly #setup: InvocationSetup;
   readonly #hooks: Hooks;
   readonly #trace: TraceRecorder;
@@ -198,19 +198,19 @@ export class Invocation implements CallKeeper {
     }
   }
 
-  async begin(callId: string, toolName: string, input: unknown): Promise<NestedCall> {
-    const call = new NestedCall(callId, toolName, input, this.#setup.outerToolCallId);
+  async begin(callId: string, toolName: string, input: unknown): Promise<InvocationCall> {
+    const call = new InvocationCall(callId, toolName, input, this.#setup.outerToolCallId);
     this.calls.set(callId, call);
     this.#setup.onProgress?.();
     await this.#trace.started(call);
     return call;
   }
 
-  callOf(callId: string): NestedCall | undefined {
+  callOf(callId: string): InvocationCall | undefined {
     return this.calls.get(callId);
   }
 
-  async track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T> {
+  async track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T> {
     const { spans } = this.#trace;
     const execution = spans === undefined ? execute() : spans.inside(call.index, execute);
     this.#executing.add(execution);
@@ -223,12 +223,12 @@ export class Invocation implements CallKeeper {
     }
   }
 
-  complete(call: NestedCall, output: unknown): void {
+  complete(call: InvocationCall, output: unknown): void {
     if (this.#trace.isWanted) call.output = output;
     else call.forget();
   }
 
-  #move(call: NestedCall, state: NestedCall["state"]): void {
+  #move(call: InvocationCall, state: InvocationCall["state"]): void {
     call.state = state;
     this.#setup.onProgress?.();
   }

@@ -7,7 +7,7 @@ import type { CodeModeInterruptExecutionContext } from "./interrupt.ts";
 
 export type CallState = "running" | "completed" | "failed" | "waiting";
 
-export class NestedCall {
+export class InvocationCall {
   readonly callId: string;
   readonly index: number;
   readonly toolName: string;

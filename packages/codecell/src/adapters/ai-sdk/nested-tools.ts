@@ -31,7 +31,7 @@ import {
   requestedBy,
   unlessAsked,
 } from "./interrupt.ts";
-import { type NestedCall, toShown } from "./nested-call.ts";
+import { type InvocationCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
 import type { JudgeApart } from "../../protocol/judges.ts";
 
@@ -42,12 +42,12 @@ export interface CallKeeper {
   readonly execution: Partial<CodeModeToolExecutionOptions>;
   /** Resolutions as they were given, by call id; what is stored of them is JSON. */
   readonly resolutions: ReadonlyMap<string, unknown>;
-  begin(callId: string, toolName: string, input: unknown): Promise<NestedCall>;
-  callOf(callId: string): NestedCall | undefined;
+  begin(callId: string, toolName: string, input: unknown): Promise<InvocationCall>;
+  callOf(callId: string): InvocationCall | undefined;
   /** Calls its tool, and knows of it until the promise settles. */
-  track<T>(call: NestedCall, execute: () => Promise<T>): Promise<T>;
+  track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
   /** Keeps what it came to for as long as somebody is to be told. */
-  complete(call: NestedCall, output: unknown): void;
+  complete(call: InvocationCall, output: unknown): void;
 }
 
 /** How a call that waited goes on, as a run keeps it; with the input that was shown while it waited. */
@@ -99,7 +99,7 @@ function toUndecided(toolName: string, thrown: unknown): CodeModeError {
 
 async function decide(
   keeper: CallKeeper,
-  call: NestedCall,
+  call: InvocationCall,
   resolution: StoredResolution | undefined,
   judgeApart: JudgeApart,
 ): Promise<Decision> {
@@ -161,7 +161,7 @@ async function decide(
 
 async function ask(
   { mode = "callback", onApprovalRequired }: CodeModeApprovalOptions,
-  call: NestedCall,
+  call: InvocationCall,
   reason: string | undefined,
 ): Promise<Decision> {
   const { toolName, toolCallId, validated: input } = call;
@@ -205,7 +205,7 @@ function parseDecision(
 async function validatedAs(
   shown: Json,
   tool: Tool,
-  call: NestedCall,
+  call: InvocationCall,
   judgeApart: JudgeApart,
 ): Promise<unknown> {
   const isShown = async (input: unknown): Promise<boolean> => isSameJson(await toShown(input), shown);
@@ -220,7 +220,7 @@ async function validatedAs(
 
 async function validated(
   tool: Tool,
-  { toolName, input }: NestedCall,
+  { toolName, input }: InvocationCall,
   judgeApart: JudgeApart,
 ): Promise<unknown> {
   const validate = validatorFor(tool, judgeApart);
@@ -277,7 +277,7 @@ async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknow
   }
 }
 
-async function called(keeper: CallKeeper, call: NestedCall, run: CallContext): Promise<unknown> {
+async function called(keeper: CallKeeper, call: InvocationCall, run: CallContext): Promise<unknown> {
   const { execution, tools, approval } = keeper;
   const own = approval.toolsContext?.[call.toolName];
   const context = own ?? execution.context ?? execution.experimental_context;
@@ -325,7 +325,7 @@ export async function lastOf(items: AsyncIterable<unknown>, isOver: () => boolea
 }
 
 /** What is told of a call that waits; who suspends it makes JSON of it. */
-function toKept(call: NestedCall, payload: CodeModeInterruptPayload, input: Json): Json {
+function toKept(call: InvocationCall, payload: CodeModeInterruptPayload, input: Json): Json {
   call.state = "waiting";
   return { payload: payload as Record<string, Json>, input };
 }

@@ -37,13 +37,13 @@ export function toSetup(input: RunCodeModeInput): InvocationSetup | Promise<Invo
   return toSameSetup(continuation, interruptResolution, { js, tools, options, execution });
 }
 
-type Given = Pick<InvocationSetup, "tools" | "options" | "execution">;
+type SetupGiven = Pick<InvocationSetup, "tools" | "options" | "execution">;
 
 /** Of the program that was interrupted, which is given once more. */
 async function toSameSetup(
   continuation: CodeModeContinuation,
   resolved: RunCodeModeInput["interruptResolution"],
-  given: Given & Pick<InvocationSetup, "js">,
+  given: SetupGiven & Pick<InvocationSetup, "js">,
 ): Promise<InvocationSetup> {
   const opened = await openContinuation(continuation);
   if (digestOf(given.js) !== opened.source)
@@ -58,7 +58,7 @@ export async function toContinuedSetup(
   continuation: CodeModeContinuation,
   { outerToolCallId, source }: OpenedContinuation,
   resolutions: ReadonlyMap<string, unknown>,
-  given: Given & Partial<Pick<InvocationSetup, "js">>,
+  given: SetupGiven & Partial<Pick<InvocationSetup, "js">>,
 ): Promise<InvocationSetup> {
   const continued = { source, ...(await toResolved(continuation, resolutions)) };
   return { js: "", ...given, outerToolCallId, continued };

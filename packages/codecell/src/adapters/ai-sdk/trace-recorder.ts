@@ -21,7 +21,7 @@ import type {
   Hooks,
 } from "./events.ts";
 import type { CodeModeInterrupt, CodeModePendingInterrupt } from "./interrupt.ts";
-import type { NestedCall } from "./nested-call.ts";
+import type { InvocationCall } from "./nested-call.ts";
 import { type Spans, withoutQuery } from "./telemetry.ts";
 import { toTraceError } from "./to-error.ts";
 
@@ -85,7 +85,7 @@ export class TraceRecorder {
   }
 
   /** A call is about to be decided on: its tool is not called before this settles. */
-  async started(call: NestedCall): Promise<void> {
+  async started(call: InvocationCall): Promise<void> {
     if (!this.isWanted) return;
     if (this.#retold !== undefined) await this.#retold;
     const { index, toolName: tool, input, inputBytes, startedAtMs } = call;

@@ -20,13 +20,13 @@ export interface SearchDocument {
 }
 
 export const FIELDS = ["name", "description", "parameterNames", "parameterTexts", "owner", "tags"] as const;
-export type Field = (typeof FIELDS)[number];
+export type SearchField = (typeof FIELDS)[number];
 
 const MAX_PARAMETERS = 200;
 const MAX_DEPTH = 5;
 const MAX_CHOICES = 20;
 
-export function readTexts(document: SearchDocument): Readonly<Record<Field, string>> {
+export function readTexts(document: SearchDocument): Readonly<Record<SearchField, string>> {
   const parameters = new Parameters();
   parameters.read(document.inputSchema, 0);
   return {

@@ -7,7 +7,7 @@
  */
 
 import type { Steps } from "../../loop/turn.ts";
-import type { Field } from "./document.ts";
+import type { SearchField } from "./document.ts";
 import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 import { Tally } from "./tally.ts";
 import { addTo, dot, normalise } from "./vector-arithmetic.ts";
@@ -18,13 +18,13 @@ export interface Meanings {
   likenessTo(terms: readonly string[]): Float32Array;
 }
 
-interface Part {
-  readonly fields: readonly Field[];
+interface ToolPart {
+  readonly fields: readonly SearchField[];
   readonly weight: number;
 }
 
 /** How much the parts of a tool say about what it is for, each as a whole, however long. */
-export const PARTS: readonly Part[] = [
+export const PARTS: readonly ToolPart[] = [
   { fields: ["name"], weight: 0.8 },
   { fields: ["description"], weight: 1 },
   { fields: ["parameterNames", "parameterTexts"], weight: 0.3 },

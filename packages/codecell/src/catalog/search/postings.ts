@@ -7,7 +7,7 @@
  */
 
 import type { Steps } from "../../loop/turn.ts";
-import { type Field, FIELDS } from "./document.ts";
+import { type SearchField, FIELDS } from "./document.ts";
 import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 
 interface FieldTuning {
@@ -17,7 +17,7 @@ interface FieldTuning {
   readonly lengthShare: number;
 }
 
-const TUNINGS: Readonly<Record<Field, FieldTuning>> = {
+const TUNINGS: Readonly<Record<SearchField, FieldTuning>> = {
   name: { weight: 3, lengthShare: 0.5 },
   description: { weight: 1, lengthShare: 0.6 },
   parameterNames: { weight: 0.5, lengthShare: 0.75 },

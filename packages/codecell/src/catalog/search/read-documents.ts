@@ -8,7 +8,7 @@
  */
 
 import type { Steps } from "../../loop/turn.ts";
-import { type Field, FIELDS, readTexts, type SearchDocument } from "./document.ts";
+import { type SearchField, FIELDS, readTexts, type SearchDocument } from "./document.ts";
 import { NO_TERM, toTerm } from "./terms.ts";
 import { splitRun, splitRuns } from "./words.ts";
 
@@ -25,7 +25,7 @@ export interface FieldTerms {
 
 export interface ReadDocuments {
   readonly size: number;
-  readonly fields: Readonly<Record<Field, FieldTerms>>;
+  readonly fields: Readonly<Record<SearchField, FieldTerms>>;
   /** By their number. */
   readonly terms: readonly string[];
   readonly numberOf: (term: string) => number | undefined;
@@ -39,7 +39,7 @@ export function* readDocuments(documents: Iterable<SearchDocument>): Steps<ReadD
     parameterTexts: createList(),
     owner: createList(),
     tags: createList(),
-  } satisfies Record<Field, FieldTerms>;
+  } satisfies Record<SearchField, FieldTerms>;
   const reader = new TermReader();
   let size = 0;
   for (const document of documents) {

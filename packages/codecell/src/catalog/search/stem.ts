@@ -25,9 +25,9 @@ const IRREGULAR: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-type Rule = readonly [suffix: string, replacement: string];
+type SuffixRule = readonly [suffix: string, replacement: string];
 /** By the last letter of their suffixes: most words need not be compared with most rules. */
-type Rules = ReadonlyMap<string, readonly Rule[]>;
+type Rules = ReadonlyMap<string, readonly SuffixRule[]>;
 
 // The first suffix that fits decides, so longer ones stand before those they end in.
 const DERIVED: Rules = byLastLetter([
@@ -157,11 +157,11 @@ function withoutFinalE(word: string, first: number, second: number): string {
     : word;
 }
 
-function byLastLetter(rules: readonly Rule[]): Rules {
+function byLastLetter(rules: readonly SuffixRule[]): Rules {
   return Map.groupBy(rules, ([suffix]) => suffix.slice(-1));
 }
 
-function ruleFor(word: string, rules: Rules): Rule | undefined {
+function ruleFor(word: string, rules: Rules): SuffixRule | undefined {
   return rules.get(word.slice(-1))?.find(([suffix]) => word.endsWith(suffix));
 }
 

@@ -43,15 +43,15 @@ import { installYield } from "./calls/yield.ts";
 
 export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
 
-interface PendingCall extends PromiseWithResolvers<unknown> {
+interface OpenCall extends PromiseWithResolvers<unknown> {
   /** Made when the call was, so that its stack shows the line of the call. */
   readonly error: Error;
 }
 
-type Callback = (...args: unknown[]) => unknown;
+type TimerCallback = (...args: unknown[]) => unknown;
 
 interface Timer {
-  readonly callback: Callback;
+  readonly callback: TimerCallback;
   readonly args: unknown[];
   readonly repeatMs: number | undefined;
 }
@@ -67,7 +67,7 @@ const MAX_TEXT = 8192;
 
 export function createCore(host: HostFunction): CoreFunctions {
   let calls = 0;
-  const pending = record<PendingCall | undefined>();
+  const pending = record<OpenCall | undefined>();
   const callErrors = new primordial.WeakMap<object, number>();
   const unhandled = new primordial.Map<object, unknown>();
   let timerCount = 0;
@@ -93,7 +93,7 @@ export function createCore(host: HostFunction): CoreFunctions {
       else {
         const { promise, resolve, reject } = call;
         // Without a prototype: a program could have it lose its error there, and pass for one without the call.
-        pending[calls++] = { __proto__: null, promise, resolve, reject, error } as unknown as PendingCall;
+        pending[calls++] = { __proto__: null, promise, resolve, reject, error } as unknown as OpenCall;
         if (watch !== undefined) watch.watch(calls - 1, call.promise, error);
       }
     } catch (problem) {
@@ -129,7 +129,7 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   /** A call that has neither ended nor been given up. */
-  function awaited(index: number): PendingCall | undefined {
+  function awaited(index: number): OpenCall | undefined {
     return givenUp[index] === true ? undefined : pending[index];
   }
 
@@ -155,7 +155,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     call.reject(error);
   }
 
-  function take(index: number): PendingCall | undefined {
+  function take(index: number): OpenCall | undefined {
     const call = pending[index];
     delete pending[index];
     return call;
@@ -320,7 +320,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     guarded(timer.callback, timer.args);
   }
 
-  function guarded(callback: Callback, args: unknown[]): void {
+  function guarded(callback: TimerCallback, args: unknown[]): void {
     try {
       apply(callback, undefined, args);
     } catch (error) {
@@ -357,8 +357,8 @@ export function createCore(host: HostFunction): CoreFunctions {
   };
 }
 
-function toCallback(value: unknown, purpose: string): Callback {
-  if (typeof value === "function") return value as Callback;
+function toCallback(value: unknown, purpose: string): TimerCallback {
+  if (typeof value === "function") return value as TimerCallback;
   throw new primordial.TypeError(`Cannot ${purpose}: the callback is not a function`);
 }
 

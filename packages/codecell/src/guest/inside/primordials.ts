@@ -177,11 +177,11 @@ export const mapSize: Getter<number> = captureGetter(Map.prototype, "size");
 export const setAdd: <T>(set: Set<T>, item: T) => unknown = uncurryThis(Set.prototype.add) as never;
 export const setHas: <T>(set: Set<T>, item: T) => boolean = uncurryThis(Set.prototype.has);
 export const setSize: Getter<number> = captureGetter(Set.prototype, "size");
-type Next<T> = (iteratorOfOurs: unknown) => { readonly done?: boolean; readonly value: T };
+type IteratorNext<T> = (iteratorOfOurs: unknown) => { readonly done?: boolean; readonly value: T };
 export const mapEntries: (map: Map<unknown, unknown>) => unknown = uncurryThis(Map.prototype.entries);
-export const mapNext: Next<List<unknown>> = uncurryThis(new Map().entries().next) as never;
+export const mapNext: IteratorNext<List<unknown>> = uncurryThis(new Map().entries().next) as never;
 export const setValues: (set: Set<unknown>) => unknown = uncurryThis(Set.prototype.values);
-export const setNext: Next<unknown> = uncurryThis(new Set().values().next);
+export const setNext: IteratorNext<unknown> = uncurryThis(new Set().values().next);
 export const weakMapGet: <K extends WeakKey, V>(map: WeakMap<K, V>, key: K) => V | undefined = uncurryThis(
   WeakMap.prototype.get,
 ) as never;

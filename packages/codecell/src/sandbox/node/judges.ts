@@ -38,7 +38,7 @@ const LIMITS = { maxOldGenerationSizeMb: 256, stackSizeMb: 8 };
 const UNKNOWN: Verdict = { kind: "unknown" };
 const UNAVAILABLE: VerdictApart = { kind: "unavailable" };
 
-interface Waiting {
+interface WaitingCase {
   readonly owner: string;
   readonly given: Case;
   readonly resolve: (verdict: VerdictApart) => void;
@@ -54,11 +54,11 @@ interface Spent {
 /** One thread at a time, and those who wait for it. */
 class Lane {
   /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, WaitingCase[]>();
   readonly #mostMs: number;
   readonly #onSlow: (schema: string) => void;
   #thread: Thread | undefined;
-  #current: Waiting | undefined;
+  #current: WaitingCase | undefined;
   #isReady = false;
   /** Counts starts, so that one that was given up knows. */
   #start = 0;
@@ -70,7 +70,7 @@ class Lane {
     this.#onSlow = onSlow;
   }
 
-  add(one: Waiting): void {
+  add(one: WaitingCase): void {
     const queue = this.#waiting.get(one.owner);
     if (queue === undefined) this.#waiting.set(one.owner, [one]);
     else queue.push(one);
@@ -78,7 +78,7 @@ class Lane {
   }
 
   /** Takes back what has not begun. */
-  drop(one: Waiting): void {
+  drop(one: WaitingCase): void {
     const queue = this.#waiting.get(one.owner);
     const place = queue?.indexOf(one) ?? -1;
     if (queue === undefined || place === -1) return;
@@ -267,7 +267,7 @@ export class Judges {
           return;
         }
         const lane = this.#slowSchemas.has(given.schema) ? this.#slow : this.#quick;
-        const one: Waiting = {
+        const one: WaitingCase = {
           owner,
           given,
           resolve: (verdict) => {

@@ -26,7 +26,7 @@ import { Supervisor } from "./supervisor.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
 /** With what it is to be told. */
-interface Entry {
+interface PoolEntry {
   readonly resident: Resident;
   readonly start: CellStart;
   readonly deliveries: Delivery[];
@@ -55,12 +55,12 @@ export class NodePool implements Sandbox, BudgetMember {
   readonly #supervisor: Supervisor;
   #loading = false;
   /** Entries for which there is no worker, in the order they came. So are the others. */
-  readonly #waiting = new Set<Entry>();
+  readonly #waiting = new Set<PoolEntry>();
   /** Entries for which there is no memory. */
-  readonly #line: MemoryLine<Entry>;
+  readonly #line: MemoryLine<PoolEntry>;
   /** Entries that compute, while others do. */
-  readonly #computing = new Set<Entry>();
-  readonly #suspects = new Set<Entry>();
+  readonly #computing = new Set<PoolEntry>();
+  readonly #suspects = new Set<PoolEntry>();
   #isSuspicious = false;
   #isAdmitting = false;
   #cells = 0;
@@ -103,7 +103,7 @@ export class NodePool implements Sandbox, BudgetMember {
       snapshots: [],
       worker: undefined,
     };
-    const entry: Entry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
+    const entry: PoolEntry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
     if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
     return {
@@ -164,7 +164,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
-  #admit(entry: Entry): void {
+  #admit(entry: PoolEntry): void {
     const { resident } = entry;
     if (this.#crew.parts === undefined) {
       this.#waiting.add(entry);
@@ -333,7 +333,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 }
 
-function startOn(worker: NodeWorker, entry: Entry): void {
+function startOn(worker: NodeWorker, entry: PoolEntry): void {
   const { resident, start, deliveries } = entry;
   if (!entry.isPlaced) worker.start(resident, start);
   entry.isPlaced = true;

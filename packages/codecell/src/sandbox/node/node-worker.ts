@@ -50,7 +50,7 @@ const STACK_MB = 8;
 const HEAP_MB = 1024;
 const YOUNG_HEAP_MB = 32;
 /** The start of a small program that makes many calls, and what is left to do of the run before it. */
-const LOOK_MS = 0.5;
+const SPIN_MS = 0.5;
 /** Far longer than the largest snapshot takes: a worker that is there still has been taken over. */
 const MOST_FRAGILE_MS = 2000;
 /** A suspension without a snapshot is only slower to resume. */
@@ -288,19 +288,19 @@ export class NodeWorker {
     if (this.#outbox.length > 0) {
       this.#isLeaving = true;
       void nextTurn().then(() => this.#leave());
-    } else this.#lookForAnswer(commands, reported);
+    } else this.#spinForAnswer(commands, reported);
   }
 
   /**
    * A single run whose turns take microseconds is answered before the event loop could go to sleep and be woken. Only
    * then, never while others wait, and never for long: the turn of the event loop ends in time.
    */
-  #lookForAnswer(commands: readonly Command[], reported: number): void {
+  #spinForAnswer(commands: readonly Command[], reported: number): void {
     const type = commands.length === 1 ? commands[0]?.type : undefined;
     if ((type !== "start" && type !== "deliver") || !this.#isOnlyCell() || isTurnLong()) return;
     const patience = this.#patience[type];
     if (!patience.isThere()) return;
-    const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, LOOK_MS);
+    const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, SPIN_MS);
     patience.found(isAnswered);
     if (!isAnswered) return;
     for (

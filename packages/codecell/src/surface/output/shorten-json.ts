@@ -7,7 +7,7 @@
  * - A value that fits is given back itself. Only as much of a large one is read as is needed to cut it.
  */
 import { type KeysOf, rememberingKeys } from "../../catalog/observed-shape.ts";
-import type { Json } from "../../contract/value.ts";
+import type { Json, JsonRecord } from "../../contract/value.ts";
 import { bareEnd, cutText, jsonTextBytes } from "./shorten-text.ts";
 
 /** The least bytes a value can be made to fit: `"…"`. */
@@ -19,8 +19,6 @@ const LEAST_FIELD_BYTES = 24;
 const MOST_FAIR_FIELDS = 32;
 /** Of a list as many items are shown that large ones get this part of its room. */
 const LARGE_ITEMS = 4;
-
-type JsonRecord = Readonly<Record<string, Json>>;
 
 export function shortenJson(value: Json, maxBytes: number, keysOf: KeysOf = rememberingKeys()): Json {
   return shorten(value, maxBytes, new Sizes(maxBytes, keysOf));
@@ -80,7 +78,7 @@ function shorten(value: Json, room: number, sizes: Sizes): Json {
 
 function shortenList(list: readonly Json[], room: number, sizes: Sizes): Json {
   const note = (kept: number): string => `… ${list.length - kept} more of ${list.length} items`;
-  const measure = (index: number): Part => ({ fixed: 1, size: sizes.of(list[index] ?? null) });
+  const measure = (index: number): ShownPart => ({ fixed: 1, size: sizes.of(list[index] ?? null) });
   const shares = toSharesOrNote(list.length, measure, {
     room: room - 2,
     noteBytes: jsonTextBytes(note(0)),
@@ -95,7 +93,7 @@ function shortenRecord(record: JsonRecord, room: number, sizes: Sizes): Json {
   const keys = sizes.keysOf(record);
   const noteKey = toFreeKey(record);
   const note = (kept: number): string => `${keys.length - kept} more of ${keys.length} fields`;
-  const measure = (index: number): Part => {
+  const measure = (index: number): ShownPart => {
     const key = keys[index] ?? "";
     return { fixed: jsonTextBytes(key) + 2, size: sizes.of(record[key] ?? null) };
   };
@@ -117,7 +115,7 @@ function shortenRecord(record: JsonRecord, room: number, sizes: Sizes): Json {
 /** Shares of all parts, or of fewer and a note beside them. */
 function toSharesOrNote(
   count: number,
-  measure: (index: number) => Part,
+  measure: (index: number) => ShownPart,
   {
     room,
     noteBytes,
@@ -135,7 +133,7 @@ function toFreeKey(record: JsonRecord): string {
   return key;
 }
 
-interface Part {
+interface ShownPart {
   /** Bytes it needs however much of it is shown. */
   readonly fixed: number;
   readonly size: number;
@@ -147,7 +145,7 @@ interface Part {
  */
 export function toShares(
   count: number,
-  measure: (index: number) => Part,
+  measure: (index: number) => ShownPart,
   { room, least }: { readonly room: number; readonly least: number },
 ): number[] {
   const floor = Math.max(least, LEAST_BYTES);

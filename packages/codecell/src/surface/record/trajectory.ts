@@ -48,7 +48,7 @@ const DEFAULTS = { maxBytes: 8 * 1024 * 1024, maxValueBytes: 16 * 1024, maxRecor
 /** More than an export has beside its records. */
 const FIXED_BYTES = 256;
 
-type Kept = KeptEntry | KeptCall;
+type KeptRecord = KeptEntry | KeptCall;
 
 export class Trajectory {
   readonly #maxBytes: number;
@@ -156,7 +156,7 @@ export class Trajectory {
     return new Date(this.#now()).toISOString();
   }
 
-  #change(record: Kept, action: () => void): void {
+  #change(record: KeptRecord, action: () => void): void {
     this.#bytes -= record.bytes;
     action();
     this.#bytes += record.bytes;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { FAILURE_CODES, type Failure, type FailureCode } from "../../contract/failure.ts";
 import { CODE_MODE_ERROR_CODES } from "./code-mode-result.ts";
-import { type FailedProgram, toCodeModeError, toErrorCode } from "./failure-codes.ts";
+import { type FailedProgram, toModelError, toErrorCode } from "./failure-codes.ts";
 
 const agentProgram: FailedProgram = { language: "javascript", source: "return x", calls: 0 };
 const errorOf = (failure: Failure, more: Partial<FailedProgram> = {}): string =>
-  toCodeModeError(failure, { ...agentProgram, ...more }).error;
+  toModelError(failure, { ...agentProgram, ...more }).error;
 
 describe("failure codes", () => {
   test("every code of a run is one of exec and wait [exec-wait:90]", () => {
@@ -32,7 +32,7 @@ describe("failure codes", () => {
     ["suspension_limit", "snapshot_limit_exceeded"],
     ["run_unknown", "invalid_input"],
   ] as const)("%s is %s [exec-wait:34] [exec-wait:54]", (code, expected) => {
-    expect(toCodeModeError({ code, message: "m" }, agentProgram)).toEqual({ code: expected, error: "m" });
+    expect(toModelError({ code, message: "m" }, agentProgram)).toEqual({ code: expected, error: "m" });
   });
 
   test("broken TypeScript has a code of its own [exec-wait:32]", () => {
@@ -41,7 +41,7 @@ describe("failure codes", () => {
       message: "Unexpected token",
       position: { line: 3, column: 5 },
     };
-    expect(toCodeModeError(failure, { ...agentProgram, language: "typescript" })).toEqual({
+    expect(toModelError(failure, { ...agentProgram, language: "typescript" })).toEqual({
       code: "typescript_transform_failed",
       error: "Unexpected token (line 3, column 5)",
     });
@@ -85,7 +85,7 @@ describe("failure codes", () => {
 
   test("a guest's own words choose no code [exec-wait:91]", () => {
     for (const message of ["interrupted", "timeout", "InternalError: out of memory"]) {
-      expect(toCodeModeError({ code: "guest_error", message }, agentProgram).code).toBe("internal_error");
+      expect(toModelError({ code: "guest_error", message }, agentProgram).code).toBe("internal_error");
     }
   });
 
@@ -98,9 +98,9 @@ describe("failure codes", () => {
     };
     for (const failure of [syntax, reference]) {
       expect(errorOf(failure, { source: "ls -la" })).toContain("await tools.search(");
-      expect(
-        toCodeModeError(failure, { ...agentProgram, language: "typescript", source: "ls -la" }).code,
-      ).toBe("invalid_input");
+      expect(toModelError(failure, { ...agentProgram, language: "typescript", source: "ls -la" }).code).toBe(
+        "invalid_input",
+      );
       expect(errorOf(failure, { source: "ls -la", calls: 1 })).not.toContain("tools.search");
       expect(errorOf(failure, { source: "read; return 1" })).not.toContain("tools.search");
     }

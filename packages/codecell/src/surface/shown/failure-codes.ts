@@ -67,12 +67,12 @@ export interface FailedProgram {
   readonly toolId?: string | undefined;
 }
 
-export interface CodeModeError {
+export interface ModelError {
   readonly code: CodeModeErrorCode;
   readonly error: string;
 }
 
-export function toCodeModeError(failure: Failure, agentProgram: FailedProgram): CodeModeError {
+export function toModelError(failure: Failure, agentProgram: FailedProgram): ModelError {
   const isShell = mayBeShell(failure, agentProgram);
   const code = isShell ? "invalid_input" : toErrorCode(failure.code, agentProgram.language);
   return { code, error: toErrorText(failure, agentProgram.toolId, isShell) };

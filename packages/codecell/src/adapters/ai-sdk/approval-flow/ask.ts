@@ -6,11 +6,14 @@
  *   it is a no.
  */
 import { isRecord } from "../../../value/shape.ts";
-import type { ToolApproval, ToolApprovalCall, ToolApprovalStatus } from "../approval-status.ts";
+import type {
+  ApprovalAnswer,
+  ToolApproval,
+  ToolApprovalCall,
+  ToolApprovalStatus,
+} from "../approval-status.ts";
 import { History } from "./history.ts";
 import type { Nested } from "./stand-in.ts";
-
-type Answer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
 
 /** A function for one tool. */
 type PerTool = Extract<
@@ -18,13 +21,13 @@ type PerTool = Extract<
   (...args: never[]) => unknown
 >;
 
-interface Question {
+interface PendingQuestion {
   readonly toolCallId: string;
   readonly input: unknown;
   readonly isCodeMode: boolean;
   readonly messages: readonly unknown[];
   readonly isDirect: boolean;
-  readonly own: () => Answer;
+  readonly own: () => ApprovalAnswer;
 }
 
 export function askingForPrograms(
@@ -33,7 +36,7 @@ export function askingForPrograms(
   codeModeTools: ReadonlySet<string>,
 ): ToolApproval {
   const byName = new Map(nested.map((one) => [one.name, one]));
-  const kindOf = (name: string): Pick<Question, "isDirect" | "isCodeMode"> => ({
+  const kindOf = (name: string): Pick<PendingQuestion, "isDirect" | "isCodeMode"> => ({
     isDirect: byName.get(name)?.isDirect ?? true,
     isCodeMode: codeModeTools.has(name),
   });
@@ -61,7 +64,7 @@ export function askingForPrograms(
   return { ...toolApproval, ...asking };
 }
 
-async function decide(question: Question): Promise<ToolApprovalStatus> {
+async function decide(question: PendingQuestion): Promise<ToolApprovalStatus> {
   const { toolCallId, input, messages, isDirect, isCodeMode, own } = question;
   const history = await History.read(messages);
   if (isCodeMode && history.isResumption(input)) return "not-applicable";

@@ -12,7 +12,7 @@ import { isTrusted } from "../continuation.ts";
 import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";
 import type { WaitingCall } from "./receipt.ts";
 
-type Part = Record<string, unknown>;
+type MessagePart = Record<string, unknown>;
 
 export class History {
   readonly programs: PausedProgram[] = [];
@@ -80,10 +80,10 @@ export class History {
 
   #shown(part: unknown): unknown {
     const program = this.#outputs.get(part);
-    return program === undefined ? part : { ...(part as Part), output: program.told };
+    return program === undefined ? part : { ...(part as MessagePart), output: program.told };
   }
 
-  *#take(part: Part): Steps<void> {
+  *#take(part: MessagePart): Steps<void> {
     const { type, toolCallId: id, approvalId } = part;
     if (type === "tool-approval-response" && part["approved"] === true) {
       const approved = this.#byApprovalId.get(approvalId) ?? "";
@@ -95,7 +95,7 @@ export class History {
     else if (type === "tool-result") yield* this.#takeResult(part, id);
   }
 
-  #takeCall(part: Part, id: string): void {
+  #takeCall(part: MessagePart, id: string): void {
     const { input, toolName } = part;
     const resumed = resumeIn(input);
     const program = resumed === undefined ? undefined : this.#byOuterId.get(resumed);
@@ -111,7 +111,7 @@ export class History {
     if (waiting !== undefined) this.#ours.add(part);
   }
 
-  *#takeResult(part: Part, id: string): Steps<void> {
+  *#takeResult(part: MessagePart, id: string): Steps<void> {
     const { output, toolName } = part;
     const resumed = this.#byResumeId.get(id);
     if (resumed !== undefined) {
@@ -146,6 +146,6 @@ function resumeIn(input: unknown): string | undefined {
   return isRecord(input) && typeof input["resume"] === "string" ? input["resume"] : undefined;
 }
 
-function partsOf({ content }: Record<string, unknown>): Part[] {
+function partsOf({ content }: Record<string, unknown>): MessagePart[] {
   return Array.isArray(content) ? (content as unknown[]).filter(isRecord) : [];
 }

@@ -16,7 +16,7 @@ import { History } from "./history.ts";
 import { valueOf } from "./paused-program.ts";
 import { isReceiptFor, type WaitingCall } from "./receipt.ts";
 
-interface Given {
+interface ResumeInput {
   readonly tools: CodeModeToolSet;
   readonly options: CodeModeOptions;
   readonly toolExecutionOptions: Partial<CodeModeToolExecutionOptions>;
@@ -26,7 +26,7 @@ interface Given {
 export async function toResumption(
   outerToolCallId: string,
   flow: ApprovalFlow,
-  given: Given,
+  given: ResumeInput,
 ): Promise<InvocationSetup> {
   const { toolName } = flow;
   const { tools, options, toolExecutionOptions: execution } = given;

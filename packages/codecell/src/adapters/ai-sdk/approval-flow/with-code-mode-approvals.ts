@@ -30,7 +30,7 @@ interface StepPrepared<Name> {
   readonly toolChoice?: ToolChoice<Name> | undefined;
 }
 
-type Prepared<Name> = StepPrepared<Name> | undefined;
+type PreparedStep<Name> = StepPrepared<Name> | undefined;
 
 /** What has to be known of the settings; they may have whatever else the AI SDK takes. */
 export interface CodeModeApprovalSettings<Name extends string = string, Context = unknown> {
@@ -44,7 +44,7 @@ export interface CodeModeApprovalSettings<Name extends string = string, Context 
   experimental_refineToolInput?: unknown;
   // Its types are known to the user only: methods compare their parameters both ways.
   prepareStep?:
-    | { bivariant(step: StepGiven): Prepared<Name> | PromiseLike<Prepared<Name>> }["bivariant"]
+    | { bivariant(step: StepGiven): PreparedStep<Name> | PromiseLike<PreparedStep<Name>> }["bivariant"]
     | undefined;
   // Named so that what is written in place keeps its literal types.
   activeTools?: readonly Name[] | undefined;

@@ -13,12 +13,12 @@ import type { MakeCall } from "./tools.ts";
 const { Error } = primordial;
 
 /** Asks for something of BEHIND_TOOLS. */
-type Ask = (behind: number, input: unknown, error: Error) => Promise<unknown>;
+type AskBehind = (behind: number, input: unknown, error: Error) => Promise<unknown>;
 
 /** The functions of `tools` that are no tools. */
 export function createHelpers(
   call: MakeCall,
-  ask: Ask,
+  ask: AskBehind,
 ): Record<string, (...args: never[]) => Promise<unknown>> {
   const helpers = record<(...args: never[]) => Promise<unknown>>();
   helpers["search"] = freeze((query: unknown, options: unknown) =>
@@ -40,7 +40,7 @@ function notAnId(id: unknown): Promise<never> {
 
 export function installCatalog(
   allTools: string,
-  ask: Ask,
+  ask: AskBehind,
   emit: (level: string, text: string) => void,
 ): void {
   const entries = (allTools === "" ? [] : jsonParse(allTools)) as object[];

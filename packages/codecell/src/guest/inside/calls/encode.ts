@@ -64,8 +64,8 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** An object on the way from the root to the value being visited. */
-interface Place {
-  readonly parent: Place | undefined;
+interface EncodePlace {
+  readonly parent: EncodePlace | undefined;
   /** Under which key its parent holds it. */
   readonly key: string | number;
   readonly item: object;
@@ -77,7 +77,7 @@ export function encode(value: unknown, root: string): string {
   return visit(value, undefined, root) ?? "null";
 }
 
-function visit(input: unknown, parent: Place | undefined, key: string | number): string | undefined {
+function visit(input: unknown, parent: EncodePlace | undefined, key: string | number): string | undefined {
   let item = input;
   if (typeof item === "object" ? item !== null : typeof item === "bigint" || typeof item === "function") {
     const toJson = (item as { toJSON?: unknown }).toJSON;
@@ -106,7 +106,7 @@ function visit(input: unknown, parent: Place | undefined, key: string | number):
 }
 
 /** One function for lists and records: each frame of a level counts against the guest's stack. */
-function visitObject(item: object, parent: Place | undefined, key: string | number): string {
+function visitObject(item: object, parent: EncodePlace | undefined, key: string | number): string {
   const prototype = getPrototypeOf(item);
   const isList = isArray(item);
   if (!isList && prototype !== objectPrototype && prototype !== null) {
@@ -127,7 +127,7 @@ function visitObject(item: object, parent: Place | undefined, key: string | numb
     if (place.item === item) refuse(parent, key, "part of a cycle");
   }
   // Made for the first child that may hold others: most inputs are flat.
-  let place: Place | undefined;
+  let place: EncodePlace | undefined;
   let text = "";
   if (isList) {
     const list = item as readonly unknown[];
@@ -176,7 +176,7 @@ function toLabel(name: string): string {
   return label;
 }
 
-function refuse(parent: Place | undefined, key: string | number, what: string): never {
+function refuse(parent: EncodePlace | undefined, key: string | number, what: string): never {
   let path = renderKey(key, parent === undefined);
   let shown = 1;
   for (let place = parent; place !== undefined; place = place.parent) {

@@ -9,14 +9,14 @@ const LEVELS_ON_A_LINE = 3;
 const SHORT_ENTRY = 16;
 
 /** Where an object stands: its own depth, and that of the object entered last, which is inside it or itself. */
-export type Place = { readonly depth: number; readonly innerDepth: number };
+export type LayoutPlace = { readonly depth: number; readonly innerDepth: number };
 
 export function layOut(
   prefix: string,
   open: string,
   entries: List<string>,
   close: string,
-  place: Place,
+  place: LayoutPlace,
 ): string {
   const head = prefix === "" ? open : `${prefix} ${open}`;
   if (entries.length === 0) return head + close;

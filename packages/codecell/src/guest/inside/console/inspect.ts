@@ -6,7 +6,7 @@
  */
 import { type Brand, brandOf, isProxy, isRevoked, unwrapProxy } from "../brands.ts";
 import { describeError, describeFunction, describePrototype } from "./inspect-names.ts";
-import { layOut, type Place } from "./inspect-layout.ts";
+import { layOut, type LayoutPlace } from "./inspect-layout.ts";
 import { quote, renderKey } from "./inspect-text.ts";
 import {
   append,
@@ -57,7 +57,7 @@ const unbox = {
   Symbol: uncurryThis(Symbol.prototype.valueOf),
 };
 
-type State = {
+type InspectState = {
   room: number;
   readonly maxDepth: number;
   readonly path: List<object>;
@@ -67,11 +67,18 @@ type State = {
 };
 
 export function inspect(value: unknown, maxDepth: number, room: number): string {
-  const state: State = { room, maxDepth, path: list(), circular: new Map(), circularCount: 0, innerDepth: 0 };
+  const state: InspectState = {
+    room,
+    maxDepth,
+    path: list(),
+    circular: new Map(),
+    circularCount: 0,
+    innerDepth: 0,
+  };
   return render(value, state);
 }
 
-function render(value: unknown, state: State): string {
+function render(value: unknown, state: InspectState): string {
   if ((typeof value === "object" && value !== null) || typeof value === "function") {
     return renderObject(value, state);
   }
@@ -104,7 +111,7 @@ export function renderBigInt(value: bigint): string {
   return value < BIGINT_SHOWN && value > -BIGINT_SHOWN ? bigintToString(value) : "<more than 1000 digits>";
 }
 
-function renderObject(given: object, state: State): string {
+function renderObject(given: object, state: InspectState): string {
   const value = isProxy(given) ? unwrapProxy(given) : given;
   if (isRevoked(value)) return "<Revoked Proxy>";
   if (isOnPath(value, state)) {
@@ -126,14 +133,14 @@ function renderObject(given: object, state: State): string {
   return index === undefined ? text : `<ref *${index}> ${text}`;
 }
 
-function isOnPath(value: object, state: State): boolean {
+function isOnPath(value: object, state: InspectState): boolean {
   for (let i = 0; i < state.path.length; i += 1) {
     if (state.path[i] === value) return true;
   }
   return false;
 }
 
-function renderBrand(value: object, brand: Brand, state: State): string {
+function renderBrand(value: object, brand: Brand, state: InspectState): string {
   const entries = list<string>();
   switch (brand) {
     case "Function":
@@ -196,14 +203,14 @@ function sizeOf(value: object, brand: Brand): number {
   }
 }
 
-function withProperties(head: string, value: object, brand: Brand, state: State): string {
+function withProperties(head: string, value: object, brand: Brand, state: InspectState): string {
   state.room -= head.length;
   const entries = list<string>();
   if (state.path.length <= state.maxDepth) renderProperties(value, brand, entries, state);
   return entries.length === 0 ? head : layOut(head, "{", entries, "}", placeOf(state));
 }
 
-function placeOf(state: State): Place {
+function placeOf(state: InspectState): LayoutPlace {
   return { depth: state.path.length, innerDepth: state.innerDepth };
 }
 
@@ -211,7 +218,7 @@ function more(count: number, noun: string): string {
   return `… ${count} more ${noun}${count === 1 ? "" : "s"}`;
 }
 
-function renderItems(value: List<unknown>, size: number, entries: List<string>, state: State): void {
+function renderItems(value: List<unknown>, size: number, entries: List<string>, state: InspectState): void {
   const isTyped = typedArrayKind(value) !== undefined;
   let index = 0;
   while (index < size && entries.length < MAX_ENTRIES && state.room > 0) {
@@ -247,7 +254,7 @@ function renderBytes(buffer: ArrayBuffer, size: number): string {
   return `[Uint8Contents]: <${text}${size > MAX_BYTES ? ` ${more(size - MAX_BYTES, "byte")}` : ""}>`;
 }
 
-function renderMap(value: Map<unknown, unknown>, entries: List<string>, state: State): void {
+function renderMap(value: Map<unknown, unknown>, entries: List<string>, state: InspectState): void {
   const cursor = mapEntries(value);
   let shown = 0;
   for (; shown < MAX_ENTRIES && state.room > 0; shown += 1) {
@@ -259,7 +266,7 @@ function renderMap(value: Map<unknown, unknown>, entries: List<string>, state: S
   if (shown < mapSize(value)) append(entries, more(mapSize(value) - shown, "item"));
 }
 
-function renderSet(value: Set<unknown>, entries: List<string>, state: State): void {
+function renderSet(value: Set<unknown>, entries: List<string>, state: InspectState): void {
   const cursor = setValues(value);
   let shown = 0;
   for (; shown < MAX_ENTRIES && state.room > 0; shown += 1) {
@@ -271,7 +278,7 @@ function renderSet(value: Set<unknown>, entries: List<string>, state: State): vo
   if (shown < setSize(value)) append(entries, more(setSize(value) - shown, "item"));
 }
 
-function renderProperties(value: object, brand: Brand, entries: List<string>, state: State): void {
+function renderProperties(value: object, brand: Brand, entries: List<string>, state: InspectState): void {
   if (entries.length > 0 && sizeOf(value, brand) > LISTED_KEYS) return;
   const all = ownKeys(value) as List<string | symbol>;
   const start = skipIndexKeys(value, brand, all);
@@ -316,7 +323,7 @@ function isIndex(key: string | symbol): boolean {
   return index !== 4_294_967_295 && numberToString(index) === key;
 }
 
-function renderDescribed(found: PropertyDescriptor, state: State): string {
+function renderDescribed(found: PropertyDescriptor, state: InspectState): string {
   if (hasOwn(found, "value")) return render(found.value, state);
   state.room -= 16;
   if (found.get === undefined) return "[Setter]";
