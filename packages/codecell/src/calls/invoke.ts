@@ -122,6 +122,8 @@ export async function invoke(invocation: CallSetup): Promise<CallOutcome> {
   const { tools, tool: name, limits } = invocation;
   const parsing = parseJson(invocation.input, limits.callInputBytes);
   const parsed = asInput(invocation.input, parsing instanceof Promise ? await parsing : parsing);
+  // What was large to build is large to judge: that gets a turn of its own.
+  if (parsing instanceof Promise) await nextTurn();
   if (!parsed.ok)
     return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
   invocation.onStart(parsed.value);
