@@ -7,7 +7,7 @@ export const LONGEST_MS = 2_147_483_647;
 export function pause(ms: number, keepsProcess = true): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    if (!keepsProcess) timer.unref();
+    if (!keepsProcess) letGo(timer);
   });
 }
 
@@ -15,7 +15,12 @@ export function pause(ms: number, keepsProcess = true): Promise<void> {
 export async function within(ms: number, done: Promise<unknown>, keepsProcess = true): Promise<void> {
   const patience = Promise.withResolvers<void>();
   const timer = setTimeout(patience.resolve, ms);
-  if (!keepsProcess) timer.unref();
+  if (!keepsProcess) letGo(timer);
   await Promise.race([done, patience.promise]);
   clearTimeout(timer);
+}
+
+/** Timers of a page are numbers, and keep nothing. */
+function letGo(timer: { unref?: () => void } | number): void {
+  if (typeof timer === "object") timer.unref?.();
 }

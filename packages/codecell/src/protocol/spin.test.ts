@@ -17,6 +17,21 @@ describe("isRaisedSoon", () => {
     expect(now).toHaveBeenCalledTimes(5);
   });
 
+  test("gives up though the clock stands still, as it does under fake timers", () => {
+    vi.spyOn(performance, "now").mockReturnValue(0);
+    expect(isRaisedSoon(Int32Array.of(7), 0, 7, 1)).toBe(false);
+  });
+
+  test("sees what was raised while its time passed without it", () => {
+    let ms = 0;
+    const counters = Int32Array.of(7);
+    vi.spyOn(performance, "now").mockImplementation(() => {
+      if (ms > 0) counters[0] = 8;
+      return (ms += 2);
+    });
+    expect(isRaisedSoon(counters, 0, 7, 1)).toBe(true);
+  });
+
   test("does not spin at all when it has no time", () => {
     expect(isRaisedSoon(Int32Array.of(8), 0, 7, 0)).toBe(false);
   });

@@ -83,8 +83,8 @@ export class NodeWorker {
   #onFree: () => void;
   #isOnlyCell: () => boolean;
   #dead = false;
-  /** How long a start takes says nothing about the deliveries after it. */
-  readonly #patience = { start: new Patience(), deliver: new Patience() };
+  /** How long a start takes says nothing about what comes after it. */
+  readonly #patience = { start: new Patience(), deliver: new Patience(), snapshot: new Patience() };
   #drops = 0;
 
   constructor({ engine, script, vms }: WorkerParts, pool: WorkerOwner) {
@@ -297,7 +297,10 @@ export class NodeWorker {
    */
   #spinForAnswer(commands: readonly Command[], reported: number): void {
     const type = commands.length === 1 ? commands[0]?.type : undefined;
-    if ((type !== "start" && type !== "deliver") || !this.#isOnlyCell() || isTurnLong()) return;
+    // Nothing answers the others.
+    if (type !== "start" && type !== "deliver" && type !== "snapshot") return;
+    // A thread that has not answered yet is still starting.
+    if (!this.ready || !this.#isOnlyCell() || isTurnLong()) return;
     const patience = this.#patience[type];
     if (!patience.isThere()) return;
     const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, SPIN_MS);
