@@ -59,10 +59,10 @@ export const agentSurface: Workload = {
 
     const timed = async (
       into: number[] | undefined,
-      leg: Promise<CodeModeResult>,
+      exchange: Promise<CodeModeResult>,
     ): Promise<CodeModeResult> => {
       const from = performance.now();
-      const result = await leg;
+      const result = await exchange;
       into?.push(performance.now() - from);
       return result;
     };

@@ -1,5 +1,5 @@
 /**
- * 32 calls at once in one run: does the bridge batch, or does it pay per call?
+ * 32 calls at once in one run: do calls travel together, or does each pay its own way?
  */
 
 import { nextSalt } from "../harness/attempts.ts";

@@ -67,7 +67,12 @@ interface Journey {
 }
 
 /** Resumes until the run ends, answering all that is pending or only the first of it. */
-async function travel(hosts: Hosts, source: string, tools: ToolSet, plan: readonly Leg[]): Promise<Journey> {
+async function travel(
+  hosts: Hosts,
+  source: string,
+  tools: ToolSet,
+  plan: readonly Exchange[],
+): Promise<Journey> {
   let result = await hosts[0].start({ source, tools, mayYield: true }).result;
   const logs = [...result.logs];
   let suspensions = 0;
@@ -92,13 +97,13 @@ async function travel(hosts: Hosts, source: string, tools: ToolSet, plan: readon
   return { result, logs, suspensions, mixed };
 }
 
-interface Leg {
+interface Exchange {
   readonly away: boolean;
   readonly partly: boolean;
   readonly kill: boolean;
 }
 
-const leg = fc.record({
+const exchange = fc.record({
   away: fc.boolean(),
   partly: fc.boolean(),
   kill: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
@@ -118,21 +123,25 @@ test.each([
     let both = 0;
     lastEntries = 0;
     await fc.assert(
-      fc.asyncProperty(stableProgram, fc.array(leg, { minLength: 1, maxLength: 4 }), async (text, plan) => {
-        const source = prologue + text;
-        const calm = new ProgramTools();
-        const expected = await runToEnd(byToken[0], source, calm.set);
-        const asked = new ProgramTools();
-        const { result, logs, suspensions, mixed } = await travel(hosts, source, asking(asked.set), plan);
-        if (result.status !== "completed" || expected.result.status !== "completed")
-          throw new Error(JSON.stringify([result, expected.result]));
-        expect(result.value).toEqual(expected.result.value);
-        expect(logs).toEqual(expected.logs);
-        expect(asked.repeated).toEqual([]);
-        expect(asked.executions.size).toBe(calm.executions.size);
-        suspended += Math.min(1, suspensions);
-        both += mixed;
-      }),
+      fc.asyncProperty(
+        stableProgram,
+        fc.array(exchange, { minLength: 1, maxLength: 4 }),
+        async (text, plan) => {
+          const source = prologue + text;
+          const calm = new ProgramTools();
+          const expected = await runToEnd(byToken[0], source, calm.set);
+          const asked = new ProgramTools();
+          const { result, logs, suspensions, mixed } = await travel(hosts, source, asking(asked.set), plan);
+          if (result.status !== "completed" || expected.result.status !== "completed")
+            throw new Error(JSON.stringify([result, expected.result]));
+          expect(result.value).toEqual(expected.result.value);
+          expect(logs).toEqual(expected.logs);
+          expect(asked.repeated).toEqual([]);
+          expect(asked.executions.size).toBe(calm.executions.size);
+          suspended += Math.min(1, suspensions);
+          both += mixed;
+        },
+      ),
       effort(40),
     );
     expect(suspended).toBeGreaterThan(15);

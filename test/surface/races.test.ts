@@ -213,7 +213,7 @@ describe("expiry", () => {
     expect(held).toBeGreaterThan(8);
     await until(() => desk.runtime.suspendedPrograms === 0);
     // Each is opened in turns to be given up, and is in memory until then.
-    await until(() => heapMiB() - before < held / 3);
+    await expect.poll(() => heapMiB() - before, { timeout: 60_000, interval: 50 }).toBeLessThan(held / 3);
   });
 
   test("of a program meets a foreign wait: neither learns anything", async () => {

@@ -25,7 +25,7 @@ const read = new WeakMap<object, readonly ComparedName[]>();
 export function noSuchTool(name: string, tools: object): string {
   let known = read.get(tools);
   if (known === undefined) {
-    known = Object.keys(tools).map(toNamed);
+    known = Object.keys(tools).map(toComparedName);
     read.set(tools, known);
   }
   const closest = closestOf(name, known);
@@ -40,11 +40,11 @@ export function noSuchTool(name: string, tools: object): string {
 }
 
 export function closestNames(wanted: string, names: readonly string[]): string[] {
-  return closestOf(wanted, names.map(toNamed));
+  return closestOf(wanted, names.map(toComparedName));
 }
 
 function closestOf(wanted: string, names: readonly ComparedName[]): string[] {
-  const target = toNamed(wanted);
+  const target = toComparedName(wanted);
   const { length } = target.key;
   // Of a name of a few letters two wrong ones leave nothing that is like it.
   const tolerance = length < 5 ? 1 : Math.max(2, Math.floor(length / 3));
@@ -83,7 +83,7 @@ function mayBeClose(a: ComparedName, b: ComparedName, tolerance: number): boolea
   );
 }
 
-function toNamed(name: string): ComparedName {
+function toComparedName(name: string): ComparedName {
   const key = normalise(name);
   let letters = 0;
   for (let index = 0; index < key.length; index++) letters |= 1 << (key.charCodeAt(index) & 31);

@@ -37,7 +37,7 @@ export type JournalEntry =
   | { readonly kind: "delivery"; readonly delivery: Delivery }
   /** The run was suspended here: a `WaitState`, once it is checked against the ledger it ends. */
   | { readonly kind: "suspended"; readonly waitState: unknown }
-  /** The suspended run was taken up: the timers of its waitState run from here, milliseconds since the epoch. */
+  /** The suspended run was taken up: the timers of its wait state run from here, milliseconds since the epoch. */
   | { readonly kind: "taken"; readonly at: number };
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;

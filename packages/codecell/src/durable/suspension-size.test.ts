@@ -81,7 +81,7 @@ test("a journal that stays counts whole, over all who took the run up", async ()
   const recorder = recorderOf(100_000, "");
   const snapshot = { bytes: new Uint8Array(1000), progress: recorder.progress };
   let journal = new StoredRuns(watched, vault, 60_000).keep(recorder, "");
-  for (let leg = 0; leg < 7; leg++) {
+  for (let exchange = 0; exchange < 7; exchange++) {
     // Of no weight in the ledger, so that a new state is small again.
     const resolution = { resolution: "x".repeat(30_000) };
     await journal.write({ kind: "dispatch", call: 0, resolution });

@@ -30,7 +30,7 @@ const sourceOf = (steps: number): string => `
   for (let n = 0; n < ${steps}; n++) past.push(await tools.step({ n }));
   return past.join();`;
 
-/** A run as far as its placedCell needs one: reports are read by the recorder, outcomes given one by one. */
+/** A run as far as its placed cell needs one: reports are read by the recorder, outcomes given one by one. */
 class Driver {
   readonly starts: CellStart[] = [];
   readonly recorder: LedgerRecorder;

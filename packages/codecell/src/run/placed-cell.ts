@@ -1,5 +1,6 @@
 /**
- * PlacedCell: where a run's cell lives. It may be lost at any moment; then it is placed again from the ledger.
+ * PlacedCell: a run's cell, on whichever worker it is placed. It may be lost at any moment; then it is placed again from
+ * the ledger.
  *
  * - Reports of an earlier placement are never heard.
  * - Counts what the cell owes: `isSettled` when it has answered everything it was told.
@@ -148,7 +149,7 @@ export class PlacedCell {
   /** Hands over what the recorder has recorded. */
   deliver(delivery: Delivery): void {
     if (this.#placement === undefined) {
-      // One that is waking finds it in the recorder.
+      // One that is waking finds it in the ledger.
       if (!this.#isWaking) this.place();
       return;
     }
@@ -250,7 +251,7 @@ export class PlacedCell {
   }
 
   #onLost(loss: Loss, cause?: unknown): void {
-    // What is delivered until it is placed again waits in the recorder.
+    // What is delivered until it is placed again waits in the ledger.
     this.#placement = undefined;
     if (loss === "crashed") this.#crashes++;
     if (loss === "snapshot_refused") {

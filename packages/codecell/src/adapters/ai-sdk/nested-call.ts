@@ -1,4 +1,4 @@
-/** NestedCall: one call of a program, from when the host hears of it until its end is told. */
+/** InvocationCall: one call of a program, from when the host hears of it until its end is told. */
 import type { Json } from "../../contract/value.ts";
 import { copyJson, isLargeJson } from "../../value/print-json.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";

@@ -1,4 +1,4 @@
-/** Messages: commands to a worker in pieces that take no thread long to copy. On the host. */
+/** MessagePieces: commands to a worker in pieces that take no thread long to copy. On the host. */
 import type { Command } from "../../protocol/messages.ts";
 import type { Delivery } from "../../contract/ledger.ts";
 

@@ -183,7 +183,7 @@ describe("the output budget", () => {
     expect(texts(told).filter((one) => one.includes("3 log lines dropped"))).toHaveLength(1);
   });
 
-  test("a agentProgram that failed may use all of the room for its output", () => {
+  test("a program that failed may use all of the room for its output", () => {
     const item = text("x".repeat(900));
     expect(new OutputBudget(1024, parked()).finish([item], 0)).toEqual({ output: [item], value: null });
   });

@@ -20,7 +20,7 @@ const call = (callId: string, input: Json = {}, parentToolCallId = "tc1") => ({
 });
 
 describe("the trajectory", () => {
-  test("one record per nested call, under the exec that started its agentProgram [exec-wait:96]", () => {
+  test("one record per nested call, under the exec that started its program [exec-wait:96]", () => {
     const trajectory = create();
     const exec = trajectory.begin("exec", "tc1", '{"code":"1"}');
     trajectory.startCall(call("run:0", { a: 1 }));

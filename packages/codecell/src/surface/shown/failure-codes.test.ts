@@ -80,7 +80,7 @@ describe("failure codes", () => {
     expect(long.length).toBeLessThanOrEqual(2000);
     expect(long.isWellFormed()).toBe(true);
     expect(long).toMatch(/…; Did you mean x\?$/u);
-    expect(errorOf({ code: "internal", message: "\n" })).toBe("The agentProgram failed");
+    expect(errorOf({ code: "internal", message: "\n" })).toBe("The program failed");
   });
 
   test("a guest's own words choose no code [exec-wait:91]", () => {

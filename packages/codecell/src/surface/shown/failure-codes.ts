@@ -86,7 +86,7 @@ export function toErrorCode(code: FailureCode, language: Language): CodeModeErro
 function toErrorText(failure: Failure, toolId: string | undefined, isShell: boolean): string {
   const helper = HELPERS.find(([tool]) => tool === toolId);
   const words = helper === undefined ? failure.message : inItsWords(failure.message, helper);
-  const message = toLine(words) || "The agentProgram failed";
+  const message = toLine(words) || "The program failed";
   const parts = [message];
   const { position } = failure;
   if (position !== undefined && !message.includes(`line ${position.line}`)) {
