@@ -90,7 +90,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // Public: what implementations of the contracts have to pass, in their own test runs.
   testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
   // Serves fetches of programs; undici is found at run time, never imported.
-  fetch: { runs: "host", imports: ["contract", "value"], files: ["calls/invoke.ts"], node: "all" },
+  fetch: { runs: "host", imports: ["contract", "value"], files: ["calls/call-failure.ts"], node: "all" },
   run: {
     runs: "host",
     // Declarations are for the check, which is given to a host and never made by it.

@@ -1,15 +1,20 @@
 /** Surfaces of calls: what is done with an input that a tool gives back, that is asked for, or that waits in a suspended run. */
 import { jsonSchema } from "ai";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
-import type { CatalogEntry } from "../../packages/codecell/src/catalog/catalog-entry.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { giveAway } from "../../packages/codecell/src/durable/suspended-run.ts";
-import { toNestedOutput } from "../../packages/codecell/src/surface/calls/nested-output.ts";
+import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
+import { AgentProgram } from "../../packages/codecell/src/surface/agent-program.ts";
+import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-tools.ts";
+import { resolveCodeMode } from "../../packages/codecell/src/surface/config.ts";
+import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
+import { Telemetry } from "../../packages/codecell/src/surface/record/telemetry.ts";
+import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
 import { InvocationCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
-import { createAuthorize } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
+import { createMiddleware } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
@@ -41,15 +46,30 @@ const callOf = (input: string, execute: AnyTool["execute"]): CallSetup => ({
     resolution: undefined,
   },
   limits: LIMITS,
-  authorize: undefined,
+  middleware: [],
   judgeApart,
   onStart: () => {},
   onProgress: () => {},
   onError: () => {},
 });
+/** The tools of an agent run, with nobody to ask. */
+const nested = (): NestedTools => {
+  const resolved = resolveCodeMode(true);
+  if (resolved.status !== "on") throw new Error("The defaults of code mode do not resolve");
+  return new NestedTools({
+    catalog: createCatalog([{ kind: "core", owner: "core", tools: { t: tool } }]),
+    settings: resolved.settings,
+    context: { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" },
+    beforeToolCall: undefined,
+    approve: undefined,
+    telemetry: new Telemetry([], { size: 1, sources: {} }),
+    trajectory: new Trajectory(),
+    parked: new ParkedValues({ maxBytes: 1024, maxValues: 1 }),
+  });
+};
 const asksFor = async (input: Json): Promise<unknown> => {
   const sdkTool = { inputSchema: jsonSchema({}), needsApproval: true, execute: () => null } as never;
-  const authorize = createAuthorize({
+  const { decide } = createMiddleware({
     tools: { t: sdkTool },
     approval: { mode: "interrupt" },
     execution: {},
@@ -61,7 +81,7 @@ const asksFor = async (input: Json): Promise<unknown> => {
   });
   const { signal } = new AbortController();
   const call = { runId: "r", callId: "r:0", tool: "t", input, signal };
-  return authorize({ ...call, context: undefined, resolution: undefined });
+  return decide?.({ ...call, context: undefined, resolution: undefined });
 };
 export const CALL_SURFACES: readonly Surface[] = [
   {
@@ -83,7 +103,7 @@ export const CALL_SURFACES: readonly Surface[] = [
     prepare: (json) => () =>
       invoke({
         ...callOf(json, () => null),
-        authorize: ({ input }) => ({ suspend: { input: input as Json } }),
+        middleware: [{ decide: ({ input }) => ({ suspend: { input: input as Json } }) }],
       }),
   },
   {
@@ -101,8 +121,8 @@ export const CALL_SURFACES: readonly Surface[] = [
     most: OUTPUT,
     prepare: (json) => {
       const value = parsed(json);
-      const entry = { id: "core:core:t", tool } as CatalogEntry;
-      return () => toNestedOutput(entry, value, judgeApart);
+      return () =>
+        invoke({ ...callOf("null", () => value), middleware: nested().middlewareOf(new AgentProgram("c")) });
     },
   },
   {

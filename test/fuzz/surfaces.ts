@@ -5,7 +5,6 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { closestNames, noSuchTool } from "../../packages/codecell/src/calls/closest-names.ts";
-import { encodeOutput } from "../../packages/codecell/src/calls/invoke.ts";
 import { parseJson } from "../../packages/codecell/src/value/parse-json.ts";
 import { printJson } from "../../packages/codecell/src/value/print-json.ts";
 import { parseAnswers } from "../../packages/codecell/src/protocol/messages.ts";
@@ -37,6 +36,7 @@ import {
   tool,
   vault,
 } from "./surface-parts.ts";
+import { encodeOutput } from "../../packages/codecell/src/calls/encode-output.ts";
 
 const LOGS = LIMIT_BOUNDS.logBytes.default;
 const SOURCE = LIMIT_BOUNDS.sourceBytes.default;

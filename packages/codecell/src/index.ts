@@ -45,7 +45,16 @@ export { defineTool } from "./contract/tool.ts";
 export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
-export type { Authorize, CallDetails, Decision, MapCallFailure } from "./calls/invoke.ts";
+export type { MapCallFailure } from "./calls/call-failure.ts";
+export type { CallOutcome } from "./calls/call-outcome.ts";
+export type {
+  Authorize,
+  CallDetails,
+  CallMiddleware,
+  Decision,
+  ExecuteTool,
+  Rewrite,
+} from "./calls/middleware.ts";
 export { createChecker } from "./check/checker.ts";
 export type { Checker, CheckerOptions, CheckRequest, CheckResult } from "./check/checker.ts";
 export type { ToolDeclaration, ToolDeclarations } from "./check/declare-tools.ts";

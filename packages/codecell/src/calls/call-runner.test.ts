@@ -12,6 +12,7 @@ function createRunner(execute: (input: { path: string }) => null, deadline: Dead
     tools: { remove: { execute } },
     limits: resolveLimits(),
     context: undefined,
+    middleware: [],
     authorize: undefined,
     mapCallFailure: undefined,
     fetch: undefined,

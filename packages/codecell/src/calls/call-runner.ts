@@ -7,21 +7,16 @@
  * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import {
-  type Authorize,
-  type CallOutcome,
-  CallRefusal,
-  invoke,
-  inWords,
-  type MapCallFailure,
-} from "./invoke.ts";
+import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+import { invoke } from "./invoke.ts";
+import { type Authorize, type CallMiddleware, parseDecision } from "./middleware.ts";
 import type { CallFailure } from "../contract/failure.ts";
 import { type HostError, type HostErrorSource, withCause } from "../contract/host-error.ts";
 import { FETCH_TOOL, type LedgerCall, toCallId } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
-import type { Json } from "../contract/value.ts";
 import { judgeApartFor } from "../sandbox/node/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 
@@ -30,6 +25,8 @@ export interface CallRunnerSetup {
   readonly tools: ToolSet;
   readonly limits: Limits;
   readonly context: unknown;
+  readonly middleware: readonly CallMiddleware[];
+  /** The last to decide: it sees what will be executed. */
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
   /** Serves fetches; undefined when the program has no `fetch`. */
@@ -45,11 +42,19 @@ export interface CallRunnerSetup {
 export class CallRunner {
   readonly #setup: CallRunnerSetup;
   readonly #inCallerContext = AsyncLocalStorage.snapshot();
+  readonly #middleware: readonly CallMiddleware[];
   /** Calls that wait for a turn, in their order. */
   readonly #line: (() => void)[] = [];
 
   constructor(setup: CallRunnerSetup) {
     this.#setup = setup;
+    const { middleware, authorize } = setup;
+    this.#middleware = middleware.map((one) => this.#withFreeDecisions(one));
+    if (authorize !== undefined) {
+      const decide: CallMiddleware["decide"] = async (call) =>
+        parseDecision(await authorize(call), "authorize");
+      this.#middleware = [...this.#middleware, this.#withFreeDecisions({ decide })];
+    }
   }
 
   async execute(
@@ -71,12 +76,7 @@ export class CallRunner {
       if (cause === undefined && error !== undefined) return;
       this.#setup.errors.tell({ error: cause, source: tool === FETCH_TOOL ? "fetch" : source, callId, tool });
     };
-    const found =
-      resolution !== undefined && "deny" in resolution
-        ? denied(tool, resolution.deny)
-        : await this.#inCallerContext(() =>
-            this.#invoke(callId, index, call, resolution?.resolution, onError),
-          );
+    const found = await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution, onError));
     const outcome = found.status === "failed" ? this.#mapped(found.failure, { callId, tool, thrown }) : found;
     if (outcome.status !== "suspended") {
       emit({
@@ -116,19 +116,21 @@ export class CallRunner {
     callId: string,
     index: number,
     { tool, input }: LedgerCall,
-    resolution: Json | undefined,
+    decision: CallResolution | undefined,
     onError: (error: unknown, source: HostErrorSource) => void,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, emit } = this.#setup;
     const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
-    const authorize = fetch === undefined ? this.#setup.authorize : undefined;
+    const denial = decision !== undefined && "deny" in decision ? decision.deny : undefined;
+    const resolution = decision !== undefined && "resolution" in decision ? decision.resolution : undefined;
     return invoke({
       tools: fetch === undefined ? this.#setup.tools : { [FETCH_TOOL]: fetch },
       tool,
       input,
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
-      authorize: authorize === undefined ? undefined : (details) => this.#unhurried(() => authorize(details)),
+      middleware: fetch === undefined ? this.#middleware : [],
+      denial,
       judgeApart: judgeApartFor(runId, signal),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
@@ -147,19 +149,20 @@ export class CallRunner {
     }
   }
 
-  async #unhurried<T>(ask: () => T | Promise<T>): Promise<T> {
-    this.#setup.deadline.pause();
-    try {
-      return await ask();
-    } finally {
-      this.#setup.deadline.resume();
-    }
+  /** What takes time to decide does not take the run's. */
+  #withFreeDecisions(middleware: CallMiddleware): CallMiddleware {
+    const { decide } = middleware;
+    if (decide === undefined) return middleware;
+    return {
+      ...middleware,
+      decide: async (call) => {
+        this.#setup.deadline.pause();
+        try {
+          return await decide(call);
+        } finally {
+          this.#setup.deadline.resume();
+        }
+      },
+    };
   }
-}
-
-function denied(tool: string, reason: string): CallOutcome {
-  return {
-    status: "failed",
-    failure: { code: "denied", name: "CallError", message: `Cannot call tool "${tool}": ${reason}` },
-  };
 }

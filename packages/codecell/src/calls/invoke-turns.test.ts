@@ -33,7 +33,7 @@ async function call(input: unknown): Promise<readonly string[]> {
       resolution: undefined,
     },
     limits: resolveLimits({}),
-    authorize: undefined,
+    middleware: [],
     judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: () => {},
     onProgress: () => {},

@@ -2,7 +2,10 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { resolveLimits } from "../contract/limits.ts";
 import type { AnyTool } from "../contract/tool.ts";
-import { type Authorize, type CallOutcome, CallRefusal, invoke } from "./invoke.ts";
+import { invoke } from "./invoke.ts";
+import type { Authorize } from "./middleware.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+import { CallRefusal } from "./call-failure.ts";
 
 const progress = vi.fn<(output: unknown) => void>();
 
@@ -25,7 +28,7 @@ function call(
       resolution: undefined,
     },
     limits: resolveLimits(options.outputBytes === undefined ? {} : { callOutputBytes: options.outputBytes }),
-    authorize: options.authorize,
+    middleware: options.authorize === undefined ? [] : [{ decide: options.authorize }],
     judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: () => {},
     onProgress: progress,

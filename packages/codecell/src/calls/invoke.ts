@@ -1,51 +1,36 @@
 /**
- * Invoke: the host's handling of one call. Look up, validate, authorise, execute, validate, encode.
+ * Invoke: the way of one call on the host. Parse, find, validate, decide, execute, drain, validate, encode.
  *
+ * - The only way: surfaces and adapters put what is theirs around it, as middleware.
  * - Never throws and never rejects: every way to fail is an outcome.
- * - What was authorised is what is executed: the validated input, encoded once by the guest.
- * - Of an error only name, message and the tool's own code cross; stacks, causes and other fields stay here.
+ * - What was decided on is what is executed: the validated input, encoded once by the guest.
+ * - An output is printed once.
  */
-import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
-import { type HostErrorSource, withCause } from "../contract/host-error.ts";
+import type { CallFailureCode } from "../contract/failure.ts";
+import type { HostErrorSource } from "../contract/host-error.ts";
 import type { Limits } from "../contract/limits.ts";
+import type { Direction } from "../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import { asInput, utf8Bytes } from "../value/json-text.ts";
-import { noSuchTool } from "./closest-names.ts";
-import { parseJson } from "../value/parse-json.ts";
-import { copyJson, printJson } from "../value/print-json.ts";
-import { type Validated, validatorOf } from "./schema.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
-import type { Direction } from "../contract/standard-schema.ts";
-
-export type CallOutcome =
-  | { readonly status: "completed"; readonly output: string; readonly outputBytes: number }
-  | { readonly status: "failed"; readonly failure: CallFailure }
-  | { readonly status: "suspended"; readonly payload: Json };
-
-/** What the host's policy says about a call: yes, no, or ask somebody; then the run is suspended with the payload. */
-export type Decision = "allow" | { readonly deny: string } | { readonly suspend: Json };
-
-export interface CallDetails {
-  readonly runId: string;
-  readonly callId: string;
-  readonly tool: string;
-  /** The input after validation, as the tool will receive it. */
-  readonly input: unknown;
-  readonly signal: AbortSignal;
-  readonly context: unknown;
-  /** What the call was resolved with, after it suspended the run. */
-  readonly resolution: Json | undefined;
-}
-
-/** What a program is told about a call that failed: name, message and codes. `thrown` is what its tool threw, if it did. */
-export type MapCallFailure = (
-  failure: CallFailure,
-  call: { readonly callId: string; readonly tool: string; readonly thrown: unknown },
-) => Omit<CallFailure, "code">;
-
-export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
+import { asInput } from "../value/json-text.ts";
+import { parseJson } from "../value/parse-json.ts";
+import { copyJson } from "../value/print-json.ts";
+import { boundedReason, toCallFailure } from "./call-failure.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+import { noSuchTool } from "./closest-names.ts";
+import { drain, isAsyncIterable } from "./drain.ts";
+import { encodeOutput } from "./encode-output.ts";
+import {
+  type CallDetails,
+  type CallMiddleware,
+  type ExecuteTool,
+  parseCallDecision,
+  UNDECIDED,
+} from "./middleware.ts";
+import { CallSuspended, Question } from "./question.ts";
+import { type Validated, validatorOf } from "./schema.ts";
 
 export interface CallSetup {
   readonly tools: ToolSet;
@@ -53,7 +38,9 @@ export interface CallSetup {
   readonly input: string;
   readonly context: Omit<CallContext, "suspend">;
   readonly limits: Limits;
-  readonly authorize: Authorize | undefined;
+  readonly middleware: readonly CallMiddleware[];
+  /** Why the call is not to be made, if somebody resolved it with a no. */
+  readonly denial?: string | undefined;
   readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
@@ -61,93 +48,67 @@ export interface CallSetup {
   readonly onError: (error: unknown, source: HostErrorSource) => void;
 }
 
-const MAX_MESSAGE = 4096;
-const MAX_NAME = 128;
+/** The call as middleware sees it; the input changes on its way. */
+type Call = { -readonly [Key in keyof CallDetails]: CallDetails[Key] };
 
-/** Thrown by `call.suspend`, to end the tool. Whether it was called is not known by it: a tool may catch it. */
-class CallSuspended extends Error {
-  override readonly name = "CallSuspended";
-
-  constructor() {
-    super("The call is suspended until it is resolved: do not catch this, rethrow it");
-  }
+export function invoke(setup: CallSetup): Promise<CallOutcome> {
+  // A run may make very many calls at once: those that nobody stands between pay for no more than they need.
+  return setup.middleware.length === 0 ? attempt(setup, undefined) : attend(setup);
 }
 
-/** What one execution of a tool asked for. A tool that has asked is suspended, whatever it returns or throws afterwards. */
-class Question {
-  #asked: { readonly payload: Json } | undefined;
-  #isOver = false;
-
-  /** The tool ended as it was to: with what suspend threw. */
-  isHeeded = false;
-
-  get isAsked(): boolean {
-    return this.#asked !== undefined;
-  }
-
-  readonly suspend: CallContext["suspend"] = (payload) => {
-    if (this.#isOver) {
-      throw new Error(
-        "Cannot suspend the run: the call has ended, await what may call suspend before returning",
-      );
+async function attend(setup: CallSetup): Promise<CallOutcome> {
+  const { runId, callId, signal, context, resolution } = setup.context;
+  const call: Call = { runId, callId, tool: setup.tool, input: undefined, signal, context, resolution };
+  const outcome = await attempt(setup, call);
+  for (const { end } of setup.middleware) {
+    try {
+      await end?.(call, outcome);
+    } catch (error) {
+      // Whoever observes cannot fail what it is told of.
+      setup.onError(error, "internal");
     }
-    // The tool was to end here: what it asks after that is nobody's question.
-    this.#asked ??= { payload };
-    throw new CallSuspended();
-  };
-
-  /** The outcome, unless something was asked for; nothing can be from here on. */
-  end(tool: string, outcome: CallOutcome): CallOutcome | Promise<CallOutcome> {
-    this.#isOver = true;
-    return this.#asked === undefined ? outcome : toSuspended(tool, this.#asked.payload);
   }
+  return outcome;
 }
 
-/** Thrown by a tool that stands for others, to refuse in the words and with the code of the host itself. */
-export class CallRefusal {
-  readonly code: CallFailureCode;
-  readonly message: string;
-  /** For the host alone; not enumerable, since whoever prints what was thrown may show it to a model. */
-  declare readonly cause: unknown;
-
-  constructor(code: CallFailureCode, message: string, cause?: unknown) {
-    this.code = code;
-    this.message = message;
-    withCause(this, cause);
-  }
-}
-
-/** Waits only where there is something to wait for, and in one function: a run may make very many calls at once. */
-export async function invoke(invocation: CallSetup): Promise<CallOutcome> {
-  const { tools, tool: name, limits } = invocation;
-  const parsing = parseJson(invocation.input, limits.callInputBytes);
-  const parsed = asInput(invocation.input, parsing instanceof Promise ? await parsing : parsing);
+/** Waits only where there is something to wait for, and in one function. */
+async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOutcome> {
+  const { tools, tool: name, limits } = setup;
+  if (setup.denial !== undefined) return denied(name, setup.denial);
+  const parsing = parseJson(setup.input, limits.callInputBytes);
+  const parsed = asInput(setup.input, parsing instanceof Promise ? await parsing : parsing);
   // What was large to build is large to judge: that gets a turn of its own.
   if (parsing instanceof Promise) await nextTurn();
   if (!parsed.ok)
     return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
-  invocation.onStart(parsed.value);
+  setup.onStart(parsed.value);
+  if (call !== undefined) call.input = parsed.value;
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) {
     return refused("unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
   }
   const question = new Question();
   let outcome: CallOutcome;
+  let isHeeded = false;
   try {
-    const checked = validated(invocation, tool, "input", parsed.value, invocation.input);
+    const checked = validated(setup, tool, "input", parsed.value, setup.input);
     const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
+    if (call !== undefined) call.input = input.value;
     const stopped =
-      hasEnded(invocation) ??
-      (invocation.authorize === undefined
-        ? undefined
-        : ((await undecided(invocation, invocation.authorize, input.value)) ?? hasEnded(invocation)));
+      hasEnded(setup) ??
+      (call === undefined ? undefined : ((await undecided(setup, tool, call)) ?? hasEnded(setup)));
     if (stopped !== undefined) return stopped;
     const { suspend } = question;
-    let output: unknown = await tool.execute(input.value, { ...invocation.context, suspend });
-    if (isAsyncIterable(output)) output = await lastOf(output, invocation, question);
+    let output: unknown;
+    if (call === undefined) {
+      const { signal } = setup.context;
+      output = await tool.execute(input.value, { ...setup.context, suspend });
+      if (isAsyncIterable(output))
+        output = await drain(output, { hasAsked: () => question.isAsked, signal, onPart: setup.onProgress });
+    } else output = await executed(setup, tool, call, question);
     while (isTurnLong()) await nextTurn();
-    const validating = validated(invocation, tool, "output", output);
+    const validating = validated(setup, tool, "output", output);
     const given = validating instanceof Promise ? await validating : validating;
     if (given.ok) {
       while (isTurnLong()) await nextTurn();
@@ -156,15 +117,33 @@ export async function invoke(invocation: CallSetup): Promise<CallOutcome> {
       outcome = { status: "completed", output: text, outputBytes: bytes };
     } else outcome = refused("invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
   } catch (error) {
-    if (question.isAsked) question.isHeeded = error instanceof CallSuspended;
-    else invocation.onError(error, "tool");
+    if (question.isAsked) isHeeded = error instanceof CallSuspended;
+    else setup.onError(error, "tool");
     outcome = { status: "failed", failure: toCallFailure(error) };
   }
-  if (question.isAsked && !question.isHeeded) {
+  if (question.isAsked && !isHeeded) {
     const message = `Tool "${name}" caught what call.suspend throws: rethrow it, the call is suspended all the same`;
-    invocation.onError(new Error(message), "tool");
+    setup.onError(new Error(message), "tool");
   }
-  return question.end(name, outcome);
+  const asked = question.end();
+  return asked === undefined ? outcome : toSuspended(name, asked.payload);
+}
+
+/** The tool with all middleware around it, the first one outermost. */
+function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Question): Promise<unknown> {
+  const { suspend } = question;
+  let execute: ExecuteTool = async ({ signal = call.signal, hasAsked, onPart = setup.onProgress } = {}) => {
+    const output: unknown = await tool.execute(call.input, { ...setup.context, signal, suspend });
+    if (!isAsyncIterable(output)) return output;
+    return drain(output, { hasAsked: () => question.isAsked || hasAsked?.() === true, signal, onPart });
+  };
+  for (const { execute: around } of setup.middleware.toReversed()) {
+    if (around === undefined) continue;
+    const inner = execute;
+    // What those outside changed holds for those inside.
+    execute = (changes) => around({ ...call, suspend }, (more) => inner({ ...changes, ...more }));
+  }
+  return execute();
 }
 
 /** A schema that fails by itself is the host's affair: what it threw stays here. */
@@ -199,93 +178,28 @@ function hasEnded({ tool, context }: CallSetup): CallOutcome | undefined {
 }
 
 /** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
-async function undecided(
-  { tool, context: call, onError }: CallSetup,
-  authorize: Authorize,
-  input: unknown,
-): Promise<CallOutcome | undefined> {
-  const { runId, callId, signal, context, resolution } = call;
-  let decision: Decision;
+async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<CallOutcome | undefined> {
+  const name = setup.tool;
   try {
-    const given = await authorize({ runId, callId, tool, input, signal, context, resolution });
-    decision = parseDecision(given, "authorize");
+    for (const { decide } of setup.middleware) {
+      if (decide === undefined) continue;
+      const decision = parseCallDecision(await decide({ ...call }));
+      if (decision === "allow") continue;
+      if ("suspend" in decision) return await toSuspended(name, decision.suspend);
+      if ("deny" in decision) return denied(name, boundedReason(decision.deny, "it was denied"));
+      const checked = await validated(setup, tool, "input", decision.rewrite);
+      if (!checked.ok) return denied(name, `a hook gave it another input, ${checked.problems}`);
+      call.input = checked.value;
+    }
   } catch (error) {
-    onError(error, "authorize");
-    return denied(tool, UNDECIDED);
+    setup.onError(error, "authorize");
+    return denied(name, UNDECIDED);
   }
-  if (decision === "allow") return undefined;
-  if ("suspend" in decision) return toSuspended(tool, decision.suspend);
-  return denied(tool, bounded(decision.deny, MAX_MESSAGE) || "it was denied");
-}
-
-/** What is told of a policy that failed, or decided nothing. */
-export const UNDECIDED = "it could not be authorised";
-
-/** Throws for what is no decision: it allows nothing. `who` gave it. A no is one, whatever else it comes with. */
-export function parseDecision(given: unknown, who: string): Decision {
-  if (given === "allow") return given;
-  if (typeof given === "object" && given !== null) {
-    const { deny, suspend } = given as { readonly deny?: unknown; readonly suspend?: Json };
-    if (typeof deny === "string") return { deny };
-    if (deny === undefined && "suspend" in given) return { suspend: suspend ?? null };
-  }
-  const what = typeof given === "object" && given !== null ? "an object that is none" : String(given);
-  throw new TypeError(
-    `${who} gave no decision but ${what}: give "allow", { deny: "why" } or { suspend: payload }`,
-  );
+  return undefined;
 }
 
 function denied(tool: string, reason: string): CallOutcome {
   return refused("denied", `Cannot call tool "${tool}": ${reason}`);
-}
-
-export interface EncodedOutput {
-  readonly text: string;
-  readonly bytes: number;
-}
-
-/** A tool's output as it crosses to the guest; throws a refusal for what cannot, or rejects with it. */
-export function encodeOutput(
-  name: string,
-  output: unknown,
-  maxBytes: number,
-): EncodedOutput | Promise<EncodedOutput> {
-  const printing = printJson(output ?? null);
-  if (printing instanceof Promise) return printing.then((text) => withinBytes(name, text, maxBytes));
-  return withinBytes(name, printing, maxBytes);
-}
-
-function withinBytes(name: string, text: string | undefined, maxBytes: number): EncodedOutput {
-  if (text === undefined)
-    throw new CallRefusal("invalid_output", `Tool "${name}" gave an output that is no JSON`);
-  const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
-  if (bytes > maxBytes) {
-    throw new CallRefusal(
-      "output_limit",
-      `Tool "${name}" gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
-    );
-  }
-  return { text, bytes };
-}
-
-async function lastOf(
-  items: AsyncIterable<unknown>,
-  { context: { signal }, onProgress }: CallSetup,
-  question: Question,
-): Promise<unknown> {
-  let last: unknown;
-  for await (const item of items) {
-    // Leaving the loop tells the iterable to stop.
-    if (question.isAsked) break;
-    last = item;
-    onProgress(item);
-    if (signal.aborted) break;
-  }
-  return last;
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
@@ -300,44 +214,4 @@ function toSuspended(name: string, payload: Json): CallOutcome | Promise<CallOut
 
 function refused(code: CallFailureCode, message: string): CallOutcome {
   return { status: "failed", failure: { code, name: "CallError", message } };
-}
-
-/** Of whatever a tool threw, what the guest gets to see. */
-export function toCallFailure(error: unknown): CallFailure {
-  if (error instanceof CallRefusal) {
-    const { code, message } = error;
-    return { code, name: "CallError", message: bounded(message, MAX_MESSAGE) };
-  }
-  try {
-    if (typeof error === "object" && error !== null && "message" in error) {
-      const { name, message, code } = error as { name?: unknown; message: unknown; code?: unknown };
-      return {
-        code: "tool_failed",
-        name: bounded(name, MAX_NAME) || "Error",
-        message: bounded(message, MAX_MESSAGE) || "The tool failed",
-        ...(typeof code === "string" || typeof code === "number"
-          ? { toolCode: bounded(String(code), MAX_NAME) }
-          : {}),
-      };
-    }
-    return { code: "tool_failed", name: "Error", message: bounded(error, MAX_MESSAGE) || "The tool failed" };
-  } catch {
-    return { code: "tool_failed", name: "Error", message: "The tool failed" };
-  }
-}
-
-/** A failure in the words of an adapter, which may have taken them from what a tool threw: only texts, and short ones. */
-export function inWords(failure: CallFailure, words: Omit<CallFailure, "code"> | undefined): CallFailure {
-  if (words === undefined) return failure;
-  const shownCode = bounded(words.shownCode, MAX_NAME);
-  return {
-    ...failure,
-    name: bounded(words.name, MAX_NAME) || failure.name,
-    message: bounded(words.message, MAX_MESSAGE) || failure.message,
-    ...(shownCode === "" ? {} : { shownCode }),
-  };
-}
-
-function bounded(value: unknown, length: number): string {
-  return typeof value === "string" ? value.slice(0, length) : "";
 }

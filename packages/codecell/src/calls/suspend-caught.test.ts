@@ -3,7 +3,8 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { resolveLimits } from "../contract/limits.ts";
 import type { AnyTool, CallContext } from "../contract/tool.ts";
-import { type CallOutcome, invoke } from "./invoke.ts";
+import { invoke } from "./invoke.ts";
+import type { CallOutcome } from "./call-outcome.ts";
 
 const progress = vi.fn<(output: unknown) => void>();
 
@@ -21,7 +22,7 @@ function call(execute: AnyTool["execute"], more: Partial<AnyTool> = {}): Promise
       resolution: undefined,
     },
     limits: resolveLimits({}),
-    authorize: undefined,
+    middleware: [],
     judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: () => {},
     onProgress: progress,

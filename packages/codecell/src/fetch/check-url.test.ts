@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { CallRefusal } from "../calls/invoke.ts";
 import { checkUrl, readUrl } from "./check-url.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "./policy.ts";
+import { CallRefusal } from "../calls/call-failure.ts";
 
 function messageFor(url: string, policy: FetchPolicy): string | undefined {
   try {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { CallRefusal } from "../calls/invoke.ts";
 import type { CallContext } from "../contract/tool.ts";
 import { AddressRefused } from "./guarded-fetch.ts";
 import { createFetchTool } from "./fetch-tool.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "./policy.ts";
+import { CallRefusal } from "../calls/call-failure.ts";
 
 type Given = (url: string, init: RequestInit) => unknown;
 

@@ -4,7 +4,6 @@
  * - A run that was taken up without a policy has this tool too: its fetches are refused with what to do.
  * - A body that is UTF-8 crosses as text, any other as base64. Cookies that a server sets do not cross.
  */
-import { CallRefusal } from "../calls/invoke.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import { utf8Bytes } from "../value/json-text.ts";
@@ -13,6 +12,7 @@ import { BodyTooLarge, cancelBody, readBody } from "./read-body.ts";
 import { refusal } from "./refuse.ts";
 import { parseRequest } from "./request.ts";
 import { type FetchAnswer, failed, send } from "./send.ts";
+import { CallRefusal } from "../calls/call-failure.ts";
 
 /** A response as it crosses to the guest. */
 interface FetchedResponse {

@@ -1,5 +1,5 @@
+import { CallRefusal } from "../calls/call-failure.ts";
 /** Refuse: how a fetch that is not made, or failed, is told to the program: one code, and what to do next. */
-import { CallRefusal } from "../calls/invoke.ts";
 
 const LONGEST_SHOWN = 200;
 /** More of a text is not looked at. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { CallRefusal } from "../calls/invoke.ts";
 import { resolveFetchPolicy } from "./policy.ts";
 import { type FetchRequest, isSafeRequest, parseRequest, redirected } from "./request.ts";
+import { CallRefusal } from "../calls/call-failure.ts";
 
 const policy = resolveFetchPolicy({
   allowedOrigins: ["https://a.example", "https://b.example"],

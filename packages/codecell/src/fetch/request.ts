@@ -5,11 +5,11 @@
  * - Headers that belong to the connection are left out; those that would make a server see another method or path than
  *   the policy saw are refused.
  */
-import { CallRefusal } from "../calls/invoke.ts";
 import { isRecord } from "../value/shape.ts";
 import { checkUrl } from "./check-url.ts";
 import { type ResolvedFetchPolicy, toMethod } from "./policy.ts";
 import { refusal, shown, shownUrl } from "./refuse.ts";
+import { CallRefusal } from "../calls/call-failure.ts";
 
 export interface FetchRequest {
   readonly url: URL;

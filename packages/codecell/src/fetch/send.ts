@@ -5,13 +5,13 @@
  *   says it is from.
  * - Of an error only its code is told: messages and causes name addresses and files of the host.
  */
-import { CallRefusal } from "../calls/invoke.ts";
 import { checkUrl, PRIVATE } from "./check-url.ts";
 import { AddressRefused } from "./guarded-fetch.ts";
 import type { ResolvedFetchPolicy } from "./policy.ts";
 import { cancelBody, orAborted } from "./read-body.ts";
 import { refusal } from "./refuse.ts";
 import { type FetchRequest, redirected, type RedirectMode } from "./request.ts";
+import { CallRefusal } from "../calls/call-failure.ts";
 
 export interface FetchAnswer {
   readonly response: Response;

@@ -1,5 +1,7 @@
 /** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
-import type { Authorize, CallOutcome, MapCallFailure } from "../calls/invoke.ts";
+import type { MapCallFailure } from "../calls/call-failure.ts";
+import type { CallOutcome } from "../calls/call-outcome.ts";
+import type { Authorize, CallMiddleware } from "../calls/middleware.ts";
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
@@ -23,6 +25,7 @@ export interface RunSetup {
   readonly tools: ToolSet | undefined;
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
+  readonly middleware: readonly CallMiddleware[];
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
   /** Serves fetches; undefined when the program has no `fetch`. */

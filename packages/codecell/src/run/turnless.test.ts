@@ -43,6 +43,7 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     tools: {},
     signal: undefined,
     context: undefined,
+    middleware: [],
     authorize: undefined,
     mapCallFailure: undefined,
     fetch: undefined,

@@ -4,6 +4,7 @@
  * - Knows its calls that are under way, whichever exchange they were made in, and can abort them all.
  * - Over once it has ended, expired or was dropped; then its calls are aborted and nothing of it is left to resume.
  */
+import type { Rewrite } from "../calls/middleware.ts";
 import { printBeginning } from "../value/print-json.ts";
 import type { Language } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
@@ -59,8 +60,8 @@ export class AgentProgram {
   resolutions: Resolutions = {};
   readonly #abort = new AbortController();
   readonly #pending = new Map<string, PendingToolCall>();
-  /** Inputs of calls that a hook has seen, as it left them, until they are settled. */
-  readonly #inputs = new Map<string, unknown>();
+  /** What a hook made of the calls that it has seen, until they are settled. */
+  readonly #hooked = new Map<string, "allow" | Rewrite>();
   /** When calls began first. */
   readonly #began = new Map<string, string>();
   /** Calls that came to their tools. */
@@ -99,18 +100,13 @@ export class AgentProgram {
     return [...this.#pending.values()];
   }
 
-  /** Whether a hook has seen the call. */
-  isHooked(callId: string): boolean {
-    return this.#inputs.has(callId);
+  /** What a hook made of the call; undefined when it has not seen it. */
+  hookedAs(callId: string): "allow" | Rewrite | undefined {
+    return this.#hooked.get(callId);
   }
 
-  hook(callId: string, input: unknown): void {
-    this.#inputs.set(callId, input);
-  }
-
-  /** As a hook left it. */
-  inputOf(callId: string, given: unknown): unknown {
-    return this.#inputs.has(callId) ? this.#inputs.get(callId) : given;
+  hook(callId: string, decision: "allow" | Rewrite): void {
+    this.#hooked.set(callId, decision);
   }
 
   /** A call comes to its tool; false when it did before: one that asked for a decision comes again. */
@@ -156,7 +152,7 @@ export class AgentProgram {
   /** It ends, and does not come again: nobody needs its input any more. */
   settle(callId: string): void {
     this.end(callId);
-    this.#inputs.delete(callId);
+    this.#hooked.delete(callId);
   }
 
   #toPending(id: string, tool: string, input: unknown): PendingToolCall {

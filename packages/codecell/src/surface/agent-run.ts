@@ -216,8 +216,8 @@ export class AgentRun {
     agentProgram.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
-      authorize: nested.authorize,
-      context: agentProgram,
+      middleware: nested.middlewareOf(agentProgram),
+      context: nested.context,
       scope,
       atDeadline: "suspend",
       signal: AbortSignal.any(signals),
@@ -225,10 +225,7 @@ export class AgentRun {
     });
     // A resume that is refused names another run.
     if (!isResumed) agentProgram.runId = handle.runId;
-    const followed = nested.follow(handle, agentProgram);
     const result = await handle.result;
-    // So that whoever has the result finds all of its calls in the trajectory.
-    await followed;
     agentProgram.onUpdate = undefined;
     agentProgram.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;

@@ -6,7 +6,7 @@
  * - Tools validate by their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
-import { CallRefusal, SCHEMA_FAILED, UNDECIDED } from "../../calls/invoke.ts";
+import { SCHEMA_FAILED } from "../../calls/invoke.ts";
 import { type Validated, validatorOf } from "../../calls/schema.ts";
 import { type HostError, type OnError, tellError, withCause } from "../../contract/host-error.ts";
 import type { CallContext } from "../../contract/tool.ts";
@@ -30,6 +30,8 @@ import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
 import type { JudgeApart } from "../../protocol/judges.ts";
+import { CallRefusal } from "../../calls/call-failure.ts";
+import { UNDECIDED } from "../../calls/middleware.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
   /** Where the run is prepared; a runtime shared by the whole process unless given. */

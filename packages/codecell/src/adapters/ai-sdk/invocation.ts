@@ -5,7 +5,6 @@
  * - Hooks are told in the order things happened, and all of them before the host is given anything.
  */
 import type { ToolSet } from "ai";
-import type { MapCallFailure } from "../../calls/invoke.ts";
 import type { CallFailure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
@@ -19,12 +18,13 @@ import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
 import { InvocationCall } from "./nested-call.ts";
-import { type CallKeeper, createAuthorize, toRunTools } from "./nested-tools.ts";
+import { type CallKeeper, createMiddleware, toRunTools } from "./nested-tools.ts";
 import { checkTools, type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceRecorder } from "./trace-recorder.ts";
 import { within } from "../../loop/wait.ts";
+import type { MapCallFailure } from "../../calls/call-failure.ts";
 
 /** An interrupted invocation that goes on. */
 export interface Continued {
@@ -135,9 +135,8 @@ export class Invocation implements CallKeeper {
     const { fetchPolicy, onError } = options;
     const common = {
       // A call that was denied needs its tool no longer.
-      tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])]),
-      context: this,
-      authorize: createAuthorize(this),
+      tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])], this),
+      middleware: [createMiddleware(this)],
       mapCallFailure: (...given: Parameters<MapCallFailure>) => this.#mapCallFailure(...given),
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),

@@ -7,7 +7,6 @@
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
 import { noSuchTool } from "../../calls/closest-names.ts";
-import { type Authorize, type Decision, UNDECIDED } from "../../calls/invoke.ts";
 import { validatorOf } from "../../calls/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
@@ -34,6 +33,8 @@ import {
 import { type InvocationCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
 import type { JudgeApart } from "../../protocol/judges.ts";
+import { type CallMiddleware, type Decision, type ExecuteTool, UNDECIDED } from "../../calls/middleware.ts";
+import { drain, isAsyncIterable } from "../../calls/drain.ts";
 
 /** What the invocation that a call belongs to does for it. */
 export interface CallKeeper {
@@ -61,22 +62,28 @@ export type StoredResolution = { readonly input: Json } & (
     }
 );
 
-/** The same for all invocations: a call knows its own by the context it was made with. */
-export function toRunTools(names: readonly string[]): RunTools {
-  return Object.fromEntries(names.map((name) => [name, RUN_TOOL]));
+/** Without schemas: those of the AI SDK are looked at where a call is decided on. */
+export function toRunTools(names: readonly string[], keeper: CallKeeper): RunTools {
+  const tool: AnyTool = { execute: (input: unknown, call) => called(keeper, input, call) };
+  return Object.fromEntries(names.map((name) => [name, tool]));
 }
 
-const RUN_TOOL: AnyTool = {
-  execute: (_input: unknown, call) => executeCall(call.context as CallKeeper, call),
-};
+/** What an invocation puts between the calls of its program and their tools. */
+export function createMiddleware(keeper: CallKeeper): CallMiddleware {
+  return {
+    decide: createDecide(keeper),
+    execute: (call, execute) => executed(keeper, call, execute),
+  };
+}
 
-/** Whether a call may be executed; finds out all that has to be known before. */
-export function createAuthorize(keeper: CallKeeper): Authorize {
+/** Whether a call may be executed, and with which input; finds out all that has to be known before. */
+function createDecide(keeper: CallKeeper): NonNullable<CallMiddleware["decide"]> {
   return async ({ runId, callId, tool: toolName, input, resolution, signal }) => {
     const call = await keeper.begin(callId, toolName, input);
     try {
       const judgeApart = judgeApartFor(runId, signal);
-      return await decide(keeper, call, resolution as StoredResolution | undefined, judgeApart);
+      const decision = await decide(keeper, call, resolution as StoredResolution | undefined, judgeApart);
+      return decision === "allow" ? { rewrite: call.validated } : decision;
     } catch (error) {
       if (!(error instanceof CodeModeError)) {
         // Who asks denies the call, and tells the host alone of this.
@@ -262,22 +269,34 @@ function invalid(toolName: string, problems: string): CodeModeToolError {
   return new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
 }
 
-async function executeCall(keeper: CallKeeper, run: CallContext): Promise<unknown> {
-  const call = keeper.callOf(run.callId);
-  if (call === undefined) throw new CodeModeProtocolError("Cannot call a tool that was not authorised");
+async function executed(
+  keeper: CallKeeper,
+  { callId, suspend }: Parameters<NonNullable<CallMiddleware["execute"]>>[0],
+  execute: ExecuteTool,
+): Promise<unknown> {
+  const call = callOf(keeper, callId);
   try {
-    const output = await keeper.track(call, () => called(keeper, call, run));
+    const output = await keeper.track(call, () =>
+      unlessAsked((hasAsked) => execute({ hasAsked, onPart: () => {} })),
+    );
     keeper.complete(call, output);
     return output;
   } catch (error) {
     const payload = requestedBy(error);
-    if (payload !== undefined) run.suspend(toKept(call, payload, await toShown(call.validated)));
+    if (payload !== undefined) suspend(toKept(call, payload, await toShown(call.validated)));
     call.error = error;
     throw error;
   }
 }
 
-async function called(keeper: CallKeeper, call: InvocationCall, run: CallContext): Promise<unknown> {
+function callOf(keeper: CallKeeper, callId: string): InvocationCall {
+  const call = keeper.callOf(callId);
+  if (call === undefined) throw new CodeModeProtocolError("Cannot call a tool that was not authorised");
+  return call;
+}
+
+function called(keeper: CallKeeper, input: unknown, run: CallContext): unknown {
+  const call = callOf(keeper, run.callId);
   const { execution, tools, approval } = keeper;
   const own = approval.toolsContext?.[call.toolName];
   const context = own ?? execution.context ?? execution.experimental_context;
@@ -293,35 +312,23 @@ async function called(keeper: CallKeeper, call: InvocationCall, run: CallContext
     ...(experimental === undefined ? {} : { experimental_context: experimental }),
     ...(call.interrupt === undefined ? {} : { codeModeInterrupt: call.interrupt }),
   };
-  return callTool(tools[call.toolName] as Tool, call.validated, options);
+  return callExecute(tools[call.toolName] as Tool, input, options);
 }
 
-/** A tool's output; of one that gives several, the last. Throws what it asked for, if it did. */
+function callExecute(tool: Tool, input: unknown, options: object): unknown {
+  return (tool as { execute: (input: unknown, options: object) => unknown }).execute(input, options);
+}
+
+/** The output of a tool that no run calls; of one that gives several, the last. Throws what it asked for, if it did. */
 export async function callTool(
   tool: Tool,
   input: unknown,
   options: { readonly abortSignal: AbortSignal; readonly toolCallId: string },
 ): Promise<unknown> {
-  const { execute } = tool as { execute: (input: unknown, options: object) => unknown };
   return unlessAsked(async (hasAsked) => {
-    const output = await execute.call(tool, input, options);
-    if (!isAsyncIterable(output)) return output;
-    return lastOf(output, () => options.abortSignal.aborted || hasAsked());
+    const output = await callExecute(tool, input, options);
+    return isAsyncIterable(output) ? drain(output, { hasAsked, signal: options.abortSignal }) : output;
   });
-}
-
-export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return isRecord(value) && Symbol.asyncIterator in value;
-}
-
-/** Here and not by the run: what an iterable throws may be a request to interrupt. */
-export async function lastOf(items: AsyncIterable<unknown>, isOver: () => boolean): Promise<unknown> {
-  let last: unknown;
-  for await (const item of items) {
-    last = item;
-    if (isOver()) break;
-  }
-  return last;
 }
 
 /** What is told of a call that waits; who suspends it makes JSON of it. */

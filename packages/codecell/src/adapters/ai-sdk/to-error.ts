@@ -4,7 +4,6 @@
  * - Total: the compiler knows when a code is added.
  * - A class follows from what the host saw. Names and codes that a program gives its errors choose none.
  */
-import { CallRefusal, toCallFailure } from "../../calls/invoke.ts";
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
@@ -25,6 +24,7 @@ import {
   CodeModeToolApprovalRequiredError,
   CodeModeToolError,
 } from "./errors.ts";
+import { CallRefusal, toCallFailure } from "../../calls/call-failure.ts";
 
 const SERIALIZATION = "CODE_MODE_SERIALIZATION_ERROR";
 const HOST_TOOL = "CODE_MODE_HOST_TOOL_ERROR";

@@ -35,12 +35,32 @@ export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fo
   if (atDeadline !== undefined && atDeadline !== "fail" && atDeadline !== "suspend") {
     throw new TypeError(`Cannot ${purpose} a run: atDeadline must be "fail" or "suspend"`);
   }
+  assertMiddleware(options.middleware, purpose);
   for (const name of ["authorize", "mapCallFailure", "onError"] as const) {
     if (options[name] !== undefined && typeof options[name] !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: ${name} must be a function`);
     }
   }
 }
+
+/** What is not understood would not be asked: a policy that is misspelt must not pass for one. */
+function assertMiddleware(given: unknown, purpose: string): void {
+  if (given === undefined) return;
+  const fail = (why: string): never => {
+    throw new TypeError(`Cannot ${purpose} a run: middleware must be ${why}`);
+  };
+  if (!Array.isArray(given)) return fail("a list");
+  for (const one of given as readonly unknown[]) {
+    if (!isRecord(one)) return fail("a list of objects");
+    for (const [name, part] of Object.entries(one)) {
+      const parts = "decide, execute and end";
+      if (!MIDDLEWARE.has(name)) return fail(`made of ${parts}, not ${JSON.stringify(name.slice(0, 64))}`);
+      if (part !== undefined && typeof part !== "function") return fail(`made of functions: ${name} is none`);
+    }
+  }
+}
+
+const MIDDLEWARE: ReadonlySet<string> = new Set(["decide", "execute", "end"]);
 
 /** Of any implementation: what is used of it is there. */
 function isSignal(value: unknown): boolean {

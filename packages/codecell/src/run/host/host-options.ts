@@ -1,5 +1,6 @@
 /** What a host and its runs are asked for, and what they give back. */
-import type { Authorize, MapCallFailure } from "../../calls/invoke.ts";
+import type { MapCallFailure } from "../../calls/call-failure.ts";
+import type { Authorize, CallMiddleware } from "../../calls/middleware.ts";
 import type { OnError } from "../../contract/host-error.ts";
 import type { Language, Ledger } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
@@ -64,7 +65,9 @@ export interface RunOptions {
   readonly scope?: string;
   /** What happens when limits.wallTimeMs is over and the run waits for calls or timers; it fails unless said otherwise. */
   readonly atDeadline?: "fail" | "suspend";
-  /** Asked before every call, with the validated input. Time spent here is not the run's. */
+  /** What stands between calls and their tools, in this order: see `CallMiddleware`. */
+  readonly middleware?: readonly CallMiddleware[];
+  /** Asked before every call, after all middleware, with the input that the tool will get. Time spent here is not the run's. */
   readonly authorize?: Authorize;
   /**
    * Told of errors in the host's own code, as they were thrown: by tools, schemas, `authorize`, the sandbox, the store. For

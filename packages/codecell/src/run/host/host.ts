@@ -320,6 +320,7 @@ class SandboxHost implements Host {
       tools: how.tools,
       signal: options.signal,
       context: options.context,
+      middleware: options.middleware ?? [],
       authorize: options.authorize,
       mapCallFailure: options.mapCallFailure,
       fetch: fetch === true ? createFetchTool(how.fetchPolicy, limits) : undefined,

@@ -1,8 +1,8 @@
 /**
  * NestedCall: what hosts may know and decide about a call that a program makes.
  */
-import type { Decision } from "../../calls/invoke.ts";
 import type { Json } from "../../contract/value.ts";
+import type { Decision } from "../../calls/middleware.ts";
 
 /** Who an agent run is for; every field has to be there for a suspended program to be found again. */
 export interface AgentScope {

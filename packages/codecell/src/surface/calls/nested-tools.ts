@@ -3,41 +3,38 @@
  *
  * - Every call goes through the host's hook and its approval, with the agent's own context, and is told to telemetry and
  *   trajectory, in whichever exchange of its program it ends.
- * - A hook is asked once per call. What was approved is what is executed: an input that a hook rewrote is validated first.
- * - One set for all programs: a call knows its program by the context it was made with.
+ * - A hook is asked once per call. What was approved is what is executed.
+ * - One set of tools for all programs; what knows the program of a call is the middleware of its run.
  */
+import type { CallOutcome } from "../../calls/call-outcome.ts";
 import {
-  type Authorize,
   type CallDetails,
-  CallRefusal,
+  type CallMiddleware,
   type Decision,
   parseDecision,
-  toCallFailure,
-  UNDECIDED,
-} from "../../calls/invoke.ts";
-import { isLarge, printJson } from "../../value/print-json.ts";
-import { validatorOf } from "../../calls/schema.ts";
+  type Rewrite,
+} from "../../calls/middleware.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
+import type { CallFailureCode } from "../../contract/failure.ts";
 import { CATALOG_TOOLS } from "../../contract/ledger.ts";
-import type { AnyTool, CallContext, ToolSet } from "../../contract/tool.ts";
+import type { AnyTool, ToolSet } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import type { GuestCatalog } from "../../run/host/guest-catalog.ts";
-import type { RunHandle } from "../../run/host/host.ts";
-import { judgeApartFor } from "../../sandbox/node/judges.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { buildJson } from "../../value/parse-json.ts";
+import { isLarge, printJson } from "../../value/print-json.ts";
 import { isRecord } from "../../value/shape.ts";
+import type { AgentProgram, ToolUpdate } from "../agent-program.ts";
 import type { AgentTool } from "../agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "../catalog-tools.ts";
-import type { AgentProgram, ToolUpdate } from "../agent-program.ts";
 import type { CodeModeSettings } from "../config.ts";
-import { SequentialLock } from "./sequential-lock.ts";
-import type { AgentContext, Approve, BeforeToolCall, HookDecision, NestedCall } from "./nested-call.ts";
-import { toNestedOutput } from "./nested-output.ts";
 import type { ParkedValues } from "../output/parked-values.ts";
 import type { Telemetry } from "../record/telemetry.ts";
 import type { Trajectory } from "../record/trajectory.ts";
-import type { CallEnd, CallStart } from "../record/trajectory-record.ts";
+import type { CallStart } from "../record/trajectory-record.ts";
+import type { AgentContext, Approve, BeforeToolCall, HookDecision, NestedCall } from "./nested-call.ts";
+import { SequentialLock } from "./sequential-lock.ts";
 
 export interface NestedSetup {
   readonly catalog: Catalog;
@@ -56,7 +53,7 @@ export class NestedTools {
   readonly guest: GuestCatalog;
   readonly #setup: NestedSetup;
   readonly #byName = new Map<string, CatalogEntry>();
-  readonly #line = new SequentialLock();
+  readonly #sequential = new SequentialLock();
   #allTools: string | undefined;
 
   constructor(setup: NestedSetup) {
@@ -64,7 +61,7 @@ export class NestedTools {
     const { catalog } = setup;
     const set = Object.create(null) as Record<string, AnyTool>;
     for (const entry of catalog.entries) {
-      set[entry.id] = this.#toNested(entry);
+      set[entry.id] = toRunTool(entry.tool);
       this.#byName.set(entry.id, entry);
     }
     const names = new Set<string>();
@@ -87,184 +84,167 @@ export class NestedTools {
     };
   }
 
+  /** Handed to every tool, hook and approval. */
+  get context(): AgentContext {
+    return this.#setup.context;
+  }
+
   /** The id behind a name that a program used; the name itself where it is none. */
   idOf(name: string): string {
     return this.#byName.get(name)?.id ?? name;
   }
 
-  /** Records the calls that came to nobody who would: unknown ones, those whose input does not fit, those resolved with no. */
-  async follow({ events }: RunHandle, agentProgram: AgentProgram): Promise<void> {
-    const { trajectory } = this.#setup;
-    const inputs = new Map<string, unknown>();
-    for await (const event of events) {
-      if (event.type === "call-start") inputs.set(event.callId, event.input);
-      if (event.type !== "call-end") continue;
-      const { callId, tool, outcome } = event;
-      const input = inputs.get(callId);
-      inputs.delete(callId);
-      if (outcome.status !== "failed" || HELPERS.has(tool)) continue;
-      // One that came here before may have made room in the trajectory since.
-      if (!agentProgram.isKnown(callId)) {
-        const inputBytes = await bytesIfLarge(input);
-        const id = this.idOf(tool).slice(0, LONGEST_ID);
-        trajectory.startCall(toStart(agentProgram, callId, id, input, inputBytes));
-      }
-      trajectory.endCall(callId, { status: "failed", error: { ...outcome.failure } });
-      agentProgram.settle(callId);
-    }
+  /** What stands between the calls of one program and their tools. */
+  middlewareOf(agentProgram: AgentProgram): readonly CallMiddleware[] {
+    const { beforeToolCall, approve } = this.#setup;
+    return [
+      {
+        decide: (call) => this.#start(agentProgram, call),
+        execute: (call, execute) => {
+          const entry = this.#byName.get(call.tool);
+          if (entry === undefined) return execute();
+          const { callId } = call;
+          const onPart = (update: unknown): void => tell(agentProgram, { callId, tool: entry.id, update });
+          return this.#execute(entry, agentProgram, call, (signal) => execute({ signal, onPart }));
+        },
+        end: (call, outcome) => this.#end(agentProgram, call, outcome),
+      },
+      ...(beforeToolCall === undefined ? [] : this.#hooking(beforeToolCall, agentProgram)),
+      ...(approve === undefined ? [] : [this.#approving(approve, agentProgram)]),
+    ];
   }
 
-  readonly authorize: Authorize = async (details) => {
-    const entry = this.#byName.get(details.tool);
-    // A helper of the catalog.
+  /** Nobody is asked about helpers of the catalog. */
+  #forTools(
+    decide: (entry: CatalogEntry, call: CallDetails) => Promise<Decision | Rewrite>,
+  ): NonNullable<CallMiddleware["decide"]> {
+    return (call) => {
+      const entry = this.#byName.get(call.tool);
+      return entry === undefined ? "allow" : decide(entry, call);
+    };
+  }
+
+  /** The first to decide: the call is known from here on, with the input as the program wrote it. */
+  async #start(agentProgram: AgentProgram, { callId, tool, input, signal }: CallDetails): Promise<Decision> {
+    const entry = this.#byName.get(tool);
     if (entry === undefined) return "allow";
-    const { trajectory } = this.#setup;
-    const { callId, input, signal } = details;
-    const agentProgram = details.context as AgentProgram;
     const counting = bytesIfLarge(input);
     const inputBytes = counting instanceof Promise ? await counting : counting;
     // Meanwhile it may have ended: then nobody would end the record of this call.
     if (signal.aborted) return { deny: "the run has ended" };
     agentProgram.begin(callId, entry.id, input);
-    trajectory.startCall(toStart(agentProgram, callId, entry.id, input, inputBytes));
-    let decision: Decision;
-    try {
-      decision = await this.#ask(entry, agentProgram, details);
-    } catch (error) {
-      agentProgram.settle(callId);
-      trajectory.endCall(callId, toFailed(new CallRefusal("denied", UNDECIDED)));
-      // Who asks denies the call, and tells the host alone of this.
-      throw error;
-    }
-    if (decision === "allow") return decision;
-    if ("suspend" in decision) {
-      agentProgram.end(callId);
-      trajectory.holdCall(callId);
-    } else {
-      agentProgram.settle(callId);
-      trajectory.endCall(callId, toFailed(new CallRefusal("denied", decision.deny)));
-    }
-    return decision;
-  };
-
-  async #ask(entry: CatalogEntry, agentProgram: AgentProgram, details: CallDetails): Promise<Decision> {
-    const { beforeToolCall, approve, trajectory } = this.#setup;
-    const { callId } = details;
-    if (beforeToolCall !== undefined && !agentProgram.isHooked(callId)) {
-      const decision = parseHook(
-        await beforeToolCall(this.#toCall(entry, agentProgram, details, details.input)),
-      );
-      if (decision !== undefined && "block" in decision) return { deny: decision.block || "it was denied" };
-      if (decision === undefined) agentProgram.hook(callId, details.input);
-      else {
-        const validate = validatorOf(entry.tool.input, "input");
-        const checked = await validate(decision.input, "input", judgeApartFor(details.runId, details.signal));
-        if (!checked.ok) return { deny: `a hook gave it another input, ${checked.problems}` };
-        agentProgram.hook(callId, checked.value);
-        trajectory.rewriteCall(callId, toRecorded(checked.value));
-      }
-    }
-    if (approve === undefined) return "allow";
-    const call = this.#toCall(entry, agentProgram, details, agentProgram.inputOf(callId, details.input));
-    const decision = parseDecision(await approve({ ...call, resolution: details.resolution }), "approve");
-    return decision !== "allow" && "deny" in decision && decision.deny === ""
-      ? { deny: "it was denied" }
-      : decision;
+    this.#setup.trajectory.startCall(toStart(agentProgram, callId, entry.id, input, inputBytes));
+    return "allow";
   }
 
-  #toCall(
-    { id, name }: CatalogEntry,
-    agentProgram: AgentProgram,
-    details: CallDetails,
-    input: unknown,
-  ): NestedCall {
-    const { callId } = details;
+  /** A hook is asked once per call: one that waited comes again, and is left as the hook left it. */
+  #hooking(beforeToolCall: BeforeToolCall, agentProgram: AgentProgram): readonly CallMiddleware[] {
+    const rewritten = new Set<string>();
+    const hook = this.#forTools(async (entry, call) => {
+      const { callId } = call;
+      const known = agentProgram.hookedAs(callId);
+      if (known !== undefined) return known;
+      const given = parseHook(await beforeToolCall(this.#toCall(entry, agentProgram, call)));
+      if (given !== undefined && "block" in given) return { deny: given.block };
+      const decision = given === undefined ? "allow" : { rewrite: given.input };
+      if (decision !== "allow") rewritten.add(callId);
+      agentProgram.hook(callId, decision);
+      return decision;
+    });
+    const record = ({ callId, input }: CallDetails): Decision => {
+      // As it was validated, which is as its tool gets it.
+      if (rewritten.delete(callId)) this.#setup.trajectory.rewriteCall(callId, toRecorded(input));
+      return "allow";
+    };
+    return [{ decide: hook }, { decide: record }];
+  }
+
+  #approving(approve: Approve, agentProgram: AgentProgram): CallMiddleware {
+    return {
+      decide: this.#forTools(async (entry, call) => {
+        const asked = { ...this.#toCall(entry, agentProgram, call), resolution: call.resolution };
+        return parseDecision(await approve(asked), "approve");
+      }),
+    };
+  }
+
+  #toCall({ id, name }: CatalogEntry, agentProgram: AgentProgram, call: CallDetails): NestedCall {
+    const { callId, input } = call;
     const { context } = this.#setup;
-    const signal = AbortSignal.any([details.signal, agentProgram.signal]);
+    const signal = AbortSignal.any([call.signal, agentProgram.signal]);
     return { callId, parentToolCallId: agentProgram.toolCallId, tool: id, name, input, context, signal };
   }
 
-  /** Without the schema of its output: that is looked at before the call counts as completed. */
-  #toNested(entry: CatalogEntry): AnyTool {
-    const { input, readOnly, idempotent } = entry.tool;
-    return {
-      input,
-      readOnly,
-      idempotent,
-      execute: (given: unknown, call) => this.#execute(entry, given, call),
-    };
-  }
-
-  async #execute(entry: CatalogEntry, given: unknown, call: CallContext): Promise<unknown> {
-    const agentProgram = call.context as AgentProgram;
-    const { callId } = call;
-    const { telemetry, trajectory, catalog } = this.#setup;
-    const signal = AbortSignal.any([call.signal, agentProgram.signal]);
-    let hasAsked = false;
-    const context: CallContext = {
-      ...call,
-      signal,
-      context: this.#setup.context,
-      suspend: (payload) => {
-        hasAsked = true;
-        return call.suspend(payload);
-      },
-    };
-    try {
-      // Its approval may have come after the program's end.
-      signal.throwIfAborted();
-      const input = agentProgram.inputOf(callId, given);
-      if (agentProgram.execute(callId)) telemetry.call(entry.id);
-      agentProgram.begin(callId, entry.id, given);
-      trajectory.executeCall(callId);
-      const work = (): Promise<unknown> =>
-        this.#outputOf(entry, input, agentProgram, context, () => hasAsked);
-      const { sequential }: AgentTool = entry.tool;
-      const output = await (sequential === true ? this.#line.execute(signal, work) : work());
-      if (hasAsked) {
-        // It caught what suspend threw. Its run is suspended all the same, and what it gave is nobody's.
-        trajectory.holdCall(callId);
-        return null;
-      }
-      const { value, bytes } = await toNestedOutput(entry, output, judgeApartFor(call.runId, signal));
-      trajectory.endCall(callId, { status: "completed", result: value, resultBytes: bytes });
-      void catalog.observe(entry.id, value).catch(() => {});
-      return value;
-    } catch (error) {
-      if (hasAsked) trajectory.holdCall(callId);
-      // Whatever it says then, it was stopped.
-      else trajectory.endCall(callId, signal.aborted ? { status: "aborted" } : toFailed(error));
-      throw error;
-    } finally {
-      if (hasAsked) agentProgram.end(callId);
-      else agentProgram.settle(callId);
-    }
-  }
-
-  async #outputOf(
+  async #execute(
     entry: CatalogEntry,
-    input: unknown,
     agentProgram: AgentProgram,
-    call: CallContext,
-    hasAsked: () => boolean,
+    call: CallDetails,
+    execute: (signal: AbortSignal) => Promise<unknown>,
   ): Promise<unknown> {
-    const output: unknown = await entry.tool.execute(input, call);
-    if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) return output;
-    let last: unknown;
-    for await (const update of output as AsyncIterable<unknown>) {
-      // Leaving the loop tells the iterable to stop.
-      if (hasAsked()) break;
-      last = update;
-      tell(agentProgram, { callId: call.callId, tool: entry.id, update });
-      if (call.signal.aborted) break;
-    }
-    return last;
+    const { telemetry, trajectory } = this.#setup;
+    const signal = AbortSignal.any([call.signal, agentProgram.signal]);
+    // Its approval may have come after the program's end.
+    signal.throwIfAborted();
+    if (agentProgram.execute(call.callId)) telemetry.call(entry.id);
+    trajectory.executeCall(call.callId);
+    const { sequential }: AgentTool = entry.tool;
+    return sequential === true ? this.#sequential.execute(signal, () => execute(signal)) : execute(signal);
   }
+
+  /** Of all calls, those too that came to no tool: unknown ones, those whose input does not fit, those resolved with no. */
+  async #end(agentProgram: AgentProgram, call: CallDetails, outcome: CallOutcome): Promise<void> {
+    const { trajectory, catalog } = this.#setup;
+    const { callId, tool, input, signal } = call;
+    if (HELPERS.has(tool)) return;
+    switch (outcome.status) {
+      case "suspended":
+        trajectory.holdCall(callId);
+        agentProgram.end(callId);
+        return;
+      case "completed": {
+        const result = await buildJson(outcome.output);
+        trajectory.endCall(callId, { status: "completed", result, resultBytes: outcome.outputBytes });
+        void catalog.observe(this.idOf(tool), result).catch(() => {});
+        break;
+      }
+      case "failed": {
+        // One that came here before may have made room in the trajectory since.
+        if (!agentProgram.isKnown(callId)) {
+          const inputBytes = await bytesIfLarge(input);
+          const id = this.idOf(tool).slice(0, LONGEST_ID);
+          trajectory.startCall(toStart(agentProgram, callId, id, input, inputBytes));
+        }
+        // Whatever a tool says then, it was stopped.
+        const isAborted =
+          !REFUSALS.has(outcome.failure.code) && (signal.aborted || agentProgram.signal.aborted);
+        const error = { ...outcome.failure };
+        trajectory.endCall(callId, isAborted ? { status: "aborted" } : { status: "failed", error });
+        break;
+      }
+      default:
+        outcome satisfies never;
+    }
+    agentProgram.settle(callId);
+  }
+}
+
+/** What a run knows of a tool; the rest is the surface's. */
+function toRunTool(tool: AgentTool): AnyTool {
+  const { input, output, readOnly, idempotent } = tool;
+  return {
+    input,
+    output,
+    readOnly,
+    idempotent,
+    execute: (given: unknown, call) => tool.execute(given, call),
+  };
 }
 
 /** Programs choose the names of unknown tools. */
 const LONGEST_ID = 200;
 const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
+/** Of calls that came to no tool. */
+const REFUSALS: ReadonlySet<CallFailureCode> = new Set(["denied", "unknown_tool", "invalid_input"]);
 
 function toStart(
   { toolCallId }: AgentProgram,
@@ -288,11 +268,6 @@ async function bytesOf(value: unknown): Promise<number> {
 /** As it will cross; what cannot is told of by who passes it on. Of a large value a part is recorded, by who prints it anyway. */
 function toRecorded(value: unknown): Json {
   return isLarge(value) ? (value as Json) : (JSON.parse(toJsonText(value ?? null) ?? "null") as Json);
-}
-
-/** Of an error only what a program would see of it. */
-function toFailed(error: unknown): CallEnd {
-  return { status: "failed", error: { ...toCallFailure(error) } };
 }
 
 /** Throws for what is no decision of a hook: it allows nothing. */

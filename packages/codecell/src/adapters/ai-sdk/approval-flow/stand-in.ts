@@ -8,7 +8,7 @@
 import { jsonSchema, type ModelMessage } from "ai";
 import { indexOfToolCall } from "../continuation.ts";
 import { CodeModeToolError } from "../errors.ts";
-import { isAsyncIterable, lastOf } from "../nested-tools.ts";
+import { drain, isAsyncIterable } from "../../../calls/drain.ts";
 import { markedAs, type SdkTool } from "./flow.ts";
 import { History } from "./history.ts";
 import { isReceipt, issueReceipt, type WaitingCall } from "./receipt.ts";
@@ -48,7 +48,7 @@ export function toStandIn(nested: Nested): SdkTool {
     const waiting = await waitingFor(options);
     if (waiting !== undefined) return issueReceipt(waiting, name, input);
     const output = executeDirectly(input, options);
-    return isAsyncIterable(output) ? lastOf(output, () => false) : output;
+    return isAsyncIterable(output) ? drain(output, { hasAsked: () => false }) : output;
   };
   const own = {
     // Not async: a tool may answer with an iterable. Providers give no ids like those of a program's calls.

@@ -1,0 +1,76 @@
+/**
+ * Call failure: what a program is told about a call that failed.
+ *
+ * - Of an error only name, message and the tool's own code cross, all of them bounded; stacks, causes and other fields
+ *   stay on the host.
+ */
+import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
+import { withCause } from "../contract/host-error.ts";
+
+/** What a program is told about a call that failed: name, message and codes. `thrown` is what its tool threw, if it did. */
+export type MapCallFailure = (
+  failure: CallFailure,
+  call: { readonly callId: string; readonly tool: string; readonly thrown: unknown },
+) => Omit<CallFailure, "code">;
+
+const MAX_MESSAGE = 4096;
+const MAX_NAME = 128;
+
+/** Thrown by a tool that stands for others, to refuse in the words and with the code of the host itself. */
+export class CallRefusal {
+  readonly code: CallFailureCode;
+  readonly message: string;
+  /** For the host alone; not enumerable, since whoever prints what was thrown may show it to a model. */
+  declare readonly cause: unknown;
+
+  constructor(code: CallFailureCode, message: string, cause?: unknown) {
+    this.code = code;
+    this.message = message;
+    withCause(this, cause);
+  }
+}
+
+/** Of whatever a tool threw, what the guest gets to see. */
+export function toCallFailure(error: unknown): CallFailure {
+  if (error instanceof CallRefusal) {
+    const { code, message } = error;
+    return { code, name: "CallError", message: bounded(message, MAX_MESSAGE) };
+  }
+  try {
+    if (typeof error === "object" && error !== null && "message" in error) {
+      const { name, message, code } = error as { name?: unknown; message: unknown; code?: unknown };
+      return {
+        code: "tool_failed",
+        name: bounded(name, MAX_NAME) || "Error",
+        message: bounded(message, MAX_MESSAGE) || "The tool failed",
+        ...(typeof code === "string" || typeof code === "number"
+          ? { toolCode: bounded(String(code), MAX_NAME) }
+          : {}),
+      };
+    }
+    return { code: "tool_failed", name: "Error", message: bounded(error, MAX_MESSAGE) || "The tool failed" };
+  } catch {
+    return { code: "tool_failed", name: "Error", message: "The tool failed" };
+  }
+}
+
+/** A failure in the words of an adapter, which may have taken them from what a tool threw: only texts, and short ones. */
+export function inWords(failure: CallFailure, words: Omit<CallFailure, "code"> | undefined): CallFailure {
+  if (words === undefined) return failure;
+  const shownCode = bounded(words.shownCode, MAX_NAME);
+  return {
+    ...failure,
+    name: bounded(words.name, MAX_NAME) || failure.name,
+    message: bounded(words.message, MAX_MESSAGE) || failure.message,
+    ...(shownCode === "" ? {} : { shownCode }),
+  };
+}
+
+/** A reason in somebody else's words; `otherwise` where there are none. */
+export function boundedReason(reason: string, otherwise: string): string {
+  return bounded(reason, MAX_MESSAGE) || otherwise;
+}
+
+function bounded(value: unknown, length: number): string {
+  return typeof value === "string" ? value.slice(0, length) : "";
+}

@@ -1,0 +1,27 @@
+/** Drain: of an output that comes in parts, the last one. Runs on the host. */
+
+/** Nobody takes any more: something was asked for, which says so before a part is taken, or the call was aborted. */
+interface Draining {
+  readonly hasAsked: () => boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onPart?: ((part: unknown) => void) | undefined;
+}
+
+export async function drain(
+  parts: AsyncIterable<unknown>,
+  { hasAsked, signal, onPart }: Draining,
+): Promise<unknown> {
+  let last: unknown;
+  for await (const part of parts) {
+    // Leaving the loop tells the iterable to stop.
+    if (hasAsked()) break;
+    last = part;
+    onPart?.(part);
+    if (signal?.aborted === true) break;
+  }
+  return last;
+}
+
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

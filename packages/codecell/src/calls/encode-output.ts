@@ -1,0 +1,33 @@
+/** Encode output: what a tool gave as the text that crosses to the guest, within its limit. Runs on the host. */
+import { utf8Bytes } from "../value/json-text.ts";
+import { printJson } from "../value/print-json.ts";
+import { CallRefusal } from "./call-failure.ts";
+
+export interface EncodedOutput {
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/** A tool's output as it crosses to the guest; throws a refusal for what cannot, or rejects with it. */
+export function encodeOutput(
+  name: string,
+  output: unknown,
+  maxBytes: number,
+): EncodedOutput | Promise<EncodedOutput> {
+  const printing = printJson(output ?? null);
+  if (printing instanceof Promise) return printing.then((text) => withinBytes(name, text, maxBytes));
+  return withinBytes(name, printing, maxBytes);
+}
+
+function withinBytes(name: string, text: string | undefined, maxBytes: number): EncodedOutput {
+  if (text === undefined)
+    throw new CallRefusal("invalid_output", `Tool "${name}" gave an output that is no JSON`);
+  const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
+  if (bytes > maxBytes) {
+    throw new CallRefusal(
+      "output_limit",
+      `Tool "${name}" gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
+    );
+  }
+  return { text, bytes };
+}

@@ -1,0 +1,161 @@
+/** What stands between a call and its tool. */
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { resolveLimits } from "../contract/limits.ts";
+import type { AnyTool, CallContext } from "../contract/tool.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+import { invoke } from "./invoke.ts";
+import type { CallMiddleware } from "./middleware.ts";
+
+const told = vi.fn<(error: unknown, source: string) => void>();
+const progress = vi.fn<(part: unknown) => void>();
+
+function call(
+  tool: AnyTool,
+  middleware: readonly CallMiddleware[],
+  { input = { a: " x " }, ...more }: { input?: unknown; name?: string; denial?: string } = {},
+): Promise<CallOutcome> {
+  return invoke({
+    tools: { t: tool },
+    tool: more.name ?? "t",
+    input: JSON.stringify(input),
+    context: {
+      runId: "r",
+      callId: "r:0",
+      idempotencyKey: "r:0",
+      signal: new AbortController().signal,
+      context: "mine",
+      resolution: undefined,
+    },
+    limits: resolveLimits({}),
+    middleware,
+    denial: more.denial,
+    judgeApart: () => Promise.resolve({ kind: "unknown" }),
+    onStart: () => {},
+    onProgress: progress,
+    onError: told,
+  });
+}
+
+const trimming: AnyTool = {
+  input: z.object({ a: z.string().trim().max(3) }),
+  execute: ({ a }: { a: string }) => a,
+};
+
+const rewriting = (input: unknown): CallMiddleware => ({ decide: () => ({ rewrite: input }) });
+
+describe("an input that was rewritten", () => {
+  test("is validated again, and is what later ones see and the tool gets", async () => {
+    const seen: unknown[] = [];
+    const outcome = await call(trimming, [
+      { decide: ({ input }) => (seen.push(input), "allow") },
+      rewriting({ a: "  y" }),
+      { decide: ({ input }) => (seen.push(input), "allow") },
+    ]);
+    expect(seen).toEqual([{ a: "x" }, { a: "y" }]);
+    expect(outcome).toEqual({ status: "completed", output: '"y"', outputBytes: 3 });
+  });
+
+  test("never reaches the tool if it does not fit", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    const later = vi.fn<() => "allow">(() => "allow");
+    const outcome = await call({ ...trimming, execute }, [rewriting({ a: "long" }), { decide: later }]);
+    expect(outcome).toMatchObject({
+      failure: { code: "denied", message: expect.stringMatching(/another input/) },
+    });
+    expect(execute).not.toHaveBeenCalled();
+    expect(later).not.toHaveBeenCalled();
+  });
+});
+
+describe("a decision", () => {
+  test.each<[string, NonNullable<CallMiddleware["decide"]>, object]>([
+    ["no", () => ({ deny: "never" }), { status: "failed", failure: { code: "denied" } }],
+    ["ask somebody", () => ({ suspend: { why: 1 } }), { status: "suspended", payload: { why: 1 } }],
+    ["none", () => undefined as never, { status: "failed", failure: { code: "denied" } }],
+    [
+      "no, though it also rewrites",
+      () => ({ deny: "never", rewrite: { a: "y" } }),
+      { status: "failed", failure: { code: "denied" } },
+    ],
+  ])("that is %s stops the call, and nobody else is asked", async (_title, decide, expected) => {
+    const execute = vi.fn<() => number>(() => 1);
+    const later = vi.fn<() => "allow">(() => "allow");
+    expect(await call({ ...trimming, execute }, [{ decide }, { decide: later }])).toMatchObject(expected);
+    expect(execute).not.toHaveBeenCalled();
+    expect(later).not.toHaveBeenCalled();
+  });
+});
+
+describe("what is around a tool", () => {
+  const around = (name: string, log: string[]): CallMiddleware => ({
+    execute: async (_call, execute) => {
+      log.push(`${name} begins`);
+      const output = await execute();
+      log.push(`${name} ends`);
+      return `${name}(${String(output)})`;
+    },
+  });
+
+  test("is nested in the order given", async () => {
+    const log: string[] = [];
+    const outcome = await call(trimming, [around("outer", log), around("inner", log)]);
+    expect(log).toEqual(["outer begins", "inner begins", "inner ends", "outer ends"]);
+    expect(outcome).toMatchObject({ output: '"outer(inner(x))"' });
+  });
+
+  test("may give the tool another signal, and take what comes in parts", async () => {
+    const { signal } = new AbortController();
+    const parts: unknown[] = [];
+    let given: CallContext | undefined;
+    const tool: AnyTool = {
+      execute: async function* (_input: unknown, context: CallContext) {
+        given = context;
+        yield 1;
+        yield 2;
+      },
+    };
+    const outcome = await call(tool, [
+      { execute: (_call, execute) => execute({ signal, onPart: (part) => void parts.push(part) }) },
+    ]);
+    expect(given).toMatchObject({ signal, context: "mine" });
+    expect(parts).toEqual([1, 2]);
+    expect(progress).not.toHaveBeenCalled();
+    expect(outcome).toMatchObject({ output: "2" });
+  });
+
+  test("may suspend the run", async () => {
+    const outcome = await call(trimming, [{ execute: async ({ suspend }) => suspend("ask") }]);
+    expect(outcome).toEqual({ status: "suspended", payload: "ask" });
+  });
+});
+
+describe("the end", () => {
+  test.each<[string, Parameters<typeof call>, object]>([
+    ["completed", [trimming, []], { status: "completed", output: '"x"' }],
+    ["unknown", [trimming, [], { name: "nope" }], { failure: { code: "unknown_tool" } }],
+    ["of the wrong input", [trimming, [], { input: { a: 1 } }], { failure: { code: "invalid_input" } }],
+    ["resolved with no", [trimming, [], { denial: "no" }], { failure: { code: "denied" } }],
+    ["denied", [trimming, [{ decide: () => ({ deny: "no" }) }]], { failure: { code: "denied" } }],
+    ["suspended", [trimming, [{ decide: () => ({ suspend: null }) }]], { status: "suspended" }],
+  ])(
+    "of a call that is %s is told before the program hears of it",
+    async (_title, [tool, rest, how], expected) => {
+      const ended = vi.fn<NonNullable<CallMiddleware["end"]>>();
+      const outcome = await call(tool, [...rest, { end: ended }], how);
+      expect(outcome).toMatchObject(expected);
+      expect(ended).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ callId: "r:0" }), outcome);
+    },
+  );
+
+  test("cannot be failed by who is told, and the host hears of it", async () => {
+    const error = new Error("observer");
+    const failing: CallMiddleware = {
+      end: () => {
+        throw error;
+      },
+    };
+    expect(await call(trimming, [failing])).toMatchObject({ status: "completed" });
+    expect(told).toHaveBeenCalledWith(error, "internal");
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * Middleware: what stands between the calls of a run and their tools. It may block a call, rewrite its input, ask for
+ * approval, suspend the run, wrap the tool and observe the end.
+ *
+ * - Runs on the host, in the context of whoever started the run. Time spent in `decide` is not the run's.
+ * - In the order given: each sees the input as those before it left it, and the last one what will be executed. An input
+ *   that was rewritten is validated again.
+ * - Whatever throws in `decide` allows nothing; its error is for the host alone.
+ */
+import type { Json } from "../contract/value.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+
+/** What the host's policy says about a call: yes, no, or ask somebody; then the run is suspended with the payload. */
+export type Decision = "allow" | { readonly deny: string } | { readonly suspend: Json };
+
+export interface CallDetails {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tool: string;
+  /** The input after validation, as the tool will receive it. */
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+  readonly context: unknown;
+  /** What the call was resolved with, after it suspended the run. */
+  readonly resolution: Json | undefined;
+}
+
+export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
+
+/** The call may be made, with another input. */
+export interface Rewrite {
+  readonly rewrite: unknown;
+}
+
+/** Calls the tool and gives its output, of one that comes in parts the last. */
+export type ExecuteTool = (changes?: {
+  /** In place of the run's: it has to follow that one. */
+  readonly signal?: AbortSignal;
+  /** Whether what comes in parts is of no use any more. */
+  readonly hasAsked?: () => boolean;
+  /** Takes what comes in parts, in place of the run's events, which keep it. */
+  readonly onPart?: (part: unknown) => void;
+}) => Promise<unknown>;
+
+export interface CallMiddleware {
+  readonly decide?: (call: CallDetails) => Decision | Rewrite | Promise<Decision | Rewrite>;
+  /** Around the tool. To suspend the run from here, `suspend` throws as it does in a tool. */
+  readonly execute?: (
+    call: CallDetails & { readonly suspend: (payload: Json) => never },
+    execute: ExecuteTool,
+  ) => Promise<unknown>;
+  /** Told what every call came to, refused ones too, before the program is. */
+  readonly end?: (call: CallDetails, outcome: CallOutcome) => void | Promise<void>;
+}
+
+/** What is told of a policy that failed, or decided nothing. */
+export const UNDECIDED = "it could not be authorised";
+
+/** Throws for what is no decision: it allows nothing. `who` gave it. A no is one, whatever else it comes with. */
+export function parseDecision(given: unknown, who: string): Decision {
+  if (given === "allow") return given;
+  if (typeof given === "object" && given !== null) {
+    const { deny, suspend } = given as { readonly deny?: unknown; readonly suspend?: Json };
+    if (typeof deny === "string") return { deny };
+    if (deny === undefined && "suspend" in given) return { suspend: suspend ?? null };
+  }
+  const what = typeof given === "object" && given !== null ? "an object that is none" : String(given);
+  throw new TypeError(
+    `${who} gave no decision but ${what}: give "allow", { deny: "why" } or { suspend: payload }`,
+  );
+}
+
+/** The same for middleware, which may also rewrite. */
+export function parseCallDecision(given: unknown): Decision | Rewrite {
+  // Who also denies or asks does not allow.
+  if (typeof given === "object" && given !== null && "rewrite" in given) {
+    if (!("deny" in given) && !("suspend" in given)) return { rewrite: given.rewrite };
+  }
+  return parseDecision(given, "middleware");
+}
