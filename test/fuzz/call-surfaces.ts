@@ -16,6 +16,7 @@ import { Trajectory } from "../../packages/codecell/src/surface/record/trajector
 import { InvocationCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
 import { createMiddleware } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
+import { toCallSetup } from "../call-setup.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
   recorderOf,
@@ -33,25 +34,8 @@ import {
 
 const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
-const callOf = (input: string, execute: AnyTool["execute"]): CallSetup => ({
-  tools: { t: { ...tool, execute } },
-  tool: "t",
-  input,
-  context: {
-    runId: "r",
-    callId: "r:0",
-    idempotencyKey: "r:0",
-    signal: new AbortController().signal,
-    context: undefined,
-    resolution: undefined,
-  },
-  limits: LIMITS,
-  middleware: [],
-  judgeApart,
-  onStart: () => {},
-  onProgress: () => {},
-  onError: () => {},
-});
+const callOf = (input: string, execute: AnyTool["execute"]): CallSetup =>
+  toCallSetup({ tools: { t: { ...tool, execute } }, input, limits: LIMITS, judgeApart });
 /** The tools of an agent run, with nobody to ask. */
 const nested = (): NestedTools => {
   const resolved = resolveCodeMode(true);

@@ -6,7 +6,8 @@
 import fc from "fast-check";
 import type { CallResolution, Delivery, Json, LedgerCall } from "codecell";
 import type { Progress } from "../../packages/codecell/src/contract/ledger.ts";
-import type { JournalEntry, LateOutcome } from "../../packages/codecell/src/durable/journal-entry.ts";
+import type { CallOutcome } from "../../packages/codecell/src/contract/ledger.ts";
+import type { JournalEntry } from "../../packages/codecell/src/durable/journal-entry.ts";
 import type { Seen } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
 
 type Spoil = <T>(arbitrary: fc.Arbitrary<T>) => fc.Arbitrary<T>;
@@ -35,7 +36,7 @@ export interface LedgerParts {
   readonly seen: fc.Arbitrary<Seen>;
   readonly progress: fc.Arbitrary<Progress>;
   readonly entry: fc.Arbitrary<JournalEntry>;
-  readonly outcome: fc.Arbitrary<LateOutcome>;
+  readonly outcome: fc.Arbitrary<CallOutcome>;
 }
 
 function partsOf(spoil: Spoil): LedgerParts {

@@ -12,7 +12,7 @@ import type { Ledger } from "../../packages/codecell/src/contract/ledger.ts";
 import { resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
 import {
   parseJournalEntries,
-  parseLateOutcome,
+  parseOutcome,
   parseProgress,
 } from "../../packages/codecell/src/durable/journal-entry.ts";
 import { foldJournal } from "../../packages/codecell/src/durable/fold-journal.ts";
@@ -91,7 +91,7 @@ describe("a journal", () => {
     fc.assert(
       fc.property(fc.array(written.entry), written.outcome, written.progress, (ones, other, third) => {
         expect(atOnce(parseJournalEntries(toJsonBytes(ones)))).toEqual(ones);
-        expect(parseLateOutcome(toJsonBytes(other))).toEqual(other);
+        expect(parseOutcome(toJsonBytes(other))).toEqual(other);
         expect(parseProgress(toJsonBytes(third))).toEqual(third);
       }),
       effort(500),
@@ -107,7 +107,7 @@ describe("a journal", () => {
   });
 
   test("gives outcomes that are well shaped, or nothing, for any JSON", () => {
-    expectReads(spoilt.outcome, parseLateOutcome, lateOutcome);
+    expectReads(spoilt.outcome, parseOutcome, lateOutcome);
   });
 
   test("gives the place of a snapshot that is well shaped, or nothing, for any JSON", () => {
@@ -118,7 +118,7 @@ describe("a journal", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(atOnce(parseJournalEntries(bytes))).toBeUndefined();
-        expect(parseLateOutcome(bytes)).toBeUndefined();
+        expect(parseOutcome(bytes)).toBeUndefined();
         expect(parseProgress(bytes)).toBeUndefined();
       }),
     );

@@ -10,7 +10,16 @@ export type {
   Position,
 } from "./contract/failure.ts";
 export type { HostError, HostErrorSource, OnError } from "./contract/host-error.ts";
-export type { Delivery, DeliveryItem, Language, Ledger, LedgerCall } from "./contract/ledger.ts";
+export type {
+  AskedOutcome,
+  CallOutcome,
+  Delivery,
+  DeliveryItem,
+  Language,
+  Ledger,
+  LedgerCall,
+  SettledOutcome,
+} from "./contract/ledger.ts";
 export type { LimitName, Limits } from "./contract/limits.ts";
 export { unwrap } from "./contract/result.ts";
 export type {
@@ -46,7 +55,6 @@ export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { MapCallFailure } from "./calls/call-failure.ts";
-export type { CallOutcome } from "./calls/call-outcome.ts";
 export type {
   Authorize,
   CallDetails,

@@ -8,17 +8,23 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
-import type { CallOutcome } from "./call-outcome.ts";
-import { invoke } from "./invoke.ts";
+import { type CallSetup, invoke } from "./invoke.ts";
 import { type Authorize, type CallMiddleware, parseDecision } from "./middleware.ts";
-import type { CallFailure } from "../contract/failure.ts";
 import { type HostError, type HostErrorSource, withCause } from "../contract/host-error.ts";
-import { FETCH_TOOL, type LedgerCall, toCallId } from "../contract/ledger.ts";
+import {
+  type CallOutcome,
+  FETCH_TOOL,
+  type LedgerCall,
+  type SettledOutcome,
+  toCallId,
+} from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { judgeApartFor } from "../sandbox/node/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
+
+type FailedOutcome = Extract<SettledOutcome, { kind: "failure" }>;
 
 export interface CallRunnerSetup {
   readonly runId: string;
@@ -69,6 +75,7 @@ export class CallRunner {
     if (this.#line.length > 0 || isTurnLong()) await this.#inLine();
     let thrown: unknown;
     let cause: unknown;
+    let outputBytes = 0;
     const onError = (error: unknown, source: HostErrorSource): void => {
       if (source === "tool") thrown = error;
       cause = error instanceof CallRefusal ? error.cause : error;
@@ -76,22 +83,22 @@ export class CallRunner {
       if (cause === undefined && error !== undefined) return;
       this.#setup.errors.tell({ error: cause, source: tool === FETCH_TOOL ? "fetch" : source, callId, tool });
     };
-    const found = await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution, onError));
-    const outcome = found.status === "failed" ? this.#mapped(found.failure, { callId, tool, thrown }) : found;
-    if (outcome.status !== "suspended") {
-      emit({
-        type: "call-end",
-        runId,
-        callId,
-        index,
-        tool,
-        durationMs: performance.now() - startedAt,
-        outcome:
-          outcome.status === "completed"
-            ? { status: "completed", outputBytes: outcome.outputBytes }
-            : withCause({ ...outcome }, cause),
-      });
-    }
+    const listener = { onError, onOutput: (bytes: number) => void (outputBytes = bytes) };
+    const found = await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution, listener));
+    const outcome = found.kind === "failure" ? this.#mapped(found, { callId, tool, thrown }) : found;
+    if (outcome.kind === "asked") return outcome;
+    emit({
+      type: "call-end",
+      runId,
+      callId,
+      index,
+      tool,
+      durationMs: performance.now() - startedAt,
+      outcome:
+        outcome.kind === "output"
+          ? { status: "completed", outputBytes }
+          : withCause({ status: "failed" as const, failure: outcome.failure }, cause),
+    });
     return outcome;
   }
 
@@ -117,7 +124,7 @@ export class CallRunner {
     index: number,
     { tool, input }: LedgerCall,
     decision: CallResolution | undefined,
-    onError: (error: unknown, source: HostErrorSource) => void,
+    listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, emit } = this.#setup;
     const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
@@ -125,6 +132,7 @@ export class CallRunner {
     const resolution = decision !== undefined && "resolution" in decision ? decision.resolution : undefined;
     return invoke({
       tools: fetch === undefined ? this.#setup.tools : { [FETCH_TOOL]: fetch },
+      index,
       tool,
       input,
       limits,
@@ -134,18 +142,21 @@ export class CallRunner {
       judgeApart: judgeApartFor(runId, signal),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
-      onError,
+      ...listener,
     });
   }
 
   /** An adapter that fails at it changes nothing. */
-  #mapped(failure: CallFailure, call: Parameters<MapCallFailure>[1]): CallOutcome {
+  #mapped(outcome: FailedOutcome, call: Parameters<MapCallFailure>[1]): SettledOutcome {
+    const { mapCallFailure } = this.#setup;
+    if (mapCallFailure === undefined) return outcome;
+    const { failure } = outcome;
     try {
-      return { status: "failed", failure: inWords(failure, this.#setup.mapCallFailure?.(failure, call)) };
+      return { ...outcome, failure: inWords(failure, mapCallFailure(failure, call)) };
     } catch (error) {
       const { callId, tool } = call;
       this.#setup.errors.tell({ error, source: "mapCallFailure", callId, tool });
-      return { status: "failed", failure };
+      return outcome;
     }
   }
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { resolveLimits } from "../contract/limits.ts";
+import { toCallSetup } from "../../../../test/call-setup.ts";
 import type { nextTurn } from "../loop/turn.ts";
 import { invoke } from "./invoke.ts";
 
@@ -20,26 +20,9 @@ vi.mock(import("../loop/turn.ts"), async (original) => {
 async function call(input: unknown): Promise<readonly string[]> {
   happened.length = 0;
   const judged = z.unknown().refine(() => happened.push("judged"));
-  const { status } = await invoke({
-    tools: { t: { input: judged, execute: () => null } },
-    tool: "t",
-    input: JSON.stringify(input),
-    context: {
-      runId: "r",
-      callId: "r:0",
-      idempotencyKey: "r:0",
-      signal: new AbortController().signal,
-      context: undefined,
-      resolution: undefined,
-    },
-    limits: resolveLimits({}),
-    middleware: [],
-    judgeApart: () => Promise.resolve({ kind: "unknown" }),
-    onStart: () => {},
-    onProgress: () => {},
-    onError: () => {},
-  });
-  expect(status).toBe("completed");
+  const tools = { t: { input: judged, execute: () => null } };
+  const { kind } = await invoke(toCallSetup({ tools, input: JSON.stringify(input) }));
+  expect(kind).toBe("output");
   return happened.slice(0, happened.indexOf("judged") + 1);
 }
 

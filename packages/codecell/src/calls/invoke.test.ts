@@ -1,13 +1,15 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { toCallSetup } from "../../../../test/call-setup.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import { invoke } from "./invoke.ts";
 import type { Authorize } from "./middleware.ts";
-import type { CallOutcome } from "./call-outcome.ts";
 import { CallRefusal } from "./call-failure.ts";
 
 const progress = vi.fn<(output: unknown) => void>();
+const outputBytes = vi.fn<(bytes: number) => void>();
 
 function call(
   tools: Record<string, AnyTool>,
@@ -15,29 +17,24 @@ function call(
   input: unknown,
   options: { authorize?: Authorize; signal?: AbortSignal; outputBytes?: number } = {},
 ): Promise<CallOutcome> {
-  return invoke({
-    tools,
-    tool,
-    input: typeof input === "string" && input.startsWith("raw:") ? input.slice(4) : JSON.stringify(input),
-    context: {
-      runId: "r",
-      callId: "r:0",
-      idempotencyKey: "r:0",
-      signal: options.signal ?? new AbortController().signal,
-      context: "mine",
-      resolution: undefined,
-    },
-    limits: resolveLimits(options.outputBytes === undefined ? {} : { callOutputBytes: options.outputBytes }),
-    middleware: options.authorize === undefined ? [] : [{ decide: options.authorize }],
-    judgeApart: () => Promise.resolve({ kind: "unknown" }),
-    onStart: () => {},
-    onProgress: progress,
-    onError: () => {},
-  });
+  return invoke(
+    toCallSetup({
+      tools,
+      tool,
+      input: typeof input === "string" && input.startsWith("raw:") ? input.slice(4) : JSON.stringify(input),
+      context: { context: "mine", ...(options.signal === undefined ? {} : { signal: options.signal }) },
+      limits: resolveLimits(
+        options.outputBytes === undefined ? {} : { callOutputBytes: options.outputBytes },
+      ),
+      middleware: options.authorize === undefined ? [] : [{ decide: options.authorize }],
+      onProgress: progress,
+      onOutput: outputBytes,
+    }),
+  );
 }
 
 const failedWith = (code: string, message: string | RegExp): object => ({
-  status: "failed",
+  kind: "failure",
   failure: { code, message: typeof message === "string" ? message : expect.stringMatching(message) },
 });
 
@@ -50,7 +47,8 @@ function cyclic(): unknown[] {
 describe("invoke", () => {
   test("gives the output as JSON text", async () => {
     const outcome = await call({ add: { execute: ({ a, b }) => ({ sum: a + b }) } }, "add", { a: 1, b: 2 });
-    expect(outcome).toEqual({ status: "completed", output: '{"sum":3}', outputBytes: 9 });
+    expect(outcome).toEqual({ kind: "output", call: 0, output: '{"sum":3}' });
+    expect(outputBytes).toHaveBeenCalledExactlyOnceWith(9);
   });
 
   test("an output of undefined is null", async () => {
@@ -156,7 +154,8 @@ describe("invoke", () => {
       {},
     );
     expect(outcome).toEqual({
-      status: "failed",
+      kind: "failure",
+      call: 0,
       failure: { code: "tool_failed", name: "TypeError", message: "nope", toolCode: "E42" },
     });
   });
@@ -259,7 +258,7 @@ describe("invoke", () => {
 
   test("suspend ends the execution with its payload", async () => {
     const outcome = await call({ t: { execute: (_input, { suspend }) => suspend({ ask: "me" }) } }, "t", {});
-    expect(outcome).toEqual({ status: "suspended", payload: { ask: "me" } });
+    expect(outcome).toEqual({ kind: "asked", call: 0, payload: { ask: "me" } });
   });
 
   test("an error shaped like a suspension is an error", async () => {
@@ -274,7 +273,7 @@ describe("invoke", () => {
       "t",
       {},
     );
-    expect(outcome.status).toBe("failed");
+    expect(outcome.kind).toBe("failure");
   });
 });
 

@@ -8,6 +8,7 @@
  */
 import type { CallFailureCode } from "../contract/failure.ts";
 import type { HostErrorSource } from "../contract/host-error.ts";
+import type { CallOutcome, SettledOutcome } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Direction } from "../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
@@ -18,7 +19,6 @@ import { asInput } from "../value/json-text.ts";
 import { parseJson } from "../value/parse-json.ts";
 import { copyJson } from "../value/print-json.ts";
 import { boundedReason, toCallFailure } from "./call-failure.ts";
-import type { CallOutcome } from "./call-outcome.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
 import { encodeOutput } from "./encode-output.ts";
@@ -34,6 +34,8 @@ import { type Validated, validatorOf } from "./schema.ts";
 
 export interface CallSetup {
   readonly tools: ToolSet;
+  /** The call's place in the ledger. */
+  readonly index: number;
   readonly tool: string;
   readonly input: string;
   readonly context: Omit<CallContext, "suspend">;
@@ -44,6 +46,8 @@ export interface CallSetup {
   readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
+  /** Told the bytes of the output that the program will get. */
+  readonly onOutput: (bytes: number) => void;
   /** For the host's own eyes: of what a tool threw a program sees a failure made of it, of anything else nothing. */
   readonly onError: (error: unknown, source: HostErrorSource) => void;
 }
@@ -74,18 +78,22 @@ async function attend(setup: CallSetup): Promise<CallOutcome> {
 /** Waits only where there is something to wait for, and in one function. */
 async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOutcome> {
   const { tools, tool: name, limits } = setup;
-  if (setup.denial !== undefined) return denied(name, setup.denial);
+  if (setup.denial !== undefined) return denied(setup, setup.denial);
   const parsing = parseJson(setup.input, limits.callInputBytes);
   const parsed = asInput(setup.input, parsing instanceof Promise ? await parsing : parsing);
   // What was large to build is large to judge: that gets a turn of its own.
   if (parsing instanceof Promise) await nextTurn();
   if (!parsed.ok)
-    return refused("invalid_input", `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`);
+    return refused(
+      setup,
+      "invalid_input",
+      `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`,
+    );
   setup.onStart(parsed.value);
   if (call !== undefined) call.input = parsed.value;
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) {
-    return refused("unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
+    return refused(setup, "unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
   }
   const question = new Question();
   let outcome: CallOutcome;
@@ -93,7 +101,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
   try {
     const checked = validated(setup, tool, "input", parsed.value, setup.input);
     const input = checked instanceof Promise ? await checked : checked;
-    if (!input.ok) return refused("invalid_input", `Cannot call tool "${name}": ${input.problems}`);
+    if (!input.ok) return refused(setup, "invalid_input", `Cannot call tool "${name}": ${input.problems}`);
     if (call !== undefined) call.input = input.value;
     const stopped =
       hasEnded(setup) ??
@@ -114,19 +122,21 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
       while (isTurnLong()) await nextTurn();
       const encoding = encodeOutput(name, given.value, limits.callOutputBytes);
       const { text, bytes } = encoding instanceof Promise ? await encoding : encoding;
-      outcome = { status: "completed", output: text, outputBytes: bytes };
-    } else outcome = refused("invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
+      setup.onOutput(bytes);
+      outcome = { kind: "output", call: setup.index, output: text };
+    } else
+      outcome = refused(setup, "invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
   } catch (error) {
     if (question.isAsked) isHeeded = error instanceof CallSuspended;
     else setup.onError(error, "tool");
-    outcome = { status: "failed", failure: toCallFailure(error) };
+    outcome = { kind: "failure", call: setup.index, failure: toCallFailure(error) };
   }
   if (question.isAsked && !isHeeded) {
     const message = `Tool "${name}" caught what call.suspend throws: rethrow it, the call is suspended all the same`;
     setup.onError(new Error(message), "tool");
   }
   const asked = question.end();
-  return asked === undefined ? outcome : toSuspended(name, asked.payload);
+  return asked === undefined ? outcome : toAsked(setup, asked.payload);
 }
 
 /** The tool with all middleware around it, the first one outermost. */
@@ -173,45 +183,45 @@ export const SCHEMA_FAILED: Readonly<Record<Direction, string>> = {
 };
 
 /** A run that ended while its call was being looked at makes no call any more. */
-function hasEnded({ tool, context }: CallSetup): CallOutcome | undefined {
-  return context.signal.aborted ? denied(tool, "the run has ended") : undefined;
+function hasEnded(setup: CallSetup): SettledOutcome | undefined {
+  return setup.context.signal.aborted ? denied(setup, "the run has ended") : undefined;
 }
 
 /** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
 async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<CallOutcome | undefined> {
-  const name = setup.tool;
   try {
     for (const { decide } of setup.middleware) {
       if (decide === undefined) continue;
       const decision = parseCallDecision(await decide({ ...call }));
       if (decision === "allow") continue;
-      if ("suspend" in decision) return await toSuspended(name, decision.suspend);
-      if ("deny" in decision) return denied(name, boundedReason(decision.deny, "it was denied"));
+      if ("suspend" in decision) return await toAsked(setup, decision.suspend);
+      if ("deny" in decision) return denied(setup, boundedReason(decision.deny, "it was denied"));
       const checked = await validated(setup, tool, "input", decision.rewrite);
-      if (!checked.ok) return denied(name, `a hook gave it another input, ${checked.problems}`);
+      if (!checked.ok) return denied(setup, `a hook gave it another input, ${checked.problems}`);
       call.input = checked.value;
     }
   } catch (error) {
     setup.onError(error, "authorize");
-    return denied(name, UNDECIDED);
+    return denied(setup, UNDECIDED);
   }
   return undefined;
 }
 
-function denied(tool: string, reason: string): CallOutcome {
-  return refused("denied", `Cannot call tool "${tool}": ${reason}`);
+function denied(setup: CallSetup, reason: string): SettledOutcome {
+  return refused(setup, "denied", `Cannot call tool "${setup.tool}": ${reason}`);
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
-function toSuspended(name: string, payload: Json): CallOutcome | Promise<CallOutcome> {
+function toAsked(setup: CallSetup, payload: Json): CallOutcome | Promise<CallOutcome> {
+  const { index: call, tool } = setup;
   const toOutcome = (kept: Json | undefined): CallOutcome =>
     kept === undefined
-      ? refused("invalid_output", `Tool "${name}" suspended the run with a payload that is no JSON`)
-      : { status: "suspended", payload: kept };
+      ? refused(setup, "invalid_output", `Tool "${tool}" suspended the run with a payload that is no JSON`)
+      : { kind: "asked", call, payload: kept };
   const copying = copyJson(payload ?? null);
   return copying instanceof Promise ? copying.then(toOutcome) : toOutcome(copying);
 }
 
-function refused(code: CallFailureCode, message: string): CallOutcome {
-  return { status: "failed", failure: { code, name: "CallError", message } };
+function refused({ index: call }: CallSetup, code: CallFailureCode, message: string): SettledOutcome {
+  return { kind: "failure", call, failure: { code, name: "CallError", message } };
 }

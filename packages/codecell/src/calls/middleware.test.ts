@@ -1,9 +1,9 @@
 /** What stands between a call and its tool. */
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { resolveLimits } from "../contract/limits.ts";
+import { toCallSetup } from "../../../../test/call-setup.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool, CallContext } from "../contract/tool.ts";
-import type { CallOutcome } from "./call-outcome.ts";
 import { invoke } from "./invoke.ts";
 import type { CallMiddleware } from "./middleware.ts";
 
@@ -15,26 +15,18 @@ function call(
   middleware: readonly CallMiddleware[],
   { input = { a: " x " }, ...more }: { input?: unknown; name?: string; denial?: string } = {},
 ): Promise<CallOutcome> {
-  return invoke({
-    tools: { t: tool },
-    tool: more.name ?? "t",
-    input: JSON.stringify(input),
-    context: {
-      runId: "r",
-      callId: "r:0",
-      idempotencyKey: "r:0",
-      signal: new AbortController().signal,
-      context: "mine",
-      resolution: undefined,
-    },
-    limits: resolveLimits({}),
-    middleware,
-    denial: more.denial,
-    judgeApart: () => Promise.resolve({ kind: "unknown" }),
-    onStart: () => {},
-    onProgress: progress,
-    onError: told,
-  });
+  return invoke(
+    toCallSetup({
+      tools: { t: tool },
+      tool: more.name ?? "t",
+      input: JSON.stringify(input),
+      context: { context: "mine" },
+      middleware,
+      denial: more.denial,
+      onProgress: progress,
+      onError: told,
+    }),
+  );
 }
 
 const trimming: AnyTool = {
@@ -53,7 +45,7 @@ describe("an input that was rewritten", () => {
       { decide: ({ input }) => (seen.push(input), "allow") },
     ]);
     expect(seen).toEqual([{ a: "x" }, { a: "y" }]);
-    expect(outcome).toEqual({ status: "completed", output: '"y"', outputBytes: 3 });
+    expect(outcome).toEqual({ kind: "output", call: 0, output: '"y"' });
   });
 
   test("never reaches the tool if it does not fit", async () => {
@@ -70,13 +62,23 @@ describe("an input that was rewritten", () => {
 
 describe("a decision", () => {
   test.each<[string, NonNullable<CallMiddleware["decide"]>, object]>([
-    ["no", () => ({ deny: "never" }), { status: "failed", failure: { code: "denied" } }],
-    ["ask somebody", () => ({ suspend: { why: 1 } }), { status: "suspended", payload: { why: 1 } }],
-    ["none", () => undefined as never, { status: "failed", failure: { code: "denied" } }],
+    ["no", () => ({ deny: "never" }), { kind: "failure", failure: { code: "denied" } }],
+    ["ask somebody", () => ({ suspend: { why: 1 } }), { kind: "asked", payload: { why: 1 } }],
+    ["none", () => undefined as never, { kind: "failure", failure: { code: "denied" } }],
     [
       "no, though it also rewrites",
       () => ({ deny: "never", rewrite: { a: "y" } }),
-      { status: "failed", failure: { code: "denied" } },
+      { kind: "failure", failure: { code: "denied" } },
+    ],
+    [
+      "ask somebody, though it also rewrites",
+      () => ({ suspend: { why: 2 }, rewrite: { a: "y" } }),
+      { kind: "asked", payload: { why: 2 } },
+    ],
+    [
+      "a rewriting that an undefined no comes with",
+      () => ({ deny: undefined, rewrite: { a: "y" } }) as never,
+      { kind: "failure", failure: { code: "denied" } },
     ],
   ])("that is %s stops the call, and nobody else is asked", async (_title, decide, expected) => {
     const execute = vi.fn<() => number>(() => 1);
@@ -126,18 +128,18 @@ describe("what is around a tool", () => {
 
   test("may suspend the run", async () => {
     const outcome = await call(trimming, [{ execute: async ({ suspend }) => suspend("ask") }]);
-    expect(outcome).toEqual({ status: "suspended", payload: "ask" });
+    expect(outcome).toEqual({ kind: "asked", call: 0, payload: "ask" });
   });
 });
 
 describe("the end", () => {
   test.each<[string, Parameters<typeof call>, object]>([
-    ["completed", [trimming, []], { status: "completed", output: '"x"' }],
+    ["completed", [trimming, []], { kind: "output", output: '"x"' }],
     ["unknown", [trimming, [], { name: "nope" }], { failure: { code: "unknown_tool" } }],
     ["of the wrong input", [trimming, [], { input: { a: 1 } }], { failure: { code: "invalid_input" } }],
     ["resolved with no", [trimming, [], { denial: "no" }], { failure: { code: "denied" } }],
     ["denied", [trimming, [{ decide: () => ({ deny: "no" }) }]], { failure: { code: "denied" } }],
-    ["suspended", [trimming, [{ decide: () => ({ suspend: null }) }]], { status: "suspended" }],
+    ["suspended", [trimming, [{ decide: () => ({ suspend: null }) }]], { kind: "asked" }],
   ])(
     "of a call that is %s is told before the program hears of it",
     async (_title, [tool, rest, how], expected) => {
@@ -155,7 +157,7 @@ describe("the end", () => {
         throw error;
       },
     };
-    expect(await call(trimming, [failing])).toMatchObject({ status: "completed" });
+    expect(await call(trimming, [failing])).toMatchObject({ kind: "output" });
     expect(told).toHaveBeenCalledWith(error, "internal");
   });
 });

@@ -7,8 +7,8 @@
  *   that was rewritten is validated again.
  * - Whatever throws in `decide` allows nothing; its error is for the host alone.
  */
+import type { CallOutcome } from "../contract/ledger.ts";
 import type { Json } from "../contract/value.ts";
-import type { CallOutcome } from "./call-outcome.ts";
 
 /** What the host's policy says about a call: yes, no, or ask somebody; then the run is suspended with the payload. */
 export type Decision = "allow" | { readonly deny: string } | { readonly suspend: Json };

@@ -1,37 +1,19 @@
 /** Tools that catch what `call.suspend` throws, or call it where nobody expects it: an approval that was asked for stays one. */
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { resolveLimits } from "../contract/limits.ts";
+import { toCallSetup } from "../../../../test/call-setup.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool, CallContext } from "../contract/tool.ts";
 import { invoke } from "./invoke.ts";
-import type { CallOutcome } from "./call-outcome.ts";
 
 const progress = vi.fn<(output: unknown) => void>();
 
 function call(execute: AnyTool["execute"], more: Partial<AnyTool> = {}): Promise<CallOutcome> {
-  return invoke({
-    tools: { t: { ...more, execute } },
-    tool: "t",
-    input: "{}",
-    context: {
-      runId: "r",
-      callId: "r:0",
-      idempotencyKey: "r:0",
-      signal: new AbortController().signal,
-      context: undefined,
-      resolution: undefined,
-    },
-    limits: resolveLimits({}),
-    middleware: [],
-    judgeApart: () => Promise.resolve({ kind: "unknown" }),
-    onStart: () => {},
-    onProgress: progress,
-    onError: () => {},
-  });
+  return invoke(toCallSetup({ tools: { t: { ...more, execute } }, onProgress: progress }));
 }
 
 const ASK = { ask: "me" };
-const SUSPENDED = { status: "suspended", payload: ASK };
+const SUSPENDED = { kind: "asked", call: 0, payload: ASK };
 
 /** Calls suspend and goes on. */
 function swallow({ suspend }: CallContext): void {
@@ -213,7 +195,7 @@ describe("call.suspend", () => {
       ({ suspend } = context);
       return 1;
     });
-    expect(outcome).toMatchObject({ status: "completed" });
+    expect(outcome).toMatchObject({ kind: "output" });
     expect(() => suspend?.(ASK)).toThrow("Cannot suspend the run: the call has ended");
   });
 
@@ -227,7 +209,7 @@ describe("call.suspend", () => {
     const other = await gate.promise;
     const second = await call(() => other.suspend(ASK));
     expect(second).toMatchObject({
-      status: "failed",
+      kind: "failure",
       failure: { code: "tool_failed", name: "CallSuspended" },
     });
     over.resolve();

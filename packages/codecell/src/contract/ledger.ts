@@ -9,6 +9,7 @@
  */
 import type { CallFailure, Failure } from "./failure.ts";
 import type { Limits } from "./limits.ts";
+import type { Json } from "./value.ts";
 
 export type Language = "javascript" | "typescript";
 
@@ -40,10 +41,23 @@ export interface LedgerCall {
   readonly input: string;
 }
 
-export type DeliveryItem =
+/** What the program sees of a call, and the only thing that settles it. */
+export type SettledOutcome =
+  /** The output is JSON text. */
   | { readonly kind: "output"; readonly call: number; readonly output: string }
-  | { readonly kind: "failure"; readonly call: number; readonly failure: CallFailure }
-  | { readonly kind: "timer"; readonly timer: number };
+  | { readonly kind: "failure"; readonly call: number; readonly failure: CallFailure };
+
+/** The call waits for a decision; the payload says what about. */
+export interface AskedOutcome {
+  readonly kind: "asked";
+  readonly call: number;
+  readonly payload: Json;
+}
+
+/** What a call came to. It keeps this shape from the tool to the guest, and in every store on the way. */
+export type CallOutcome = SettledOutcome | AskedOutcome;
+
+export type DeliveryItem = SettledOutcome | { readonly kind: "timer"; readonly timer: number };
 
 /** What moved the guest at one moment: everything in it is handed over before the guest's jobs run. */
 export interface Delivery {

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { type Store, StoreError } from "../contract/store.ts";
-import type { LateOutcome } from "./journal-entry.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import { answered, Unanswered } from "./answered.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import { toCallId } from "../contract/ledger.ts";
@@ -52,7 +52,7 @@ export class Executor {
    */
   async post(
     runId: string,
-    { call, kind }: Pick<LateOutcome, "call" | "kind">,
+    { call, kind }: Pick<CallOutcome, "call" | "kind">,
     expiresAt: number,
     post: () => Promise<unknown>,
   ): Promise<void> {

@@ -5,10 +5,10 @@
  */
 import type { Steps } from "../loop/turn.ts";
 import type { TimerChange } from "../protocol/messages.ts";
-import type { Delivery, DeliveryItem, LedgerCall, Progress } from "../contract/ledger.ts";
+import type { AskedOutcome, CallOutcome, Delivery, LedgerCall, Progress } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
-import type { Json } from "../contract/value.ts";
 import {
+  isAsked,
   isCall,
   isDelivery,
   isOutcome,
@@ -32,7 +32,8 @@ export type JournalEntry =
     }
   /** From here on a call may have happened. */
   | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: CallResolution }
-  | AskedEntry
+  /** The call's tool asked for a decision. */
+  | AskedOutcome
   /** What the guest is about to see. */
   | { readonly kind: "delivery"; readonly delivery: Delivery }
   /** The run was suspended here: a `WaitState`, once it is checked against the ledger it ends. */
@@ -42,16 +43,6 @@ export type JournalEntry =
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
 
-/** The call's tool asked for a decision. */
-interface AskedEntry {
-  readonly kind: "asked";
-  readonly call: number;
-  readonly payload: Json;
-}
-
-/** What became of a call that was still executing when its run was suspended. */
-export type LateOutcome = Exclude<DeliveryItem, { kind: "timer" }> | AskedEntry;
-
 /** Those that were written together. Undefined for what this version does not understand. */
 export function* parseJournalEntries(bytes: Uint8Array): Steps<readonly JournalEntry[] | undefined> {
   const value = yield* fromJsonPieces(bytes);
@@ -59,9 +50,9 @@ export function* parseJournalEntries(bytes: Uint8Array): Steps<readonly JournalE
 }
 
 /** Undefined for what this version does not understand. */
-export function parseLateOutcome(bytes: Uint8Array): LateOutcome | undefined {
+export function parseOutcome(bytes: Uint8Array): CallOutcome | undefined {
   const value = fromJsonBytes(bytes);
-  return isOutcome(value) || isAsked(value) ? value : undefined;
+  return isOutcome(value) ? value : undefined;
 }
 
 /** Where a snapshot that was kept beside the journal stands. Undefined for what this version does not understand. */
@@ -95,10 +86,4 @@ function isJournalEntry(value: unknown): value is JournalEntry {
     default:
       return false;
   }
-}
-
-function isAsked(value: unknown): value is AskedEntry {
-  return (
-    isRecord(value) && value["kind"] === "asked" && isCount(value["call"]) && value["payload"] !== undefined
-  );
 }

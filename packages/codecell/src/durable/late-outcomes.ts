@@ -4,13 +4,13 @@
  * - Only this process can know them: a token that is resumed elsewhere finds their outcomes unknown.
  * - Forgotten when the run that took them has their outcome, or when the run can no longer be resumed.
  */
-import type { LateOutcome } from "./journal-entry.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import { toCallId } from "../contract/ledger.ts";
 import { LONGEST_MS } from "../loop/wait.ts";
 
-interface Expected extends PromiseWithResolvers<LateOutcome> {
+interface Expected extends PromiseWithResolvers<CallOutcome> {
   /** Once it is there, and how many others there were before. */
-  settled: { readonly outcome: LateOutcome; readonly place: number } | undefined;
+  settled: { readonly outcome: CallOutcome; readonly place: number } | undefined;
   /** Whether a run that was resumed waits for it. */
   isTaken: boolean;
 }
@@ -24,7 +24,7 @@ export class LateOutcomes {
       const key = toCallId(runId, call);
       // One that is known was executing when the run was suspended before, and still is.
       const expected = this.#calls.get(key) ?? {
-        ...Promise.withResolvers<LateOutcome>(),
+        ...Promise.withResolvers<CallOutcome>(),
         settled: undefined,
         isTaken: false,
       };
@@ -37,7 +37,7 @@ export class LateOutcomes {
     }
   }
 
-  settle(runId: string, outcome: LateOutcome): void {
+  settle(runId: string, outcome: CallOutcome): void {
     const key = toCallId(runId, outcome.call);
     const expected = this.#calls.get(key);
     if (expected === undefined) return;
@@ -47,12 +47,12 @@ export class LateOutcomes {
   }
 
   /** What a call comes to; undefined when nobody here executes it. */
-  outcomeOf(runId: string, call: number): Promise<LateOutcome> | undefined {
+  outcomeOf(runId: string, call: number): Promise<CallOutcome> | undefined {
     return this.#calls.get(toCallId(runId, call))?.promise;
   }
 
   /** What is there already of these calls, in the order it came: that decides races. */
-  settled(runId: string, calls: readonly number[]): ReadonlyMap<number, LateOutcome> {
+  settled(runId: string, calls: readonly number[]): ReadonlyMap<number, CallOutcome> {
     const there = calls.flatMap((call) => this.#calls.get(toCallId(runId, call))?.settled ?? []);
     there.sort((one, other) => one.place - other.place);
     return new Map(there.map(({ outcome }) => [outcome.call, outcome]));

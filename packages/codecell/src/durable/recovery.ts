@@ -12,12 +12,18 @@
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import { type DeliveryItem, FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
+import {
+  type CallOutcome,
+  type DeliveryItem,
+  FETCH_TOOL,
+  type LedgerCall,
+  type SettledOutcome,
+} from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { isSafeRequest } from "../fetch/request.ts";
-import type { DispatchEntry, JournalEntry, LateOutcome } from "./journal-entry.ts";
+import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
 import { isYield } from "../ledger/ledger-recorder.ts";
 import { settledCalls } from "../ledger/settled-calls.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
@@ -45,13 +51,13 @@ export interface Elsewhere {
   /** The decision it was dispatched with. */
   readonly resolution: CallResolution | undefined;
   /** Waits until the run is over here; undefined when it is, or when the executor is gone without an outcome. */
-  readonly outcome: (isOver: () => boolean) => Promise<LateOutcome | undefined>;
+  readonly outcome: (isOver: () => boolean) => Promise<CallOutcome | undefined>;
 }
 
 export function recover(
   state: SuspendedRun,
   entries: readonly JournalEntry[],
-  outcomes: ReadonlyMap<number, LateOutcome>,
+  outcomes: ReadonlyMap<number, CallOutcome>,
   tools: ToolSet,
   awaitOutcome: (call: number, executor: string) => Elsewhere["outcome"] | undefined,
   saved?: CellSnapshot,
@@ -179,7 +185,7 @@ export function isRepeatable(tools: ToolSet, { tool: name, input }: LedgerCall):
   return tool?.readOnly === true || tool?.idempotent === true;
 }
 
-export function unknownOutcome(call: number, tool: string): Exclude<DeliveryItem, { kind: "timer" }> {
+export function unknownOutcome(call: number, tool: string): SettledOutcome {
   return {
     kind: "failure",
     call,

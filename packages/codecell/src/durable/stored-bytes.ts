@@ -8,15 +8,10 @@
 import type { CellSnapshot } from "../protocol/messages.ts";
 import { inTurns } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { StoredRun } from "../contract/store.ts";
-import {
-  type JournalEntry,
-  type LateOutcome,
-  parseJournalEntries,
-  parseLateOutcome,
-  parseProgress,
-} from "./journal-entry.ts";
+import { type JournalEntry, parseJournalEntries, parseOutcome, parseProgress } from "./journal-entry.ts";
 import { isRecord } from "../value/shape.ts";
 import { fromJsonBytes, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { type Sealable, sizeOf } from "../seal/seal.ts";
@@ -32,7 +27,7 @@ const NOTHING = new Uint8Array();
 export interface OpenedRun {
   readonly state: SuspendedRun;
   readonly entries: readonly JournalEntry[];
-  readonly outcomes: ReadonlyMap<number, LateOutcome>;
+  readonly outcomes: ReadonlyMap<number, CallOutcome>;
   readonly saved: CellSnapshot | undefined;
   /** Bytes of state and entries, unpacked. */
   readonly size: number;
@@ -52,7 +47,7 @@ export interface SealedEntries {
 
 /** What a call came to, and when: milliseconds since the epoch. */
 interface Posted {
-  readonly outcome: LateOutcome;
+  readonly outcome: CallOutcome;
   readonly at: number;
 }
 
@@ -91,7 +86,7 @@ export class StoredBytes {
     return this.#vault.sealer.sealInTurns(sealable, snapshotOf(runId, epoch));
   }
 
-  async sealOutcome(runId: string, outcome: LateOutcome): Promise<Uint8Array> {
+  async sealOutcome(runId: string, outcome: CallOutcome): Promise<Uint8Array> {
     // A store does not know in which order outcomes came.
     const header = toJsonBytes({ at: performance.timeOrigin + performance.now() });
     const sealable = { header, content: toJsonBytes(outcome) };
@@ -148,7 +143,7 @@ export class StoredBytes {
     return { bytes: new Uint8Array(content), progress };
   }
 
-  async openOutcome(runId: string, call: number, sealed: Uint8Array): Promise<LateOutcome | Failure> {
+  async openOutcome(runId: string, call: number, sealed: Uint8Array): Promise<CallOutcome | Failure> {
     const posted = await this.#openPosted(runId, call, sealed);
     return "code" in posted ? posted : posted.outcome;
   }
@@ -156,7 +151,7 @@ export class StoredBytes {
   async #openPosted(runId: string, call: number, sealed: Uint8Array): Promise<Posted | Failure> {
     const unpacked = await this.#unpack(sealed, outcomeOf(runId, call));
     if ("code" in unpacked) return unpacked;
-    const outcome = parseLateOutcome(unpacked.content);
+    const outcome = parseOutcome(unpacked.content);
     if (outcome === undefined) return versionFailure("stored run");
     const header = fromJsonBytes(unpacked.header);
     const at = isRecord(header) ? header["at"] : undefined;

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { CodecellError, type Failure } from "../contract/failure.ts";
-import type { Ledger } from "../contract/ledger.ts";
+import type { CallOutcome, Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import {
   type Claim,
@@ -22,7 +22,7 @@ import {
 } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import { foldJournal } from "./fold-journal.ts";
-import type { JournalEntry, LateOutcome } from "./journal-entry.ts";
+import type { JournalEntry } from "./journal-entry.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { settledCalls } from "../ledger/settled-calls.ts";
 import { sizeOf } from "../seal/seal.ts";
@@ -313,7 +313,7 @@ export class StoredRuns {
     call: number,
     executor: string,
     isOver: () => boolean,
-  ): Promise<LateOutcome | undefined> {
+  ): Promise<CallOutcome | undefined> {
     let changed = Promise.withResolvers<void>();
     const onChange = (): void => {
       changed.resolve();
@@ -356,7 +356,7 @@ export class StoredRuns {
   }
 
   /** Records what a call came to that was executing when its run was suspended. */
-  async post(runId: string, outcome: LateOutcome, until: number): Promise<void> {
+  async post(runId: string, outcome: CallOutcome, until: number): Promise<void> {
     const { call } = outcome;
     const bytes = await this.#bytes.sealOutcome(runId, outcome);
     await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));

@@ -11,7 +11,7 @@ import type { PendingCall, Suspension } from "../contract/result.ts";
 import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import type { LateOutcome } from "./journal-entry.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
 import type { LedgerRecorder, LedgerHeader } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
 import { type OpenToken, type Reference, type Take, Tokens } from "./token.ts";
@@ -82,7 +82,7 @@ export class Suspender {
   }
 
   /** Takes what a call came to that was executing when its run was suspended. */
-  takeLate({ runId, limits }: LedgerHeader, journal: Journal | undefined, outcome: LateOutcome): void {
+  takeLate({ runId, limits }: LedgerHeader, journal: Journal | undefined, outcome: CallOutcome): void {
     if (journal === undefined || this.stored === undefined) this.#late.settle(runId, outcome);
     else void this.stored.post(runId, outcome, Date.now() + limits.suspensionTimeMs);
   }

@@ -5,10 +5,10 @@
  */
 import { parseJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
-import type { DeliveryItem } from "../contract/ledger.ts";
+import type { SettledOutcome } from "../contract/ledger.ts";
 import type { LedgerRecorder } from "./ledger-recorder.ts";
 
-export function endOfYield(call: number): DeliveryItem {
+export function endOfYield(call: number): SettledOutcome {
   return { kind: "output", call, output: "null" };
 }
 

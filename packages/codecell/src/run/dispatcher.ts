@@ -4,14 +4,13 @@
  * - With a journal a call is durable before its tool is called.
  * - A call whose executor is gone may have happened: it is made again only if its tool allows that.
  */
-import { FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
+import { type CallOutcome, FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { LateOutcome } from "../durable/journal-entry.ts";
 import type { CallRunner } from "../calls/call-runner.ts";
 import type { Journal } from "../durable/journal.ts";
 import { type Elsewhere, isRepeatable, unknownOutcome } from "../durable/recovery.ts";
-import { decisionsOf, type RunPast, toLate } from "./run-setup.ts";
+import { decisionsOf, type RunPast } from "./run-setup.ts";
 
 export interface DispatcherSetup {
   readonly tools: ToolSet;
@@ -43,12 +42,12 @@ export class Dispatcher {
   }
 
   /** Undefined when nobody here will know: the run ended before its tool was called, or it waits for an executor. */
-  outcomeOf(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
+  outcomeOf(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {
     const elsewhere = this.#setup.past.elsewhere.get(index);
     return elsewhere === undefined ? this.#execute(index, call) : this.#await(index, call, elsewhere);
   }
 
-  async #await(index: number, call: LedgerCall, elsewhere: Elsewhere): Promise<LateOutcome | undefined> {
+  async #await(index: number, call: LedgerCall, elsewhere: Elsewhere): Promise<CallOutcome | undefined> {
     const { tools, journal, isStopping } = this.#setup;
     const outcome = await elsewhere.outcome(isStopping);
     // Whoever takes the run up next finds it in the store, or waits for the same executor. A token's has nobody else.
@@ -58,11 +57,11 @@ export class Dispatcher {
     return outcome ?? unknownOutcome(index, call.tool);
   }
 
-  async #execute(index: number, call: LedgerCall): Promise<LateOutcome | undefined> {
+  async #execute(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {
     const { journal, runner, isStopping } = this.#setup;
     const resolution = this.#decisions.get(index);
     // Nothing is called for it: that it may have happened must not be said of it.
-    if (!this.#isServed(call)) return toLate(index, await runner.execute(index, call, resolution));
+    if (!this.#isServed(call)) return runner.execute(index, call, resolution);
     if (journal !== undefined) {
       // Rejects only when the journal broke, which has ended the run.
       await journal.write({
@@ -76,7 +75,7 @@ export class Dispatcher {
     this.#here.add(index);
     const outcome = await runner.execute(index, call, resolution);
     this.#here.delete(index);
-    return toLate(index, outcome);
+    return outcome;
   }
 
   #isServed({ tool }: LedgerCall): boolean {

@@ -1,15 +1,13 @@
 /** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
 import type { MapCallFailure } from "../calls/call-failure.ts";
-import type { CallOutcome } from "../calls/call-outcome.ts";
 import type { Authorize, CallMiddleware } from "../calls/middleware.ts";
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { DeliveryItem } from "../contract/ledger.ts";
+import type { CallOutcome, DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { LateOutcome } from "../durable/journal-entry.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest } from "../durable/suspended-run.ts";
 import type { EventStream } from "./event-stream.ts";
@@ -41,7 +39,7 @@ export interface RunSetup {
   readonly suspendsAtDeadline: boolean;
   readonly suspend: (rest: RunAtRest) => Suspension | Failure | Promise<Suspension | Failure>;
   /** Takes the outcome of a call that was executing when the run was suspended. */
-  readonly late: (outcome: LateOutcome) => void;
+  readonly late: (outcome: CallOutcome) => void;
 }
 
 /** How a run ends. */
@@ -90,19 +88,6 @@ export const NO_PAST: RunPast = {
   elsewhere: new Map(),
   snapshot: undefined,
 };
-
-export function toLate(call: number, outcome: CallOutcome): LateOutcome {
-  switch (outcome.status) {
-    case "completed":
-      return { kind: "output", call, output: outcome.output };
-    case "failed":
-      return { kind: "failure", call, failure: outcome.failure };
-    case "suspended":
-      return { kind: "asked", call, payload: outcome.payload };
-    default:
-      return outcome satisfies never;
-  }
-}
 
 /** Characters of the inputs that calls are executed with here, by their indices. */
 export function inputLengthsOf({

@@ -4,13 +4,13 @@
  * - Every delivery is recorded before the guest sees it, every call before it is dispatched.
  * - With a journal both are durable before they happen. Without one nothing here waits for a store.
  * - Settles exactly once. After that nothing the cell or a tool does is seen.
+ * - `#enter` is the only way from one phase to the next.
  */
 import type { Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Ledger } from "../contract/ledger.ts";
+import type { CallOutcome, Ledger } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import type { LateOutcome } from "../durable/journal-entry.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import { parseJson } from "../value/parse-json.ts";
@@ -34,6 +34,7 @@ import {
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
 import { toStoreFailure } from "../durable/journal.ts";
+import { isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
 import { PlacedCell } from "./placed-cell.ts";
 import { decisionsLeft, type Ending, inputLengthsOf, type RunSetup } from "./run-setup.ts";
 import { RunTimers } from "./timers.ts";
@@ -66,16 +67,12 @@ export class Run {
   readonly #placedCell: PlacedCell;
   readonly #inbox: Inbox;
   #grace: NodeJS.Timeout | undefined;
-  /** Time is up, and the run is to be suspended as soon as it is at rest. */
-  #isDue = false;
-  /** What becomes of the run in the store or in a token, once it is being suspended. */
-  #suspension: Promise<Suspension | Failure> | undefined;
   #logs: LogLine[] = [];
   #logsDropped = 0;
   #lastReport: Report | undefined;
-  #stopping = false;
+  #phase: Phase = { name: "starting" };
+  /** Whether the store keeps the run for others, although it ends here. */
   #isLeft = false;
-  #settled = false;
 
   constructor(setup: RunSetup) {
     this.#setup = setup;
@@ -90,7 +87,7 @@ export class Run {
     this.#inbox = new Inbox(
       setup.journal,
       (delivery) => {
-        if (this.#stopping) return;
+        if (!isMoving(this.#phase)) return;
         this.#recorder.addDelivery(delivery);
         this.#placedCell.deliver(delivery);
       },
@@ -117,10 +114,11 @@ export class Run {
         signal: this.#abort.signal,
         deadline: this.#deadline,
         emit: (event, inputText) => {
-          if (!this.#settled) this.events.emit(event, inputText);
+          if (this.#phase.name !== "ended") this.events.emit(event, inputText);
         },
       });
-      this.#dispatcher = new Dispatcher({ tools, runner, journal, past, isStopping: () => this.#stopping });
+      const isStopping = (): boolean => !isMoving(this.#phase);
+      this.#dispatcher = new Dispatcher({ tools, runner, journal, past, isStopping });
     }
   }
 
@@ -130,6 +128,13 @@ export class Run {
 
   ledger(): Ledger {
     return this.#recorder.toLedger();
+  }
+
+  /** False where the table has no way there: whoever asks has come too late. */
+  #enter(next: Phase): boolean {
+    if (!NEXT_PHASES[this.#phase.name].includes(next.name)) return false;
+    this.#phase = next;
+    return true;
   }
 
   /** Begins; a refusal ends the run before anything is placed. */
@@ -150,11 +155,13 @@ export class Run {
   }
 
   #place(refusal?: Failure): void {
-    if (this.#settled) return;
+    if (this.#phase.name === "ended") return;
     if (refusal !== undefined) {
       this.#stop(refusal);
       return;
     }
+    // One whose time is up already stays due.
+    this.#enter({ name: "running" });
     const { pending, items, timers } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
     this.#placedCell.place();
@@ -169,7 +176,7 @@ export class Run {
   }
 
   #onReport(report: Report): void {
-    if (this.#stopping) return;
+    if (!isMoving(this.#phase)) return;
     const isFirst = this.#lastReport === undefined;
     this.#lastReport = report;
     // What was to be delivered after the program's end would find nobody.
@@ -232,7 +239,7 @@ export class Run {
   async #execute(index: number): Promise<void> {
     const call = this.#recorder.calls[index];
     if (call === undefined || this.#dispatcher === undefined) return;
-    let outcome: LateOutcome | undefined;
+    let outcome: CallOutcome | undefined;
     try {
       outcome = await this.#dispatcher.outcomeOf(index, call);
     } catch (error) {
@@ -242,7 +249,13 @@ export class Run {
     }
     if (outcome === undefined) return;
     // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
-    if (this.#suspension !== undefined && !("code" in (await this.#suspension))) this.#setup.late(outcome);
+    const phase = this.#phase;
+    // Nothing is waited for on the way of an ordinary outcome.
+    const isGivenAway =
+      phase.name === "suspending"
+        ? !("code" in (await phase.suspension))
+        : phase.name === "ended" && phase.isGivenAway;
+    if (isGivenAway) this.#setup.late(outcome);
     else if (this.#isLeft && this.#setup.journal !== undefined) {
       // The host closed, or its store faltered; who takes the run up finds what was done.
       if (outcome.kind === "output") this.#setup.late(outcome);
@@ -257,10 +270,12 @@ export class Run {
 
   /** Settles the run when nothing can move it any more. */
   #advance(): void {
-    if (this.#stopping || !this.#placedCell.isSettled || !this.#inbox.isEmpty) return;
+    const { name } = this.#phase;
+    if (name !== "running" && name !== "due") return;
+    if (!this.#placedCell.isSettled || !this.#inbox.isEmpty) return;
     const end = this.#lastReport?.end ?? null;
     const isWaiting = this.#queue.size > 0 || (end === null && this.#timers.size > 0);
-    if (this.#isDue && isWaiting) {
+    if (name === "due" && isWaiting) {
       void this.#suspend();
       return;
     }
@@ -280,8 +295,8 @@ export class Run {
   }
 
   #onDeadline(): void {
-    if (this.#setup.suspendsAtDeadline && !this.#stopping) {
-      this.#isDue = true;
+    if (this.#setup.suspendsAtDeadline && isMoving(this.#phase)) {
+      this.#enter({ name: "due" });
       clearTimeout(this.#grace);
       // A program that computes has its processor time. Also keeps the process until then.
       const { cpuTimeMs } = this.#recorder.header.limits;
@@ -299,17 +314,18 @@ export class Run {
   /** Others may be about to ask too: what is asked together should be answered together. */
   #suspendSoon(): void {
     this.#grace ??= setTimeout(() => {
-      this.#isDue = true;
+      this.#enter({ name: "due" });
       this.#advance();
     }, SUSPEND_GRACE_MS);
   }
 
   async #suspend(): Promise<void> {
-    this.#stopping = true;
-    this.#queue.close();
+    const { promise, resolve } = Promise.withResolvers<Suspension | Failure>();
     // Calls go on, and what comes of them is no longer for this object.
-    this.#suspension = this.#giveAway();
-    const suspension = await this.#suspension;
+    this.#enter({ name: "suspending", suspension: promise });
+    this.#queue.close();
+    resolve(this.#giveAway());
+    const suspension = await promise;
     if (!("code" in suspension)) {
       this.#finish({ status: "suspended", suspension });
       return;
@@ -331,7 +347,7 @@ export class Run {
   }
 
   async #return(result: string): Promise<void> {
-    this.#stopping = true;
+    this.#enter({ name: "returning" });
     const unhandled = unhandledFailure(this.#recorder, this.#lastReport);
     if (unhandled !== undefined) return this.#stop(unhandled);
     while (isTurnLong()) await nextTurn();
@@ -342,8 +358,7 @@ export class Run {
 
   /** The program failed: its calls are told to stop, and get a moment to do so. */
   async #fail(failure: Failure): Promise<void> {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (!this.#enter({ name: "failing" })) return;
     this.#deadline[Symbol.dispose]();
     this.#placedCell.leave();
     this.#timers.clear();
@@ -355,17 +370,16 @@ export class Run {
 
   /** Ends the run at once, whatever its tools do; too late for one that is being given away, others may have it. */
   #stop(failure: Failure, thrown?: Thrown): void {
-    const isOver = this.#settled || this.#suspension !== undefined;
+    const { name } = this.#phase;
+    const isOver = name === "ended" || name === "suspending";
     // A store is needed to the very end, a cell no longer.
     if (thrown !== undefined && (thrown.source === "store" || !isOver)) this.#setup.errors.end(thrown);
-    if (this.#suspension !== undefined) return;
+    if (name === "suspending") return;
     this.#finish({ status: "failed", failure });
   }
 
   #finish(outcome: Ending): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#stopping = true;
+    if (!this.#enter({ name: "ended", isGivenAway: outcome.status === "suspended" })) return;
     const endedItself = this.#lastReport?.end?.status === "failed";
     if (outcome.status === "failed" && !endedItself) this.#recorder.stopped = outcome.failure;
     this.#placedCell.leave();

@@ -5,7 +5,17 @@
  * - Codes of failures are any text: the program has seen those of other versions too.
  */
 import type { CallFailure } from "../contract/failure.ts";
-import type { Delivery, DeliveryItem, Language, Ledger, LedgerCall, Progress } from "../contract/ledger.ts";
+import type {
+  AskedOutcome,
+  CallOutcome,
+  Delivery,
+  DeliveryItem,
+  Language,
+  Ledger,
+  LedgerCall,
+  Progress,
+  SettledOutcome,
+} from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import { isArrayOf, isCount, isDuration, isRecord, isText } from "./shape.ts";
 
@@ -51,11 +61,20 @@ export function isDelivery(value: unknown): value is Delivery {
 }
 
 function isDeliveryItem(value: unknown): value is DeliveryItem {
-  return isOutcome(value) || (isRecord(value) && value["kind"] === "timer" && isCount(value["timer"]));
+  return isSettled(value) || (isRecord(value) && value["kind"] === "timer" && isCount(value["timer"]));
 }
 
-/** Of a call: its output or its failure. */
-export function isOutcome(value: unknown): value is Exclude<DeliveryItem, { kind: "timer" }> {
+export function isOutcome(value: unknown): value is CallOutcome {
+  return isSettled(value) || isAsked(value);
+}
+
+export function isAsked(value: unknown): value is AskedOutcome {
+  return (
+    isRecord(value) && value["kind"] === "asked" && isCount(value["call"]) && value["payload"] !== undefined
+  );
+}
+
+function isSettled(value: unknown): value is SettledOutcome {
   if (!isRecord(value) || !isCount(value["call"])) return false;
   return value["kind"] === "output"
     ? isText(value["output"])

@@ -4,7 +4,7 @@
  * - What the program had seen by then it sees again, without any tool. What was under way then is called anew, under
  *   keys of the new run: a fork is another run, not the same one twice.
  */
-import type { Delivery, DeliveryItem, Ledger } from "../../contract/ledger.ts";
+import type { Delivery, Ledger, SettledOutcome } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { CallResolution, ForkOutcome } from "../../contract/result.ts";
 import { isYield } from "../../ledger/ledger-recorder.ts";
@@ -56,7 +56,7 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
 }
 
 /** No other than a tool could have given. */
-function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits): DeliveryItem {
+function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits): SettledOutcome {
   if (isRecord(outcome) && "output" in outcome) {
     const output = toJsonText(outcome.output);
     if (output === undefined) throw new TypeError("Cannot fork with this output: it is no JSON");

@@ -6,7 +6,6 @@
  * - A hook is asked once per call. What was approved is what is executed.
  * - One set of tools for all programs; what knows the program of a call is the middleware of its run.
  */
-import type { CallOutcome } from "../../calls/call-outcome.ts";
 import {
   type CallDetails,
   type CallMiddleware,
@@ -17,7 +16,7 @@ import {
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
 import type { CallFailureCode } from "../../contract/failure.ts";
-import { CATALOG_TOOLS } from "../../contract/ledger.ts";
+import { type CallOutcome, CATALOG_TOOLS } from "../../contract/ledger.ts";
 import type { AnyTool, ToolSet } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import type { GuestCatalog } from "../../run/host/guest-catalog.ts";
@@ -196,18 +195,19 @@ export class NestedTools {
     const { trajectory, catalog } = this.#setup;
     const { callId, tool, input, signal } = call;
     if (HELPERS.has(tool)) return;
-    switch (outcome.status) {
-      case "suspended":
+    switch (outcome.kind) {
+      case "asked":
         trajectory.holdCall(callId);
         agentProgram.end(callId);
         return;
-      case "completed": {
+      case "output": {
         const result = await buildJson(outcome.output);
-        trajectory.endCall(callId, { status: "completed", result, resultBytes: outcome.outputBytes });
+        const resultBytes = utf8Bytes(outcome.output);
+        trajectory.endCall(callId, { status: "completed", result, resultBytes });
         void catalog.observe(this.idOf(tool), result).catch(() => {});
         break;
       }
-      case "failed": {
+      case "failure": {
         // One that came here before may have made room in the trajectory since.
         if (!agentProgram.isKnown(callId)) {
           const inputBytes = await bytesIfLarge(input);
