@@ -77,7 +77,7 @@ describe("a decision", () => {
     ],
     [
       "a rewriting that an undefined no comes with",
-      () => ({ deny: undefined, rewrite: { a: "y" } }) as never,
+      () => ({ deny: undefined, rewrite: { a: "y" } }),
       { kind: "failure", failure: { code: "denied" } },
     ],
   ])("that is %s stops the call, and nobody else is asked", async (_title, decide, expected) => {
