@@ -134,6 +134,10 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise:
       "A run that computes keeps no other waiting: it moves to threads for such runs, with its calls, its limits and its turn",
   },
+  "host:one": {
+    promise:
+      "A host given to codecell/ai or codecell/surface holds there too; without one all share that of the process",
+  },
   "host:bounded": { promise: "A host holds no more live runs than it may" },
   "host:released": { promise: "Disposing a host ends its runs and its workers" },
   "host:thread-ends": {

@@ -74,7 +74,7 @@ export { inspect } from "./ledger/inspect.ts";
 export type { InspectedCall, InspectedDelivery, Inspection } from "./ledger/inspect.ts";
 export { createShapeMemory } from "./seal/shape-memory.ts";
 export type { ShapeMemoryOptions } from "./seal/shape-memory.ts";
-export { createHost, run } from "./run/host/host.ts";
+export { createHost } from "./run/host/host.ts";
 export type {
   DiscardOptions,
   ForkOptions,
@@ -85,6 +85,7 @@ export type {
   RunOptions,
   StartOptions,
 } from "./run/host/host.ts";
+export { run } from "./run/host/default-host.ts";
 export type { GuestCatalog } from "./run/host/guest-catalog.ts";
 export type { HostCheck } from "./run/check/host-check.ts";
 export { loadWorkerText } from "./sandbox/node/embedded.ts";

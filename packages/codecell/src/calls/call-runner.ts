@@ -55,12 +55,10 @@ export class CallRunner {
   constructor(setup: CallRunnerSetup) {
     this.#setup = setup;
     const { middleware, authorize } = setup;
-    this.#middleware = middleware.map((one) => this.#withFreeDecisions(one));
-    if (authorize !== undefined) {
-      const decide: CallMiddleware["decide"] = async (call) =>
-        parseDecision(await authorize(call), "authorize");
-      this.#middleware = [...this.#middleware, this.#withFreeDecisions({ decide })];
-    }
+    const decide: CallMiddleware["decide"] = async (call) =>
+      parseDecision(await authorize?.(call), "authorize");
+    const all = authorize === undefined ? middleware : [...middleware, { decide }];
+    this.#middleware = all.map((one) => this.#withFreeDecisions(one));
   }
 
   async execute(
@@ -162,18 +160,23 @@ export class CallRunner {
 
   /** What takes time to decide does not take the run's. */
   #withFreeDecisions(middleware: CallMiddleware): CallMiddleware {
-    const { decide } = middleware;
-    if (decide === undefined) return middleware;
+    const { decide, execute, end } = middleware;
+    // Each knows its own object: it may be an instance of a class, with state and methods.
     return {
-      ...middleware,
-      decide: async (call) => {
-        this.#setup.deadline.pause();
-        try {
-          return await decide(call);
-        } finally {
-          this.#setup.deadline.resume();
-        }
-      },
+      ...(decide === undefined
+        ? {}
+        : { decide: (call) => this.#decideFreely(() => decide.call(middleware, call)) }),
+      ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
+      ...(end === undefined ? {} : { end: end.bind(middleware) }),
     };
+  }
+
+  async #decideFreely<T>(decide: () => T | Promise<T>): Promise<T> {
+    this.#setup.deadline.pause();
+    try {
+      return await decide();
+    } finally {
+      this.#setup.deadline.resume();
+    }
   }
 }

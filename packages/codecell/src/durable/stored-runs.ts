@@ -47,8 +47,8 @@ export type OnFailed = (error: unknown, source?: Thrown["source"]) => void;
 
 const OWNER = `process ${process.pid}`;
 
-/** What the store holds of a run already. */
-interface KeptRun extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
+/** Where the journal of a run goes on: what the store holds of it already. */
+interface JournalStart extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
   /** The id of the state that its journal follows. */
   readonly epoch: string;
 }
@@ -56,7 +56,7 @@ interface KeptRun extends Pick<JournalSetup, "length" | "size" | "mayStay" | "po
 /** A run as it was opened. */
 interface OpenRun {
   readonly recovered: Recovered;
-  readonly kept: KeptRun;
+  readonly kept: JournalStart;
   /** Whether anything was written since it was suspended. */
   readonly hasMoved: boolean;
 }
@@ -255,7 +255,7 @@ export class StoredRuns {
     return { owner: OWNER, ms: this.#leaseMs };
   }
 
-  #journal(runId: string, claim: Promise<Claim>, { epoch, ...kept }: KeptRun): Journal {
+  #journal(runId: string, claim: Promise<Claim>, { epoch, ...kept }: JournalStart): Journal {
     return new Journal({
       ...kept,
       store: this.#store,

@@ -12,9 +12,9 @@ import type { Store } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { CallOutcome } from "../contract/ledger.ts";
-import type { LedgerRecorder, LedgerHeader } from "../ledger/ledger-recorder.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
-import { type OpenToken, type Reference, type Take, Tokens } from "./token.ts";
+import { type OpenToken, type Reference, type Take, Tokens, type TokenStyle } from "./token.ts";
 import type { Vault } from "../seal/vault.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
@@ -29,6 +29,16 @@ export interface SuspendedName {
   readonly id?: string | undefined;
 }
 
+/** A run that may have to outlive this process, and what is known about keeping it. */
+export interface KeptRun {
+  readonly recorder: LedgerRecorder;
+  readonly scope: string;
+  /** Undefined for a run that lives and dies with this process. */
+  readonly journal: Journal | undefined;
+  readonly token: TokenStyle;
+  readonly onFailed: OnFailed;
+}
+
 export class Suspender {
   readonly stored: StoredRuns | undefined;
   readonly #tokens: Tokens;
@@ -36,20 +46,15 @@ export class Suspender {
   /** Names this host in tokens; nobody can ask it there. */
   readonly #executor = randomUUID();
 
-  constructor(vault: Vault, store: Store | undefined, leaseMs: number, hasCompactTokens: boolean) {
-    this.#tokens = new Tokens(vault, hasCompactTokens);
+  constructor(vault: Vault, store: Store | undefined, leaseMs: number) {
+    this.#tokens = new Tokens(vault);
     this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs);
   }
 
-  async suspend(
-    recorder: LedgerRecorder,
-    scope: string,
-    journal: Journal | undefined,
-    rest: RunAtRest,
-    onFailed: OnFailed = () => {},
-  ): Promise<Suspension | Failure> {
+  async suspend(kept: KeptRun, rest: RunAtRest): Promise<Suspension | Failure> {
+    const { recorder, onFailed } = kept;
     try {
-      const given = await this.#give(recorder, scope, journal, rest, onFailed);
+      const given = await this.#give(kept, rest);
       if ("code" in given) return given;
       const pending: PendingCall[] = [];
       for (const [index, payload] of rest.pending)
@@ -63,15 +68,12 @@ export class Suspender {
   }
 
   async #give(
-    recorder: LedgerRecorder,
-    scope: string,
-    journal: Journal | undefined,
+    { recorder, scope, journal, token, onFailed }: KeptRun,
     rest: RunAtRest,
-    onFailed: OnFailed,
   ): Promise<Pick<Suspension, "token" | "expiresAt"> | Failure> {
     const { runId } = recorder.header;
     if (journal === undefined || this.stored === undefined) {
-      const issued = await this.#tokens.issue(recorder, scope, this.#executor, rest);
+      const issued = await this.#tokens.issue(recorder, scope, this.#executor, rest, token);
       if (!("code" in issued)) this.#late.expect(runId, [...rest.executing.keys()], issued.expiresAt);
       return issued;
     }
@@ -82,7 +84,8 @@ export class Suspender {
   }
 
   /** Takes what a call came to that was executing when its run was suspended. */
-  takeLate({ runId, limits }: LedgerHeader, journal: Journal | undefined, outcome: CallOutcome): void {
+  takeLate({ recorder, journal }: KeptRun, outcome: CallOutcome): void {
+    const { runId, limits } = recorder.header;
     if (journal === undefined || this.stored === undefined) this.#late.settle(runId, outcome);
     else void this.stored.post(runId, outcome, Date.now() + limits.suspensionTimeMs);
   }

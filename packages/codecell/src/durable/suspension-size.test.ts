@@ -7,7 +7,7 @@ import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { giveAway, type RunAtRest } from "./suspended-run.ts";
 import { Vault } from "../seal/vault.ts";
 import { StoredRuns } from "./stored-runs.ts";
-import { Suspender } from "./suspender.ts";
+import { type KeptRun, Suspender } from "./suspender.ts";
 
 const vault = new Vault({ sealKey: new Uint8Array(32).fill(7) });
 const rest: RunAtRest = {
@@ -26,6 +26,10 @@ function recorderOf(suspensionBytes: number, source = "x".repeat(20_000)): Ledge
   return new LedgerRecorder({ ...header, language: "javascript" }, { calls, deliveries: [] });
 }
 
+function keptIn({ stored }: Suspender, recorder: LedgerRecorder): KeptRun {
+  return { recorder, scope: "", journal: stored?.keep(recorder, ""), token: {}, onFailed: () => {} };
+}
+
 async function bytesOf(recorder: LedgerRecorder): Promise<number> {
   const given = await giveAway(recorder, "", crypto.randomUUID(), rest);
   if ("code" in given) throw new Error(given.message);
@@ -38,8 +42,8 @@ const exact = await bytesOf(recorderOf(99_999));
 describe.each(["token", "store"])("a run that is suspended into a %s", (where) => {
   async function suspend(recorder: LedgerRecorder, snapshot?: Uint8Array<ArrayBuffer>): Promise<string> {
     await using store = createMemoryStore();
-    const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000, false);
-    const result = await suspender.suspend(recorder, "", suspender.stored?.keep(recorder, ""), {
+    const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000);
+    const result = await suspender.suspend(keptIn(suspender, recorder), {
       ...rest,
       snapshot: snapshot && { bytes: snapshot, progress: recorder.progress },
     });

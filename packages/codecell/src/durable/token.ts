@@ -29,6 +29,14 @@ export interface Reference {
   readonly suspensionId: string | undefined;
 }
 
+/** How a token is made of a run. */
+export interface TokenStyle {
+  /** Unreadable for whoever holds it, whatever the host says of its seals. */
+  readonly isEncrypted?: boolean;
+  /** With the memory of a program in place of what it was given, where that is far smaller. */
+  readonly isCompact?: boolean;
+}
+
 interface Issued {
   readonly token: string;
   readonly expiresAt: number;
@@ -45,11 +53,9 @@ const used = new UsedIds();
 
 export class Tokens {
   readonly #vault: Vault;
-  readonly #isCompact: boolean;
 
-  constructor(vault: Vault, isCompact = false) {
+  constructor(vault: Vault) {
     this.#vault = vault;
-    this.#isCompact = isCompact;
   }
 
   async issue(
@@ -57,12 +63,14 @@ export class Tokens {
     scope: string,
     executor: string,
     rest: RunAtRest,
+    style: TokenStyle = {},
   ): Promise<Issued | Failure> {
-    const given = await giveAway(recorder, scope, executor, rest, this.#isCompact);
+    const given = await giveAway(recorder, scope, executor, rest, style.isCompact);
     if ("code" in given) return given;
     const { run, sealable } = given;
+    const sealer = style.isEncrypted === true ? this.#vault.encryptingSealer : this.#vault.sealer;
     // Not awaited, so that nothing here holds the run's bytes while they are sealed.
-    return toToken(this.#vault.sealer.sealInTurns(sealable, PURPOSE), run.expiresAt);
+    return toToken(sealer.sealInTurns(sealable, PURPOSE), run.expiresAt);
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */

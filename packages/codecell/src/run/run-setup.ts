@@ -3,21 +3,19 @@ import type { MapCallFailure } from "../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../calls/middleware.ts";
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { CallOutcome, DeliveryItem } from "../contract/ledger.ts";
+import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
-import type { RunAtRest } from "../durable/suspended-run.ts";
+import type { KeptRun, Suspender } from "../durable/suspender.ts";
 import type { EventStream } from "./event-stream.ts";
-import type { Journal } from "../durable/journal.ts";
 import type { ProgramCheck } from "./check/program-check.ts";
 import type { Elsewhere } from "../durable/recovery.ts";
 import type { RunErrors } from "./run-errors.ts";
 
 export interface RunSetup {
-  readonly recorder: LedgerRecorder;
   readonly sandbox: Sandbox;
   /** Undefined replays: nothing but what the ledger holds may happen. */
   readonly tools: ToolSet | undefined;
@@ -28,8 +26,6 @@ export interface RunSetup {
   readonly mapCallFailure: MapCallFailure | undefined;
   /** Serves fetches; undefined when the program has no `fetch`. */
   readonly fetch: AnyTool | undefined;
-  /** Where the ledger is kept; undefined for runs that live and die with this process. */
-  readonly journal: Journal | undefined;
   readonly past: RunPast;
   readonly events: EventStream;
   readonly errors: RunErrors;
@@ -37,9 +33,9 @@ export interface RunSetup {
   readonly check: ProgramCheck | undefined;
   /** Whether a run that still waits when its time is up is suspended instead of failed. */
   readonly suspendsAtDeadline: boolean;
-  readonly suspend: (rest: RunAtRest) => Suspension | Failure | Promise<Suspension | Failure>;
-  /** Takes the outcome of a call that was executing when the run was suspended. */
-  readonly late: (outcome: CallOutcome) => void;
+  /** Where it goes when it is suspended. */
+  readonly suspender: Pick<Suspender, "suspend" | "takeLate">;
+  readonly kept: KeptRun;
 }
 
 /** How a run ends. */
@@ -90,9 +86,6 @@ export const NO_PAST: RunPast = {
 };
 
 /** Characters of the inputs that calls are executed with here, by their indices. */
-export function inputLengthsOf({
-  recorder,
-  past,
-}: Pick<RunSetup, "recorder" | "past">): (index: number) => number {
-  return (index) => (past.elsewhere.has(index) ? 0 : (recorder.calls[index]?.input.length ?? 0));
+export function inputLengthsOf({ kept, past }: Pick<RunSetup, "kept" | "past">): (index: number) => number {
+  return (index) => (past.elsewhere.has(index) ? 0 : (kept.recorder.calls[index]?.input.length ?? 0));
 }

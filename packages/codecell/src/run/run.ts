@@ -33,7 +33,7 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
-import { toStoreFailure } from "../durable/journal.ts";
+import { type Journal, toStoreFailure } from "../durable/journal.ts";
 import { isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
 import { PlacedCell } from "./placed-cell.ts";
 import { decisionsLeft, type Ending, inputLengthsOf, type RunSetup } from "./run-setup.ts";
@@ -53,6 +53,7 @@ export class Run {
   readonly result: Promise<RunResult>;
   readonly #setup: RunSetup;
   readonly #recorder: LedgerRecorder;
+  readonly #journal: Journal | undefined;
   readonly #settle: (result: RunResult) => void;
   readonly #startedAt = performance.now();
   readonly #abort = new AbortController();
@@ -76,7 +77,9 @@ export class Run {
 
   constructor(setup: RunSetup) {
     this.#setup = setup;
-    this.#recorder = setup.recorder;
+    const { recorder, journal } = setup.kept;
+    this.#recorder = recorder;
+    this.#journal = journal;
     this.events = setup.events;
     const { promise, resolve } = Promise.withResolvers<RunResult>();
     this.result = promise;
@@ -85,7 +88,7 @@ export class Run {
     this.#queue = new CallQueue(limits, inputLengthsOf(setup), (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
-      setup.journal,
+      journal,
       (delivery) => {
         if (!isMoving(this.#phase)) return;
         this.#recorder.addDelivery(delivery);
@@ -99,8 +102,8 @@ export class Run {
       onLost: (loss: Loss, cause?: unknown) =>
         this.#stop(lostFailure(loss, limits, cause), { source: "sandbox", cause }),
     };
-    const { journal, past } = setup;
-    this.#placedCell = new PlacedCell(setup.recorder, setup.sandbox, listener, past.snapshot, journal);
+    const { past } = setup;
+    this.#placedCell = new PlacedCell(recorder, setup.sandbox, listener, past.snapshot, journal);
     if (journal !== undefined) {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
     }
@@ -206,7 +209,7 @@ export class Run {
       // Not waited for: no call of it is dispatched before the entry behind this one is durable.
       if (news.calls.length > 0 || news.timers.length > 0) {
         const { calls, timers } = news;
-        void this.#setup.journal?.write({
+        void this.#journal?.write({
           kind: "turn",
           at: Date.now(),
           calls,
@@ -255,14 +258,14 @@ export class Run {
       phase.name === "suspending"
         ? !("code" in (await phase.suspension))
         : phase.name === "ended" && phase.isGivenAway;
-    if (isGivenAway) this.#setup.late(outcome);
-    else if (this.#isLeft && this.#setup.journal !== undefined) {
+    if (isGivenAway) this.#setup.suspender.takeLate(this.#setup.kept, outcome);
+    else if (this.#isLeft && this.#journal !== undefined) {
       // The host closed, or its store faltered; who takes the run up finds what was done.
-      if (outcome.kind === "output") this.#setup.late(outcome);
+      if (outcome.kind === "output") this.#setup.suspender.takeLate(this.#setup.kept, outcome);
     } else if (outcome.kind === "asked") {
       // First, so that a suspension meanwhile knows of it.
       this.#suspended.set(index, outcome.payload);
-      await this.#setup.journal?.write(outcome);
+      await this.#journal?.write(outcome);
     } else this.#inbox.add(outcome);
     // After the queue has let go of this call.
     process.nextTick(() => this.#advance());
@@ -336,12 +339,13 @@ export class Run {
   }
 
   async #giveAway(): Promise<Suspension | Failure> {
-    return this.#setup.suspend({
+    const { suspender, kept, past } = this.#setup;
+    return suspender.suspend(kept, {
       pending: new Map(this.#suspended),
       // One that fired from here on would be written into a journal that is being closed.
       timers: this.#timers.stop(),
       executing: this.#dispatcher?.executing ?? new Map(),
-      resolutions: decisionsLeft(this.#setup.past, this.#recorder, this.#suspended),
+      resolutions: decisionsLeft(past, this.#recorder, this.#suspended),
       snapshot: await this.#placedCell.snapshotThatPays(),
     });
   }
@@ -406,8 +410,8 @@ export class Run {
       this.events.emit({ type: "run-end", runId: this.runId, result });
       this.#settle(result);
     };
-    if (this.#setup.journal === undefined || outcome.status === "suspended") announce();
-    else void this.#setup.journal.conclude(this.#isLeft).then(announce);
+    if (this.#journal === undefined || outcome.status === "suspended") announce();
+    else void this.#journal.conclude(this.#isLeft).then(announce);
   }
 
   #abortCalls(): void {

@@ -38,7 +38,6 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     "",
   );
   const run = new Run({
-    recorder,
     sandbox: crowded,
     tools: {},
     signal: undefined,
@@ -47,14 +46,16 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     authorize: undefined,
     mapCallFailure: undefined,
     fetch: undefined,
-    journal,
     past: NO_PAST,
     check: undefined,
     events: new EventStream(),
     errors: new RunErrors("r", undefined),
     suspendsAtDeadline: false,
-    suspend: () => ({ code: "internal", message: "not asked for" }),
-    late: () => {},
+    suspender: {
+      suspend: () => Promise.resolve({ code: "internal", message: "not asked for" }),
+      takeLate: () => {},
+    },
+    kept: { recorder, scope: "", journal, token: {}, onFailed: () => {} },
   });
   run.start(undefined);
   const message = expect.stringMatching(/^The run took longer than 10 ms, and was waiting for a thread/);

@@ -79,6 +79,11 @@ export class Sealer {
     this.#isEncrypting = isEncrypting;
   }
 
+  /** The same keys; what it seals is encrypted. */
+  encrypting(): Sealer {
+    return this.#isEncrypting ? this : new Sealer(this.#keys, true);
+  }
+
   /** Content of less than `compressFrom` bytes stays as it is. */
   sealBytes(
     { header, content }: Sealable,

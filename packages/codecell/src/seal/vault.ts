@@ -11,6 +11,8 @@ export interface VaultOptions extends SealOptions {
 
 export class Vault {
   readonly sealer: Sealer;
+  /** Seals what must not be readable, whatever the host says of the rest. */
+  readonly encryptingSealer: Sealer;
   /** Nobody gave a key: what this process seals no other one can open. */
   readonly isRandom: boolean;
 
@@ -20,6 +22,7 @@ export class Vault {
     if (typeof encrypt !== "boolean") throw new TypeError("Cannot create a host: encrypt must be a boolean");
     const { keys, isRandom } = resolveSealKeys(options, process.env);
     this.sealer = new Sealer(keys, encrypt);
+    this.encryptingSealer = this.sealer.encrypting();
     this.isRandom = isRandom;
   }
 

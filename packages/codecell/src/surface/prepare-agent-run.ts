@@ -13,7 +13,8 @@ import type { Resolutions } from "../contract/result.ts";
 import type { CallContext } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import { assertOptions } from "../run/host/assert-options.ts";
-import { createHost, type Host } from "../run/host/host.ts";
+import { defaultHost } from "../run/host/default-host.ts";
+import type { Host } from "../run/host/host.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent-tools.ts";
 import type { ExchangeOptions } from "./agent-program.ts";
@@ -29,7 +30,7 @@ import { Telemetry } from "./record/telemetry.ts";
 import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./record/trajectory.ts";
 
 export interface AgentRuntimeOptions {
-  /** Runs the programs; one of its own unless said otherwise. With a store, suspended programs outlive the process. */
+  /** Runs the programs; the one of the process unless given. With a store, suspended programs outlive the process. */
   readonly host?: Host;
   /** Programs that may be suspended at the same time, over all agent runs; 1,000 unless said otherwise. */
   readonly suspendedPrograms?: number;
@@ -105,13 +106,12 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
     );
   }
   const agentPrograms = new AgentPrograms(suspendedPrograms);
-  let own: Host | undefined;
   /** Only those that have something to end: what nobody uses any more is not kept. */
   const runs = new Set<AgentRun>();
   return {
     prepareAgentRun: (given) =>
-      // The host is made for the first run that needs one: where code mode is off there is no worker.
-      prepare(given, agentPrograms, () => options.host ?? (own ??= createHost()), runs),
+      // The host is asked for by the first run that needs one: where code mode is off there is no worker.
+      prepare(given, agentPrograms, () => options.host ?? defaultHost(), runs),
     get suspendedPrograms() {
       return agentPrograms.size;
     },
@@ -119,7 +119,6 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
       // Suspended programs that a store keeps are left to other processes.
       const isKept = options.host?.isDurable === true;
       await Promise.all([...runs].map((run) => run.end({ isKept })));
-      await own?.[Symbol.asyncDispose]();
     },
   };
 }

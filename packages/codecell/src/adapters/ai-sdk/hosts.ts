@@ -1,16 +1,19 @@
 /**
- * Hosts: what all invocations of a process share: worker threads, the keys of continuations, how many may be active.
+ * Hosts: what all invocations of a process share: its host, the keys of continuations, how many may be active.
  *
- * - One host for each store, and one for invocations without; made when first used. Of many stores those used last have one.
+ * - Invocations that were given no host, key, worker or store use the host of the process. Others have one for their key and
+ *   store, in the same sandbox; a worker of one's own has a sandbox of its own.
  * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
  */
 import { hkdfSync } from "node:crypto";
 import type { Store } from "../../contract/store.ts";
+import { defaultHost, defaultSandbox } from "../../run/host/default-host.ts";
 import { createHost, type Host, type HostOptions } from "../../run/host/host.ts";
 import { defaultWorkerUrl, toUrl } from "../../sandbox/node/worker-script.ts";
 import type { Sealer } from "../../seal/seal.ts";
 import { Vault } from "../../seal/vault.ts";
 import { CodeModeConcurrencyError } from "./errors.ts";
+import type { CodeModeOptions } from "./options.ts";
 
 const HOUR_MS = 3_600_000;
 const LEAST_KEY_BYTES = 16;
@@ -25,23 +28,29 @@ interface Settings {
   readonly workerUrl: URL | undefined;
 }
 
-/** A host, and how many invocations use it. */
-class SharedHost {
+/** A host that an invocation uses until it releases it. */
+export interface UsedHost {
   readonly host: Host;
+  release(): void;
+}
+
+/** A host of this module's own, and how many invocations use it. */
+class SharedHost {
+  readonly #host: Host;
   #uses = 0;
   #isOld = false;
 
   constructor(options: HostOptions) {
-    this.host = createHost(options);
+    this.#host = createHost(options);
   }
 
-  use(): void {
+  use(): UsedHost {
     this.#uses++;
-  }
-
-  release(): void {
-    this.#uses--;
-    this.#endIfUnused();
+    const release = (): void => {
+      this.#uses--;
+      this.#endIfUnused();
+    };
+    return { host: this.#host, release };
   }
 
   retire(): void {
@@ -50,7 +59,7 @@ class SharedHost {
   }
 
   #endIfUnused(): void {
-    if (this.#isOld && this.#uses === 0) void this.host[Symbol.asyncDispose]();
+    if (this.#isOld && this.#uses === 0) void this.#host[Symbol.asyncDispose]();
   }
 }
 
@@ -69,25 +78,33 @@ function change(next: Partial<Settings>): void {
   vault = undefined;
 }
 
-export function hostFor(store: Store | undefined): SharedHost {
-  const kept = store === undefined ? plain : stored.get(store);
-  if (kept !== undefined) {
-    if (store !== undefined) keep(store, kept);
-    return kept;
+/** The host that was given, else the one for this store, else the one for the settings, else that of the process. */
+export function useHost({ host, continuation }: Pick<CodeModeOptions, "host" | "continuation">): UsedHost {
+  const store = continuation?.store;
+  if (host !== undefined) {
+    return { host, release: () => {} };
   }
-  const made = new SharedHost({
-    encrypt: true,
-    compactTokens: true,
-    ...(settings.sealKeys === undefined ? {} : { sealKeys: settings.sealKeys }),
-    ...(store === undefined ? {} : { store }),
-    ...(settings.workerUrl === undefined ? {} : { workerUrl: settings.workerUrl }),
-  });
-  if (store === undefined) plain = made;
-  else keep(store, made);
-  return made;
+  if (store !== undefined) {
+    const shared = stored.get(store) ?? new SharedHost({ ...toHostOptions(), store, encrypt: true });
+    keep(store, shared);
+    return shared.use();
+  }
+  const { sealKeys, workerUrl } = settings;
+  if (sealKeys === undefined && workerUrl === undefined) return { host: defaultHost(), release: () => {} };
+  plain ??= new SharedHost(toHostOptions());
+  return plain.use();
 }
 
-/** Each has threads of its own: the one that was used longest ago makes room, and ends with its last invocation. */
+/** Hosts share the threads of the process, unless they are to be of another script. */
+function toHostOptions(): HostOptions {
+  const { sealKeys, workerUrl } = settings;
+  return {
+    ...(sealKeys === undefined ? {} : { sealKeys }),
+    ...(workerUrl === undefined ? { sandbox: defaultSandbox() } : { workerUrl }),
+  };
+}
+
+/** The one that was used longest ago makes room, and ends with its last invocation. */
 function keep(store: Store, shared: SharedHost): void {
   stored.delete(store);
   stored.set(store, shared);
@@ -97,7 +114,7 @@ function keep(store: Store, shared: SharedHost): void {
   oldest[1].retire();
 }
 
-/** Seals what is told of a continuation, with the keys of the hosts. */
+/** Seals what is told of a continuation, with the keys of these settings. */
 export function continuationSealer(): Sealer {
   const { sealKeys } = settings;
   vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys });

@@ -16,10 +16,10 @@ import { digestOf, toInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
-import { continuationTimeMs, hostFor, takePlace } from "./hosts.ts";
+import { continuationTimeMs, takePlace, type UsedHost, useHost } from "./hosts.ts";
 import { InvocationCall } from "./nested-call.ts";
 import { type CallKeeper, createMiddleware, toRunTools } from "./nested-tools.ts";
-import { checkTools, type CodeModeOptions, toLimits } from "./options.ts";
+import { assertHostChoice, checkTools, type CodeModeOptions, toLimits } from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceRecorder } from "./trace-recorder.ts";
@@ -72,6 +72,7 @@ export class Invocation implements CallKeeper {
     const { tools, options, execution, outerToolCallId, continued } = setup;
     checkTools(tools);
     assertToolApproval(options.approval?.toolApproval);
+    assertHostChoice(options);
     this.#setup = setup;
     this.tools = tools;
     this.approval = options.approval ?? {};
@@ -90,12 +91,12 @@ export class Invocation implements CallKeeper {
   async run(): Promise<unknown> {
     const { options } = this.#setup;
     const limits = toLimits(options.executionPolicy);
-    const shared = hostFor(options.continuation?.store);
     const leave = takePlace();
-    shared.use();
+    let used: UsedHost | undefined;
     try {
+      used = useHost(options);
       this.#trace.spans = await this.#openSpans();
-      const handle = this.#begin(shared.host, { ...limits, suspensionTimeMs: continuationTimeMs() });
+      const handle = this.#begin(used.host, { ...limits, suspensionTimeMs: continuationTimeMs() });
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)
         : undefined;
@@ -110,7 +111,7 @@ export class Invocation implements CallKeeper {
       return await this.#conclude(result, limits);
     } finally {
       this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
-      shared.release();
+      used?.release();
       // A place is taken as long as the work it was taken for goes on; not for ever by tools that ignore being aborted.
       if (this.#executing.size === 0) leave();
       else void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
@@ -137,6 +138,9 @@ export class Invocation implements CallKeeper {
       // A call that was denied needs its tool no longer.
       tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])], this),
       middleware: [createMiddleware(this)],
+      // Its token is shown to clients, and passed on by them.
+      encrypt: true,
+      compactTokens: true,
       mapCallFailure: (...given: Parameters<MapCallFailure>) => this.#mapCallFailure(...given),
       ...(execution.abortSignal === undefined ? {} : { signal: execution.abortSignal }),
       ...(scope === undefined ? {} : { scope }),

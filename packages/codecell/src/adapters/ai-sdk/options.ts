@@ -5,6 +5,7 @@ import type { FailureCode } from "../../contract/failure.ts";
 import type { OnError } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
+import type { Host } from "../../run/host/host.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
 import { isRecord } from "../../value/shape.ts";
 import { assertToolApproval, type ToolApproval } from "./approval-status.ts";
@@ -93,6 +94,11 @@ export interface CodeModeLostProgram {
 }
 
 export interface CodeModeOptions {
+  /**
+   * Runs the programs, with its store, check, limits and keys; the one of the process unless given. With `continuation.store`
+   * there is one for that store.
+   */
+  host?: Host;
   executionPolicy?: CodeModeExecutionPolicy;
   fetchPolicy?: false | CodeModeFetchPolicy;
   approval?: CodeModeApprovalOptions;
@@ -158,10 +164,25 @@ const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, n
 ];
 
 /** Throws for what no invocation could begin with: whoever creates a tool should hear of it, and not a model. */
-export function assertOptions({ executionPolicy, fetchPolicy, approval }: CodeModeOptions): void {
+export function assertOptions(options: CodeModeOptions): void {
+  const { executionPolicy, fetchPolicy, approval } = options;
   assertToolApproval(approval?.toolApproval);
+  assertHostChoice(options);
   toLimits(executionPolicy);
   if (fetchPolicy !== undefined && fetchPolicy !== false) resolveFetchPolicy(fetchPolicy);
+}
+
+/** A store beside a host would be ignored, and what is suspended would be lost with the process. */
+export function assertHostChoice({ host, continuation }: CodeModeOptions): void {
+  if (host === undefined) return;
+  if (!isRecord(host) || typeof host["start"] !== "function" || typeof host["resume"] !== "function") {
+    throw new TypeError("Cannot run code mode: host must be a host, as createHost() of codecell gives it");
+  }
+  if (continuation?.store !== undefined) {
+    throw new TypeError(
+      "Cannot run code mode with a host and continuation.store: give the store to the host",
+    );
+  }
 }
 
 export function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {

@@ -35,6 +35,7 @@ export function assertHost(options: HostOptions): void {
       );
     }
   }
+  assertSandbox(options);
   if (check !== undefined && typeof (check as Partial<HostCheck> | null)?.checker?.check !== "function") {
     throw new TypeError(`Cannot ${ACTION}: check must be an object with a checker, of createChecker()`);
   }
@@ -62,6 +63,21 @@ export function assertHost(options: HostOptions): void {
 }
 
 const ACTION = "create a host";
+
+/** What a pool of threads is made with has no effect on a sandbox that was made before. */
+function assertSandbox(options: HostOptions): void {
+  const { sandbox } = options;
+  if (sandbox === undefined) return;
+  if (!isRecord(sandbox) || typeof sandbox["place"] !== "function") {
+    throw new TypeError(`Cannot ${ACTION}: sandbox must be a Sandbox, it has no place()`);
+  }
+  const other = (["workers", "workerUrl", "heapBudgetBytes"] as const).find(
+    (name) => options[name] !== undefined,
+  );
+  if (other !== undefined) {
+    throw new TypeError(`Cannot ${ACTION} with ${other} and a sandbox: make the sandbox with it`);
+  }
+}
 
 function isPositive(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1;

@@ -1,4 +1,5 @@
 /** Refuses options of the wrong kind: misuse by the host programmer throws. */
+import type { CallMiddleware } from "../../calls/middleware.ts";
 import { assertTools as assertEach } from "../../contract/assert-tools.ts";
 import { FETCH_TOOL, type Ledger, YIELD_CONTROL } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
@@ -36,6 +37,12 @@ export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fo
     throw new TypeError(`Cannot ${purpose} a run: atDeadline must be "fail" or "suspend"`);
   }
   assertMiddleware(options.middleware, purpose);
+  for (const name of ["encrypt", "compactTokens"] as const) {
+    // Whatever else was meant, it must not end as readable bytes.
+    if (options[name] !== undefined && typeof options[name] !== "boolean") {
+      throw new TypeError(`Cannot ${purpose} a run: ${name} must be a boolean`);
+    }
+  }
   for (const name of ["authorize", "mapCallFailure", "onError"] as const) {
     if (options[name] !== undefined && typeof options[name] !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: ${name} must be a function`);
@@ -52,15 +59,20 @@ function assertMiddleware(given: unknown, purpose: string): void {
   if (!Array.isArray(given)) return fail("a list");
   for (const one of given as readonly unknown[]) {
     if (!isRecord(one)) return fail("a list of objects");
-    for (const [name, part] of Object.entries(one)) {
-      const parts = "decide, execute and end";
-      if (!MIDDLEWARE.has(name)) return fail(`made of ${parts}, not ${JSON.stringify(name.slice(0, 64))}`);
-      if (part !== undefined && typeof part !== "function") return fail(`made of functions: ${name} is none`);
-    }
+    const parts = MIDDLEWARE.filter((name) => one[name] !== undefined);
+    if (parts.length === 0) return fail("a list of objects with decide, execute or end");
+    const wrong = parts.find((name) => typeof one[name] !== "function");
+    if (wrong !== undefined) return fail(`made of functions: ${wrong} is none`);
+    // An instance of a class may have state of its own.
+    const prototype: unknown = Object.getPrototypeOf(one);
+    if (prototype !== Object.prototype && prototype !== null) continue;
+    const other = Object.keys(one).find((name) => !(MIDDLEWARE as readonly string[]).includes(name));
+    if (other !== undefined)
+      return fail(`made of decide, execute and end, not ${JSON.stringify(other.slice(0, 64))}`);
   }
 }
 
-const MIDDLEWARE: ReadonlySet<string> = new Set(["decide", "execute", "end"]);
+const MIDDLEWARE = ["decide", "execute", "end"] as const satisfies readonly (keyof CallMiddleware)[];
 
 /** Of any implementation: what is used of it is there. */
 function isSignal(value: unknown): boolean {

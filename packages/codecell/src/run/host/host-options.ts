@@ -8,6 +8,7 @@ import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../../contra
 import type { Store } from "../../contract/store.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { FetchPolicy } from "../../fetch/policy.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { GuestCatalog } from "./guest-catalog.ts";
 import type { HostCheck } from "../check/host-check.ts";
 
@@ -17,6 +18,11 @@ export interface HostOptions {
    * fewer, at least one, beside them; where programs hold threads in native loops, as many again are started meanwhile.
    */
   readonly workers?: number;
+  /**
+   * Where programs run, in place of a pool of worker threads of this host's own; `workers`, `workerUrl` and `heapBudgetBytes`
+   * are its affair then. It stays the caller's to close.
+   */
+  readonly sandbox?: Sandbox;
   /**
    * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
    * path, of what `loadWorkerText()` gave. For where neither this package's files nor `data:` URLs can be started.
@@ -47,7 +53,7 @@ export interface HostOptions {
    * and good only for hosts with the same build of the engine. False unless said otherwise.
    */
   readonly compactTokens?: boolean;
-  /** Makes tokens unreadable for whoever holds them; false unless said otherwise. */
+  /** Makes tokens and what the store keeps unreadable for whoever holds them; false unless said otherwise. */
   readonly encrypt?: boolean;
   /** Told of errors in the host's own code, for all runs that have no `onError` of their own; see there. */
   readonly onError?: OnError;
@@ -74,6 +80,10 @@ export interface RunOptions {
    * the host alone: programs, models, tokens and stores get nothing of it. What it throws is ignored.
    */
   readonly onError?: OnError;
+  /** Makes the run's token compact, although the host's are not; see there. */
+  readonly compactTokens?: boolean;
+  /** Makes the run's token unreadable for whoever holds it, although the host's are not. */
+  readonly encrypt?: boolean;
   /** Puts the failure of a call into an adapter's words before the program sees it; the code stays. */
   readonly mapCallFailure?: MapCallFailure;
   /**

@@ -73,7 +73,7 @@ export function createHost(options: HostOptions = {}): Host {
   assertHost(options);
   const vault = new Vault(options);
   if (options.store !== undefined) vault.warnIfLost(options.store);
-  return new SandboxHost(options, openSandbox(options), vault);
+  return new SandboxHost(options, options.sandbox ?? openSandbox(options), vault);
 }
 
 /** What a run begins with beside its ledger. */
@@ -113,7 +113,7 @@ class SandboxHost implements Host {
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
     const { store, leaseMs = LEASE_MS } = options;
-    this.#suspender = new Suspender(vault, store, leaseMs, options.compactTokens === true);
+    this.#suspender = new Suspender(vault, store, leaseMs);
   }
 
   get isDurable(): boolean {
@@ -306,16 +306,15 @@ class SandboxHost implements Host {
     const live = [...this.#runs];
     for (const each of live) each.leave();
     await Promise.allSettled([...live.map((each) => each.result), ...this.#resumed]);
-    await this.#sandbox[Symbol.asyncDispose]();
+    if (this.#options.sandbox === undefined) await this.#sandbox[Symbol.asyncDispose]();
   }
 
   #begin(recorder: LedgerRecorder, options: RunOptions, how: Beginning): RunHandle {
     const { runId, fetch, limits } = recorder.header;
-    const { journal } = how;
     const errors = new RunErrors(runId, options.onError ?? this.#options.onError);
     const onFailed: OnFailed = (cause, source = "store") => errors.end({ source, cause });
+    const { compactTokens = this.#options.compactTokens, encrypt } = options;
     const begun = new Run({
-      recorder,
       sandbox: this.#sandbox,
       tools: how.tools,
       signal: options.signal,
@@ -324,14 +323,19 @@ class SandboxHost implements Host {
       authorize: options.authorize,
       mapCallFailure: options.mapCallFailure,
       fetch: fetch === true ? createFetchTool(how.fetchPolicy, limits) : undefined,
-      journal,
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
       errors,
       check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
-      suspend: (rest) => this.#suspender.suspend(recorder, options.scope ?? "", journal, rest, onFailed),
-      late: (outcome) => this.#suspender.takeLate(recorder.header, journal, outcome),
+      suspender: this.#suspender,
+      kept: {
+        recorder,
+        scope: options.scope ?? "",
+        journal: how.journal,
+        token: { isCompact: compactTokens === true, isEncrypted: encrypt === true },
+        onFailed,
+      },
     });
     const refusal = how.refusal;
     if (refusal === undefined) {
@@ -372,12 +376,4 @@ function checkFor({ tools = {}, fetchPolicy }: ResumeOptions, resolutions: Resol
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
   return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
-}
-
-let defaultHost: Host | undefined;
-
-/** Runs one program on a host shared by the whole process. */
-export function run(options: StartOptions): Promise<RunResult> {
-  defaultHost ??= createHost();
-  return defaultHost.start(options).result;
 }

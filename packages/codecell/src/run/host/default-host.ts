@@ -1,0 +1,27 @@
+/**
+ * The process's own host and sandbox: for `run()`, and for surfaces that were given none. Runs on the host.
+ *
+ * - Made when first used, and never closed: idle threads keep no process alive.
+ * - Whoever needs a host with other keys or another store makes one in the same sandbox. So a process has one pool of threads
+ *   unless somebody asks for more.
+ */
+import type { RunResult } from "../../contract/result.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { createHost, type Host, type StartOptions } from "./host.ts";
+import { openSandbox } from "./open-sandbox.ts";
+
+let sandbox: Sandbox | undefined;
+let host: Host | undefined;
+
+export function defaultSandbox(): Sandbox {
+  return (sandbox ??= openSandbox({}));
+}
+
+export function defaultHost(): Host {
+  return (host ??= createHost({ sandbox: defaultSandbox() }));
+}
+
+/** Runs one program on the process's own host. */
+export function run(options: StartOptions): Promise<RunResult> {
+  return defaultHost().start(options).result;
+}

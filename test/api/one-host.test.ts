@@ -1,0 +1,118 @@
+/** One host for all doors: what is given to it once holds in `run`, in `codecell/ai` and in `codecell/surface`. */
+import { availableParallelism } from "node:os";
+import { tool } from "ai";
+import { createHost, createMemoryStore, defineTool, type Host, run } from "codecell";
+import {
+  type CodeModeInterrupt,
+  continueCodeModeInterrupt,
+  requestCodeModeInterrupt,
+  runCodeMode,
+} from "codecell/ai";
+import { createAgentRuntime } from "codecell/surface";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { openSandbox } from "../../packages/codecell/src/run/host/open-sandbox.ts";
+import { liveWorkers } from "../property/worker-threads.ts";
+
+const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
+const echo = {
+  core: { echo: defineTool({ description: "Gives back", execute: (input: unknown) => input }) },
+};
+
+async function executed(host: Host | undefined, code: string): Promise<unknown> {
+  await using runtime = createAgentRuntime(host === undefined ? {} : { host });
+  await using agent = runtime.prepareAgentRun({ config: true, tools: echo, context });
+  return await agent.exec({ code });
+}
+
+const asking = {
+  ask: tool({
+    inputSchema: z.object({}),
+    execute: (_input, options) => {
+      const { codeModeInterrupt } = options as { codeModeInterrupt?: { resolution: unknown } };
+      return codeModeInterrupt === undefined
+        ? requestCodeModeInterrupt({ kind: "ask" })
+        : codeModeInterrupt.resolution;
+    },
+  }),
+};
+
+test("run, codecell/ai with a store or without, and codecell/surface share the threads of the process [host:one]", async () => {
+  const cores = availableParallelism();
+  const many = Array.from({ length: 2 * cores }, () => run({ source: "return 1" }));
+  expect(await Promise.all(many)).toMatchObject(many.map(() => ({ value: 1 })));
+  const before = liveWorkers().length;
+  expect(before).toBeGreaterThan(0);
+  const js = "return 1";
+  expect(await runCodeMode({ js, tools: {} })).toBe(1);
+  expect(
+    await runCodeMode({ js, tools: {}, options: { continuation: { store: createMemoryStore() } } }),
+  ).toBe(1);
+  expect(await executed(undefined, js)).toMatchObject({ status: "completed" });
+  expect(liveWorkers().length).toBeLessThanOrEqual(Math.max(before, cores));
+});
+
+test("a limit that a host was given holds in codecell/ai and in codecell/surface too [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { ledgerSize: 2000 } });
+  const js =
+    "return (await Promise.all(Array.from({ length: 30 }, () => tools.echo('x'.repeat(99))))).length";
+  const tools = { echo: tool({ inputSchema: z.string(), execute: (input) => input }) };
+  expect(await runCodeMode({ js, tools })).toBe(30);
+  await expect(runCodeMode({ js, tools, options: { host } })).rejects.toThrow(/2000/);
+  expect(await executed(undefined, js)).toMatchObject({ status: "completed" });
+  expect(await executed(host, js)).toMatchObject({ status: "failed" });
+});
+
+test("a program of codecell/ai is kept by the store of its host, and no other host goes on with it [host:one]", async () => {
+  await using store = createMemoryStore();
+  await using host = createHost({ workers: 1, store });
+  const options = { host };
+  const js = "return await tools.ask({})";
+  const interrupt = (await runCodeMode({ js, tools: asking, options })) as CodeModeInterrupt;
+  expect(await store.list({})).toHaveLength(1);
+  const going = { interrupt, resolution: "yes", tools: asking };
+  await expect(continueCodeModeInterrupt(going)).rejects.toThrow();
+  expect(await continueCodeModeInterrupt({ ...going, options })).toBe("yes");
+});
+
+test("a host and a store beside it are refused, and so is what is no host [host:one]", async () => {
+  await using host = createHost({ workers: 1 });
+  const given = { js: "return 1", tools: {} };
+  const both = { host, continuation: { store: createMemoryStore() } };
+  await expect(runCodeMode({ ...given, options: both })).rejects.toThrow(/give the store to the host/);
+  await expect(runCodeMode({ ...given, options: { host: {} as never } })).rejects.toThrow(/createHost/);
+});
+
+test("hosts in one sandbox end neither it nor each other's runs [host:one]", async () => {
+  await using sandbox = openSandbox({ workers: 1 });
+  const going = Promise.withResolvers<string>();
+  await using first = createHost({ sandbox });
+  const { result } = first.start({
+    source: "return await tools.wait()",
+    tools: { wait: { execute: () => going.promise } },
+  });
+  await createHost({ sandbox })[Symbol.asyncDispose]();
+  going.resolve("still here");
+  expect(await result).toMatchObject({ value: "still here" });
+  expect(() => createHost({ sandbox, workers: 1 })).toThrow(/make the sandbox with it/);
+  expect(() => createHost({ sandbox: {} as never })).toThrow(/place\(\)/);
+});
+
+test.each([
+  ["encrypted", { encrypt: true }, false],
+  ["as the host makes them", {}, true],
+])("tokens of a run may be %s [suspend:encrypted]", async (_how, how, isReadable) => {
+  await using host = createHost({ workers: 1 });
+  const suspended = await host.start({
+    source: "/* in the open */ return await tools.ask()",
+    tools: { ask: { execute: (_input, { suspend }) => suspend(null) } },
+    ...how,
+  }).result;
+  if (suspended.status !== "suspended") throw new Error("It was to wait");
+  const { token } = suspended.suspension;
+  expect(Buffer.from(token, "base64url").includes("in the open")).toBe(isReadable);
+  const tools = { ask: { execute: () => "answered" } };
+  const [call] = suspended.suspension.pending;
+  const resolutions = { [call?.callId ?? ""]: { resolution: null } };
+  expect(await host.resume({ token, tools, resolutions }).result).toMatchObject({ value: "answered" });
+});
