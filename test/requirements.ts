@@ -65,6 +65,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "tools:async-iterable": {
     promise: "A tool may stream: every value is progress, the last one is the output",
   },
+  "tools:middleware": {
+    promise: "Middleware decides on a call, rewrites its input, surrounds its tool and is told its outcome",
+  },
   "tools:caller-context": { promise: "The caller's AsyncLocalStorage is intact in tools and policy" },
 
   "declare:faithful": {

@@ -1,0 +1,67 @@
+/** Middleware as hosts give it to a run: objects, instances of classes, and what is mistaken for them. */
+import type { CallDetails, CallMiddleware, Decision, ExecuteTool } from "codecell";
+import { describe, expect, test, vi } from "vitest";
+import { echo, host, valueOf } from "./harness.ts";
+
+/** With state of its own, and methods that need it. */
+class Policy implements CallMiddleware {
+  readonly forbidden = new Set(["drop"]);
+  readonly ended: string[] = [];
+
+  decide({ tool }: CallDetails): Decision {
+    return this.forbidden.has(tool) ? { deny: "not this one" } : "allow";
+  }
+
+  async execute({ tool }: CallDetails, execute: ExecuteTool): Promise<unknown> {
+    return `${tool} of ${this.forbidden.size}: ${String(await execute())}`;
+  }
+
+  end({ tool }: CallDetails): void {
+    this.ended.push(tool);
+  }
+}
+
+describe("middleware of a run", () => {
+  test("may be an instance of a class [tools:middleware]", async () => {
+    const policy = new Policy();
+    const drop = vi.fn<() => string>();
+    const source = "return [await tools.keep(), await tools.drop().catch((error) => error.message)]";
+    const tools = { keep: { execute: () => "kept" }, drop: { execute: drop } };
+    expect(await valueOf(source, { tools, middleware: [policy] })).toEqual([
+      "keep of 1: kept",
+      expect.stringContaining("not this one"),
+    ]);
+    expect(drop).not.toHaveBeenCalled();
+    expect(policy.ended).toEqual(["keep", "drop"]);
+  });
+
+  test("comes before authorize, which decides on what will be executed [tools:middleware]", async () => {
+    const seen: unknown[] = [];
+    const value = await valueOf("return await tools.echo(1)", {
+      tools: echo,
+      middleware: [{ decide: ({ input }) => ({ rewrite: [input] }) }],
+      authorize: ({ input }) => (seen.push(input), "allow"),
+    });
+    expect(value).toEqual([1]);
+    expect(seen).toEqual([[1]]);
+  });
+
+  test.each([
+    ["an object", {}, /a list/],
+    ["a list of functions", [() => "allow"], /a list of objects/],
+    ["an object without any part", [{}], /decide, execute or end/],
+    ["a part that is misspelt", [{ decide: () => "allow", exceute: () => 1 }], /not "exceute"/],
+    ["a part that is no function", [{ decide: "allow" }], /decide is none/],
+    [
+      "a class whose methods are misspelt",
+      [
+        new (class {
+          decides = 1;
+        })(),
+      ],
+      /decide, execute or end/,
+    ],
+  ])("is refused at the start if it is %s [host:misuse]", (_title, middleware, message) => {
+    expect(() => host.start({ source: "", middleware: middleware as never })).toThrow(message);
+  });
+});
