@@ -124,9 +124,16 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "loop", "value", "declare", "calls", "fetch", "run", "seal", "surface"],
     types: ["protocol", "durable"],
-    files: ["sandbox/node/judges.ts", "sandbox/node/worker-script.ts"],
+    files: ["adapters/otel/quietly.ts", "sandbox/node/judges.ts", "sandbox/node/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
+  },
+  // Spans for runs of any host. OpenTelemetry is its user's: an optional peer.
+  "adapters/otel": {
+    runs: "host",
+    imports: ["contract"],
+    types: ["calls", "run"],
+    packages: ["@opentelemetry/api"],
   },
   // The written list of public names; nothing imports it.
   "index.ts": {

@@ -79,6 +79,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "renderType",
       "toJsonSchema",
     ],
+    "./otel": ["withTracing"],
     "./store/postgres": ["openPostgresStore"],
     "./store/sqlite": ["openSqliteStore"],
     "./surface": [
@@ -100,6 +101,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./ai": ["@babel/parser", "@opentelemetry/api", "ai"],
     "./catalog": [],
     "./declare": [],
+    "./otel": ["@opentelemetry/api"],
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],
     "./store/sqlite": [],

@@ -137,6 +137,13 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
     promise:
       "A run that computes keeps no other waiting: it moves to threads for such runs, with its calls, its limits and its turn",
   },
+  "otel:spans": {
+    promise: "With tracing every run and every call leaves a span, whichever door it came through",
+  },
+  "otel:silent": {
+    promise: "A span tells no source, input, output or message, and a tracer changes nothing",
+  },
+
   "host:one": {
     promise:
       "A host given to codecell/ai or codecell/surface holds there too; without one all share that of the process",

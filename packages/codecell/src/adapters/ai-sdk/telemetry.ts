@@ -7,6 +7,7 @@
  * - Whatever a tracer does, the program does not notice.
  */
 import { readUrl } from "../../fetch/check-url.ts";
+import { quietly } from "../otel/quietly.ts";
 import type { CodeModeTraceError } from "./events.ts";
 
 export interface CodeModeTelemetryOptions {
@@ -227,17 +228,6 @@ function warnOnce(): void {
 export function withoutQuery(url: string): string {
   const read = readUrl(url);
   return read === undefined ? "" : `${read.origin}${read.pathname}`;
-}
-
-/** What a tracer throws is nobody's, nor what it rejects with later. */
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    const made = act();
-    if (made instanceof Promise) made.catch(() => {});
-    return made;
-  } catch {
-    return undefined;
-  }
 }
 
 async function loadApi(): Promise<Api | undefined> {

@@ -1,0 +1,224 @@
+/**
+ * A host whose runs leave OpenTelemetry spans: one for each run, and beneath it one for each call. Runs on the host.
+ *
+ * - Give it to `codecell/ai` or `codecell/surface` and their programs leave the same spans.
+ * - A span tells names, ids, states, sizes and codes of failures; never a source, an input, an output or a message.
+ * - What a tool records lies beneath the span of its call; the span of a run lies beneath whatever is active at its start.
+ * - A tracer that throws changes nothing.
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import type { CallMiddleware } from "../../calls/middleware.ts";
+import { type CallOutcome, FETCH_TOOL, type Ledger } from "../../contract/ledger.ts";
+import type { RunEvent, RunResult } from "../../contract/result.ts";
+import type {
+  DiscardOptions,
+  ForkOptions,
+  Host,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  StartOptions,
+} from "../../run/host/host.ts";
+import { quietly } from "./quietly.ts";
+
+export interface TracingOptions {
+  /** The global one, under the name "codecell", unless given. */
+  readonly tracer?: Tracer;
+}
+
+/** The same host with spans; closing one closes the other. */
+export function withTracing(host: Host, options: TracingOptions = {}): Host {
+  return new TracedHost(host, options.tracer);
+}
+
+class TracedHost implements Host {
+  readonly #host: Host;
+  readonly #tracer: Tracer | undefined;
+
+  constructor(host: Host, tracer: Tracer | undefined) {
+    this.#host = host;
+    this.#tracer = tracer;
+  }
+
+  get isDurable(): boolean {
+    return this.#host.isDurable;
+  }
+
+  start(options: StartOptions): RunHandle {
+    return this.#traced("start", options, (traced) => this.#host.start(traced));
+  }
+
+  resume(options: ResumeOptions): RunHandle {
+    return this.#traced("resume", options, (traced) => this.#host.resume(traced));
+  }
+
+  fork(ledger: Ledger, options: ForkOptions): RunHandle {
+    return this.#traced("fork", options, (traced) => this.#host.fork(ledger, traced));
+  }
+
+  /** No tool is called and nobody waits for anything: there is nothing to see. */
+  replay(ledger: Ledger): RunHandle {
+    return this.#host.replay(ledger);
+  }
+
+  discard(options: DiscardOptions): Promise<boolean> {
+    return this.#host.discard(options);
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#host[Symbol.asyncDispose]();
+  }
+
+  #traced<Options extends RunOptions>(
+    beginning: string,
+    options: Options,
+    begin: (options: Options) => RunHandle,
+  ): RunHandle {
+    // Asked for each time: a provider may be registered after the host was made.
+    const tracer = this.#tracer ?? trace.getTracer("codecell");
+    const spans = new RunSpans(tracer, beginning);
+    let handle: RunHandle;
+    try {
+      // First, so that it sees what becomes of a call, whoever decides on it.
+      handle = spans.inside(() =>
+        begin({ ...options, middleware: [spans.middleware, ...(options.middleware ?? [])] }),
+      );
+    } catch (error) {
+      spans.misused();
+      throw error;
+    }
+    // Fetches are the host's own calls: no middleware sees them.
+    if (options.fetchPolicy !== undefined) void spans.followFetches(handle.events);
+    handle.result.then(
+      (result) => spans.end(result),
+      () => spans.misused(),
+    );
+    return handle;
+  }
+}
+
+/** A span that is open, and the context in which it is the active one. */
+interface ActiveSpan {
+  readonly span: Span;
+  readonly context: Context;
+}
+
+class RunSpans {
+  readonly #tracer: Tracer;
+  readonly #run: ActiveSpan | undefined;
+  /** By call id. */
+  readonly #calls = new Map<string, ActiveSpan>();
+  #isOver = false;
+
+  readonly middleware: CallMiddleware = {
+    decide: ({ callId, tool }) => {
+      this.#start(callId, tool);
+      return "allow";
+    },
+    execute: ({ callId }, execute) => {
+      const open = this.#calls.get(callId);
+      return open === undefined ? execute() : context.with(open.context, () => execute());
+    },
+    end: ({ callId, tool }, outcome) => {
+      // Calls that nobody was asked about begin and end here: of unknown tools, or with an input that does not fit.
+      this.#start(callId, tool);
+      const isFailed = outcome.kind === "failure";
+      this.#endCall(callId, outcome.kind, isFailed ? outcome.failure.code : undefined);
+    },
+  };
+
+  constructor(tracer: Tracer, beginning: string) {
+    this.#tracer = tracer;
+    this.#run = this.#open("codecell.run", context.active(), { "codecell.run.beginning": beginning });
+  }
+
+  inside<T>(begin: () => T): T {
+    return this.#run === undefined ? begin() : context.with(this.#run.context, begin);
+  }
+
+  async followFetches(events: AsyncIterable<RunEvent>): Promise<void> {
+    for await (const event of events) {
+      if ((event.type !== "call-start" && event.type !== "call-end") || event.tool !== FETCH_TOOL) continue;
+      if (event.type === "call-start") {
+        this.#start(event.callId, "fetch");
+        continue;
+      }
+      const { outcome } = event;
+      if (outcome.status === "completed") this.#endCall(event.callId, "output", undefined);
+      else this.#endCall(event.callId, "failure", outcome.failure.code);
+    }
+  }
+
+  end(result: RunResult): void {
+    const { runId, stats, status } = result;
+    this.#finish(
+      {
+        "codecell.run.id": runId,
+        "codecell.run.status": status,
+        "codecell.run.calls": stats.calls,
+        "codecell.run.cpu_time_ms": stats.cpuTimeMs,
+        "codecell.run.rebuilds": stats.rebuilds,
+      },
+      status === "failed" ? result.failure.code : undefined,
+    );
+  }
+
+  /** The host refused to begin: its programmer hears why. */
+  misused(): void {
+    this.#finish({ "codecell.run.status": "refused" }, "misuse");
+  }
+
+  #finish(attributes: Attributes, failure: string | undefined): void {
+    this.#isOver = true;
+    // Calls of a run that was suspended go on without it, and those of one that failed may.
+    for (const callId of this.#calls.keys()) this.#endCall(callId, "abandoned", undefined);
+    close(this.#run, attributes, failure);
+  }
+
+  #start(callId: string, tool: string): void {
+    // One that begins after the end would never be ended.
+    if (this.#isOver || this.#calls.has(callId) || this.#run === undefined) return;
+    const open = this.#open(`execute_tool ${tool.slice(0, LONGEST_NAME)}`, this.#run.context, {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool.slice(0, LONGEST_NAME),
+      "gen_ai.tool.call.id": callId,
+    });
+    if (open !== undefined) this.#calls.set(callId, open);
+  }
+
+  #endCall(callId: string, outcome: CallOutcome["kind"] | "abandoned", failure: string | undefined): void {
+    const open = this.#calls.get(callId);
+    this.#calls.delete(callId);
+    close(open, { "codecell.call.outcome": outcome }, failure);
+  }
+
+  #open(name: string, parent: Context, attributes: Attributes): ActiveSpan | undefined {
+    return quietly(() => {
+      const span = this.#tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes }, parent);
+      return { span, context: trace.setSpan(parent, span) };
+    });
+  }
+}
+
+/** Programs choose the names of unknown tools. */
+const LONGEST_NAME = 200;
+
+function close(open: ActiveSpan | undefined, attributes: Attributes, failure: string | undefined): void {
+  if (open === undefined) return;
+  const { span } = open;
+  quietly(() => span.setAttributes(attributes));
+  if (failure !== undefined) {
+    quietly(() => span.setAttribute("error.type", failure));
+    quietly(() => span.setStatus({ code: SpanStatusCode.ERROR }));
+  }
+  quietly(() => span.end());
+}
