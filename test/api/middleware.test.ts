@@ -46,6 +46,29 @@ describe("middleware of a run", () => {
     expect(seen).toEqual([[1]]);
   });
 
+  test("that fails when it is told of an end is told to the host, and is not why the call failed [host:errors]", async () => {
+    const thrown = new Error("of the tool");
+    const told: unknown[] = [];
+    const result = await host.start({
+      source: "return await tools.fail()",
+      tools: {
+        fail: {
+          execute: () => {
+            throw thrown;
+          },
+        },
+      },
+      middleware: [{ end: () => Promise.reject(new Error("of the observer")) }],
+      onError: ({ error, source }) => void told.push([source, String(error)]),
+    }).result;
+    expect(result).toMatchObject({ status: "failed", failure: { code: "tool_failed" } });
+    expect(result.status === "failed" && result.cause).toBe(thrown);
+    expect(told).toEqual([
+      ["tool", "Error: of the tool"],
+      ["middleware", "Error: of the observer"],
+    ]);
+  });
+
   test.each([
     ["an object", {}, /a list/],
     ["a list of functions", [() => "allow"], /a list of objects/],

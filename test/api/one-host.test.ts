@@ -1,10 +1,11 @@
 /** One host for all doors: what is given to it once holds in `run`, in `codecell/ai` and in `codecell/surface`. */
 import { availableParallelism } from "node:os";
 import { tool } from "ai";
-import { createHost, createMemoryStore, defineTool, type Host, run } from "codecell";
+import { type CallContext, createHost, createMemoryStore, defineTool, type Host, run } from "codecell";
 import {
   type CodeModeInterrupt,
   continueCodeModeInterrupt,
+  createExecWaitTools,
   requestCodeModeInterrupt,
   runCodeMode,
 } from "codecell/ai";
@@ -61,6 +62,42 @@ test("a limit that a host was given holds in codecell/ai and in codecell/surface
   await expect(runCodeMode({ js, tools, options: { host } })).rejects.toThrow(/2000/);
   expect(await executed(undefined, js)).toMatchObject({ status: "completed" });
   expect(await executed(host, js)).toMatchObject({ status: "failed" });
+});
+
+test("limits of a host hold in codecell/ai where its policy names none [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { calls: 3 } });
+  const js = "for (let i = 0; i < 10; i++) await tools.echo('x'); return 1";
+  const tools = { echo: tool({ inputSchema: z.string(), execute: (input) => input }) };
+  await expect(runCodeMode({ js, tools, options: { host } })).rejects.toThrow(/3/);
+  const executionPolicy = { maxBridgeRequests: 20 };
+  expect(await runCodeMode({ js, tools, options: { host, executionPolicy } })).toBe(1);
+});
+
+test("exec and wait over tools of the AI SDK use the host that they are given, and not two [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { ledgerSize: 2000 } });
+  const tools = { echo: tool({ inputSchema: z.string(), execute: (input) => input }) };
+  await using made = createExecWaitTools(tools, { host, context });
+  const code =
+    "return (await Promise.all(Array.from({ length: 30 }, () => tools.echo('x'.repeat(99))))).length";
+  expect(await made.run.exec({ code })).toMatchObject({ status: "failed" });
+  await using runtime = createAgentRuntime();
+  expect(() => createExecWaitTools(tools, { host, runtime, context })).toThrow(
+    /give the host to the runtime/,
+  );
+  expect(() => createExecWaitTools(tools, { host: {} as never, context })).toThrow(/createHost/);
+});
+
+test("a token of a stored run is as unreadable as its run asks for [suspend:encrypted]", async () => {
+  await using host = createHost({ workers: 1, store: createMemoryStore() });
+  const ask = { source: "return await tools.ask()", scope: "tenant-secret" };
+  const tools = { ask: { execute: (_input: unknown, { suspend }: CallContext) => suspend(null) } };
+  const tokenOf = async (encrypt: boolean): Promise<string> => {
+    const result = await host.start({ ...ask, tools, encrypt }).result;
+    if (result.status !== "suspended") throw new Error("It was to wait");
+    return Buffer.from(result.suspension.token.slice(4), "base64url").toString("latin1");
+  };
+  expect(await tokenOf(false)).toContain("tenant-secret");
+  expect(await tokenOf(true)).not.toContain("tenant-secret");
 });
 
 test("a program of codecell/ai is kept by the store of its host, and no other host goes on with it [host:one]", async () => {

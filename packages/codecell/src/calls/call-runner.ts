@@ -4,7 +4,7 @@
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
  * - Calls are taken up in the order they were made, also where they have to wait for a turn of the event loop.
  * - Waiting for the policy's decision does not use up the run's wall time.
- * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
+ * - Fetches are served by the host itself, under their own policy: middleware and `authorize` are for tools and not asked.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
@@ -75,6 +75,8 @@ export class CallRunner {
     let cause: unknown;
     let outputBytes = 0;
     const onError = (error: unknown, source: HostErrorSource): void => {
+      // Whoever is told of an end is not why the call failed.
+      if (source === "middleware") return this.#setup.errors.tell({ error, source, callId, tool });
       if (source === "tool") thrown = error;
       cause = error instanceof CallRefusal ? error.cause : error;
       // What refuses in words of ours is no error, unless something made it.
@@ -126,7 +128,8 @@ export class CallRunner {
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, emit } = this.#setup;
     const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
-    const denial = decision !== undefined && "deny" in decision ? decision.deny : undefined;
+    const denial =
+      decision !== undefined && "deny" in decision ? (decision.deny ?? "it was denied") : undefined;
     const resolution = decision !== undefined && "resolution" in decision ? decision.resolution : undefined;
     return invoke({
       tools: fetch === undefined ? this.#setup.tools : { [FETCH_TOOL]: fetch },

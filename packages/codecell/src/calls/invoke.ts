@@ -18,7 +18,7 @@ import type { JudgeApart } from "../protocol/judges.ts";
 import { asInput } from "../value/json-text.ts";
 import { parseJson } from "../value/parse-json.ts";
 import { copyJson } from "../value/print-json.ts";
-import { boundedReason, toCallFailure } from "./call-failure.ts";
+import { boundedReason, CallRefusal, toCallFailure } from "./call-failure.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
 import { encodeOutput } from "./encode-output.ts";
@@ -26,6 +26,7 @@ import {
   type CallDetails,
   type CallMiddleware,
   type ExecuteTool,
+  KeptInput,
   parseCallDecision,
   UNDECIDED,
 } from "./middleware.ts";
@@ -69,7 +70,7 @@ async function attend(setup: CallSetup): Promise<CallOutcome> {
       await end?.(call, outcome);
     } catch (error) {
       // Whoever observes cannot fail what it is told of.
-      setup.onError(error, "internal");
+      setup.onError(error, "middleware");
     }
   }
   return outcome;
@@ -143,9 +144,16 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
 function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Question): Promise<unknown> {
   const { suspend } = question;
   let execute: ExecuteTool = async ({ signal = call.signal, hasAsked, onPart = setup.onProgress } = {}) => {
+    // Middleware may have waited, or caught what `suspend` threw: nothing is called then.
+    question.assertOpen();
+    if (call.signal.aborted) throw new CallRefusal("denied", toDenial(setup, RUN_ENDED));
     const output: unknown = await tool.execute(call.input, { ...setup.context, signal, suspend });
     if (!isAsyncIterable(output)) return output;
-    return drain(output, { hasAsked: () => question.isAsked || hasAsked?.() === true, signal, onPart });
+    return drain(output, {
+      hasAsked: () => question.isAsked || call.signal.aborted || hasAsked?.() === true,
+      signal,
+      onPart,
+    });
   };
   for (const { execute: around } of setup.middleware.toReversed()) {
     if (around === undefined) continue;
@@ -182,9 +190,11 @@ export const SCHEMA_FAILED: Readonly<Record<Direction, string>> = {
   output: "output cannot be checked, the tool's schema failed",
 };
 
+const RUN_ENDED = "the run has ended";
+
 /** A run that ended while its call was being looked at makes no call any more. */
 function hasEnded(setup: CallSetup): SettledOutcome | undefined {
-  return setup.context.signal.aborted ? denied(setup, "the run has ended") : undefined;
+  return setup.context.signal.aborted ? denied(setup, RUN_ENDED) : undefined;
 }
 
 /** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
@@ -194,6 +204,10 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
       if (decide === undefined) continue;
       const decision = parseCallDecision(await decide({ ...call }));
       if (decision === "allow") continue;
+      if (decision instanceof KeptInput) {
+        call.input = decision.input;
+        continue;
+      }
       if ("suspend" in decision) return await toAsked(setup, decision.suspend);
       if ("deny" in decision) return denied(setup, boundedReason(decision.deny, "it was denied"));
       const checked = await validated(setup, tool, "input", decision.rewrite);
@@ -208,7 +222,11 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
 }
 
 function denied(setup: CallSetup, reason: string): SettledOutcome {
-  return refused(setup, "denied", `Cannot call tool "${setup.tool}": ${reason}`);
+  return refused(setup, "denied", toDenial(setup, reason));
+}
+
+function toDenial({ tool }: CallSetup, reason: string): string {
+  return `Cannot call tool "${tool}": ${reason}`;
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */

@@ -5,7 +5,7 @@ import { toCallSetup } from "../../../../test/call-setup.ts";
 import type { CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool, CallContext } from "../contract/tool.ts";
 import { invoke } from "./invoke.ts";
-import type { CallMiddleware } from "./middleware.ts";
+import { type CallMiddleware, KeptInput } from "./middleware.ts";
 
 const told = vi.fn<(error: unknown, source: string) => void>();
 const progress = vi.fn<(part: unknown) => void>();
@@ -58,6 +58,16 @@ describe("an input that was rewritten", () => {
     expect(execute).not.toHaveBeenCalled();
     expect(later).not.toHaveBeenCalled();
   });
+});
+
+test("an input that was kept is not validated again", async () => {
+  let made = 0;
+  const tool: AnyTool = {
+    input: z.object({ id: z.string().default(() => `id${++made}`) }),
+    execute: ({ id }: { id: string }) => id,
+  };
+  const keeping: CallMiddleware = { decide: ({ input }) => new KeptInput(input) };
+  expect(await call(tool, [keeping], { input: {} })).toMatchObject({ output: '"id1"' });
 });
 
 describe("a decision", () => {
@@ -126,6 +136,58 @@ describe("what is around a tool", () => {
     expect(outcome).toMatchObject({ output: "2" });
   });
 
+  test("calls no tool once the run has ended, however long it waited", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    const controller = new AbortController();
+    const waiting: CallMiddleware = {
+      execute: async (_call, next) => {
+        controller.abort();
+        return next();
+      },
+    };
+    const outcome = await invoke(
+      toCallSetup({
+        tools: { t: { execute } },
+        context: { signal: controller.signal },
+        middleware: [waiting],
+      }),
+    );
+    expect(outcome).toMatchObject({
+      failure: { code: "denied", message: expect.stringContaining("the run has ended") },
+    });
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("calls no tool after it asked for a decision, though it catches what that threw", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    const catching: CallMiddleware = {
+      execute: async ({ suspend }, next) => {
+        try {
+          suspend("ask");
+        } catch {
+          // The usual mistake.
+        }
+        return next();
+      },
+    };
+    expect(await call({ execute }, [catching])).toMatchObject({ kind: "asked", payload: "ask" });
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("calls no tool when the call has ended", async () => {
+    const execute = vi.fn<() => number>(() => 1);
+    let kept: (() => Promise<unknown>) | undefined;
+    const late: CallMiddleware = {
+      execute: async (_call, next) => {
+        kept = next;
+        return 2;
+      },
+    };
+    expect(await call({ execute }, [late])).toMatchObject({ output: "2" });
+    await expect(kept?.()).rejects.toThrow(/the call has ended/);
+    expect(execute).not.toHaveBeenCalled();
+  });
+
   test("may suspend the run", async () => {
     const outcome = await call(trimming, [{ execute: async ({ suspend }) => suspend("ask") }]);
     expect(outcome).toEqual({ kind: "asked", call: 0, payload: "ask" });
@@ -158,6 +220,6 @@ describe("the end", () => {
       },
     };
     expect(await call(trimming, [failing])).toMatchObject({ kind: "output" });
-    expect(told).toHaveBeenCalledWith(error, "internal");
+    expect(told).toHaveBeenCalledWith(error, "middleware");
   });
 });

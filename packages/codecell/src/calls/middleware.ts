@@ -32,6 +32,18 @@ export interface Rewrite {
   readonly rewrite: unknown;
 }
 
+/**
+ * The call may be made with an input that was validated and decided on before: it is not validated again, since some schemas
+ * make another value each time. For surfaces of this package; a host's own middleware rewrites.
+ */
+export class KeptInput {
+  readonly input: unknown;
+
+  constructor(input: unknown) {
+    this.input = input;
+  }
+}
+
 /** Calls the tool and gives its output, of one that comes in parts the last. */
 export type ExecuteTool = (changes?: {
   /** In place of the run's: it has to follow that one. */
@@ -42,14 +54,19 @@ export type ExecuteTool = (changes?: {
   readonly onPart?: (part: unknown) => void;
 }) => Promise<unknown>;
 
+export type CallDecision = Decision | Rewrite | KeptInput;
+
 export interface CallMiddleware {
-  readonly decide?: (call: CallDetails) => Decision | Rewrite | Promise<Decision | Rewrite>;
+  readonly decide?: (call: CallDetails) => CallDecision | Promise<CallDecision>;
   /** Around the tool. To suspend the run from here, `suspend` throws as it does in a tool. */
   readonly execute?: (
     call: CallDetails & { readonly suspend: (payload: Json) => never },
     execute: ExecuteTool,
   ) => Promise<unknown>;
-  /** Told what every call came to, refused ones too, before the program is. */
+  /**
+   * Told what a call came to, refused ones too, before the program is, and before `mapCallFailure` puts a failure into other
+   * words. A call that asks for a decision is told of twice: when it asks, and when it ends.
+   */
   readonly end?: (call: CallDetails, outcome: CallOutcome) => void | Promise<void>;
 }
 
@@ -71,7 +88,8 @@ export function parseDecision(given: unknown, who: string): Decision {
 }
 
 /** The same for middleware, which may also rewrite. */
-export function parseCallDecision(given: unknown): Decision | Rewrite {
+export function parseCallDecision(given: unknown): CallDecision {
+  if (given instanceof KeptInput) return given;
   // Who also denies or asks does not allow.
   if (typeof given === "object" && given !== null && "rewrite" in given) {
     if (!("deny" in given) && !("suspend" in given)) return { rewrite: given.rewrite };

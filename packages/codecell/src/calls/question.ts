@@ -30,6 +30,12 @@ export class Question {
     throw new CallSuspended();
   };
 
+  /** Throws where the tool is not to be called any more: something was asked for, or the call has ended. */
+  assertOpen(): void {
+    if (this.#asked !== undefined) throw new CallSuspended();
+    if (this.#isOver) throw new Error("Cannot call the tool: the call has ended, await what calls it");
+  }
+
   /** What was asked for, if anything was; nothing can be from here on. */
   end(): { readonly payload: Json } | undefined {
     this.#isOver = true;

@@ -7,12 +7,13 @@
 
 /**
  * Where an error came from: a tool's `execute`, one of its schemas, the policy (`authorize`, and the hooks and approvals of
- * adapters), `mapCallFailure`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
+ * adapters and the `decide` of middleware), the `end` of middleware, `mapCallFailure`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
  */
 export type HostErrorSource =
   | "tool"
   | "schema"
   | "authorize"
+  | "middleware"
   | "mapCallFailure"
   | "fetch"
   | "sandbox"

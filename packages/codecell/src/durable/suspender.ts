@@ -79,8 +79,7 @@ export class Suspender {
     }
     const given = await this.stored.suspend(journal, recorder, scope, rest, onFailed);
     if ("code" in given) return given;
-    const { id, expiresAt } = given;
-    return { token: this.#tokens.refer(runId, id, scope, expiresAt), expiresAt };
+    return { token: this.#tokens.refer(runId, given, scope, token), expiresAt: given.expiresAt };
   }
 
   /** Takes what a call came to that was executing when its run was suspended. */

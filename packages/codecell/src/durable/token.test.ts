@@ -116,17 +116,19 @@ describe("tokens", () => {
   });
 
   test("a reference leads to a stored run, and holds for its scope and time", async () => {
-    const token = tokens.refer("run-1", "s-1", "ana", Date.now() + 60_000);
+    const token = tokens.refer("run-1", { id: "s-1", expiresAt: Date.now() + 60_000 }, "ana");
     expect(tokens.referred(token, "ana")).toEqual({ id: "run-1", suspensionId: "s-1" });
     expect(tokens.referred(token, "bob")).toMatchObject({ code: "token_scope" });
-    expect(tokens.referred(tokens.refer("run-1", "s-1", "", 1), "")).toMatchObject({ code: "token_expired" });
+    expect(tokens.referred(tokens.refer("run-1", { id: "s-1", expiresAt: 1 }, ""), "")).toMatchObject({
+      code: "token_expired",
+    });
     expect(tokens.claim(token, "ana", pass)).toMatchObject({ code: "token_invalid" });
     for (const other of [(await issue()).token, "", "run-1"])
       expect(tokens.referred(other, "")).toBeUndefined();
   });
 
   test("a reference that was changed or is of an unknown key is refused as a token is", async () => {
-    const token = tokens.refer("run-1", "s-1", "", Date.now() + 60_000);
+    const token = tokens.refer("run-1", { id: "s-1", expiresAt: Date.now() + 60_000 }, "");
     const stranger = new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) }));
     for (const other of [`${token}A`, "ref_", `ref_${(await issue()).token}`, `ref_${token}`]) {
       expect(tokens.referred(other, "")).toMatchObject({ code: "token_invalid" });

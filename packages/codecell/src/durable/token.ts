@@ -18,7 +18,7 @@ import {
   type SuspendedRun,
   type SuspensionHeader,
 } from "./suspended-run.ts";
-import type { Opened } from "../seal/seal.ts";
+import type { Opened, Sealer } from "../seal/seal.ts";
 import { UsedIds } from "../seal/used-ids.ts";
 import { type Vault, versionFailure } from "../seal/vault.ts";
 
@@ -68,16 +68,24 @@ export class Tokens {
     const given = await giveAway(recorder, scope, executor, rest, style.isCompact);
     if ("code" in given) return given;
     const { run, sealable } = given;
-    const sealer = style.isEncrypted === true ? this.#vault.encryptingSealer : this.#vault.sealer;
     // Not awaited, so that nothing here holds the run's bytes while they are sealed.
-    return toToken(sealer.sealInTurns(sealable, PURPOSE), run.expiresAt);
+    return toToken(this.#sealerFor(style).sealInTurns(sealable, PURPOSE), run.expiresAt);
+  }
+
+  #sealerFor({ isEncrypted = false }: TokenStyle): Sealer {
+    return isEncrypted ? this.#vault.encryptingSealer : this.#vault.sealer;
   }
 
   /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
-  refer(runId: string, suspensionId: string, scope: string, expiresAt: number): string {
+  refer(
+    runId: string,
+    { id: suspensionId, expiresAt }: Pick<SuspendedRun, "id" | "expiresAt">,
+    scope: string,
+    style: TokenStyle = {},
+  ): string {
     const header = { version: 1, id: suspensionId, scope, expiresAt, sections: [[runId, 0]] };
     const sealable = { header: toJsonBytes(header), content: new Uint8Array() };
-    return REFERENCE_PREFIX + this.#vault.sealer.sealText(sealable, REFERENCE);
+    return REFERENCE_PREFIX + this.#sealerFor(style).sealText(sealable, REFERENCE);
   }
 
   /** The run a token refers to; undefined for one that is no reference. */

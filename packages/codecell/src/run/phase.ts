@@ -12,7 +12,7 @@ export type Phase =
   | { readonly name: "starting" }
   /** Its cell is placed. Calls, timers and deliveries move it. */
   | { readonly name: "running" }
-  /** It is to be suspended as soon as it rests: its time is up, or others have waited long enough for its calls. */
+  /** It is suspended as soon as it rests: its time is up, or a call that asks has waited a second for the other calls. */
   | { readonly name: "due" }
   /** It is being given to a token or to the store. Its calls go on. */
   | { readonly name: "suspending"; readonly suspension: Promise<Suspension | Failure> }
@@ -26,7 +26,7 @@ export type Phase =
 type PhaseName = Phase["name"];
 
 export const NEXT_PHASES: Readonly<Record<PhaseName, readonly PhaseName[]>> = {
-  starting: ["running", "due", "ended"],
+  starting: ["running", "ended"],
   running: ["due", "suspending", "returning", "failing", "ended"],
   due: ["suspending", "returning", "failing", "ended"],
   suspending: ["ended"],

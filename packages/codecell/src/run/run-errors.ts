@@ -23,8 +23,8 @@ export class RunErrors {
   }
 
   tell(report: Omit<HostError, "runId">): void {
-    const { callId, error } = report;
-    if (callId !== undefined) {
+    const { callId, error, source } = report;
+    if (callId !== undefined && source !== "middleware") {
       this.#thrown.set(callId, error);
       const [oldest] = this.#thrown.keys();
       if (this.#thrown.size > MOST_KEPT && oldest !== undefined) this.#thrown.delete(oldest);

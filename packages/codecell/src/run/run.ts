@@ -163,7 +163,6 @@ export class Run {
       this.#stop(refusal);
       return;
     }
-    // One whose time is up already stays due.
     this.#enter({ name: "running" });
     const { pending, items, timers } = this.#setup.past;
     for (const [index, payload] of pending) this.#suspended.set(index, payload);
@@ -298,7 +297,8 @@ export class Run {
   }
 
   #onDeadline(): void {
-    if (this.#setup.suspendsAtDeadline && isMoving(this.#phase)) {
+    const { name } = this.#phase;
+    if (this.#setup.suspendsAtDeadline && (name === "running" || name === "due")) {
       this.#enter({ name: "due" });
       clearTimeout(this.#grace);
       // A program that computes has its processor time. Also keeps the process until then.

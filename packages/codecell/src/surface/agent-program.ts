@@ -4,7 +4,7 @@
  * - Knows its calls that are under way, whichever exchange they were made in, and can abort them all.
  * - Over once it has ended, expired or was dropped; then its calls are aborted and nothing of it is left to resume.
  */
-import type { Rewrite } from "../calls/middleware.ts";
+import { KeptInput } from "../calls/middleware.ts";
 import { printBeginning } from "../value/print-json.ts";
 import type { Language } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
@@ -60,8 +60,8 @@ export class AgentProgram {
   resolutions: Resolutions = {};
   readonly #abort = new AbortController();
   readonly #pending = new Map<string, PendingToolCall>();
-  /** What a hook made of the calls that it has seen, until they are settled. */
-  readonly #hooked = new Map<string, "allow" | Rewrite>();
+  /** Inputs of calls that wait, as they were decided on: a hook is not asked again, and no other input is executed. */
+  readonly #kept = new Map<string, KeptInput>();
   /** When calls began first. */
   readonly #began = new Map<string, string>();
   /** Calls that came to their tools. */
@@ -100,13 +100,13 @@ export class AgentProgram {
     return [...this.#pending.values()];
   }
 
-  /** What a hook made of the call; undefined when it has not seen it. */
-  hookedAs(callId: string): "allow" | Rewrite | undefined {
-    return this.#hooked.get(callId);
+  /** The input that a call which comes again was decided on with. */
+  keptOf(callId: string): KeptInput | undefined {
+    return this.#kept.get(callId);
   }
 
-  hook(callId: string, decision: "allow" | Rewrite): void {
-    this.#hooked.set(callId, decision);
+  keep(callId: string, input: unknown): void {
+    this.#kept.set(callId, new KeptInput(input));
   }
 
   /** A call comes to its tool; false when it did before: one that asked for a decision comes again. */
@@ -152,7 +152,7 @@ export class AgentProgram {
   /** It ends, and does not come again: nobody needs its input any more. */
   settle(callId: string): void {
     this.end(callId);
-    this.#hooked.delete(callId);
+    this.#kept.delete(callId);
   }
 
   #toPending(id: string, tool: string, input: unknown): PendingToolCall {

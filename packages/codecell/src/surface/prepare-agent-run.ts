@@ -13,6 +13,7 @@ import type { Resolutions } from "../contract/result.ts";
 import type { CallContext } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import { assertOptions } from "../run/host/assert-options.ts";
+import { assertIsHost } from "../run/host/assert-host.ts";
 import { defaultHost } from "../run/host/default-host.ts";
 import type { Host } from "../run/host/host.ts";
 import { AgentRun } from "./agent-run.ts";
@@ -100,6 +101,7 @@ const PARKED = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
 export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRuntime {
   assertOptions(options, "create an agent runtime");
   const { suspendedPrograms = SUSPENDED_PROGRAMS } = options;
+  if (options.host !== undefined) assertIsHost(options.host, "create an agent runtime");
   if (!Number.isInteger(suspendedPrograms) || suspendedPrograms < 1) {
     throw new RangeError(
       `Cannot keep ${String(suspendedPrograms)} suspended programs: expected a positive integer`,

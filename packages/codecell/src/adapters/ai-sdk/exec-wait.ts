@@ -13,11 +13,13 @@ import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { assertOptions } from "../../run/host/assert-options.ts";
+import type { Host } from "../../run/host/host.ts";
 import { judgeApartFor } from "../../sandbox/node/judges.ts";
 import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/calls/nested-call.ts";
 import {
   type AgentRunOptions,
+  createAgentRuntime,
   prepareAgentRun,
   type PreparedAgentRun,
   type VisibleTool,
@@ -34,6 +36,8 @@ import { CallRefusal } from "../../calls/call-failure.ts";
 import { UNDECIDED } from "../../calls/middleware.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
+  /** Runs the programs, on a runtime of their own. */
+  readonly host?: Host;
   /** Where the run is prepared; a runtime shared by the whole process unless given. */
   readonly runtime?: {
     prepareAgentRun(options: AgentRunOptions<AgentScope>): PreparedAgentRun;
@@ -51,13 +55,23 @@ export interface ExecWaitTools extends AsyncDisposable {
 /** `exec` and `wait` in place of tools; code mode is on unless the configuration says otherwise. */
 export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): ExecWaitTools {
   assertOptions(options, "create exec and wait");
-  const { runtime = { prepareAgentRun }, config = true, ...rest } = options;
+  const { host, runtime: given, config = true, ...rest } = options;
+  if (host !== undefined && given !== undefined) {
+    throw new TypeError(
+      "Cannot create exec and wait with a host and a runtime: give the host to the runtime",
+    );
+  }
+  const own = host === undefined ? undefined : createAgentRuntime({ host });
+  const runtime = given ?? own ?? { prepareAgentRun };
   const run = runtime.prepareAgentRun({ ...rest, config, tools: { core: toAgentTools(tools) } });
   return {
     tools: toAiTools(run.visibleTools, options.context, options.onError),
     middleware: checkingPayload(run),
     run,
-    [Symbol.asyncDispose]: () => run[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await run[Symbol.asyncDispose]();
+      await own?.[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -1,13 +1,13 @@
 /**
- * Hosts: what all invocations of a process share: its host, the keys of continuations, how many may be active.
+ * Hosts: what all invocations of a process share: hosts, the keys of continuations, how many may be active.
  *
- * - Invocations that were given no host, key, worker or store use the host of the process. Others have one for their key and
- *   store, in the same sandbox; a worker of one's own has a sandbox of its own.
+ * - Invocations that were given no host have one for their store and the key of that moment, in the sandbox of the process,
+ *   which is also that of `run()`. A worker of one's own has a sandbox of its own.
  * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
  */
 import { hkdfSync } from "node:crypto";
 import type { Store } from "../../contract/store.ts";
-import { defaultHost, defaultSandbox } from "../../run/host/default-host.ts";
+import { defaultSandbox } from "../../run/host/default-host.ts";
 import { createHost, type Host, type HostOptions } from "../../run/host/host.ts";
 import { defaultWorkerUrl, toUrl } from "../../sandbox/node/worker-script.ts";
 import type { Sealer } from "../../seal/seal.ts";
@@ -78,10 +78,12 @@ function change(next: Partial<Settings>): void {
   vault = undefined;
 }
 
-/** The host that was given, else the one for this store, else the one for the settings, else that of the process. */
+/** The host that was given, else the one for this store, else the one without. */
 export function useHost({ host, continuation }: Pick<CodeModeOptions, "host" | "continuation">): UsedHost {
   const store = continuation?.store;
   if (host !== undefined) {
+    // What is told of a continuation is sealed apart from its token, with a key of its own.
+    if (host.isDurable) continuationVault().warnIfLost({});
     return { host, release: () => {} };
   }
   if (store !== undefined) {
@@ -89,8 +91,6 @@ export function useHost({ host, continuation }: Pick<CodeModeOptions, "host" | "
     keep(store, shared);
     return shared.use();
   }
-  const { sealKeys, workerUrl } = settings;
-  if (sealKeys === undefined && workerUrl === undefined) return { host: defaultHost(), release: () => {} };
   plain ??= new SharedHost(toHostOptions());
   return plain.use();
 }
@@ -116,9 +116,12 @@ function keep(store: Store, shared: SharedHost): void {
 
 /** Seals what is told of a continuation, with the keys of these settings. */
 export function continuationSealer(): Sealer {
+  return continuationVault().sealer;
+}
+
+function continuationVault(): Vault {
   const { sealKeys } = settings;
-  vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys });
-  return vault.sealer;
+  return (vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys }));
 }
 
 export function continuationTimeMs(): number {

@@ -7,6 +7,7 @@
 import type { ToolSet } from "ai";
 import type { CallFailure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
+import type { Limits } from "../../contract/limits.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host/host.ts";
@@ -19,7 +20,7 @@ import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrup
 import { continuationTimeMs, takePlace, type UsedHost, useHost } from "./hosts.ts";
 import { InvocationCall } from "./nested-call.ts";
 import { type CallKeeper, createMiddleware, toRunTools } from "./nested-tools.ts";
-import { assertHostChoice, checkTools, type CodeModeOptions, toLimits } from "./options.ts";
+import { assertHostChoice, checkTools, type CodeModeOptions, limitsFor } from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceRecorder } from "./trace-recorder.ts";
@@ -90,7 +91,7 @@ export class Invocation implements CallKeeper {
   /** The program's value, or an interrupt. */
   async run(): Promise<unknown> {
     const { options } = this.#setup;
-    const limits = toLimits(options.executionPolicy);
+    const limits = limitsFor(options);
     const leave = takePlace();
     let used: UsedHost | undefined;
     try {
@@ -108,7 +109,7 @@ export class Invocation implements CallKeeper {
       await followed;
       this.logs = result.logs;
       this.logsDropped = result.logsDropped;
-      return await this.#conclude(result, limits);
+      return await this.#conclude(result, handle);
     } finally {
       this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       used?.release();
@@ -130,7 +131,7 @@ export class Invocation implements CallKeeper {
     });
   }
 
-  #begin(host: Host, limits: ReturnType<typeof toLimits>): RunHandle {
+  #begin(host: Host, limits: Partial<Limits>): RunHandle {
     const { js, tools, options, execution, continued } = this.#setup;
     const { scope } = options.continuation ?? {};
     const { fetchPolicy, onError } = options;
@@ -173,7 +174,7 @@ export class Invocation implements CallKeeper {
     return this.calls.get(callId)?.error ?? this.#fetchErrors.get(callId);
   }
 
-  async #conclude(result: RunResult, limits: ReturnType<typeof toLimits>): Promise<unknown> {
+  async #conclude(result: RunResult, handle: RunHandle): Promise<unknown> {
     const { js, outerToolCallId, continued } = this.#setup;
     switch (result.status) {
       case "completed":
@@ -189,7 +190,7 @@ export class Invocation implements CallKeeper {
       case "failed": {
         const error = toError(result.failure, {
           js,
-          limits,
+          limits: handle.ledger().limits,
           errorOf: (callId) => this.#errorOf(callId),
         });
         if (error.cause === undefined) withCause(error, result.cause);
@@ -240,7 +241,7 @@ export class Invocation implements CallKeeper {
 /** A run is not gone on with by a host, or with options, that are not made for it. */
 function toMisfit(cause: unknown): CodeModeProtocolError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  const hint = "continue with the options it was interrupted with, continuation.store among them";
+  const hint = "continue with the options it was interrupted with, host and continuation.store among them";
   return withCause(new CodeModeProtocolError(`${why}; ${hint}`, { failure: "store_failed" }), cause);
 }
 

@@ -5,6 +5,7 @@ import type { FailureCode } from "../../contract/failure.ts";
 import type { OnError } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { Store } from "../../contract/store.ts";
+import { assertIsHost } from "../../run/host/assert-host.ts";
 import type { Host } from "../../run/host/host.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -95,8 +96,8 @@ export interface CodeModeLostProgram {
 
 export interface CodeModeOptions {
   /**
-   * Runs the programs, with its store, check, limits and keys; the one of the process unless given. With `continuation.store`
-   * there is one for that store.
+   * Runs the programs, with its store, its check and, where `executionPolicy` names none, its limits. Give the same one to
+   * whoever continues. Continuations are sealed apart: processes need the same signing key too.
    */
   host?: Host;
   executionPolicy?: CodeModeExecutionPolicy;
@@ -175,14 +176,22 @@ export function assertOptions(options: CodeModeOptions): void {
 /** A store beside a host would be ignored, and what is suspended would be lost with the process. */
 export function assertHostChoice({ host, continuation }: CodeModeOptions): void {
   if (host === undefined) return;
-  if (!isRecord(host) || typeof host["start"] !== "function" || typeof host["resume"] !== "function") {
-    throw new TypeError("Cannot run code mode: host must be a host, as createHost() of codecell gives it");
-  }
+  assertIsHost(host, "run code mode");
   if (continuation?.store !== undefined) {
     throw new TypeError(
       "Cannot run code mode with a host and continuation.store: give the store to the host",
     );
   }
+}
+
+/** With the limits of a given host, what the policy does not name is the host's. */
+export function limitsFor({ executionPolicy: policy = {}, host }: CodeModeOptions): Partial<Limits> {
+  const limits = toLimits(policy);
+  if (host === undefined) return limits;
+  const named = POLICY.filter(([name]) => policy[name] !== undefined).map(([, limit]) => limit);
+  if (policy.timeoutMs !== undefined) named.push("cpuTimeMs");
+  if (policy.maxBridgeRequests !== undefined) named.push("callsQueued");
+  return Object.fromEntries(named.map((limit) => [limit, limits[limit]]));
 }
 
 export function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {

@@ -64,6 +64,12 @@ export function assertHost(options: HostOptions): void {
 
 const ACTION = "create a host";
 
+/** `action` is what cannot be done with it. */
+export function assertIsHost(host: unknown, action: string): void {
+  if (isRecord(host) && typeof host["start"] === "function" && typeof host["resume"] === "function") return;
+  throw new TypeError(`Cannot ${action}: host must be a host, as createHost() of codecell gives it`);
+}
+
 /** What a pool of threads is made with has no effect on a sandbox that was made before. */
 function assertSandbox(options: HostOptions): void {
   const { sandbox } = options;

@@ -3,13 +3,14 @@
  *
  * - Every call goes through the host's hook and its approval, with the agent's own context, and is told to telemetry and
  *   trajectory, in whichever exchange of its program it ends.
- * - A hook is asked once per call. What was approved is what is executed.
+ * - A hook is asked once per call. What was decided on is what is executed, over all exchanges of its program.
  * - One set of tools for all programs; what knows the program of a call is the middleware of its run.
  */
 import {
   type CallDetails,
   type CallMiddleware,
   type Decision,
+  type KeptInput,
   parseDecision,
   type Rewrite,
 } from "../../calls/middleware.ts";
@@ -96,6 +97,8 @@ export class NestedTools {
   /** What stands between the calls of one program and their tools. */
   middlewareOf(agentProgram: AgentProgram): readonly CallMiddleware[] {
     const { beforeToolCall, approve } = this.#setup;
+    const isDecidedOn = beforeToolCall !== undefined || approve !== undefined;
+    const rewritten = new Set<string>();
     return [
       {
         decide: (call) => this.#start(agentProgram, call),
@@ -106,9 +109,13 @@ export class NestedTools {
           const onPart = (update: unknown): void => tell(agentProgram, { callId, tool: entry.id, update });
           return this.#execute(entry, agentProgram, call, (signal) => execute({ signal, onPart }));
         },
-        end: (call, outcome) => this.#end(agentProgram, call, outcome),
+        end: (call, outcome) => {
+          rewritten.delete(call.callId);
+          if (isDecidedOn && outcome.kind === "asked") agentProgram.keep(call.callId, call.input);
+          return this.#end(agentProgram, call, outcome);
+        },
       },
-      ...(beforeToolCall === undefined ? [] : this.#hooking(beforeToolCall, agentProgram)),
+      ...(beforeToolCall === undefined ? [] : this.#hooking(beforeToolCall, agentProgram, rewritten)),
       ...(approve === undefined ? [] : [this.#approving(approve, agentProgram)]),
     ];
   }
@@ -124,7 +131,10 @@ export class NestedTools {
   }
 
   /** The first to decide: the call is known from here on, with the input as the program wrote it. */
-  async #start(agentProgram: AgentProgram, { callId, tool, input, signal }: CallDetails): Promise<Decision> {
+  async #start(
+    agentProgram: AgentProgram,
+    { callId, tool, input, signal }: CallDetails,
+  ): Promise<Decision | KeptInput> {
     const entry = this.#byName.get(tool);
     if (entry === undefined) return "allow";
     const counting = bytesIfLarge(input);
@@ -133,26 +143,27 @@ export class NestedTools {
     if (signal.aborted) return { deny: "the run has ended" };
     agentProgram.begin(callId, entry.id, input);
     this.#setup.trajectory.startCall(toStart(agentProgram, callId, entry.id, input, inputBytes));
-    return "allow";
+    return agentProgram.keptOf(callId) ?? "allow";
   }
 
-  /** A hook is asked once per call: one that waited comes again, and is left as the hook left it. */
-  #hooking(beforeToolCall: BeforeToolCall, agentProgram: AgentProgram): readonly CallMiddleware[] {
-    const rewritten = new Set<string>();
+  /** What a hook makes of calls; one that waited comes again, and is left as it was decided on then. */
+  #hooking(
+    beforeToolCall: BeforeToolCall,
+    agentProgram: AgentProgram,
+    rewritten: Set<string>,
+  ): readonly CallMiddleware[] {
     const hook = this.#forTools(async (entry, call) => {
       const { callId } = call;
-      const known = agentProgram.hookedAs(callId);
-      if (known !== undefined) return known;
+      if (agentProgram.keptOf(callId) !== undefined) return "allow";
       const given = parseHook(await beforeToolCall(this.#toCall(entry, agentProgram, call)));
-      if (given !== undefined && "block" in given) return { deny: given.block };
-      const decision = given === undefined ? "allow" : { rewrite: given.input };
-      if (decision !== "allow") rewritten.add(callId);
-      agentProgram.hook(callId, decision);
-      return decision;
+      if (given === undefined) return "allow";
+      if ("block" in given) return { deny: given.block };
+      rewritten.add(callId);
+      return { rewrite: given.input };
     });
     const record = ({ callId, input }: CallDetails): Decision => {
       // As it was validated, which is as its tool gets it.
-      if (rewritten.delete(callId)) this.#setup.trajectory.rewriteCall(callId, toRecorded(input));
+      if (rewritten.has(callId)) this.#setup.trajectory.rewriteCall(callId, toRecorded(input));
       return "allow";
     };
     return [{ decide: hook }, { decide: record }];
@@ -210,6 +221,8 @@ export class NestedTools {
       case "failure": {
         // One that came here before may have made room in the trajectory since.
         if (!agentProgram.isKnown(callId)) {
+          // Its program ended before the call began: there is nothing to tell.
+          if (agentProgram.signal.aborted) return;
           const inputBytes = await bytesIfLarge(input);
           const id = this.idOf(tool).slice(0, LONGEST_ID);
           trajectory.startCall(toStart(agentProgram, callId, id, input, inputBytes));
