@@ -6,7 +6,7 @@ import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
-import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { LateOutcome } from "../durable/journal-entry.ts";
@@ -28,8 +28,8 @@ export interface RunSetup {
   readonly middleware: readonly CallMiddleware[];
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
-  /** Serves fetches; undefined when the program has no `fetch`. */
-  readonly fetch: AnyTool | undefined;
+  /** Serve the calls of features that the host itself serves. */
+  readonly hostTools: ToolSet;
   /** Where the ledger is kept; undefined for runs that live and die with this process. */
   readonly journal: Journal | undefined;
   readonly past: RunPast;
