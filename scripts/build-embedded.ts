@@ -26,11 +26,12 @@ const builtins: Plugin = {
   },
 };
 
-export async function renderWorkerText(): Promise<string> {
+/** With plugins for the worker of a test. */
+export async function renderWorkerText(plugins: Plugin[] = []): Promise<string> {
   return await bundleText(new URL("worker/node.ts", source), {
     format: "iife",
     minify: true,
-    plugins: [builtins],
+    plugins: [builtins, ...plugins],
   });
 }
 

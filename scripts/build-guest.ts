@@ -5,7 +5,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import { CompileFlags, QuickJS } from "quickjs-wasi";
 import { PRELUDE_FILE } from "../packages/codecell/src/guest/abi.ts";
 import { parseAst } from "vite";
@@ -14,7 +14,10 @@ const guest = new URL("../packages/codecell/src/guest/", import.meta.url);
 const output = new URL("prelude.generated.ts", guest);
 
 /** The text of one function expression: takes the host function, returns what the worker keeps. */
-export async function bundlePrelude(entry: URL = new URL("inside/main.ts", guest)): Promise<string> {
+export async function bundlePrelude(
+  entry: URL = new URL("inside/main.ts", guest),
+  plugins: Plugin[] = [],
+): Promise<string> {
   const result = await build({
     entryPoints: [entry.pathname],
     bundle: true,
@@ -25,6 +28,7 @@ export async function bundlePrelude(entry: URL = new URL("inside/main.ts", guest
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
+    plugins,
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
   });
   const [file] = result.outputFiles;
@@ -85,11 +89,12 @@ function rewrite(text: string, start: number, end: number, templates: readonly T
   return result + text.slice(from, end);
 }
 
-export async function renderPreludeModule(): Promise<string> {
+/** With plugins for the prelude of a test. */
+export async function renderPreludeModule(plugins: Plugin[] = []): Promise<string> {
   const wasm = await readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   using vm = await QuickJS.create({ wasm });
   const bytecode = vm.compile(
-    await bundlePrelude(),
+    await bundlePrelude(undefined, plugins),
     PRELUDE_FILE,
     0,
     CompileFlags.STRIP_SOURCE | CompileFlags.STRIP_DEBUG,

@@ -29,8 +29,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // Runs where tools are shown: on the host, in a browser, in an editor's build.
   declare: { runs: "anywhere", imports: ["contract", "value"] },
   source: { runs: "anywhere", imports: ["contract"], packages: ["@babel/parser"] },
-  // What both sides of the boundary around the vm agree on, and the text of the prelude.
-  guest: { runs: "anywhere", imports: [] },
+  // What both sides of the boundary around the vm agree on, which follows from the table of features, and the prelude.
+  guest: { runs: "anywhere", imports: ["contract"] },
   "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
   // What a schema says of a value, on the host's thread, in a worker, in a browser.
   "json-schema": { runs: "anywhere", imports: [], types: ["contract"] },

@@ -190,7 +190,7 @@ test("without being asked, a run waits for its calls as ever", async () => {
     for await (const event of handle.events) if (event.type === "call-start") office.go();
     expect(await handle.result).toMatchObject({ status: "completed", value: 1 });
     expect(office.aborted).toBe(0);
-    expect(handle.ledger()).not.toHaveProperty("detachedCalls");
+    expect(handle.ledger().features).not.toHaveProperty("detachedFails");
   }
 });
 
@@ -297,7 +297,7 @@ describe("the same wherever the run goes on", () => {
     const handle = host.start({ source, mayYield: true, ...options });
     const live = await handle.result;
     const ledger = JSON.parse(JSON.stringify(handle.ledger())) as ReturnType<RunHandle["ledger"]>;
-    expect(ledger).toMatchObject({ detachedCalls });
+    expect(ledger).toMatchObject({ features: { detachedFails: true } });
     expect(outcomeOf(await other.replay(ledger).result)).toEqual(outcomeOf(live));
   });
 

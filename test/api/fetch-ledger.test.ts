@@ -1,7 +1,7 @@
 /** Fetches in the ledger: replayed, suspended and resumed, forked, checked. */
 import { createChecker, createHost, createMemoryStore, type FetchPolicy, type ToolSet } from "codecell";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { FETCH_TOOL } from "../../packages/codecell/src/contract/ledger.ts";
+import { FETCH_TOOL } from "../../packages/codecell/src/contract/features.ts";
 import { host } from "./harness.ts";
 import { suspensionOf } from "./suspension-of.ts";
 import { startServer, type WebServer } from "./web-server.ts";
@@ -37,7 +37,7 @@ describe("a recorded run", () => {
     const original = host.start({ source, fetchPolicy });
     const result = await original.result;
     const ledger = original.ledger();
-    expect(ledger).toMatchObject({ fetch: true, calls: [{ tool: FETCH_TOOL }] });
+    expect(ledger).toMatchObject({ features: { fetch: true }, calls: [{ tool: FETCH_TOOL }] });
     expect(server.seen).toHaveLength(1);
     expect(await host.replay(JSON.parse(JSON.stringify(ledger))).result).toMatchObject({
       status: "completed",
@@ -49,12 +49,14 @@ describe("a recorded run", () => {
   test("that had no fetch has none in its replay either", async () => {
     const original = host.start({ source: "return typeof fetch" });
     await original.result;
-    expect(original.ledger()).not.toHaveProperty("fetch");
-    const { value } = (await host.replay({ ...original.ledger(), fetch: true }).result) as {
+    expect(original.ledger().features).not.toHaveProperty("fetch");
+    const { value } = (await host.replay({ ...original.ledger(), features: { fetch: true } }).result) as {
       value?: unknown;
     };
     expect(value).toBe("function");
-    expect(() => host.replay({ ...original.ledger(), fetch: "yes" as never })).toThrow("this is no ledger");
+    expect(() => host.replay({ ...original.ledger(), features: { fetch: "yes" as never } })).toThrow(
+      "this is no ledger",
+    );
   });
 
   test("is forked with a policy of the fork's own", async () => {

@@ -1,7 +1,7 @@
 /** Programs with fetch: what they see, against real servers. */
 import type { FetchPolicy, RunEvent } from "codecell";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FETCH_TOOL } from "../../packages/codecell/src/contract/ledger.ts";
+import { FETCH_TOOL } from "../../packages/codecell/src/contract/features.ts";
 import { echo, failureOf, host, type Options, valueOf } from "./harness.ts";
 import { startServer, type WebServer } from "./web-server.ts";
 

@@ -217,11 +217,11 @@ describe("fork", () => {
   });
 
   test("a ledger of another version is refused as such", async () => {
-    const later = { ...(await recorded()), version: 2 } as unknown as Ledger;
+    const later = { ...(await recorded()), version: 3 } as unknown as Ledger;
     expect(() => host.fork(later, { atCall: 0 })).toThrow(
-      "Cannot fork a ledger of version 2: only 1 is known",
+      "Cannot fork a ledger of version 3: only 2 is known",
     );
-    expect(() => host.replay(later)).toThrow("Cannot replay a ledger of version 2");
+    expect(() => host.replay(later)).toThrow("Cannot replay a ledger of version 3");
   });
 
   test("the ledger of a run that was stopped can be forked", async () => {

@@ -80,7 +80,16 @@ function noise(seed: number, length: number): string {
 function fullRecorder(where: "inputs" | "outputs"): LedgerRecorder {
   const texts = Array.from({ length: 15 }, (_, at) => JSON.stringify(noise(at, MiB - 8)));
   return new LedgerRecorder(
-    { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
+    {
+      runId: "r",
+      source: "",
+      language: "javascript",
+      seed: "",
+      clock: 0,
+      limits: LIMITS,
+      toolNames: [],
+      features: {},
+    },
     {
       calls: texts.map((text) => ({ tool: "t", input: where === "inputs" ? text : "0" })),
       deliveries:

@@ -31,7 +31,16 @@ export const tool: AnyTool = { description: "Gives something back", execute: () 
 export const parsed = (json: string): Json => JSON.parse(json) as Json;
 export const recorderOf = (input: string): LedgerRecorder =>
   new LedgerRecorder(
-    { runId: "r", source: "", language: "javascript", seed: "", clock: 0, limits: LIMITS, toolNames: [] },
+    {
+      runId: "r",
+      source: "",
+      language: "javascript",
+      seed: "",
+      clock: 0,
+      limits: LIMITS,
+      toolNames: [],
+      features: {},
+    },
     {
       calls: Array.from({ length: 7 }, () => ({ tool: "t", input })),
       deliveries: [{ clock: 1, items: [{ kind: "output", call: 0, output: input }] }],

@@ -135,7 +135,7 @@ function runWith(part: typeof written): fc.Arbitrary<SuspendedRun> {
     scope: fc.string({ unit: "binary" }),
     expiresAt: fc.nat(),
     ledger: fc.record({
-      version: fc.constant(1 as const),
+      version: fc.constant(2 as const),
       runId: fc.string(),
       source: fc.string({ unit: "binary" }),
       language: fc.constantFrom("javascript", "typescript"),
@@ -143,6 +143,7 @@ function runWith(part: typeof written): fc.Arbitrary<SuspendedRun> {
       clock: fc.nat(),
       limits: fc.constant(LIMITS),
       toolNames: fc.array(fc.string()),
+      features: fc.constantFrom({}, { yield: true }, { catalog: "[]", detachedFails: true, fetch: true }),
       calls: fc.array(part.call, { minLength: CALLS, maxLength: CALLS }),
       deliveries: fc.array(part.delivery, { maxLength: 2 }),
     }),

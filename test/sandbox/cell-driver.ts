@@ -30,7 +30,7 @@ export function toStart(source: string, limits: Partial<Limits> = {}): CellStart
     seed: "5a".repeat(32),
     clock: CLOCK,
     toolNames: JSON.stringify(TOOL_NAMES),
-    mayYield: true,
+    features: { yield: true },
     limits: toCellLimits(resolveLimits(limits)),
     history: [],
   };

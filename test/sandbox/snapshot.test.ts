@@ -1,6 +1,7 @@
 /** Snapshots of cells as whoever places them sees it: taken, gone on from, refused, or not to be had. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Answer, Report } from "../../packages/codecell/src/protocol/messages.ts";
+import { FEATURE_NAMES, type FeatureSettings } from "../../packages/codecell/src/contract/features.ts";
 import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { CellStart } from "../../packages/codecell/src/sandbox/sandbox.ts";
 import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
@@ -226,9 +227,14 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
     ["another seed", (start) => ({ ...start, seed: "00".repeat(32) })],
     ["another clock", (start) => ({ ...start, clock: CLOCK + 1 })],
     ["other tools", (start) => ({ ...start, toolNames: '["fail"]' })],
-    ["another rule for detached calls", (start) => ({ ...start, detachedCalls: "fail" })],
-    ["a right to fetch", (start) => ({ ...start, fetch: true })],
-    ["no right to yield", ({ mayYield: _mayYield, ...start }) => start],
+    ...FEATURE_NAMES.map((name): [string, (start: CellStart) => CellStart] => [
+      `another setting of ${name}`,
+      (start) => {
+        const { [name]: setting, ...others } = start.features;
+        const given = { [name]: name === "catalog" ? "[]" : true } as FeatureSettings;
+        return { ...start, features: setting === undefined ? { ...others, ...given } : others };
+      },
+    ]),
     ["fewer calls allowed than made", (start) => ({ ...start, limits: { ...start.limits, calls: 1 } })],
     ...(["deliveries", "calls", "timers", "logs"] as const).map(
       (

@@ -15,7 +15,7 @@ function createRunner(execute: (input: { path: string }) => null, deadline: Dead
     middleware: [],
     authorize: undefined,
     mapCallFailure: undefined,
-    fetch: undefined,
+    hostTools: {},
     signal: new AbortController().signal,
     deadline,
     emit: () => {},

@@ -4,23 +4,19 @@
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
  * - Calls are taken up in the order they were made, also where they have to wait for a turn of the event loop.
  * - Waiting for the policy's decision does not use up the run's wall time.
- * - Fetches are served by the host itself, under their own policy: middleware and `authorize` are for tools and not asked.
+ * - Calls of features that the host itself serves, as fetches, have their own policy: middleware and `authorize` are for tools
+ *   and are not asked.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
 import { type Authorize, type CallMiddleware, parseDecision } from "./middleware.ts";
 import { type HostError, type HostErrorSource, withCause } from "../contract/host-error.ts";
-import {
-  type CallOutcome,
-  FETCH_TOOL,
-  type LedgerCall,
-  type SettledOutcome,
-  toCallId,
-} from "../contract/ledger.ts";
+import { BEHIND_CALLS } from "../contract/features.ts";
+import { type CallOutcome, type LedgerCall, type SettledOutcome, toCallId } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
-import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import type { ToolSet } from "../contract/tool.ts";
 import { judgeApartFor } from "../sandbox/node/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 
@@ -35,8 +31,8 @@ export interface CallRunnerSetup {
   /** The last to decide: it sees what will be executed. */
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
-  /** Serves fetches; undefined when the program has no `fetch`. */
-  readonly fetch: AnyTool | undefined;
+  /** Serve the calls of features that the host itself serves. */
+  readonly hostTools: ToolSet;
   readonly signal: AbortSignal;
   /** The run's wall time. */
   readonly deadline: { pause(): void; resume(): void };
@@ -81,7 +77,7 @@ export class CallRunner {
       cause = error instanceof CallRefusal ? error.cause : error;
       // What refuses in words of ours is no error, unless something made it.
       if (cause === undefined && error !== undefined) return;
-      this.#setup.errors.tell({ error: cause, source: tool === FETCH_TOOL ? "fetch" : source, callId, tool });
+      this.#setup.errors.tell({ error: cause, source: sourceOf(tool, source), callId, tool });
     };
     const listener = { onError, onOutput: (bytes: number) => void (outputBytes = bytes) };
     const found = await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution, listener));
@@ -127,18 +123,19 @@ export class CallRunner {
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, emit } = this.#setup;
-    const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
+    const { hostTools } = this.#setup;
+    const isOfHost = Object.hasOwn(hostTools, tool);
     const denial =
       decision !== undefined && "deny" in decision ? (decision.deny ?? "it was denied") : undefined;
     const resolution = decision !== undefined && "resolution" in decision ? decision.resolution : undefined;
     return invoke({
-      tools: fetch === undefined ? this.#setup.tools : { [FETCH_TOOL]: fetch },
+      tools: isOfHost ? hostTools : this.#setup.tools,
       index,
       tool,
       input,
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
-      middleware: fetch === undefined ? this.#middleware : [],
+      middleware: isOfHost ? [] : this.#middleware,
       denial,
       judgeApart: judgeApartFor(runId, signal),
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
@@ -182,4 +179,10 @@ export class CallRunner {
       this.#setup.deadline.resume();
     }
   }
+}
+
+/** What goes wrong where the host serves a feature is told as the feature's. */
+function sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
+  const call = BEHIND_CALLS.get(tool);
+  return call?.endedBy === "host" ? call.feature : source;
 }

@@ -5,11 +5,8 @@
  * - Never one that stands for something else: helpers, reserved words, what objects inherit, `then`.
  */
 
-import { YIELD_CONTROL } from "../contract/ledger.ts";
+import { reservedNames } from "../contract/features.ts";
 import { toNormalForm } from "../value/normal-form.ts";
-
-/** What `tools` itself offers beside tools. */
-const HELPERS = ["search", "describe", "call"];
 
 const WORDS =
   "arguments await break case catch class const continue debugger default delete do else enum eval export extends " +
@@ -17,14 +14,13 @@ const WORDS =
   "public return static super switch this throw true try typeof undefined var void while with yield";
 
 const RESERVED: ReadonlySet<string> = new Set([
-  ...HELPERS,
+  // What `tools` itself offers beside tools, and what calls of features are recorded as.
+  ...reservedNames("tools"),
   ...WORDS.split(" "),
   ...Object.getOwnPropertyNames(Object.prototype),
   "prototype",
   "then",
   "toJSON",
-  // A program that may yield has it as a function of its own.
-  YIELD_CONTROL,
 ]);
 
 /** The name as an identifier; undefined when nothing of it is left, or it is taken. */

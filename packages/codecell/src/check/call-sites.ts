@@ -8,6 +8,7 @@
  *   the program which names exist: the program is then called inquisitive, and nothing about it can be proven.
  */
 import type ts from "@typescript/typescript6";
+import { LISTINGS } from "../contract/features.ts";
 import { GLOBALS_FILE, type LinkedProgram, TOOLS_FILE } from "./linked-program.ts";
 import type { TypeScript } from "./load-typescript.ts";
 import { callerOf, callOf, isConst, memberOf, walk, whole } from "./syntax.ts";
@@ -104,7 +105,7 @@ function addAliasUse(
 
 /** Other ways to what can be called than its variable. */
 function isDetour(compiler: TypeScript, node: ts.Identifier, callable: ReadonlySet<string>): boolean {
-  if (node.text === "ALL_TOOLS") return true;
+  if (LISTINGS.has(node.text)) return true;
   if (node.text !== "globalThis") return false;
   const { parent } = whole(compiler, node);
   if (compiler.isPropertyAccessExpression(parent)) return callable.has(parent.name.text);

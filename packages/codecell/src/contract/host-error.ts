@@ -4,6 +4,7 @@
  * - Of all this nothing crosses: neither to a program or a model, nor into a ledger, a token or a store.
  * - Whoever listens cannot fail what is told of.
  */
+import type { HostServedFeature } from "./features.ts";
 
 /**
  * Where an error came from: a tool's `execute`, one of its schemas, the policy (`authorize`, and the hooks and approvals of
@@ -15,7 +16,7 @@ export type HostErrorSource =
   | "authorize"
   | "middleware"
   | "mapCallFailure"
-  | "fetch"
+  | HostServedFeature
   | "sandbox"
   | "store"
   | "internal";

@@ -4,36 +4,15 @@
  * - Append-only. A delivery is recorded before the guest sees it; a call before it is dispatched.
  * - Calls are numbered by their creation in the guest, from 0, without gaps.
  * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
- * - A yield is a call that no tool serves: it has its outcome when the run is resumed. A fetch is a call that the host
- *   itself serves.
+ * - Not every call is one of a tool: features make some behind the tools (./feature-table.ts). A yield has its outcome when
+ *   the run is resumed; the host itself serves a fetch.
  */
 import type { CallFailure, Failure } from "./failure.ts";
+import type { FeatureSettings } from "./features.ts";
 import type { Limits } from "./limits.ts";
 import type { Json } from "./value.ts";
 
 export type Language = "javascript" | "typescript";
-
-/** What a yield is recorded as a call of; no tool of a run that may yield has this name. */
-export const YIELD_CONTROL = "yield_control";
-
-/** What the helpers of the catalog profile are recorded as calls of; they are tools of the run. */
-export const CATALOG_TOOLS = {
-  search: "catalog.search",
-  describe: "catalog.describe",
-  load: "catalog.load",
-} as const;
-
-/** What a fetch is recorded as a call of; no tool of a run whose program has `fetch` has this name. */
-export const FETCH_TOOL = "globalThis.fetch";
-
-/** Behind the tools of a run, as their calls are numbered inside the guest. */
-export const BEHIND_TOOL_NAMES: readonly string[] = [
-  YIELD_CONTROL,
-  CATALOG_TOOLS.search,
-  CATALOG_TOOLS.describe,
-  CATALOG_TOOLS.load,
-  FETCH_TOOL,
-];
 
 export interface LedgerCall {
   readonly tool: string;
@@ -76,8 +55,11 @@ export interface Progress {
   readonly logs: number;
 }
 
+/** What is written now; a ledger of another version is refused. */
+export const LEDGER_VERSION = 2;
+
 export interface Ledger {
-  readonly version: 1;
+  readonly version: typeof LEDGER_VERSION;
   readonly runId: string;
   readonly source: string;
   readonly language: Language;
@@ -86,18 +68,10 @@ export interface Ledger {
   /** The guest's clock at the start. */
   readonly clock: number;
   readonly limits: Limits;
+  /** In the catalog profile the convenience names that the program may ask for. */
   readonly toolNames: readonly string[];
-  /** The program has `yield_control`; absent when it has not. */
-  readonly mayYield?: true;
-  /** The program has to wait for its calls before it returns; absent when the run waits for them. */
-  readonly detachedCalls?: "fail";
-  /** The program has `fetch`; absent when it has not. What it may reach is not recorded: each host has its own policy. */
-  readonly fetch?: true;
-  /**
-   * The program has the globals of the catalog profile; absent when it has those of the direct one. What `ALL_TOOLS` holds,
-   * as JSON text; empty for a program that cannot ask for it. `toolNames` are the convenience names it may ask for.
-   */
-  readonly allTools?: string;
+  /** What the program has beside them. */
+  readonly features: FeatureSettings;
   /**
    * What tools gave before a snapshot was taken is not in it, and stands there as `null`: the run goes on from that
    * snapshot, and cannot be repeated from its start.

@@ -58,7 +58,7 @@ class Driven {
       clock: 1,
       limits,
       toolNames: [],
-      mayYield: true,
+      features: { yield: true },
     });
     this.#journal = this.#runs.keep(this.#recorder, "");
   }

@@ -12,13 +12,8 @@
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import {
-  type CallOutcome,
-  type DeliveryItem,
-  FETCH_TOOL,
-  type LedgerCall,
-  type SettledOutcome,
-} from "../contract/ledger.ts";
+import { FETCH_TOOL, isHostServed } from "../contract/features.ts";
+import type { CallOutcome, DeliveryItem, LedgerCall, SettledOutcome } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
@@ -123,7 +118,7 @@ export function recover(
     const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
     const awaited = executor === undefined ? undefined : awaitOutcome(index, executor);
     // Nobody dispatches a call that no tool is there for; of one that was not yet, the names of the start know.
-    const isServed = again !== undefined || executing.has(index) || named.has(tool) || tool === FETCH_TOOL;
+    const isServed = again !== undefined || executing.has(index) || named.has(tool) || isHostServed(tool);
     if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
       served.push(index);
     }

@@ -38,6 +38,7 @@ function newRecorder(): LedgerRecorder {
     clock: 1,
     limits,
     toolNames: [],
+    features: {},
   });
 }
 

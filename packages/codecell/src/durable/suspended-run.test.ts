@@ -11,7 +11,7 @@ const run: SuspendedRun = {
   scope: "tenant \ud800",
   expiresAt: 5,
   ledger: {
-    version: 1,
+    version: 2,
     runId: "r",
     source: "…",
     language: "typescript",
@@ -19,6 +19,7 @@ const run: SuspendedRun = {
     clock: 1.5,
     limits: resolveLimits(),
     toolNames: ["a"],
+    features: {},
     calls: [
       { tool: "a", input: "1" },
       { tool: "a", input: "not JSON" },
@@ -116,15 +117,16 @@ describe("suspended run", () => {
   });
 
   test("whether the program may yield or fetch is kept", () => {
-    expect(roundTrip(withChange(["ledger", "mayYield"], true))?.ledger.mayYield).toBe(true);
-    expect(roundTrip(run)?.ledger).not.toHaveProperty("mayYield");
-    expect(roundTrip(withChange(["ledger", "fetch"], true))?.ledger.fetch).toBe(true);
-    expect(roundTrip(run)?.ledger).not.toHaveProperty("fetch");
+    expect(roundTrip(withChange(["ledger", "features", "yield"], true))?.ledger.features.yield).toBe(true);
+    expect(roundTrip(run)?.ledger.features).not.toHaveProperty("yield");
+    expect(roundTrip(withChange(["ledger", "features", "fetch"], true))?.ledger.features.fetch).toBe(true);
+    expect(roundTrip(run)?.ledger.features).not.toHaveProperty("fetch");
   });
 
   test("what becomes of detached calls is kept", () => {
-    expect(roundTrip(withChange(["ledger", "detachedCalls"], "fail"))?.ledger.detachedCalls).toBe("fail");
-    expect(roundTrip(run)?.ledger).not.toHaveProperty("detachedCalls");
+    const changed = withChange(["ledger", "features", "detachedFails"], true);
+    expect(roundTrip(changed)?.ledger.features.detachedFails).toBe(true);
+    expect(roundTrip(run)?.ledger.features).not.toHaveProperty("detachedFails");
   });
 
   test("a snapshot costs its own bytes and no more", () => {
@@ -180,7 +182,8 @@ describe("suspended run", () => {
     [["expiresAt"], "5"],
     [["expiresAt"], null],
     [["ledger"], null],
-    [["ledger", "version"], 2],
+    [["ledger", "version"], 1],
+    [["ledger", "version"], 3],
     [["ledger", "runId"], undefined],
     [["ledger", "source"], 1],
     [["ledger", "language"], "python"],
@@ -190,12 +193,17 @@ describe("suspended run", () => {
     [["ledger", "limits", "calls"], "7"],
     [["ledger", "toolNames"], [1]],
     [["ledger", "toolNames"], "a"],
-    [["ledger", "mayYield"], false],
-    [["ledger", "mayYield"], "yes"],
-    [["ledger", "detachedCalls"], "wait"],
-    [["ledger", "detachedCalls"], true],
-    [["ledger", "fetch"], false],
-    [["ledger", "fetch"], 1],
+    [["ledger", "features"], undefined],
+    [["ledger", "features"], "yield"],
+    [["ledger", "features", "yield"], false],
+    [["ledger", "features", "yield"], "yes"],
+    [["ledger", "features", "detachedFails"], "wait"],
+    [["ledger", "features", "detachedFails"], false],
+    [["ledger", "features", "fetch"], false],
+    [["ledger", "features", "fetch"], 1],
+    [["ledger", "features", "catalog"], true],
+    [["ledger", "features", "unheard"], true],
+    [["ledger", "features", "tools"], true],
     [["ledger", "calls"], {}],
     [["ledger", "calls", 0], null],
     [["ledger", "calls", 0, "input"], 1],

@@ -21,7 +21,15 @@ const rest: RunAtRest = {
 /** Compressed and sealed, it would be far below any limit that is tried here. */
 function recorderOf(suspensionBytes: number, source = "x".repeat(20_000)): LedgerRecorder {
   const limits = resolveLimits({ suspensionBytes });
-  const header = { runId: crypto.randomUUID(), source, seed: "", clock: 0, limits, toolNames: [] };
+  const header = {
+    runId: crypto.randomUUID(),
+    source,
+    seed: "",
+    clock: 0,
+    limits,
+    toolNames: [],
+    features: {},
+  };
   const calls = [{ tool: "ask", input: "1" }];
   return new LedgerRecorder({ ...header, language: "javascript" }, { calls, deliveries: [] });
 }

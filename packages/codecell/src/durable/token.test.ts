@@ -20,6 +20,7 @@ async function issue(scope = "", from: Tokens = tokens): Promise<{ readonly toke
     clock: 0,
     limits: resolveLimits(),
     toolNames: [],
+    features: {},
   });
   const issued = await from.issue(recorder, scope, "executor", waiting);
   if ("code" in issued) throw new Error(issued.message);

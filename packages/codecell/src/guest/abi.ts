@@ -2,12 +2,14 @@
  * What crosses between the worker and the prelude inside the guest: numbers for the kinds of messages,
  * and the order of the functions the prelude hands out. Imported by both sides.
  */
+import { FEATURE_TABLE } from "../contract/feature-table.ts";
+import type { BehindName, FeatureName } from "../contract/features.ts";
 
 /** First argument of the host function the prelude is given. */
 export const HOST = {
   /**
    * (index of the tool, inputJson): returns undefined, or a JSON text of a failure for calls that may not cross. See
-   * `BEHIND_TOOLS`.
+   * `BEHIND_NAMES`.
    */
   call: 1,
   /** (level, text) */
@@ -32,7 +34,7 @@ export const HOST = {
 
 /** Index of each function in the array the prelude returns. */
 export const GUEST = {
-  /** (seed, toolNamesJson, sum of START_FLAGS, allToolsJson or undefined): before the program is called. */
+  /** (seed, toolNamesJson, sum of FEATURE_FLAGS, …texts of features): before the program is called. */
   start: 0,
   /** (callIndex, outputJson) */
   resolve: 1,
@@ -50,14 +52,31 @@ export const GUEST = {
   conclude: 7,
 } as const;
 
-/** What a program is started with, each a bit. */
-export const START_FLAGS = { mayYield: 1, fetch: 2, detachedFails: 4 } as const;
+/** The features that a program may have or not, in the order of the table. */
+const OPTIONAL = Object.entries(FEATURE_TABLE).filter(([, { setting }]) => setting !== "always");
+
+/** A bit for each; those that have a text as their setting bring it along, in this order. */
+export const FEATURE_FLAGS = Object.fromEntries(
+  OPTIONAL.map(([name], index) => [name, 1 << index]),
+) as Readonly<Record<FeatureName, number>>;
+
+/** Those among them that have a text as their setting. */
+export const TEXT_FEATURES: readonly string[] = OPTIONAL.filter(([, { setting }]) => setting === "text").map(
+  ([name]) => name,
+);
 
 /** In which way a call is detached. */
 export const DETACHED = { unawaited: 0, pending: 1 } as const;
 
-/** What has no name of its own among a program's tools is called by an index so far behind the last tool's. */
-export const BEHIND_TOOLS = { yield: 0, search: 1, describe: 2, load: 3, fetch: 4 } as const;
+/** Calls of features, as they are recorded: each is called by an index so far behind that of the last tool. */
+export const BEHIND_NAMES: readonly string[] = Object.values(FEATURE_TABLE).flatMap(({ calls }) =>
+  calls.map(({ name }) => name),
+);
+
+/** These indices by name. */
+export const BEHIND = Object.fromEntries(BEHIND_NAMES.map((name, index) => [name, index])) as Readonly<
+  Record<BehindName, number>
+>;
 
 /** Names of the two files a guest stack can mention. */
 export const SOURCE_FILE = "source";

@@ -11,6 +11,7 @@ const header = {
   clock: 0,
   limits: resolveLimits(),
   toolNames: [],
+  features: {},
 } as const;
 
 function report(part: Partial<Report>): Report {
@@ -141,7 +142,7 @@ describe("ledger recorder", () => {
 
   test("a yield is open until its end is delivered, whoever wrote it down", () => {
     const yielding = { tool: "yield_control", input: '"x"' };
-    const recorder = new LedgerRecorder({ ...header, mayYield: true });
+    const recorder = new LedgerRecorder({ ...header, features: { yield: true } });
     recorder.read(report({ calls: [yielding, call("1"), yielding] }));
     expect([...recorder.openYields]).toEqual([0, 2]);
     recorder.rewind();

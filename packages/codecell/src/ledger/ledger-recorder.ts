@@ -8,12 +8,13 @@
  */
 import type { CallRequest, Report, TimerChange } from "../protocol/messages.ts";
 import type { CallFailure, Failure } from "../contract/failure.ts";
+import { behindCall } from "../contract/features.ts";
 import {
   type Delivery,
   type Ledger,
+  LEDGER_VERSION,
   type LedgerCall,
   type Progress,
-  YIELD_CONTROL,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 import { isCount, isDuration, isRecord } from "../value/shape.ts";
@@ -56,8 +57,9 @@ export interface News {
 const DELIVERY_SIZE = 64;
 const ITEM_SIZE = 64;
 
-export function isYield({ mayYield }: Pick<Ledger, "mayYield">, { tool }: LedgerCall): boolean {
-  return tool === YIELD_CONTROL && mayYield === true;
+/** Whether it ends when the run is resumed. */
+export function isYield({ features }: Pick<Ledger, "features">, { tool }: LedgerCall): boolean {
+  return behindCall(features, tool)?.endedBy === "resume";
 }
 
 export class LedgerRecorder {
@@ -198,7 +200,7 @@ export class LedgerRecorder {
 
   toLedger(): Ledger {
     return {
-      version: 1,
+      version: LEDGER_VERSION,
       ...this.header,
       calls: [...this.calls],
       deliveries: [...this.deliveries],

@@ -13,7 +13,7 @@ const header = {
   clock: 0,
   limits: resolveLimits({ callInputBytes: 20 }),
   toolNames: [],
-  mayYield: true,
+  features: { yield: true },
 } as const;
 const yielding = (input = "null"): { tool: string; input: string } => ({ tool: "yield_control", input });
 const end = (call: number): object => ({ kind: "output", call, output: "null" });
@@ -42,7 +42,7 @@ describe("recovery", () => {
     id: "s",
     scope: "",
     expiresAt: 0,
-    ledger: { version: 1, ...header, calls: [yielding(), yielding()], deliveries: [] },
+    ledger: { version: 2, ...header, calls: [yielding(), yielding()], deliveries: [] },
     seen,
     timers: [],
     pending: [],
@@ -66,7 +66,7 @@ describe("recovery", () => {
   });
 
   test("where the program may not yield, a call of that name is made", () => {
-    const { mayYield: _, ...ledger } = state.ledger;
+    const ledger = { ...state.ledger, features: {} };
     const { items, open } = recover({ ...state, ledger }, [], new Map(), {}, nobody);
     expect([items, [...open.keys()]]).toEqual([[], [0, 1]]);
   });

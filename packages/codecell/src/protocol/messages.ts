@@ -6,10 +6,18 @@
  *   parse is a crash of that worker.
  * - Cells are named by the number of their placement, never reused, so late messages find nobody.
  */
+import type { FeatureSettings } from "../contract/features.ts";
 import type { Language, Delivery, Progress } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
-import { isCall, isDelivery, isLanguage, isProgress, isTimerChange } from "../value/ledger-shape.ts";
+import {
+  isCall,
+  isDelivery,
+  isFeatures,
+  isLanguage,
+  isProgress,
+  isTimerChange,
+} from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
 
 export { isProgress };
@@ -38,14 +46,7 @@ export type Command =
       readonly clock: number;
       /** The names as JSON text. */
       readonly toolNames: string;
-      /** Whether the program has `yield_control`. */
-      readonly mayYield?: true;
-      /** Whether a call that the program has not waited for when it returns fails it. */
-      readonly detachedCalls?: "fail";
-      /** Whether it has `fetch`. */
-      readonly fetch?: true;
-      /** As in the ledger. */
-      readonly allTools?: string | undefined;
+      readonly features: FeatureSettings;
       readonly limits: CellLimits;
       /** How often the cell has left a thread because it computes; 0 unless said otherwise. */
       readonly moves?: number;
@@ -202,11 +203,8 @@ function isCommand(value: unknown): boolean {
         ["source", "seed", "toolNames"].every((name) => typeof value[name] === "string") &&
         isLanguage(value["language"]) &&
         isDuration(value["clock"]) &&
-        (value["mayYield"] === undefined || value["mayYield"] === true) &&
-        (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
-        (value["fetch"] === undefined || value["fetch"] === true) &&
+        isFeatures(value["features"]) &&
         (value["moves"] === undefined || isCount(value["moves"])) &&
-        (value["allTools"] === undefined || typeof value["allTools"] === "string") &&
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
         isArrayOf(value["history"], isDelivery) &&

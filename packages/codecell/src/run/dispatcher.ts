@@ -4,7 +4,8 @@
  * - With a journal a call is durable before its tool is called.
  * - A call whose executor is gone may have happened: it is made again only if its tool allows that.
  */
-import { type CallOutcome, FETCH_TOOL, type LedgerCall } from "../contract/ledger.ts";
+import { isHostServed } from "../contract/features.ts";
+import type { CallOutcome, LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { CallRunner } from "../calls/call-runner.ts";
@@ -79,6 +80,6 @@ export class Dispatcher {
   }
 
   #isServed({ tool }: LedgerCall): boolean {
-    return tool === FETCH_TOOL || Object.hasOwn(this.#setup.tools, tool);
+    return isHostServed(tool) || Object.hasOwn(this.#setup.tools, tool);
   }
 }

@@ -1,7 +1,8 @@
 /** The failures that the host itself finds, in words that tell a model what to do next. */
 import type { CellFailure, Detached, Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import { FETCH_TOOL, toCallId } from "../contract/ledger.ts";
+import { BEHIND_CALLS } from "../contract/features.ts";
+import { toCallId } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import { type Loss, SandboxUnavailable } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder, LedgerHeader } from "../ledger/ledger-recorder.ts";
@@ -138,7 +139,7 @@ export function explain(recorder: LedgerRecorder, { failure, call: index, detach
   return {
     ...failure,
     code: "tool_failed",
-    message: `${tool === FETCH_TOOL ? "A fetch" : `Tool "${tool}"`} failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
+    message: `${subjectOf(tool)} failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
     details: { tool, callId: toCallId(recorder.header.runId, index), call },
   };
 }
@@ -159,9 +160,18 @@ function detachedFailure(
   return { ...failure, message, details: { tool, callId: toCallId(recorder.header.runId, index), state } };
 }
 
+/** What was called, at the beginning of a sentence. */
+function subjectOf(tool: string): string {
+  const call = BEHIND_CALLS.get(tool);
+  return call?.endedBy === "host"
+    ? `${call.noun.charAt(0).toUpperCase()}${call.noun.slice(1)}`
+    : `Tool "${tool}"`;
+}
+
 /** What was called, as a program calls it. */
 function named(tool: string): string {
-  return tool === FETCH_TOOL ? "fetch" : `"${tool}"`;
+  const call = BEHIND_CALLS.get(tool);
+  return call?.endedBy === "host" ? call.shown : `"${tool}"`;
 }
 
 function placeOf({ position }: Failure): string {

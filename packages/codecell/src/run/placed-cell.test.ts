@@ -49,6 +49,7 @@ class Driver {
       clock: 1,
       limits: resolveLimits(),
       toolNames: ["step"],
+      features: {},
     } as const;
     this.recorder = new LedgerRecorder(header, past);
     const counting: Sandbox = {

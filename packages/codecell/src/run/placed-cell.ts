@@ -111,8 +111,7 @@ export class PlacedCell {
 
   #placeFrom(snapshot: CellSnapshot | undefined, placement: number): void {
     this.#isWaking = false;
-    const { source, language, seed, clock, toolNames, limits, mayYield, fetch, detachedCalls, allTools } =
-      this.#recorder.header;
+    const { source, language, seed, clock, toolNames, features, limits } = this.#recorder.header;
     const beginning = this.#beginning(snapshot);
     if (beginning.snapshot === undefined && this.#recorder.header.hollow === true) {
       this.#listener.onLost("snapshot_refused");
@@ -126,11 +125,8 @@ export class PlacedCell {
         seed,
         clock,
         toolNames: JSON.stringify(toolNames),
+        features,
         limits: withFreshTime(toCellLimits(limits), this.#timeBeforeMs, beginning.snapshot === undefined),
-        ...(mayYield === true ? { mayYield } : {}),
-        ...(detachedCalls === undefined ? {} : { detachedCalls }),
-        ...(fetch === true ? { fetch } : {}),
-        ...(allTools === undefined ? {} : { allTools }),
         ...(this.#moves === 0 ? {} : { moves: this.#moves }),
         ...beginning,
       },

@@ -5,7 +5,7 @@ import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
-import type { AnyTool, ToolSet } from "../contract/tool.ts";
+import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
@@ -24,8 +24,8 @@ export interface RunSetup {
   readonly middleware: readonly CallMiddleware[];
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
-  /** Serves fetches; undefined when the program has no `fetch`. */
-  readonly fetch: AnyTool | undefined;
+  /** Serve the calls of features that the host itself serves. */
+  readonly hostTools: ToolSet;
   readonly past: RunPast;
   readonly events: EventStream;
   readonly errors: RunErrors;

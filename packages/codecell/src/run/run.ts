@@ -108,9 +108,9 @@ export class Run {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
     }
     if (setup.tools !== undefined) {
-      const { tools, context, middleware, authorize, mapCallFailure, fetch, errors } = setup;
+      const { tools, context, middleware, authorize, mapCallFailure, hostTools, errors } = setup;
       const around = { middleware, authorize, mapCallFailure };
-      const caller = { runId: this.runId, tools, context, ...around, fetch, errors };
+      const caller = { runId: this.runId, tools, context, ...around, hostTools, errors };
       const runner = new CallRunner({
         ...caller,
         limits,

@@ -32,6 +32,7 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     clock: 0,
     limits: resolveLimits({ wallTimeMs: 10 }),
     toolNames: [],
+    features: {},
   });
   const journal = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), 60_000).keep(
     recorder,
@@ -45,7 +46,7 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     middleware: [],
     authorize: undefined,
     mapCallFailure: undefined,
-    fetch: undefined,
+    hostTools: {},
     past: NO_PAST,
     check: undefined,
     events: new EventStream(),

@@ -7,7 +7,7 @@ import { noSuchTool } from "../calls/closest-names.ts";
 import { buildJson } from "../value/parse-json.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
-import { CATALOG_TOOLS } from "../contract/ledger.ts";
+import { CATALOG_TOOLS } from "../contract/features.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
 import type { CodeModeSettings } from "./config.ts";

@@ -1,20 +1,23 @@
 /**
  * LedgerShape: what the parts of a ledger look like, wherever they come from: a message, a token, a store, a caller.
  *
- * - Fields that are not known are let through: another version may have written them.
+ * - Fields that are not known are let through: another version may have written them. Features are not: without one of
+ *   them the program would be another.
  * - Codes of failures are any text: the program has seen those of other versions too.
  */
 import type { CallFailure } from "../contract/failure.ts";
-import type {
-  AskedOutcome,
-  CallOutcome,
-  Delivery,
-  DeliveryItem,
-  Language,
-  Ledger,
-  LedgerCall,
-  Progress,
-  SettledOutcome,
+import { type FeatureSettings, isSetting } from "../contract/features.ts";
+import {
+  type AskedOutcome,
+  type CallOutcome,
+  type Delivery,
+  type DeliveryItem,
+  type Language,
+  type Ledger,
+  LEDGER_VERSION,
+  type LedgerCall,
+  type Progress,
+  type SettledOutcome,
 } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import { isArrayOf, isCount, isDuration, isRecord, isText } from "./shape.ts";
@@ -27,22 +30,23 @@ export function isLedger(value: unknown): value is Ledger {
   if (!isRecord(value)) return false;
   const { limits, stopped } = value;
   return (
-    value["version"] === 1 &&
+    value["version"] === LEDGER_VERSION &&
     ["runId", "source", "seed"].every((name) => isText(value[name])) &&
     isLanguage(value["language"]) &&
     isDuration(value["clock"]) &&
     isRecord(limits) &&
     Object.values(limits).every(isCount) &&
     isArrayOf(value["toolNames"], isText) &&
-    (value["mayYield"] === undefined || value["mayYield"] === true) &&
-    (value["detachedCalls"] === undefined || value["detachedCalls"] === "fail") &&
-    (value["fetch"] === undefined || value["fetch"] === true) &&
-    (value["allTools"] === undefined || isText(value["allTools"])) &&
+    isFeatures(value["features"]) &&
     (value["hollow"] === undefined || value["hollow"] === true) &&
     isArrayOf(value["calls"], isCall) &&
     isArrayOf(value["deliveries"], isDelivery) &&
     (stopped === undefined || (isRecord(stopped) && isText(stopped["code"]) && isText(stopped["message"])))
   );
+}
+
+export function isFeatures(value: unknown): value is FeatureSettings {
+  return isRecord(value) && Object.keys(value).every((name) => isSetting(name, value[name]));
 }
 
 /** Whether all outcomes in it are of calls in it: others would meet calls that are yet to be made. */

@@ -3,20 +3,23 @@
  * makes the cell the one it is.
  */
 import type { Command } from "../protocol/messages.ts";
-import { BEHIND_TOOL_NAMES, FETCH_TOOL, YIELD_CONTROL } from "../contract/ledger.ts";
-import { START_FLAGS } from "../guest/abi.ts";
+import { BEHIND_CALLS, behindCall, FEATURE_NAMES, type FeatureSettings } from "../contract/features.ts";
+import { FEATURE_FLAGS } from "../guest/abi.ts";
 import { callRefusal } from "./cell-failures.ts";
 import type { GuestStart } from "./vm.ts";
 
 export type StartCommand = Extract<Command, { type: "start" }>;
 
-export function toGuestStart(command: StartCommand): GuestStart {
-  const { seed, toolNames, mayYield, fetch, detachedCalls, allTools } = command;
-  const flags =
-    (mayYield === true ? START_FLAGS.mayYield : 0) |
-    (fetch === true ? START_FLAGS.fetch : 0) |
-    (detachedCalls === "fail" ? START_FLAGS.detachedFails : 0);
-  return { seed, toolNames, flags, allTools };
+export function toGuestStart({ seed, toolNames, features }: StartCommand): GuestStart {
+  let flags = 0;
+  const texts: string[] = [];
+  for (const name of FEATURE_NAMES) {
+    const setting = features[name];
+    if (setting === undefined) continue;
+    flags |= FEATURE_FLAGS[name];
+    if (typeof setting === "string") texts.push(setting);
+  }
+  return { seed, toolNames, flags, texts };
 }
 
 /** What makes a cell the one it is: a snapshot of another fits nowhere. */
@@ -26,22 +29,15 @@ export function originOf(command: StartCommand): string {
 }
 
 /** Why the program may not call something by this name, for the guest; undefined when it may. */
-export function nameRefusal(
-  { mayYield, fetch, allTools }: StartCommand,
-  name: string | number,
-): string | undefined {
-  // Recorded, it would be a yield.
-  if (name === YIELD_CONTROL && mayYield === true) {
-    const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await ${name}()`;
-    return callRefusal("unknown_tool", message);
-  }
-  if (name === FETCH_TOOL && fetch === true) {
-    const message = `Cannot call tool "${name}": no such tool, it is a function of its own: await fetch(url)`;
-    return callRefusal("unknown_tool", message);
-  }
-  // What helpers ask for is no tool, and has no name in a program.
-  if (allTools !== undefined && BEHIND_TOOL_NAMES.includes(String(name))) {
-    return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, see ALL_TOOLS`);
-  }
-  return undefined;
+export function nameRefusal(features: FeatureSettings, name: string | number): string | undefined {
+  const called = String(name);
+  // Recorded, it could not be told from what the feature itself calls.
+  const instead = behindCall(features, called)?.instead ?? absentHelper(features, called);
+  if (instead === undefined) return undefined;
+  return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, ${instead}`);
+}
+
+/** In the catalog profile nothing that is no tool has a name, whether the program has it or not. */
+function absentHelper({ catalog }: FeatureSettings, name: string): string | undefined {
+  return catalog !== undefined && BEHIND_CALLS.has(name) ? "see ALL_TOOLS" : undefined;
 }

@@ -8,8 +8,8 @@
  */
 import type { CellEnd, CellFailure, CellSnapshot, Report } from "../protocol/messages.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import { BEHIND_TOOL_NAMES, type Delivery } from "../contract/ledger.ts";
-import { DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
+import type { Delivery } from "../contract/ledger.ts";
+import { BEHIND_NAMES, DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { failure, outOfMemory, outOfTime, resultTooLarge, toFault, tooManyCalls } from "./cell-failures.ts";
@@ -40,7 +40,7 @@ export class Cell implements VmOwner, VmHolder {
   clock: number;
   readonly #command: StartCommand;
   readonly #environment: CellEnvironment;
-  /** By index; behind them what a yield is a call of, if the program may. */
+  /** By index; behind them what features call. */
   readonly #toolNames: readonly string[];
   readonly #outbox: Outbox;
   readonly #time: CellTime;
@@ -65,7 +65,7 @@ export class Cell implements VmOwner, VmHolder {
     this.#command = command;
     this.#environment = environment;
     const names = JSON.parse(command.toolNames) as string[];
-    this.#toolNames = [...names, ...BEHIND_TOOL_NAMES];
+    this.#toolNames = [...names, ...BEHIND_NAMES];
     this.#outbox = new Outbox(command.limits);
     this.#time = new CellTime(command.cell, command.limits.cpuTimeMs, command.moves ?? 0, environment);
     this.clock = command.clock;
@@ -312,7 +312,7 @@ export class Cell implements VmOwner, VmHolder {
 
   #callUnknown(args: HostArguments): string | undefined {
     const name = args.string(1, MAX_TOOL_NAME_BYTES);
-    return nameRefusal(this.#command, name) ?? this.#call(name, args);
+    return nameRefusal(this.#command.features, name) ?? this.#call(name, args);
   }
 
   #done(args: HostArguments): undefined {
@@ -320,7 +320,7 @@ export class Cell implements VmOwner, VmHolder {
     const result = args.string(1, resultBytes);
     if (typeof result === "string") {
       // In the catalog profile a program says so when it returns something.
-      const isNothing = this.#command.allTools !== undefined && this.#prepared.isResultImplied;
+      const isNothing = this.#command.features.catalog !== undefined && this.#prepared.isResultImplied;
       this.#returned = isNothing ? "null" : result;
       return;
     }

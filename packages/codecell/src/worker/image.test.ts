@@ -10,7 +10,7 @@ const START: GuestStart = {
   seed: "ab".repeat(32),
   toolNames: '["step"]',
   flags: 0,
-  allTools: undefined,
+  texts: [],
 };
 
 const image = new Image(await loadEngine(), Buffer.from(PRELUDE_BYTECODE, "base64"), equalRanges);

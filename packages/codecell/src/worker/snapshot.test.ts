@@ -13,7 +13,7 @@ const START: GuestStart = {
   seed: "ab".repeat(32),
   toolNames: '["step"]',
   flags: 0,
-  allTools: undefined,
+  texts: [],
 };
 
 const prelude = Buffer.from(PRELUDE_BYTECODE, "base64");

@@ -6,7 +6,7 @@
  * - Every address it keeps was made while the base image was built, so it holds in every copy of that image.
  * - An instance that trapped, was interrupted or lost its stack pointer is spoilt and must not be entered again.
  */
-import { GUEST, SOURCE_FILE } from "../guest/abi.ts";
+import { GUEST, SOURCE_FILE, TEXT_FEATURES } from "../guest/abi.ts";
 import { ENGINE_INITIAL_PAGES, type EngineExport } from "./engine-module.ts";
 
 type EngineFunctions = Record<Exclude<EngineExport, "__stack_pointer">, (...args: number[]) => number>;
@@ -56,7 +56,8 @@ export interface VmAddresses {
 }
 
 const SCRATCH_BYTES = 8192;
-const ARGV_BYTES = 16;
+/** A start has the most arguments: three, and a text of each feature that has one. */
+const ARGV_BYTES = 4 * (3 + TEXT_FEATURES.length);
 const EVAL_BACKTRACE_BARRIER = 1 << 6;
 const HEAP_RESERVE_BYTES = 1024 * 1024;
 const LARGEST_PLUG_BYTES = 4096;
@@ -72,9 +73,10 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 export interface GuestStart {
   readonly seed: string;
   readonly toolNames: string;
-  /** Sum of START_FLAGS. */
+  /** Sum of FEATURE_FLAGS. */
   readonly flags: number;
-  readonly allTools: string | undefined;
+  /** Of those features that have one. */
+  readonly texts: readonly string[];
 }
 
 export class Vm implements HostArguments {
@@ -187,7 +189,7 @@ export class Vm implements HostArguments {
    * Evaluates a script to an async function and, if that succeeds, calls it: from here and not from the prelude, whose
    * frames would lie below every call the program makes.
    */
-  start(script: string, { seed, toolNames, flags, allTools }: GuestStart, onCompiled: () => void): VmOutcome {
+  start(script: string, { seed, toolNames, flags, texts }: GuestStart, onCompiled: () => void): VmOutcome {
     const engine = this.#engine;
     const text = this.#allocate(`${script}\0`);
     const program = engine.qjs_eval(
@@ -204,7 +206,7 @@ export class Vm implements HostArguments {
       this.#newString(seed),
       this.#newString(toolNames),
       engine.qjs_new_number(flags),
-      allTools === undefined ? engine.qjs_get_undefined() : this.#newString(allTools),
+      ...texts.map((one) => this.#newString(one)),
     );
     if (outcome !== "ok") return outcome;
     const result = this.#invoke(program);

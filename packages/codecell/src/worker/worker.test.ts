@@ -54,6 +54,7 @@ function start(source: string, limits: Partial<ReturnType<typeof resolveLimits>>
     seed: "01".repeat(32),
     clock: 1_700_000_000_000,
     toolNames: '["step"]',
+    features: {},
     limits: resolveLimits(limits),
     history: [],
   };
@@ -85,7 +86,7 @@ describe("worker", () => {
   test("a yield is a call, and ends with its outcome", () => {
     const source =
       "const ended = await yield_control('why'); return [ended === undefined, typeof yield_control]";
-    const command: StartCommand = { ...start(source), mayYield: true };
+    const command: StartCommand = { ...start(source), features: { yield: true } };
     expect(bench.give(command)[0]?.calls).toEqual([{ tool: "yield_control", input: '"why"' }]);
     const [report] = bench.give(output(command.cell, 0, "anything"));
     expect(report?.end).toEqual({ status: "returned", result: '[true,"function"]' });
@@ -93,7 +94,7 @@ describe("worker", () => {
 
   test("nothing that is called through tools becomes a yield", () => {
     const source = "return await tools.yield_control('x').catch((error) => error.code)";
-    const [may] = bench.give({ ...start(source), mayYield: true });
+    const [may] = bench.give({ ...start(source), features: { yield: true } });
     expect(may).toMatchObject({ calls: [], end: { status: "returned", result: '"unknown_tool"' } });
     const [mayNot] = bench.give(start(source));
     expect(mayNot?.calls).toEqual([{ tool: "yield_control", input: '"x"' }]);

@@ -5,7 +5,7 @@
  * - What a continued invocation had done before is told first, as replayed.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { FETCH_TOOL } from "../../contract/ledger.ts";
+import { FETCH_TOOL } from "../../contract/features.ts";
 import type { RunEvent, RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host/host.ts";
 import { buildJson, parseJson } from "../../value/parse-json.ts";

@@ -17,7 +17,8 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { CallMiddleware } from "../../calls/middleware.ts";
-import { type CallOutcome, FETCH_TOOL, type Ledger } from "../../contract/ledger.ts";
+import { FETCH_TOOL } from "../../contract/features.ts";
+import type { CallOutcome, Ledger } from "../../contract/ledger.ts";
 import type { RunEvent, RunResult } from "../../contract/result.ts";
 import type {
   DiscardOptions,

@@ -6,11 +6,13 @@
  * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { BEHIND_TOOLS, DETACHED, HOST, NO_CALL, SOURCE_FILE, START_FLAGS, THROWN } from "../abi.ts";
+import { DETACHED, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
 import { type Ask, type CallWatch, createCallWatch, errorStack } from "./calls/call-watch.ts";
 import { startClock } from "./calls/clock.ts";
 import { encode } from "./calls/encode.ts";
 import { exposeGlobal } from "./expose.ts";
+import { installFeatures } from "./features.ts";
+import type { GuestCore } from "./guest-core.ts";
 import { isOutOfMemory } from "./harden.ts";
 import {
   apply,
@@ -35,11 +37,7 @@ import {
   withResolvers,
 } from "./primordials.ts";
 import { seedRandom } from "./calls/random.ts";
-import { createHelpers, installCatalog } from "./calls/catalog.ts";
-import { encodeAll } from "./calls/encode-all.ts";
-import { installFetch } from "./web/fetch.ts";
 import { installTools } from "./calls/tools.ts";
-import { installYield } from "./calls/yield.ts";
 
 export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
 
@@ -75,8 +73,8 @@ export function createCore(host: HostFunction): CoreFunctions {
   /** Only where the program has to wait for its calls. */
   let watch: CallWatch | undefined;
   let hasReturned = false;
-  /** By the promise of the call. */
-  const fetches = new primordial.WeakMap<object, number>();
+  /** Calls that the program may give up, by their promises. */
+  const abortable = new primordial.WeakMap<object, number>();
   /** Calls that the program has given up, by index. */
   const givenUp = record<true | undefined>();
   let hasGivenUp = false;
@@ -115,14 +113,14 @@ export function createCore(host: HostFunction): CoreFunctions {
     return promise;
   }
 
-  function askFetch(request: unknown, error: Error): Promise<unknown> {
-    const own = ask(BEHIND_TOOLS.fetch, request, error);
-    if (pending[calls - 1]?.promise === own) weakMapSet(fetches, own, calls - 1);
+  function askAbortable(behind: number, input: unknown, error: Error): Promise<unknown> {
+    const own = ask(behind, input, error);
+    if (pending[calls - 1]?.promise === own) weakMapSet(abortable, own, calls - 1);
     return own;
   }
 
-  function giveUp(fetched: Promise<unknown>): void {
-    const index = weakMapGet(fetches, fetched);
+  function giveUp(call: Promise<unknown>): void {
+    const index = weakMapGet(abortable, call);
     if (index === undefined) return;
     givenUp[index] = true;
     hasGivenUp = true;
@@ -169,24 +167,32 @@ export function createCore(host: HostFunction): CoreFunctions {
   }
 
   /** How the program's result is written. */
-  let encodeResult = encode;
+  let encodeResult: (value: unknown, what: string) => string = encode;
 
-  function start(seed: string, toolNames: string, flags: number, allTools: string | undefined): void {
+  const core: GuestCore = {
+    ask,
+    askAbortable,
+    giveUp,
+    callTool: makeCall,
+    log: (level, text) => void host(HOST.log, level, text),
+    addToTools: tools.addFunctions,
+    encodeResultWith: (encoder) => {
+      encodeResult = encoder;
+    },
+    watchCalls: () => {
+      watch = createCallWatch();
+    },
+    standIn: () => (watch === undefined ? undefined : standIn),
+  };
+
+  function start(seed: string, toolNames: string, flags: number, ...texts: string[]): void {
     seedRandom(seed);
     startClock();
     const names = jsonParse(toolNames) as string[];
     toolCount = names.length;
-    if (allTools === undefined) tools.setNames(names);
-    else {
-      tools.setNames(names, createHelpers(makeCall, ask));
-      installCatalog(allTools, ask, (level, text) => void host(HOST.log, level, text));
-      encodeResult = encodeAll;
-    }
-    if ((flags & START_FLAGS.detachedFails) !== 0) watch = createCallWatch();
-    const watching = watch === undefined ? undefined : standIn;
-    if ((flags & START_FLAGS.mayYield) !== 0)
-      installYield((reason, error) => ask(BEHIND_TOOLS.yield, reason, error), watching);
-    if ((flags & START_FLAGS.fetch) !== 0) installFetch(askFetch, giveUp, watching);
+    tools.addTools(names);
+    if (flags !== 0) installFeatures(core, flags, texts);
+    tools.close();
   }
 
   async function conclude(program: Promise<unknown>): Promise<void> {

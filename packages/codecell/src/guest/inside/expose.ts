@@ -1,16 +1,27 @@
 /**
  * Expose: puts prelude classes and functions where the guest finds them, looking like built-ins.
  *
- * - Globals are writable, configurable and not enumerable, as in browsers.
+ * - Globals are writable, configurable and not enumerable, as in browsers; what the host gives a program to call, and what
+ *   lists it, cannot be changed and is enumerable.
  */
 import { registerPlatformPrototype } from "./brands.ts";
-import { defineConstant, defineHidden, primordial, toStringTag } from "./primordials.ts";
+import { defineConstant, defineHidden, defineProperty, primordial, toStringTag } from "./primordials.ts";
 
 // oxlint-disable-next-line typescript/no-unsafe-function-type -- any constructor, abstract or not
 export type Class = Function & { readonly prototype: object };
 
 export function exposeGlobal(name: string, value: unknown): void {
   defineHidden(globalThis, name, value);
+}
+
+export function exposeFixed(name: string, value: object): void {
+  defineProperty(globalThis, name, {
+    __proto__: null,
+    value,
+    writable: false,
+    enumerable: true,
+    configurable: false,
+  } as PropertyDescriptor);
 }
 
 /** Names a class and its instances, and marks them as platform objects. */

@@ -9,7 +9,8 @@
 import type { CheckRequest, CheckResult } from "../../check/checker.ts";
 import type { Diagnostic } from "../../contract/diagnostic.ts";
 import type { Failure } from "../../contract/failure.ts";
-import { type Language, YIELD_CONTROL } from "../../contract/ledger.ts";
+import { declareFeatures, declareMembers, type FeatureSettings } from "../../contract/features.ts";
+import type { Language } from "../../contract/ledger.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { Deadline } from "../deadline.ts";
 import { declareBySchema } from "./declare-by-schema.ts";
@@ -20,43 +21,8 @@ import type { Ending } from "../run-setup.ts";
 interface CheckedStart {
   readonly source: string;
   readonly language: Language;
-  readonly mayYield?: boolean;
-  readonly fetch?: boolean;
-  /** Defined in the catalog profile. */
-  readonly allTools?: string;
+  readonly features: FeatureSettings;
 }
-
-const YIELD_DECLARATION = `declare function ${YIELD_CONTROL}(reason?: string): Promise<void>;`;
-
-/** What a response has is read-only, and its class is no global. */
-const FETCH_DECLARATION = `
-interface FetchResponse {
-  readonly ok: boolean; readonly status: number; readonly statusText: string; readonly url: string; readonly redirected: boolean;
-  readonly headers: Headers; readonly bodyUsed: boolean;
-  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>; arrayBuffer(): Promise<ArrayBuffer>;
-  clone(): FetchResponse; toJSON(): object;
-}
-declare function fetch(url: string | URL, init?: {
-  method?: string; headers?: Headers | Iterable<readonly [string, string]> | string[][] | Record<string, string>;
-  body?: string | URLSearchParams | ArrayBufferView | ArrayBufferLike | null; redirect?: "follow" | "manual" | "error";
-  signal?: AbortSignal | null; [option: string]: unknown;
-}): Promise<FetchResponse>;`;
-
-/** Of the catalog profile. */
-const CATALOG_GLOBALS = `
-declare const ALL_TOOLS: readonly { readonly id: string; readonly name: string; readonly label?: string; readonly description: string; readonly source: string; readonly sourceName: string }[];
-declare function text(value: unknown): void;
-declare function json(value: unknown): void;
-declare function load_result(ref: string, options?: { from?: number; count?: number }): Promise<any>;`;
-
-/** What `tools` has in the catalog profile beside tools. */
-const HELPERS: ReadonlyMap<string, string> = new Map([
-  ["search", "search(query: string, options?: { limit?: number }): Promise<any[]>"],
-  ["describe", "describe(id: string): Promise<any>"],
-  ["call", "call(id: string, input?: unknown): Promise<any>"],
-]);
-
-const NO_HELPERS: ReadonlyMap<string, string> = new Map();
 
 export class ProgramCheck {
   readonly #check: HostCheck;
@@ -110,19 +76,15 @@ export class ProgramCheck {
   }
 
   #request(signal: AbortSignal | undefined): CheckRequest {
-    const { source, language, mayYield = false, fetch = false, allTools } = this.#start;
+    const { source, language, features } = this.#start;
     const { globals = "", declare = declareBySchema } = this.#check;
     const tools = this.#tools;
-    const helpers = allTools === undefined ? NO_HELPERS : HELPERS;
-    const declared = [globals];
-    if (mayYield) declared.push(YIELD_DECLARATION);
-    if (fetch) declared.push(FETCH_DECLARATION);
-    if (allTools !== undefined) declared.push(CATALOG_GLOBALS);
+    const helpers = declareMembers(features, "tools");
     return {
       source,
       language,
       signal,
-      globals: declared.join("\n"),
+      globals: [globals, ...declareFeatures(features)].join("\n"),
       declarations: {
         names: () => [...helpers.keys(), ...Object.keys(tools)],
         of: (name) => {

@@ -1,12 +1,14 @@
 /** Refuses options of the wrong kind: misuse by the host programmer throws. */
 import type { CallMiddleware } from "../../calls/middleware.ts";
 import { assertTools as assertEach } from "../../contract/assert-tools.ts";
-import { FETCH_TOOL, type Ledger, YIELD_CONTROL } from "../../contract/ledger.ts";
+import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
+import { type Ledger, LEDGER_VERSION } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { SuspendedRun } from "../../durable/suspended-run.ts";
 import { isLanguage, isLedger, isWhole } from "../../value/ledger-shape.ts";
 import { isRecord } from "../../value/shape.ts";
+import { assertFeatures, isGiven } from "./features.ts";
 import type { DiscardOptions, ForkOptions, RunOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
@@ -84,34 +86,27 @@ function isSignal(value: unknown): boolean {
 
 export function assertStart(options: StartOptions): void {
   assertRun(options, "start");
-  const { source, language, tools, scope, mayYield, detachedCalls, fetchPolicy, limits, catalog } = options;
+  const { source, language, tools, scope, limits } = options;
   if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
   }
-  if (mayYield !== undefined && typeof mayYield !== "boolean") {
-    throw new TypeError("Cannot start a run: mayYield must be a boolean");
-  }
-  if (detachedCalls !== undefined && detachedCalls !== "wait" && detachedCalls !== "fail") {
-    throw new TypeError('Cannot start a run: detachedCalls must be "wait" or "fail"');
-  }
-  if (catalog !== undefined && !(isRecord(catalog) && typeof catalog.allTools === "function")) {
-    throw new TypeError("Cannot start a run: catalog must be the globals of a catalog");
-  }
+  assertFeatures(options);
   assertLimits(limits, "start a run");
-  const globals = { mayYield, fetch: fetchPolicy !== undefined };
-  assertNew({ source, tools, scope, globals }, "start");
+  assertNew({ source, tools, scope, has: (feature) => isGiven(options, feature) }, "start");
 }
 
 export function assertFork(ledger: unknown, options: ForkOptions): asserts ledger is Ledger {
   assertLedger(ledger, "fork");
   assertRun(options, "fork");
   const { source = ledger.source, tools, scope } = options;
-  assertNew({ source, tools, scope, globals: ledger }, "fork");
+  assertNew({ source, tools, scope, has: (feature) => ledger.features[feature] !== undefined }, "fork");
 }
 
 export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asserts ledger is Ledger {
-  if (isRecord(ledger) && typeof ledger["version"] === "number" && ledger["version"] !== 1) {
-    throw new TypeError(`Cannot ${purpose} a ledger of version ${ledger["version"]}: only 1 is known`);
+  if (isRecord(ledger) && typeof ledger["version"] === "number" && ledger["version"] !== LEDGER_VERSION) {
+    throw new TypeError(
+      `Cannot ${purpose} a ledger of version ${ledger["version"]}: only ${LEDGER_VERSION} is known`,
+    );
   }
   if (isRecord(ledger) && ledger["hollow"] === true) {
     throw new TypeError(
@@ -124,48 +119,45 @@ export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asser
   }
 }
 
-/** What a program has beside its tools, under names that no tool may have then. */
-interface Globals {
-  readonly mayYield?: boolean | undefined;
-  readonly fetch?: boolean | undefined;
-}
+/** Whether the program has a feature. */
+type HasFeature = (name: FeatureName) => boolean;
 
 /** What every new run needs, wherever its past comes from. */
 interface NewRunOptions {
   readonly source: unknown;
   readonly tools: ToolSet | undefined;
   readonly scope: unknown;
-  readonly globals: Globals;
+  readonly has: HasFeature;
 }
 
-function assertNew({ source, tools = {}, scope, globals }: NewRunOptions, purpose: "start" | "fork"): void {
+function assertNew({ source, tools = {}, scope, has }: NewRunOptions, purpose: "start" | "fork"): void {
   if (typeof source !== "string") throw new TypeError(`Cannot ${purpose} a run: source must be a string`);
-  assertTools(tools, purpose, globals);
+  assertTools(tools, purpose, has);
   assertScope(scope, purpose);
 }
 
 /** What a run is resumed with has to fit what it is. */
 export function assertFits(held: SuspendedRun, tools: ToolSet, resolutions: Resolutions): void {
-  assertTools(tools, "resume", held.ledger);
+  const { features } = held.ledger;
+  assertTools(tools, "resume", (feature) => features[feature] !== undefined);
   assertPending(held, resolutions);
 }
+
+/** A tool of such a name could not be told from these calls. */
+const NOT_OF_TOOLS = [...BEHIND_CALLS.values()].filter(({ endedBy }) => endedBy !== "tool");
 
 /** Sets that cannot change any more, so that one of thousands is not looked through for every run. */
 const whole = new WeakSet<ToolSet>();
 
-export function assertTools(tools: ToolSet, purpose: Purpose, globals: Globals = {}): void {
+export function assertTools(tools: ToolSet, purpose: Purpose, has: HasFeature = () => false): void {
   if (!whole.has(tools)) {
     assertEach(tools, `${purpose} a run`);
     if (Object.isFrozen(tools)) whole.add(tools);
   }
-  if (globals.fetch === true && Object.hasOwn(tools, FETCH_TOOL)) {
+  for (const { name, shown, feature } of NOT_OF_TOOLS) {
+    if (!Object.hasOwn(tools, name) || !has(feature)) continue;
     throw new TypeError(
-      `Cannot ${purpose} a run: its program has fetch, so no tool can be named "${FETCH_TOOL}", rename the tool`,
-    );
-  }
-  if (globals.mayYield === true && Object.hasOwn(tools, YIELD_CONTROL)) {
-    throw new TypeError(
-      `Cannot ${purpose} a run: its program may yield, so no tool can be named "${YIELD_CONTROL}", rename the tool`,
+      `Cannot ${purpose} a run: its program has ${shown}, so no tool can be named "${name}", rename the tool`,
     );
   }
 }

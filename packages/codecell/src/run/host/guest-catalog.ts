@@ -4,8 +4,6 @@
  * - Only what the program can ask for crosses, so that one with thousands of tools starts and suspends like one with ten.
  *   What it can ask for is read off its text, which is not parsed here: where that leaves a doubt, everything crosses.
  */
-import type { Ledger } from "../../contract/ledger.ts";
-
 export interface GuestCatalog {
   /** Convenience names: `tools.<name>`, each a tool of the run under the same name. */
   readonly names: ReadonlySet<string>;
@@ -13,10 +11,14 @@ export interface GuestCatalog {
   readonly allTools: () => string;
 }
 
-export function globalsFor(
-  source: string,
-  { names, allTools }: GuestCatalog,
-): Pick<Ledger, "toolNames" | "allTools"> {
+/** What crosses of a catalog to one program. */
+export interface ShownCatalog {
+  readonly toolNames: readonly string[];
+  /** Empty for a program that cannot ask for it. */
+  readonly allTools: string;
+}
+
+export function globalsFor(source: string, { names, allTools }: GuestCatalog): ShownCatalog {
   const isUnsure = UNSURE.some((word) => source.includes(word)) || mayUseThis(source);
   const asked = isUnsure ? undefined : namesAsked(source, names);
   return {

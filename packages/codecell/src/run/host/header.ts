@@ -1,13 +1,15 @@
 /** Header: what a run's ledger begins with. */
 import { randomUUID } from "node:crypto";
+import { NO_FEATURES } from "../../contract/features.ts";
 import { type Limits, resolveLimits } from "../../contract/limits.ts";
 import type { LedgerHeader } from "../../ledger/ledger-recorder.ts";
+import { toSettings } from "./features.ts";
 import { globalsFor } from "./guest-catalog.ts";
 import type { StartOptions } from "./host-options.ts";
 
 export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
-  const { source, language = "typescript", tools = {}, mayYield = false } = options;
-  const { detachedCalls, fetchPolicy, catalog } = options;
+  const { source, language = "typescript", tools = {}, catalog } = options;
+  const shown = catalog === undefined ? undefined : globalsFor(source, catalog);
   return {
     runId: randomUUID(),
     source,
@@ -15,10 +17,8 @@ export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
     seed: newSeed(),
     clock: Date.now(),
     limits,
-    ...(catalog === undefined ? { toolNames: Object.keys(tools) } : globalsFor(source, catalog)),
-    ...(mayYield ? { mayYield } : {}),
-    ...(detachedCalls === "fail" ? { detachedCalls } : {}),
-    ...(fetchPolicy === undefined ? {} : { fetch: true }),
+    toolNames: shown?.toolNames ?? Object.keys(tools),
+    features: toSettings(options, shown),
   };
 }
 
@@ -31,6 +31,7 @@ export function emptyHeader(): Omit<LedgerHeader, "runId"> {
     clock: Date.now(),
     limits: resolveLimits(),
     toolNames: [],
+    features: NO_FEATURES,
   };
 }
 

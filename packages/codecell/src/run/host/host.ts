@@ -11,8 +11,6 @@ import type { Ledger } from "../../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../../contract/limits.ts";
 import type { Resolutions, RunResult } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
-import { createFetchTool } from "../../fetch/fetch-tool.ts";
-import { type ResolvedFetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { LedgerRecorder, type LedgerHeader } from "../../ledger/ledger-recorder.ts";
 import type { Reference } from "../../durable/token.ts";
@@ -31,6 +29,7 @@ import { assertHost } from "./assert-host.ts";
 import { EventStream } from "../event-stream.ts";
 import { abortedFailure, sourceRefusal } from "../failures.ts";
 import { type Forked, forkPast } from "./fork.ts";
+import { hostToolsOf, isGiven, resolveServing, type Serving } from "./features.ts";
 import { emptyHeader, toHeader } from "./header.ts";
 import type {
   DiscardOptions,
@@ -87,12 +86,12 @@ interface Beginning {
   /** What the store threw, if that is why. */
   readonly thrown?: unknown;
   readonly check?: ProgramCheck | undefined;
-  readonly fetchPolicy?: ResolvedFetchPolicy | undefined;
+  readonly serving?: Serving | undefined;
 }
 
 /** How a run is taken, where that takes more than a turn. */
 interface Taking {
-  readonly fetchPolicy: ResolvedFetchPolicy | undefined;
+  readonly serving: Serving | undefined;
   readonly take: (onFailed: (error: unknown) => void) => Promise<(Recovered & Partial<TakenRun>) | Failure>;
   /** Its ledger before that, where it can be had. */
   readonly peek: () => Ledger | undefined;
@@ -124,16 +123,11 @@ class SandboxHost implements Host {
     assertStart(options);
     const limits =
       options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
-    return this.#new(toHeader(options, limits), options, fetchPolicyOf(options));
+    return this.#new(toHeader(options, limits), options, resolveServing(options));
   }
 
   /** Begins a run that did not exist before, and keeps it if there is where. */
-  #new(
-    header: LedgerHeader,
-    options: RunOptions,
-    fetchPolicy: ResolvedFetchPolicy | undefined,
-    forked?: Forked,
-  ): RunHandle {
+  #new(header: LedgerHeader, options: RunOptions, serving: Serving, forked?: Forked): RunHandle {
     const { tools = {}, scope = "" } = options;
     const tooLarge = sourceRefusal(header);
     // What is too large is not kept either.
@@ -142,7 +136,7 @@ class SandboxHost implements Host {
         ? new LedgerRecorder(header, forked)
         : new LedgerRecorder({ ...header, source: "" });
     const check = ProgramCheck.of(this.#options.check, header, tools, forked);
-    const how = { tools, past: forked?.past ?? NO_PAST, check, fetchPolicy };
+    const how = { tools, past: forked?.past ?? NO_PAST, check, serving };
     const refusal = tooLarge ?? this.#refusal(options);
     if (refusal !== undefined) return this.#begin(recorder, options, { ...how, refusal });
     const journal = this.#suspender.stored?.keep(recorder, scope);
@@ -155,13 +149,13 @@ class SandboxHost implements Host {
     assertSuspended(options, "resume");
     assertTools(tools, "resume");
     assertResolutions(resolutions);
-    const fetchPolicy = fetchPolicyOf(options);
+    const serving = resolveServing(options);
     // Whatever would end the run at once must not use up its token.
     const refusal = this.#refusal(options);
     const { scope = "" } = options;
     const referred = this.#suspender.referred(options, scope);
     if (referred !== undefined && "id" in referred) {
-      return this.#resumeStored(referred, options, resolutions, { fetchPolicy, refusal });
+      return this.#resumeStored(referred, options, resolutions, { serving, refusal });
     }
     const opened = refusal ?? referred ?? this.#suspender.openToken(token ?? "", scope);
     if ("code" in opened) return this.#refuse(opened, options);
@@ -170,21 +164,21 @@ class SandboxHost implements Host {
       // What came up meanwhile must not use up the token either.
       const take = this.#suspender.taker(tools, (found) => this.#refusal(options) ?? check(found));
       return this.#resumeLater(opened.largeRunId, options, resolutions, {
-        fetchPolicy,
+        serving,
         take: () => opened.takeInTurns(take),
         peek: () => opened.peek()?.ledger,
       });
     }
     const taken = opened.take(this.#suspender.taker(tools, check));
     if ("code" in taken) return this.#refuse(taken, options);
-    return this.#goOn(taken, options, resolutions, { fetchPolicy });
+    return this.#goOn(taken, options, resolutions, { serving });
   }
 
   #resumeStored(
     reference: Reference,
     options: ResumeOptions,
     resolutions: Resolutions,
-    { fetchPolicy, refusal }: Beginning,
+    { serving, refusal }: Beginning,
   ): RunHandle {
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
@@ -195,7 +189,7 @@ class SandboxHost implements Host {
       return "code" in found ? found : await this.#orLeave(found, options);
     };
     return this.#resumeLater(reference.id, options, resolutions, {
-      fetchPolicy,
+      serving,
       take,
       peek: () => undefined,
     });
@@ -206,7 +200,7 @@ class SandboxHost implements Host {
     id: string,
     options: ResumeOptions,
     resolutions: Resolutions,
-    { fetchPolicy, take, peek }: Taking,
+    { serving, take, peek }: Taking,
   ): RunHandle {
     const events = new EventStream();
     let handle: RunHandle | undefined;
@@ -216,7 +210,7 @@ class SandboxHost implements Host {
       handle =
         "code" in taken
           ? this.#refuse(taken, options, { events, thrown }, id)
-          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal, fetchPolicy });
+          : this.#goOn(taken, options, resolutions, { events, journal: taken.journal, serving });
       return await handle.result;
     };
     const result = begin().catch((error: unknown) => {
@@ -298,7 +292,7 @@ class SandboxHost implements Host {
     const limits = resolveLimits(ledger.limits);
     const forked = forkPast({ ...rest, limits }, atCall, outcome);
     const header = { ...rest, runId: randomUUID(), source, limits };
-    return this.#new(header, options, fetchPolicyOf(options), forked);
+    return this.#new(header, options, resolveServing(options), forked);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -310,7 +304,7 @@ class SandboxHost implements Host {
   }
 
   #begin(recorder: LedgerRecorder, options: RunOptions, how: Beginning): RunHandle {
-    const { runId, fetch, limits } = recorder.header;
+    const { runId, features, limits } = recorder.header;
     const errors = new RunErrors(runId, options.onError ?? this.#options.onError);
     const onFailed: OnFailed = (cause, source = "store") => errors.end({ source, cause });
     const { compactTokens = this.#options.compactTokens, encrypt } = options;
@@ -322,7 +316,7 @@ class SandboxHost implements Host {
       middleware: options.middleware ?? [],
       authorize: options.authorize,
       mapCallFailure: options.mapCallFailure,
-      fetch: fetch === true ? createFetchTool(how.fetchPolicy, limits) : undefined,
+      hostTools: hostToolsOf(features, how.serving ?? {}, limits),
       past: how.past ?? NO_PAST,
       events: how.events ?? new EventStream(),
       errors,
@@ -362,15 +356,12 @@ class SandboxHost implements Host {
   }
 }
 
-function fetchPolicyOf({ fetchPolicy }: RunOptions): ResolvedFetchPolicy | undefined {
-  return fetchPolicy === undefined ? undefined : resolveFetchPolicy(fetchPolicy);
-}
-
 /** What a run is resumed with has to fit what it is. */
-function checkFor({ tools = {}, fetchPolicy }: ResumeOptions, resolutions: Resolutions): CheckRun {
+function checkFor(options: ResumeOptions, resolutions: Resolutions): CheckRun {
+  const { tools = {} } = options;
   return (found) => {
     assertFits(found.run, tools, resolutions);
-    return missingTools(found, { tools, resolutions, hasFetch: fetchPolicy !== undefined });
+    return missingTools(found, { tools, resolutions, serves: (feature) => isGiven(options, feature) });
   };
 }
 

@@ -5,7 +5,8 @@
  * - Only calls that were made and have no outcome count, and of these none that was denied: its tool is not called.
  */
 import type { Failure } from "../../contract/failure.ts";
-import { FETCH_TOOL, toCallId } from "../../contract/ledger.ts";
+import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
+import { toCallId } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { Recovered } from "../../durable/recovery.ts";
@@ -16,19 +17,22 @@ const MOST_NAMES = 10;
 /** What a host resumes a run with. */
 export interface Means {
   readonly tools: ToolSet;
-  readonly hasFetch: boolean;
+  /** Whether it serves the calls of a feature. */
+  readonly serves: (feature: FeatureName) => boolean;
   readonly resolutions: Resolutions;
 }
 
 export function missingTools({ run, served }: Recovered, means: Means): Failure | undefined {
-  const { calls, runId, fetch } = run.ledger;
-  const { tools, resolutions } = means;
+  const { calls, runId, features } = run.ledger;
+  const { tools, resolutions, serves } = means;
   const missing = new Set<string>();
   for (const index of served) {
     const callId = toCallId(runId, index);
     const name = calls[index]?.tool ?? "";
-    const isThere =
-      Object.hasOwn(tools, name) || (name === FETCH_TOOL && (means.hasFetch || fetch === undefined));
+    const call = BEHIND_CALLS.get(name);
+    const isOfHost =
+      call?.endedBy === "host" && (serves(call.feature) || features[call.feature] === undefined);
+    const isThere = Object.hasOwn(tools, name) || isOfHost;
     const resolution = Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined;
     const isDenied = resolution !== undefined && "deny" in resolution;
     if (!isThere && !isDenied) missing.add(name);
@@ -47,5 +51,6 @@ function toFailure(tools: readonly string[]): Failure {
 }
 
 function inWords(tool: string): string {
-  return tool === FETCH_TOOL ? "a fetch (give a fetchPolicy)" : `tool ${JSON.stringify(tool)}`;
+  const call = BEHIND_CALLS.get(tool);
+  return call?.endedBy === "host" ? `${call.noun} (give ${call.needs})` : `tool ${JSON.stringify(tool)}`;
 }

@@ -17,7 +17,8 @@ import {
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
 import type { CallFailureCode } from "../../contract/failure.ts";
-import { type CallOutcome, CATALOG_TOOLS } from "../../contract/ledger.ts";
+import { CATALOG_TOOLS } from "../../contract/features.ts";
+import type { CallOutcome } from "../../contract/ledger.ts";
 import type { AnyTool, ToolSet } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import type { GuestCatalog } from "../../run/host/guest-catalog.ts";

@@ -7,7 +7,8 @@
  *   like a stack is taken out.
  */
 import type { Failure, FailureCode } from "../../contract/failure.ts";
-import { CATALOG_TOOLS, FETCH_TOOL, type Language } from "../../contract/ledger.ts";
+import { BEHIND_CALLS } from "../../contract/features.ts";
+import type { Language } from "../../contract/ledger.ts";
 import type { CodeModeErrorCode } from "./code-mode-result.ts";
 import { looksLikeShell } from "../looks-like-shell.ts";
 
@@ -44,12 +45,9 @@ const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeError
 };
 
 /** What a program calls the helpers; to a run they are tools. */
-const HELPERS: readonly (readonly [tool: string, name: string])[] = [
-  [CATALOG_TOOLS.search, "tools.search"],
-  [CATALOG_TOOLS.describe, "tools.describe"],
-  [CATALOG_TOOLS.load, "load_result"],
-  [FETCH_TOOL, "fetch"],
-];
+const HELPERS: readonly (readonly [tool: string, name: string])[] = [...BEHIND_CALLS.values()]
+  .filter(({ name, shown }) => name !== shown)
+  .map(({ name, shown }) => [name, shown]);
 
 const LONGEST_ERROR = 2000;
 /** Advice is the last to be told, and the first to be left out. */

@@ -4,29 +4,24 @@
  * - The catalog stays on the host: what a program asks of it are calls. `ALL_TOOLS` is there from the start, frozen.
  * - `text` and `json` give out whatever they are given, and never throw because of it.
  */
-import { BEHIND_TOOLS } from "../../abi.ts";
+import { BEHIND } from "../../abi.ts";
 import { encodeAll } from "./encode-all.ts";
-import { exposeGlobal } from "../expose.ts";
-import { defineProperty, freeze, jsonParse, primordial, record, withResolvers } from "../primordials.ts";
-import type { MakeCall } from "./tools.ts";
+import { exposeFixed, exposeGlobal } from "../expose.ts";
+import type { GuestCore } from "../guest-core.ts";
+import { freeze, jsonParse, primordial, record, withResolvers } from "../primordials.ts";
+import type { ToolFunctions } from "./tools.ts";
 
 const { Error } = primordial;
 
-/** Asks for something of BEHIND_TOOLS. */
-type AskBehind = (behind: number, input: unknown, error: Error) => Promise<unknown>;
-
 /** The functions of `tools` that are no tools. */
-export function createHelpers(
-  call: MakeCall,
-  ask: AskBehind,
-): Record<string, (...args: never[]) => Promise<unknown>> {
+function createHelpers({ ask, callTool }: GuestCore): ToolFunctions {
   const helpers = record<(...args: never[]) => Promise<unknown>>();
   helpers["search"] = freeze((query: unknown, options: unknown) =>
-    ask(BEHIND_TOOLS.search, { query, options }, new Error()),
+    ask(BEHIND["catalog.search"], { query, options }, new Error()),
   );
-  helpers["describe"] = freeze((id: unknown) => ask(BEHIND_TOOLS.describe, { id }, new Error()));
+  helpers["describe"] = freeze((id: unknown) => ask(BEHIND["catalog.describe"], { id }, new Error()));
   helpers["call"] = freeze((id: unknown, input: unknown) =>
-    typeof id === "string" ? call(id, input === undefined ? record() : input, new Error()) : notAnId(id),
+    typeof id === "string" ? callTool(id, input === undefined ? record() : input, new Error()) : notAnId(id),
   );
   return helpers;
 }
@@ -38,30 +33,22 @@ function notAnId(id: unknown): Promise<never> {
   return promise as Promise<never>;
 }
 
-export function installCatalog(
-  allTools: string,
-  ask: AskBehind,
-  emit: (level: string, text: string) => void,
-): void {
+export function installCatalog(core: GuestCore, allTools: string): void {
+  core.addToTools(createHelpers(core));
+  core.encodeResultWith(encodeAll);
   const entries = (allTools === "" ? [] : jsonParse(allTools)) as object[];
   for (let index = 0; index < entries.length; index++) freeze(entries[index] as object);
-  defineProperty(globalThis, "ALL_TOOLS", {
-    __proto__: null,
-    value: freeze(entries),
-    writable: false,
-    enumerable: true,
-    configurable: false,
-  } as PropertyDescriptor);
+  exposeFixed("ALL_TOOLS", freeze(entries));
   // Methods, so that they have their names and are no constructors, like built-ins.
   const globals = {
     text(value: unknown): void {
-      emit("text", typeof value === "string" ? value : toText(value));
+      core.log("text", typeof value === "string" ? value : toText(value));
     },
     json(value: unknown): void {
-      emit("json", encodeAll(value));
+      core.log("json", encodeAll(value));
     },
     load_result(ref: unknown, options: unknown): Promise<unknown> {
-      return ask(BEHIND_TOOLS.load, { ref, options }, new Error());
+      return core.ask(BEHIND["catalog.load"], { ref, options }, new Error());
     },
   };
   exposeGlobal("text", globals.text);

@@ -5,17 +5,24 @@
  * - In the direct profile a name that is no tool gives a function too: calling it asks the host, which answers with the
  *   closest names. In the catalog profile it gives nothing, and there are helpers.
  */
-import { defineProperty, freeze, hasOwn, keys, primordial, record } from "../primordials.ts";
+import { exposeFixed } from "../expose.ts";
+import { freeze, hasOwn, keys, primordial, record } from "../primordials.ts";
 
 const { Error } = primordial;
 
 type ToolFunction = (...args: never[]) => Promise<unknown>;
 
+export type ToolFunctions = Readonly<Record<string, ToolFunction>>;
+
 /** Asks the host: a tool by its index, or by a name that may be none. */
 export type MakeCall = (tool: number | string, input: unknown, error: Error) => Promise<unknown>;
 
 interface InstalledTools {
-  readonly setNames: (names: readonly string[], helpers?: Readonly<Record<string, ToolFunction>>) => void;
+  readonly addTools: (names: readonly string[]) => void;
+  /** Of the catalog profile. */
+  readonly addFunctions: (functions: ToolFunctions) => void;
+  /** Nothing comes any more. */
+  readonly close: () => void;
 }
 
 /** Puts `tools` in place while the image is built; the names come when a run starts. */
@@ -76,27 +83,21 @@ export function installTools(call: MakeCall): InstalledTools {
     preventExtensions: refuse,
   } as ProxyHandler<object>);
 
-  defineProperty(globalThis, "tools", {
-    __proto__: null,
-    value: tools,
-    writable: false,
-    enumerable: true,
-    configurable: false,
-  } as PropertyDescriptor);
+  exposeFixed("tools", tools);
 
   return {
-    setNames: (names, helpers) => {
+    addTools: (names) => {
       for (let index = 0; index < names.length; index++) known[names[index] as string] = index;
-      if (helpers !== undefined) {
-        isCatalog = true;
-        const helperNames = keys(helpers);
-        for (let index = 0; index < helperNames.length; index++) {
-          const name = helperNames[index] as string;
-          known[name] = -1;
-          functions[name] = helpers[name] as ToolFunction;
-        }
-      }
-      freeze(known);
     },
+    addFunctions: (added) => {
+      isCatalog = true;
+      const names = keys(added);
+      for (let index = 0; index < names.length; index++) {
+        const name = names[index] as string;
+        known[name] = -1;
+        functions[name] = added[name] as ToolFunction;
+      }
+    },
+    close: () => void freeze(known),
   };
 }

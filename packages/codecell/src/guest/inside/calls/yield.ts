@@ -1,9 +1,13 @@
 /** Yield: the global with which a program gives control back until its run is resumed. */
-import type { Ask, StandIn } from "./call-watch.ts";
+import { BEHIND } from "../../abi.ts";
+import type { Ask } from "./call-watch.ts";
 import { exposeGlobal } from "../expose.ts";
+import type { GuestCore } from "../guest-core.ts";
 import { primordial } from "../primordials.ts";
 
-export function installYield(call: Ask, standIn: StandIn | undefined): void {
+export function installYield(core: GuestCore): void {
+  const call: Ask = (reason, error) => core.ask(BEHIND.yield_control, reason, error);
+  const standIn = core.standIn();
   if (standIn === undefined) {
     exposeGlobal("yield_control", createYield(call));
     return;

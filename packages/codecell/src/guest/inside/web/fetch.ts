@@ -6,9 +6,11 @@
  *   program, and ends with it.
  */
 import { isSignal, onAbort, reasonOf } from "./abort.ts";
-import type { Ask, StandIn } from "../calls/call-watch.ts";
+import { BEHIND } from "../../abi.ts";
+import type { Ask } from "../calls/call-watch.ts";
 import { bytesToBase64 } from "./encoding-text.ts";
 import { exposeGlobal, requireArguments } from "../expose.ts";
+import type { GuestCore } from "../guest-core.ts";
 import { Headers, pairsOf } from "./headers.ts";
 import { apply, at, primordial, promiseThen, record, typedArrayKind, withResolvers } from "../primordials.ts";
 import { type ResponseRecord, toResponse } from "./response.ts";
@@ -28,11 +30,11 @@ interface Init {
 
 const FORM = "application/x-www-form-urlencoded;charset=UTF-8";
 
-/** Nobody waits any longer for what a call comes to. */
-type GiveUp = (call: Promise<unknown>) => void;
-
 /** With a stand-in the program has to look at the promise it gets, or be said to have left the call behind. */
-export function installFetch(call: Ask, giveUp: GiveUp, standIn: StandIn | undefined): void {
+export function installFetch(core: GuestCore): void {
+  const { giveUp } = core;
+  const call: Ask = (request, error) => core.askAbortable(BEHIND["globalThis.fetch"], request, error);
+  const standIn = core.standIn();
   if (standIn === undefined) {
     exposeGlobal("fetch", createFetch(call, giveUp));
     return;
@@ -45,7 +47,10 @@ export function installFetch(call: Ask, giveUp: GiveUp, standIn: StandIn | undef
   exposeGlobal("fetch", watched.fetch);
 }
 
-function createFetch(ask: Ask, giveUp: GiveUp): (input: unknown, init?: unknown) => Promise<unknown> {
+function createFetch(
+  ask: Ask,
+  giveUp: GuestCore["giveUp"],
+): (input: unknown, init?: unknown) => Promise<unknown> {
   // A method, so that it has its name and is no constructor, like a built-in.
   const { fetch } = {
     async fetch(input: unknown, init: unknown = undefined): Promise<unknown> {

@@ -1,0 +1,124 @@
+/**
+ * Features: what follows from the table of guest features. Runs anywhere.
+ *
+ * - A run's settings are one value, made when it starts, recorded in its ledger and handed on as a whole.
+ */
+import {
+  type CallNames,
+  type CallOfHost,
+  type CallOfRun,
+  FEATURE_TABLE,
+  type GuestFeature,
+} from "./feature-table.ts";
+
+type Table = typeof FEATURE_TABLE;
+
+/** Of what not every program has. */
+export type FeatureName = {
+  [Name in keyof Table]: Table[Name]["setting"] extends "always" ? never : Name;
+}[keyof Table];
+
+/** What a run's program has beside its tools; what is absent it does not have. */
+export type FeatureSettings = {
+  readonly [Name in FeatureName]?: Table[Name]["setting"] extends "text" ? string : true;
+};
+
+/** Features with calls that the host itself serves. */
+export type HostServedFeature = {
+  [Name in FeatureName]: "host" extends Table[Name]["calls"][number]["endedBy"] ? Name : never;
+}[FeatureName];
+
+/** What the calls behind the tools of a run are recorded as. */
+export type BehindName = Table[keyof Table]["calls"][number]["name"];
+
+/** Of a program that has its tools and nothing else. */
+export const NO_FEATURES: FeatureSettings = Object.freeze({});
+
+/** What a yield is recorded as a call of. */
+export const YIELD_CONTROL: Extract<BehindName, "yield_control"> = "yield_control";
+
+/** What a fetch is recorded as a call of. */
+export const FETCH_TOOL: Extract<BehindName, "globalThis.fetch"> = "globalThis.fetch";
+
+/** What the helpers of the catalog profile are recorded as calls of; they are tools of the run. */
+export const CATALOG_TOOLS = {
+  search: "catalog.search",
+  describe: "catalog.describe",
+  load: "catalog.load",
+} as const;
+
+const FEATURES = Object.entries(FEATURE_TABLE) as [FeatureName, GuestFeature][];
+
+/** Those that a run may have or not, in the order of the table. */
+export const FEATURE_NAMES: readonly FeatureName[] = FEATURES.filter(
+  ([, { setting }]) => setting !== "always",
+).map(([name]) => name);
+
+/** A call behind the tools, and whose it is. */
+export type BehindCall = CallNames &
+  ((CallOfRun & { readonly feature: FeatureName }) | (CallOfHost & { readonly feature: HostServedFeature }));
+
+/** All calls behind the tools, by what they are recorded as. */
+export const BEHIND_CALLS: ReadonlyMap<string, BehindCall> = new Map(
+  FEATURES.flatMap(([feature, { calls }]) =>
+    calls.map((call) => [call.name, { ...call, feature } as BehindCall]),
+  ),
+);
+
+const SETTINGS = new Map<string, GuestFeature["setting"]>(
+  FEATURES.map(([name, { setting }]) => [name, setting]),
+);
+
+/** Whether a value can be the setting of a feature. A feature that is not known has none. */
+export function isSetting(name: string, value: unknown): boolean {
+  const kind = SETTINGS.get(name);
+  return (kind === "flag" && value === true) || (kind === "text" && typeof value === "string");
+}
+
+/** The call of this name in such a run, if it is one behind the tools. */
+export function behindCall(settings: FeatureSettings, name: string): BehindCall | undefined {
+  const call = BEHIND_CALLS.get(name);
+  return call !== undefined && settings[call.feature] !== undefined ? call : undefined;
+}
+
+/** Whether the host itself serves calls of this name, in runs whose programs can make them. */
+export function isHostServed(name: string): boolean {
+  return BEHIND_CALLS.get(name)?.endedBy === "host";
+}
+
+/** Names that are taken in a namespace of a program that has all features. */
+export function reservedNames(namespace: string): readonly string[] {
+  // A tool that is recorded like one of the calls could not be told from it.
+  return [...FEATURES.flatMap(([, one]) => membersOf(one, namespace)), ...BEHIND_CALLS.keys()];
+}
+
+function membersOf({ namespaces }: GuestFeature, namespace: string): string[] {
+  return Object.keys(namespaces[namespace] ?? {});
+}
+
+/** Globals from which a program learns by which names it can call. */
+export const LISTINGS: ReadonlySet<string> = new Set(FEATURES.flatMap(([, { listings }]) => listings));
+
+/** The globals of a program with these settings, as TypeScript declarations; without `tools`. */
+export function declareFeatures(settings: FeatureSettings): string[] {
+  const declared: string[] = [];
+  for (const { declarations, globals, namespaces } of given(settings)) {
+    if (declarations !== "") declared.push(declarations);
+    for (const name of globals) {
+      const members = namespaces[name];
+      if (members !== undefined) {
+        declared.push(`declare const ${name}: { ${Object.values(members).join("; ")} };`);
+      }
+    }
+  }
+  return declared;
+}
+
+/** Declarations of the functions that features put into a namespace, by their names. */
+export function declareMembers(settings: FeatureSettings, namespace: string): ReadonlyMap<string, string> {
+  return new Map(given(settings).flatMap(({ namespaces }) => Object.entries(namespaces[namespace] ?? {})));
+}
+
+function given(settings: FeatureSettings): GuestFeature[] {
+  return FEATURES.filter(([name]) => settings[name] !== undefined).map(([, feature]) => feature);
+}

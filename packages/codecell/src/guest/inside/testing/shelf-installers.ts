@@ -1,0 +1,17 @@
+/** The installers, and one of a feature that only a test has (test/features/shelf.ts): a namespace of its own. */
+import { BEHIND } from "../../abi.ts";
+import { exposeFixed } from "../expose.ts";
+import type { GuestCore } from "../guest-core.ts";
+import { INSTALLERS as INSTALLED } from "../installers.ts";
+import { freeze, primordial, record } from "../primordials.ts";
+
+const PUT = (BEHIND as Readonly<Record<string, number>>)["shelf.put"] ?? 0;
+
+function installShelf({ ask }: GuestCore, label: string): void {
+  const shelf = record<unknown>();
+  shelf["label"] = label;
+  shelf["put"] = freeze((value: unknown) => ask(PUT, value, new primordial.Error()));
+  exposeFixed("shelf", freeze(shelf));
+}
+
+export const INSTALLERS = { ...INSTALLED, shelf: installShelf };

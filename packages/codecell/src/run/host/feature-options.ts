@@ -1,0 +1,70 @@
+/**
+ * FeatureOptions: how a host gives features to programs. Runs on the host; one entry per feature of
+ * contract/feature-table.ts.
+ *
+ * - An entry knows the feature's option, and makes the tools that serve its calls where the host itself serves them.
+ * - Whether a program has a feature is decided when its run starts, and recorded. What serves it is each host's own.
+ */
+import { FETCH_TOOL, type FeatureName, type HostServedFeature } from "../../contract/features.ts";
+import type { Limits } from "../../contract/limits.ts";
+import type { ToolSet } from "../../contract/tool.ts";
+import { createFetchTool } from "../../fetch/fetch-tool.ts";
+import { resolveFetchPolicy } from "../../fetch/policy.ts";
+import { isRecord } from "../../value/shape.ts";
+import type { ShownCatalog } from "./guest-catalog.ts";
+import type { RunOptions, StartOptions } from "./host-options.ts";
+
+/** Options of a run that may be one that is taken up again. */
+export type AnyOptions = RunOptions & Partial<StartOptions>;
+
+export interface FeatureOption {
+  /** What its option has to be; undefined when it is that. */
+  readonly problem: (options: AnyOptions) => string | undefined;
+  readonly isGiven: (options: AnyOptions) => boolean;
+  /** Of a feature that has a text as its setting. */
+  readonly text?: (options: StartOptions, shown: ShownCatalog | undefined) => string;
+}
+
+export interface ServedFeatureOption extends FeatureOption {
+  /**
+   * Reads the option, which may throw, before the run begins; then makes what serves the calls, by their names. A run may be
+   * taken up without the option: then its calls are refused.
+   */
+  readonly serve: (options: AnyOptions) => (limits: Limits) => ToolSet;
+}
+
+type FeatureOptions = {
+  readonly [Name in FeatureName]: Name extends HostServedFeature ? ServedFeatureOption : FeatureOption;
+};
+
+export const FEATURE_OPTIONS: FeatureOptions = {
+  catalog: {
+    problem: ({ catalog }) =>
+      catalog === undefined || (isRecord(catalog) && typeof catalog.allTools === "function")
+        ? undefined
+        : "catalog must be the globals of a catalog",
+    isGiven: ({ catalog }) => catalog !== undefined,
+    text: (_options, shown) => shown?.allTools ?? "",
+  },
+  detachedFails: {
+    problem: ({ detachedCalls }) =>
+      detachedCalls === undefined || detachedCalls === "wait" || detachedCalls === "fail"
+        ? undefined
+        : 'detachedCalls must be "wait" or "fail"',
+    isGiven: ({ detachedCalls }) => detachedCalls === "fail",
+  },
+  yield: {
+    problem: ({ mayYield }) =>
+      mayYield === undefined || typeof mayYield === "boolean" ? undefined : "mayYield must be a boolean",
+    isGiven: ({ mayYield }) => mayYield === true,
+  },
+  fetch: {
+    // Reading a policy says what is wrong with it.
+    problem: () => undefined,
+    isGiven: ({ fetchPolicy }) => fetchPolicy !== undefined,
+    serve: ({ fetchPolicy }) => {
+      const policy = fetchPolicy === undefined ? undefined : resolveFetchPolicy(fetchPolicy);
+      return (limits) => ({ [FETCH_TOOL]: createFetchTool(policy, limits) });
+    },
+  },
+};

@@ -1,0 +1,79 @@
+/**
+ * Features: what the options of a run come to: the settings of its program, and what serves the calls of features. Runs on
+ * the host.
+ *
+ * - A run without features costs nothing here.
+ */
+import {
+  BEHIND_CALLS,
+  FEATURE_NAMES,
+  type FeatureName,
+  type FeatureSettings,
+  type HostServedFeature,
+  NO_FEATURES,
+} from "../../contract/features.ts";
+import type { Limits } from "../../contract/limits.ts";
+import type { ToolSet } from "../../contract/tool.ts";
+import {
+  type AnyOptions,
+  FEATURE_OPTIONS,
+  type FeatureOption,
+  type ServedFeatureOption,
+} from "./feature-options.ts";
+import type { ShownCatalog } from "./guest-catalog.ts";
+import type { StartOptions } from "./host-options.ts";
+
+const OPTIONS: Readonly<Record<FeatureName, FeatureOption>> = FEATURE_OPTIONS;
+
+const SERVED = FEATURE_NAMES.filter((name) =>
+  [...BEHIND_CALLS.values()].some(({ feature, endedBy }) => feature === name && endedBy === "host"),
+) as readonly HostServedFeature[];
+
+const SERVED_OPTIONS: Readonly<Record<HostServedFeature, ServedFeatureOption>> = FEATURE_OPTIONS;
+
+/** Throws for options that are of the wrong kind. */
+export function assertFeatures(options: StartOptions): void {
+  for (const name of FEATURE_NAMES) {
+    const problem = OPTIONS[name].problem(options);
+    if (problem !== undefined) throw new TypeError(`Cannot start a run: ${problem}`);
+  }
+}
+
+/** Whether the options give a program this feature or, of a run that has it, serve its calls. */
+export function isGiven(options: AnyOptions, name: FeatureName): boolean {
+  return OPTIONS[name].isGiven(options);
+}
+
+/** `shown` is of the catalog, if the options have one. */
+export function toSettings(options: StartOptions, shown: ShownCatalog | undefined): FeatureSettings {
+  let settings: Record<string, true | string> | undefined;
+  for (const name of FEATURE_NAMES) {
+    const { isGiven: isOn, text } = OPTIONS[name];
+    if (isOn(options)) (settings ??= {})[name] = text === undefined ? true : text(options, shown);
+  }
+  return settings ?? NO_FEATURES;
+}
+
+/** What serves the calls of features, as far as the options say. */
+export type Serving = Partial<Record<HostServedFeature, (limits: Limits) => ToolSet>>;
+
+const NO_SERVING: Serving = {};
+const NO_TOOLS: ToolSet = {};
+
+/** Throws for options that cannot be read. */
+export function resolveServing(options: AnyOptions): Serving {
+  let serving: Serving | undefined;
+  for (const name of SERVED) {
+    const option = SERVED_OPTIONS[name];
+    if (option.isGiven(options)) (serving ??= {})[name] = option.serve(options);
+  }
+  return serving ?? NO_SERVING;
+}
+
+/** Serve the calls of a run's features, by the names of these calls. */
+export function hostToolsOf(settings: FeatureSettings, serving: Serving, limits: Limits): ToolSet {
+  if (settings === NO_FEATURES) return NO_TOOLS;
+  const had = SERVED.filter((name) => settings[name] !== undefined);
+  const sets = had.map((name) => (serving[name] ?? SERVED_OPTIONS[name].serve({}))(limits));
+  return Object.assign({}, ...sets) as ToolSet;
+}

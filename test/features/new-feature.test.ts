@@ -1,0 +1,170 @@
+/**
+ * A new feature is an entry in the table, an installer, and an option with the tool that serves its calls. Here it is one
+ * that only this test has, with a namespace of its own: no other file of the library is exchanged.
+ */
+import { fileURLToPath } from "node:url";
+import { createChecker, createHost, type Host, type StartOptions } from "codecell";
+import type { Plugin } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type * as Features from "../../packages/codecell/src/contract/feature-table.ts";
+import { declareFeatures, reservedNames } from "../../packages/codecell/src/contract/features.ts";
+import type * as Options from "../../packages/codecell/src/run/host/feature-options.ts";
+import { renderWorkerText } from "../../scripts/build-embedded.ts";
+import { renderPreludeModule } from "../../scripts/build-guest.ts";
+import { keepBundle } from "../../scripts/bundle.ts";
+import { suspensionOf } from "../api/suspension-of.ts";
+import type { ShelfGiven } from "./shelf.ts";
+
+vi.mock("../../packages/codecell/src/contract/feature-table.ts", async (importOriginal) => {
+  const { FEATURE_TABLE } = await importOriginal<typeof Features>();
+  const { SHELF } = await import("./shelf.ts");
+  return { FEATURE_TABLE: { ...FEATURE_TABLE, shelf: SHELF } };
+});
+
+vi.mock("../../packages/codecell/src/run/host/feature-options.ts", async (importOriginal) => {
+  const { FEATURE_OPTIONS } = await importOriginal<typeof Options>();
+  const { SHELF_OPTION } = await import("./shelf.ts");
+  return { FEATURE_OPTIONS: { ...FEATURE_OPTIONS, shelf: SHELF_OPTION } };
+});
+
+const TABLE = new URL("./shelf-table.ts", import.meta.url);
+const INSTALLERS = new URL(
+  "../../packages/codecell/src/guest/inside/testing/shelf-installers.ts",
+  import.meta.url,
+);
+const EXCHANGED: ReadonlyMap<string, string> = new Map([
+  ["feature-table.ts", fileURLToPath(TABLE)],
+  ["installers.ts", fileURLToPath(INSTALLERS)],
+]);
+
+/** The worker and its prelude, with the table and the installers exchanged. */
+const exchange: Plugin = {
+  name: "exchange",
+  setup: (bundling) => {
+    bundling.onResolve({ filter: /\/(feature-table|installers)\.ts$/ }, ({ path, importer }) => {
+      const file = EXCHANGED.get(path.slice(path.lastIndexOf("/") + 1));
+      return file === undefined || file === importer ? undefined : { path: file };
+    });
+    bundling.onLoad({ filter: /\/prelude\.generated\.ts$/ }, async () => ({
+      contents: await renderPreludeModule([exchange]),
+      loader: "ts",
+    }));
+  },
+};
+
+const sealKey = new Uint8Array(32).fill(7);
+const checker = createChecker({ checkTimeMs: 60_000 });
+let host: Host;
+let other: Host;
+
+beforeAll(async () => {
+  const workerUrl = await keepBundle("shelf-worker", await renderWorkerText([exchange]));
+  host = createHost({ workers: 1, workerUrl, sealKey, check: { checker } });
+  other = createHost({ workers: 1, workerUrl, sealKey });
+});
+
+afterAll(async () => {
+  await host[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+  await checker[Symbol.asyncDispose]();
+});
+
+function withShelf(source: string, shelf: ShelfGiven, more: Partial<StartOptions> = {}): StartOptions {
+  return { source, ...more, shelf } as StartOptions;
+}
+
+describe("a feature with a namespace of its own", () => {
+  test("is there for a program that is given it, and for no other", async () => {
+    const things: unknown[] = [];
+    const source = `const place = await shelf.put({ a: 1 }); return [place, shelf.label, Object.keys(shelf), Object.keys(globalThis).sort()]`;
+    const run = host.start(withShelf(source, { label: "top", things }));
+    expect(await run.result).toMatchObject({
+      status: "completed",
+      value: [1, "top", ["label", "put"], ["shelf", "tools"]],
+    });
+    expect(things).toEqual([{ a: 1 }]);
+    expect(run.ledger()).toMatchObject({
+      features: { shelf: "top" },
+      calls: [{ tool: "shelf.put", input: '{"a":1}' }],
+    });
+    expect(await other.start({ source: "return typeof shelf" }).result).toMatchObject({ value: "undefined" });
+  });
+
+  test("goes along with all other features", async () => {
+    const catalog = { names: new Set<string>(), allTools: () => '[{"id":"x"}]' };
+    const source = "return [ALL_TOOLS, shelf.label, typeof yield_control, typeof tools.search]";
+    const options = { catalog, mayYield: true, detachedCalls: "fail" } as const;
+    const run = other.start(withShelf(source, { label: "top", things: [] }, options));
+    expect(await run.result).toMatchObject({ value: [[{ id: "x" }], "top", "function", "function"] });
+    expect(run.ledger().features).toEqual({
+      catalog: '[{"id":"x"}]',
+      detachedFails: true,
+      yield: true,
+      shelf: "top",
+    });
+  });
+
+  test("is served by the host itself: nobody asks the policy", async () => {
+    const authorize = vi.fn(() => ({ deny: "no" }));
+    const shelf = { label: "", things: [] };
+    const run = other.start(withShelf("return await shelf.put(1)", shelf, { authorize }));
+    expect(await run.result).toMatchObject({ value: 1 });
+    expect(authorize).not.toHaveBeenCalled();
+  });
+
+  test("outlives a suspension, and is replayed without being used again", async () => {
+    const things: unknown[] = [];
+    const source = "await shelf.put(1); await yield_control(); return [await shelf.put(2), shelf.label]";
+    const first = other.start(withShelf(source, { label: "top", things }, { mayYield: true }));
+    const { token } = suspensionOf(await first.result);
+    const second = host.resume({ token, shelf: { label: "other", things } } as never);
+    expect(await second.result).toMatchObject({ status: "completed", value: [2, "top"] });
+    expect(await other.replay(second.ledger()).result).toMatchObject({ value: [2, "top"] });
+    expect(things).toEqual([1, 2]);
+  });
+
+  test("fails where the host that goes on has nothing to serve it with", async () => {
+    const source = "await yield_control(); return await shelf.put(2)";
+    const first = other.start(withShelf(source, { label: "", things: [] }, { mayYield: true }));
+    const { token } = suspensionOf(await first.result);
+    expect(await other.resume({ token }).result).toMatchObject({
+      status: "failed",
+      failure: {
+        code: "tool_failed",
+        message: expect.stringContaining("A use of the shelf failed") as string,
+      },
+    });
+  });
+
+  test("takes its names: of calls from tools, of functions from its namespace", async () => {
+    const tools = { "shelf.put": { execute: () => 1 } };
+    const shelf = { label: "", things: [] };
+    expect(() => other.start(withShelf("", shelf, { tools }))).toThrow(
+      'its program has shelf.put, so no tool can be named "shelf.put"',
+    );
+    const source = `return await tools["shelf.put"](1).catch((error) => [error.code, error.message])`;
+    expect(await other.start(withShelf(source, shelf)).result).toMatchObject({
+      value: ["unknown_tool", expect.stringContaining("await shelf.put(value)") as string],
+    });
+    expect(await other.start({ source: source.replace(".catch", ".then"), tools }).result).toMatchObject({
+      status: "completed",
+    });
+    expect(reservedNames("shelf")).toEqual(expect.arrayContaining(["label", "put"]));
+    expect(reservedNames("tools")).not.toContain("put");
+  });
+
+  test("is known to the check before a run", async () => {
+    const shelf = { label: "", things: [] };
+    expect(declareFeatures({ shelf: "" } as never).join()).toContain("declare const shelf: {");
+    const misspelt = await host.start(withShelf("return await shelf.putt(1)", shelf)).result;
+    expect(misspelt).toMatchObject({ status: "failed", failure: { code: "check_failed" } });
+    const source = "await shelf.put(1); throw new Error('x')";
+    const known = await host.start(withShelf(source, shelf)).result;
+    expect(known).toMatchObject({ status: "failed", failure: { code: "guest_error" } });
+    expect(known).not.toHaveProperty("failure.advice");
+    const without = await host.start({ source }).result;
+    expect(without).toHaveProperty("failure.advice", [
+      expect.objectContaining({ message: expect.stringContaining("'shelf'") as string }),
+    ]);
+  });
+});
