@@ -60,12 +60,11 @@ const TABLE: Readonly<Record<string, Folder>> = {
   },
   // What happened in a run, in order.
   ledger: { runs: "host", imports: ["contract", "loop", "value"], types: ["protocol"] },
-  // The way of one call from a program to a tool and back. What takes long is judged on a thread of the sandbox.
+  // The way of one call from a program to a tool and back. The sandbox, which judges what takes long, is given to it.
   calls: {
     runs: "host",
     imports: ["contract", "loop", "value", "json-schema"],
     types: ["protocol"],
-    files: ["sandbox/node/judges.ts"],
     node: ["calls/call-runner.ts"],
   },
   // What is large is sealed in turns.
@@ -116,7 +115,6 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "loop", "value", "ledger", "declare", "catalog", "calls", "run"],
     types: ["protocol"],
-    files: ["sandbox/node/judges.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
@@ -124,7 +122,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "loop", "value", "declare", "calls", "fetch", "run", "seal", "surface"],
     types: ["protocol", "durable"],
-    files: ["sandbox/node/judges.ts", "sandbox/node/worker-script.ts"],
+    files: ["sandbox/node/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },

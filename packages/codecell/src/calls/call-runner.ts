@@ -21,7 +21,7 @@ import {
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
-import { judgeApartFor } from "../sandbox/node/judges.ts";
+import type { JudgeApart } from "../protocol/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 
 type FailedOutcome = Extract<SettledOutcome, { kind: "failure" }>;
@@ -38,6 +38,8 @@ export interface CallRunnerSetup {
   /** Serves fetches; undefined when the program has no `fetch`. */
   readonly fetch: AnyTool | undefined;
   readonly signal: AbortSignal;
+  /** Where values are judged that may take long. */
+  readonly judgeApart: JudgeApart;
   /** The run's wall time. */
   readonly deadline: { pause(): void; resume(): void };
   /** `inputText` is the text of the input that the event has. */
@@ -126,7 +128,7 @@ export class CallRunner {
     decision: CallResolution | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
-    const { runId, limits, context, signal, emit } = this.#setup;
+    const { runId, limits, context, signal, judgeApart, emit } = this.#setup;
     const fetch = tool === FETCH_TOOL ? this.#setup.fetch : undefined;
     const denial = decision !== undefined && "deny" in decision ? decision.deny : undefined;
     const resolution = decision !== undefined && "resolution" in decision ? decision.resolution : undefined;
@@ -139,7 +141,7 @@ export class CallRunner {
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       middleware: fetch === undefined ? this.#middleware : [],
       denial,
-      judgeApart: judgeApartFor(runId, signal),
+      judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       ...listener,
@@ -166,10 +168,10 @@ export class CallRunner {
     if (decide === undefined) return middleware;
     return {
       ...middleware,
-      decide: async (call) => {
+      decide: async (call, judgeApart) => {
         this.#setup.deadline.pause();
         try {
-          return await decide(call);
+          return await decide(call, judgeApart);
         } finally {
           this.#setup.deadline.resume();
         }

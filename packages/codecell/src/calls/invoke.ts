@@ -192,7 +192,7 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
   try {
     for (const { decide } of setup.middleware) {
       if (decide === undefined) continue;
-      const decision = parseCallDecision(await decide({ ...call }));
+      const decision = parseCallDecision(await decide({ ...call }, setup.judgeApart));
       if (decision === "allow") continue;
       if ("suspend" in decision) return await toAsked(setup, decision.suspend);
       if ("deny" in decision) return denied(setup, boundedReason(decision.deny, "it was denied"));

@@ -112,6 +112,7 @@ export class Run {
         ...caller,
         limits,
         signal: this.#abort.signal,
+        judgeApart: setup.sandbox.judgeFor(this.runId, this.#abort.signal),
         deadline: this.#deadline,
         emit: (event, inputText) => {
           if (this.#phase.name !== "ended") this.events.emit(event, inputText);

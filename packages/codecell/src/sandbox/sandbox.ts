@@ -8,6 +8,7 @@
  */
 import type { Command, Report } from "../protocol/messages.ts";
 import type { Delivery } from "../contract/ledger.ts";
+import type { JudgeApart } from "../protocol/judges.ts";
 
 export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell">;
 
@@ -56,4 +57,10 @@ export interface Placement {
 
 export interface Sandbox extends AsyncDisposable {
   place(start: CellStart, listener: CellListener): Placement;
+  /**
+   * Judges values for one owner, such as a run, until the signal is aborted: what has not begun then is `unknown`. For
+   * values that may take long, apart from the caller's thread and from all cells. Goes on after the sandbox was disposed:
+   * calls of a suspended run end when they end.
+   */
+  judgeFor(owner: string, signal: AbortSignal): JudgeApart;
 }

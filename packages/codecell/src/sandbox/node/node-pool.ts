@@ -12,12 +12,14 @@
  *   native loops of the engine do not see interrupts.
  */
 import type { Delivery } from "../../contract/ledger.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 import { quantumMs } from "../../protocol/quantum.ts";
 import { planThreads, type Threads } from "./address-space.ts";
 import { Crew } from "./crew.ts";
 import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
+import { judgesOf } from "./judges.ts";
 import { MemoryLine } from "./memory-line.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { Resident } from "./resident.ts";
@@ -132,6 +134,10 @@ export class NodePool implements Sandbox, BudgetMember {
         this.#admitWaiting();
       },
     };
+  }
+
+  judgeFor(owner: string, signal: AbortSignal): JudgeApart {
+    return judgesOf(this.#workerUrl).for(owner, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
