@@ -23,7 +23,14 @@ import { judgesOf } from "./judges.ts";
 import { MemoryLine } from "./memory-line.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { Resident } from "./resident.ts";
-import type { CellListener, CellStart, Loss, Placement, Sandbox } from "../sandbox.ts";
+import {
+  type CellListener,
+  type CellStart,
+  type Loss,
+  type Placement,
+  type Sandbox,
+  SandboxUnavailable,
+} from "../sandbox.ts";
 import { Supervisor } from "./supervisor.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
@@ -106,7 +113,8 @@ export class NodePool implements Sandbox, BudgetMember {
       worker: undefined,
     };
     const entry: PoolEntry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
-    if (this.#isSuspicious) this.#suspects.add(entry);
+    if (this.#closed) this.#refuse(entry);
+    else if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
     return {
       isWaiting: () => resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
@@ -167,6 +175,15 @@ export class NodePool implements Sandbox, BudgetMember {
 
   evict(bytes: number): number {
     return evictCells(this.#crew.workers, bytes);
+  }
+
+  /** The pool is closed. Later, and not if it is dropped before: whoever places a cell does not expect to lose it meanwhile. */
+  #refuse(entry: PoolEntry): void {
+    this.#waiting.add(entry);
+    setImmediate(() => {
+      if (!this.#waiting.delete(entry)) return;
+      entry.resident.listener.onLost("unavailable", new SandboxUnavailable("the sandbox is closed"));
+    });
   }
 
   /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
@@ -272,6 +289,8 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   #loseWaiting(cause: unknown): void {
+    // Nobody hears of cells that a closed pool was left with.
+    if (this.#closed) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);
