@@ -58,6 +58,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
     files: ["worker/engine-module.ts", "worker/wasm-binary.ts"],
     node: "all",
   },
+  // One thread, that of the caller: for tests. It is the worker's core, and knows nothing of Node.js.
+  "sandbox/in-process": { runs: "host", imports: ["contract", "loop", "protocol", "sandbox", "worker"] },
   // What happened in a run, in order.
   ledger: { runs: "host", imports: ["contract", "loop", "value"], types: ["protocol"] },
   // The way of one call from a program to a tool and back. The sandbox, which judges what takes long, is given to it.
@@ -86,8 +88,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
   },
   // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
   store: { runs: "host", imports: ["contract"], node: "all" },
-  // Public: what implementations of the contracts have to pass, in their own test runs.
-  testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
+  // Public: what implementations of the contracts have to pass, in their own test runs, and a sandbox for tests.
+  testing: {
+    runs: "host",
+    imports: ["contract", "loop", "sandbox", "sandbox/in-process"],
+    types: ["protocol"],
+    files: ["sandbox/node/engine.ts", "worker/node-platform.ts"],
+    packages: ["fast-check", "vitest"],
+  },
   // Serves fetches of programs; undici is found at run time, never imported.
   fetch: { runs: "host", imports: ["contract", "value"], files: ["calls/call-failure.ts"], node: "all" },
   run: {

@@ -88,7 +88,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "prepareAgentRun",
       "resolveCodeMode",
     ],
-    "./testing": ["testStore"],
+    "./testing": ["createInProcessSandbox", "testSandbox", "testStore"],
   },
 };
 
@@ -104,7 +104,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./store/postgres": [],
     "./store/sqlite": [],
     "./surface": ["@babel/parser"],
-    "./testing": ["fast-check", "vitest"],
+    "./testing": ["@babel/parser", "fast-check", "vitest"],
   },
 };
 
