@@ -13,18 +13,21 @@ import { testLife } from "./sandbox-life.ts";
 import { testRepeats } from "./sandbox-repeats.ts";
 import { testSnapshots } from "./sandbox-snapshots.ts";
 
+/** Only what hangs takes as long, on a busy machine too. */
+const TIMEOUT_MS = 120_000;
+
 /** Declares the tests of a sandbox; call it at the top of a test file. */
 export function testSandbox(name: string, open: OpenSandbox, skip: readonly SandboxTestSkip[] = []): void {
   const unless = (title: SandboxTest): typeof test =>
     skip.some((one) => one.test === title) ? (test.skip as typeof test) : test;
 
-  describe(`sandbox: ${name}`, () => {
+  describe(`sandbox: ${name}`, { timeout: TIMEOUT_MS }, () => {
     let opened: Sandbox;
     const sandbox = (): Sandbox => opened;
     beforeAll(async () => {
       opened = await open({});
-    });
-    afterAll(() => opened[Symbol.asyncDispose]());
+    }, TIMEOUT_MS);
+    afterAll(() => opened[Symbol.asyncDispose](), TIMEOUT_MS);
 
     testCells(sandbox);
     testRepeats(sandbox);
