@@ -24,6 +24,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
   contract: { runs: "anywhere", imports: [] },
   // Gives the event loop its turns, on the host and in a page.
   loop: { runs: "anywhere", imports: [] },
+  // What the host's code takes from where it runs, Node.js or a page.
+  platform: { runs: "anywhere", imports: [] },
   // What is large is parsed and printed in turns.
   value: { runs: "anywhere", imports: ["contract", "loop"] },
   // Runs where tools are shown: on the host, in a browser, in an editor's build.
@@ -65,9 +67,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // The way of one call from a program to a tool and back. The sandbox, which judges what takes long, is given to it.
   calls: {
     runs: "host",
-    imports: ["contract", "loop", "value", "json-schema"],
+    imports: ["contract", "loop", "platform", "value", "json-schema"],
     types: ["protocol"],
-    node: ["calls/call-runner.ts"],
   },
   // What is large is sealed in turns.
   seal: { runs: "host", imports: ["contract", "loop"], node: "all" },
@@ -104,6 +105,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
     imports: [
       "contract",
       "loop",
+      "platform",
       "value",
       "protocol",
       "sandbox",
@@ -116,7 +118,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
       "fetch",
     ],
     types: ["check"],
-    node: "all",
+    // Chooses the pool of threads where no sandbox is given.
+    node: ["run/host/open-sandbox.ts"],
   },
   // What a model is shown, and what becomes of what it answers.
   surface: {

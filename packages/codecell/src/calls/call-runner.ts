@@ -6,7 +6,6 @@
  * - Waiting for the policy's decision does not use up the run's wall time.
  * - Fetches are served by the host itself, under their own policy: `authorize` is for tools and is not asked.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
 import { type Authorize, type CallMiddleware, parseDecision } from "./middleware.ts";
@@ -23,6 +22,7 @@ import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
+import { platform } from "../platform/host-platform.ts";
 
 type FailedOutcome = Extract<SettledOutcome, { kind: "failure" }>;
 
@@ -49,7 +49,7 @@ export interface CallRunnerSetup {
 
 export class CallRunner {
   readonly #setup: CallRunnerSetup;
-  readonly #inCallerContext = AsyncLocalStorage.snapshot();
+  readonly #inCallerContext = platform.captureContext();
   readonly #middleware: readonly CallMiddleware[];
   /** Calls that wait for a turn, in their order. */
   readonly #line: (() => void)[] = [];
