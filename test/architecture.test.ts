@@ -24,6 +24,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
   contract: { runs: "anywhere", imports: [] },
   // Gives the event loop its turns, on the host and in a page.
   loop: { runs: "anywhere", imports: [] },
+  // What the host's code takes from where it runs, Node.js or a page.
+  platform: { runs: "anywhere", imports: [] },
   // What is large is parsed and printed in turns.
   value: { runs: "anywhere", imports: ["contract", "loop"] },
   // Runs where tools are shown: on the host, in a browser, in an editor's build.
@@ -58,15 +60,15 @@ const TABLE: Readonly<Record<string, Folder>> = {
     files: ["worker/engine-module.ts", "worker/wasm-binary.ts"],
     node: "all",
   },
+  // One thread, that of the caller: for tests. It is the worker's core, and knows nothing of Node.js.
+  "sandbox/in-process": { runs: "host", imports: ["contract", "loop", "protocol", "sandbox", "worker"] },
   // What happened in a run, in order.
   ledger: { runs: "host", imports: ["contract", "loop", "value"], types: ["protocol"] },
-  // The way of one call from a program to a tool and back. What takes long is judged on a thread of the sandbox.
+  // The way of one call from a program to a tool and back. The sandbox, which judges what takes long, is given to it.
   calls: {
     runs: "host",
-    imports: ["contract", "loop", "value", "json-schema"],
+    imports: ["contract", "loop", "platform", "value", "json-schema"],
     types: ["protocol"],
-    files: ["sandbox/node/judges.ts"],
-    node: ["calls/call-runner.ts"],
   },
   // What is large is sealed in turns.
   seal: { runs: "host", imports: ["contract", "loop"], node: "all" },
@@ -87,8 +89,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
   },
   // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
   store: { runs: "host", imports: ["contract"], node: "all" },
-  // Public: what implementations of the contracts have to pass, in their own test runs.
-  testing: { runs: "host", imports: ["contract"], packages: ["fast-check", "vitest"] },
+  // Public: what implementations of the contracts have to pass, in their own test runs, and a sandbox for tests.
+  testing: {
+    runs: "host",
+    imports: ["contract", "loop", "sandbox", "sandbox/in-process"],
+    types: ["protocol"],
+    files: ["sandbox/node/engine.ts", "worker/node-platform.ts"],
+    packages: ["fast-check", "vitest"],
+  },
   // Serves fetches of programs; undici is found at run time, never imported.
   fetch: { runs: "host", imports: ["contract", "value"], files: ["calls/call-failure.ts"], node: "all" },
   run: {
@@ -97,6 +105,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
     imports: [
       "contract",
       "loop",
+      "platform",
       "value",
       "protocol",
       "sandbox",
@@ -109,14 +118,14 @@ const TABLE: Readonly<Record<string, Folder>> = {
       "fetch",
     ],
     types: ["check"],
-    node: "all",
+    // Chooses the pool of threads where no sandbox is given.
+    node: ["run/host/open-sandbox.ts"],
   },
   // What a model is shown, and what becomes of what it answers.
   surface: {
     runs: "host",
     imports: ["contract", "loop", "value", "ledger", "declare", "catalog", "calls", "run"],
     types: ["protocol"],
-    files: ["sandbox/node/judges.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
@@ -124,7 +133,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "loop", "value", "declare", "calls", "fetch", "run", "seal", "surface"],
     types: ["protocol", "durable"],
-    files: ["adapters/otel/quietly.ts", "sandbox/node/judges.ts", "sandbox/node/worker-script.ts"],
+    files: ["adapters/otel/quietly.ts", "sandbox/node/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
     node: "all",
   },

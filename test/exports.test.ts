@@ -89,7 +89,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "prepareAgentRun",
       "resolveCodeMode",
     ],
-    "./testing": ["testStore"],
+    "./testing": ["createInProcessSandbox", "testSandbox", "testStore"],
   },
 };
 
@@ -106,7 +106,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./store/postgres": [],
     "./store/sqlite": [],
     "./surface": ["@babel/parser"],
-    "./testing": ["fast-check", "vitest"],
+    "./testing": ["@babel/parser", "fast-check", "vitest"],
   },
 };
 

@@ -65,7 +65,7 @@ const asksFor = async (input: Json): Promise<unknown> => {
   });
   const { signal } = new AbortController();
   const call = { runId: "r", callId: "r:0", tool: "t", input, signal };
-  return decide?.({ ...call, context: undefined, resolution: undefined });
+  return decide?.({ ...call, context: undefined, resolution: undefined }, judgeApart);
 };
 export const CALL_SURFACES: readonly Surface[] = [
   {

@@ -4,11 +4,14 @@ import { type CheckResult, createChecker, type JsonSchema } from "codecell";
 import { afterAll, expect, test, vi } from "vitest";
 import { validatorOf } from "../../packages/codecell/src/calls/schema.ts";
 import { declareBySchema } from "../../packages/codecell/src/run/check/declare-by-schema.ts";
-import { judgeApartFor } from "../../packages/codecell/src/sandbox/node/judges.ts";
+import { judgesOf } from "../../packages/codecell/src/sandbox/node/judges.ts";
+import { defaultWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
 import { ROOT } from "../sources.ts";
 import { CASES } from "./corpus.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
+
+const judgeApart = judgesOf(defaultWorkerUrl()).for("test", new AbortController().signal);
 
 const checker = createChecker({ checkTimeMs: 30_000 });
 afterAll(() => checker[Symbol.asyncDispose]());
@@ -107,7 +110,7 @@ test("inputs that a real tool accepts are never refused [check:provable]", async
     const validate = validatorOf(tool.input, "input");
     const judged = await Promise.all(
       inputsFor(tool).map(async (input) => {
-        const { ok } = await validate(input, "input", judgeApartFor("test", new AbortController().signal));
+        const { ok } = await validate(input, "input", judgeApart);
         return { input, ok };
       }),
     );

@@ -17,6 +17,7 @@ function createRunner(execute: (input: { path: string }) => null, deadline: Dead
     mapCallFailure: undefined,
     hostTools: {},
     signal: new AbortController().signal,
+    judgeApart: () => Promise.resolve({ kind: "unknown" }),
     deadline,
     emit: () => {},
     errors: new RunErrors("r", undefined),

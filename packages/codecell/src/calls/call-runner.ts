@@ -7,7 +7,6 @@
  * - Calls of features that the host itself serves, as fetches, have their own policy: middleware and `authorize` are for tools
  *   and are not asked.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
 import { type Authorize, type CallMiddleware, parseDecision } from "./middleware.ts";
@@ -17,8 +16,9 @@ import { type CallOutcome, type LedgerCall, type SettledOutcome, toCallId } from
 import type { Limits } from "../contract/limits.ts";
 import type { CallResolution, RunEvent } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import { judgeApartFor } from "../sandbox/node/judges.ts";
+import type { JudgeApart } from "../protocol/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
+import { platform } from "../platform/host-platform.ts";
 
 type FailedOutcome = Extract<SettledOutcome, { kind: "failure" }>;
 
@@ -34,6 +34,8 @@ export interface CallRunnerSetup {
   /** Serve the calls of features that the host itself serves. */
   readonly hostTools: ToolSet;
   readonly signal: AbortSignal;
+  /** Where values are judged that may take long. */
+  readonly judgeApart: JudgeApart;
   /** The run's wall time. */
   readonly deadline: { pause(): void; resume(): void };
   /** `inputText` is the text of the input that the event has. */
@@ -43,7 +45,7 @@ export interface CallRunnerSetup {
 
 export class CallRunner {
   readonly #setup: CallRunnerSetup;
-  readonly #inCallerContext = AsyncLocalStorage.snapshot();
+  readonly #inCallerContext = platform.captureContext();
   readonly #middleware: readonly CallMiddleware[];
   /** Calls that wait for a turn, in their order. */
   readonly #line: (() => void)[] = [];
@@ -122,8 +124,7 @@ export class CallRunner {
     decision: CallResolution | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
-    const { runId, limits, context, signal, emit } = this.#setup;
-    const { hostTools } = this.#setup;
+    const { runId, limits, context, signal, judgeApart, emit, hostTools } = this.#setup;
     const isOfHost = Object.hasOwn(hostTools, tool);
     const denial =
       decision !== undefined && "deny" in decision ? (decision.deny ?? "it was denied") : undefined;
@@ -137,7 +138,7 @@ export class CallRunner {
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       middleware: isOfHost ? [] : this.#middleware,
       denial,
-      judgeApart: judgeApartFor(runId, signal),
+      judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       ...listener,
@@ -165,7 +166,10 @@ export class CallRunner {
     return {
       ...(decide === undefined
         ? {}
-        : { decide: (call) => this.#decideFreely(() => decide.call(middleware, call)) }),
+        : {
+            decide: (call, judgeApart) =>
+              this.#decideFreely(() => decide.call(middleware, call, judgeApart)),
+          }),
       ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
       ...(end === undefined ? {} : { end: end.bind(middleware) }),
     };

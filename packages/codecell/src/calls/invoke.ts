@@ -202,7 +202,7 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
   try {
     for (const { decide } of setup.middleware) {
       if (decide === undefined) continue;
-      const decision = parseCallDecision(await decide({ ...call }));
+      const decision = parseCallDecision(await decide({ ...call }, setup.judgeApart));
       if (decision === "allow") continue;
       if (decision instanceof KeptInput) {
         call.input = decision.input;

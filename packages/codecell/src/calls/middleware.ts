@@ -9,6 +9,7 @@
  */
 import type { CallOutcome } from "../contract/ledger.ts";
 import type { Json } from "../contract/value.ts";
+import type { JudgeApart } from "../protocol/judges.ts";
 
 /** What the host's policy says about a call: yes, no, or ask somebody; then the run is suspended with the payload. */
 export type Decision = "allow" | { readonly deny: string } | { readonly suspend: Json };
@@ -57,7 +58,8 @@ export type ExecuteTool = (changes?: {
 export type CallDecision = Decision | Rewrite | KeptInput;
 
 export interface CallMiddleware {
-  readonly decide?: (call: CallDetails) => CallDecision | Promise<CallDecision>;
+  /** `judgeApart` judges a value by a JSON Schema on another thread, where that may take long. */
+  readonly decide?: (call: CallDetails, judgeApart: JudgeApart) => CallDecision | Promise<CallDecision>;
   /** Around the tool. To suspend the run from here, `suspend` throws as it does in a tool. */
   readonly execute?: (
     call: CallDetails & { readonly suspend: (payload: Json) => never },

@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { Judges } from "../sandbox/node/judges.ts";
+import { defaultWorkerUrl } from "../sandbox/node/worker-script.ts";
 import { validatorOf as createValidator, type Validated } from "./schema.ts";
 
-const judges = new Judges(500);
+const judges = new Judges(defaultWorkerUrl(), 500);
 
 function validatorOf(
   schema: StandardSchema | JsonSchema | undefined,

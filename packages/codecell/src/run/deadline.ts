@@ -2,7 +2,7 @@
 export class Deadline implements Disposable {
   readonly #onPassed: () => void;
   #leftMs: number;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #startedAt = 0;
   #pauses = 0;
 

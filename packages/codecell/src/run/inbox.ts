@@ -7,6 +7,7 @@
  */
 import type { Delivery, DeliveryItem } from "../contract/ledger.ts";
 import type { Journal } from "../durable/journal.ts";
+import { platform } from "../platform/host-platform.ts";
 
 export class Inbox {
   readonly #journal: Journal | undefined;
@@ -33,8 +34,8 @@ export class Inbox {
     this.#items.push(item);
     if (this.#items.length > 1) return;
     // Timers that are due together fire one by one in the same turn.
-    if (item.kind === "timer") setImmediate(() => this.#flush());
-    else process.nextTick(() => this.#flush());
+    if (item.kind === "timer") platform.afterTimers(() => this.#flush());
+    else platform.afterThis(() => this.#flush());
   }
 
   /** The program is over: nobody is left to receive what has not gone out, nor what is being written. */

@@ -64,6 +64,7 @@ class Driver {
         };
         return placement;
       },
+      judgeFor: (owner, signal) => pool.judgeFor(owner, signal),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     const onReport = (report: Report): void => {

@@ -13,6 +13,7 @@ import { MOST_MOVES } from "../protocol/quantum.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { platform, type RestTimer } from "../platform/host-platform.ts";
 import { exceedsLimits, toCellLimits, withFreshTime } from "./cell-limits.ts";
 
 /** How often a run's own worker may crash under it. */
@@ -56,7 +57,8 @@ export class PlacedCell {
   #cpuTimeMs: number;
   /** Processor time that was used before the run was taken up. */
   readonly #timeBeforeMs: number;
-  #sleepTimer: NodeJS.Timeout | undefined;
+  /** One for all turns: most runs never wait that long. */
+  #sleepTimer: RestTimer | undefined;
   #rebuilds = 0;
   /** How often the cell has left a thread because it computes. */
   #moves = 0;
@@ -185,9 +187,7 @@ export class PlacedCell {
 
   /** Gives the cell up: for good, unless something is delivered. */
   leave(): void {
-    clearTimeout(this.#sleepTimer);
-    // One that was cleared cannot be set again.
-    this.#sleepTimer = undefined;
+    this.#sleepTimer?.stop();
     this.#isWaking = false;
     this.#placements++;
     this.#placement?.drop();
@@ -241,9 +241,8 @@ export class PlacedCell {
     this.#cpuTimeMs = report.cpuTimeMs;
     this.#listener.onReport(report);
     if (this.#placement === undefined || report.isOver || !this.isSettled) return;
-    // One timer for all turns: most runs never wait that long.
-    this.#sleepTimer =
-      this.#sleepTimer?.refresh() ?? setTimeout(() => void this.#sleep(), SLEEP_AFTER_MS).unref();
+    this.#sleepTimer ??= platform.createRestTimer(() => void this.#sleep(), SLEEP_AFTER_MS);
+    this.#sleepTimer.restart();
   }
 
   #onLost(loss: Loss, cause?: unknown): void {

@@ -33,6 +33,7 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
+import { platform } from "../platform/host-platform.ts";
 import { type Journal, toStoreFailure } from "../durable/journal.ts";
 import { isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
 import { PlacedCell } from "./placed-cell.ts";
@@ -67,7 +68,7 @@ export class Run {
   readonly #suspended = new Map<number, Json>();
   readonly #placedCell: PlacedCell;
   readonly #inbox: Inbox;
-  #grace: NodeJS.Timeout | undefined;
+  #grace: ReturnType<typeof setTimeout> | undefined;
   #logs: LogLine[] = [];
   #logsDropped = 0;
   #lastReport: Report | undefined;
@@ -115,6 +116,7 @@ export class Run {
         ...caller,
         limits,
         signal: this.#abort.signal,
+        judgeApart: setup.sandbox.judgeFor(this.runId, this.#abort.signal),
         deadline: this.#deadline,
         emit: (event, inputText) => {
           if (this.#phase.name !== "ended") this.events.emit(event, inputText);
@@ -267,7 +269,7 @@ export class Run {
       await this.#journal?.write(outcome);
     } else this.#inbox.add(outcome);
     // After the queue has let go of this call.
-    process.nextTick(() => this.#advance());
+    platform.afterThis(() => this.#advance());
   }
 
   /** Settles the run when nothing can move it any more. */

@@ -3,7 +3,10 @@ import type { TimerChange } from "../protocol/messages.ts";
 
 export class RunTimers {
   readonly #fire: (timer: number) => void;
-  readonly #timers = new Map<number, { readonly handle: NodeJS.Timeout; readonly dueAt: number }>();
+  readonly #timers = new Map<
+    number,
+    { readonly handle: ReturnType<typeof setTimeout>; readonly dueAt: number }
+  >();
 
   constructor(fire: (timer: number) => void) {
     this.#fire = fire;

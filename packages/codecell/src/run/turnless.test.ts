@@ -19,6 +19,7 @@ const crowded: Sandbox = {
     drop: () => {},
     snapshot: () => Promise.resolve(undefined),
   }),
+  judgeFor: () => () => Promise.resolve({ kind: "unknown" }),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 

@@ -14,7 +14,7 @@ import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { assertOptions } from "../../run/host/assert-options.ts";
 import type { Host } from "../../run/host/host.ts";
-import { judgeApartFor } from "../../sandbox/node/judges.ts";
+import { judgeOutsideRuns } from "../../run/host/open-sandbox.ts";
 import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/calls/nested-call.ts";
 import {
@@ -31,7 +31,6 @@ import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
-import type { JudgeApart } from "../../protocol/judges.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { UNDECIDED } from "../../calls/middleware.ts";
 
@@ -143,15 +142,10 @@ function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
 /** Throws what the schema's own code throws. */
 async function validatedBy(tool: Tool, value: unknown): Promise<Validated> {
   try {
-    return await validatorFor(tool, judgeApart())(value);
+    return await validatorFor(tool, judgeOutsideRuns())(value);
   } catch (error) {
     throw error instanceof HostFault ? error.error : error;
   }
-}
-
-/** For values that belong to no run in particular. */
-function judgeApart(): JudgeApart {
-  return judgeApartFor("", new AbortController().signal);
 }
 
 /** What a call that asked for something was resolved with: `{ resolution }`, and whatever the host adds. */
@@ -239,7 +233,7 @@ function validating({ input }: AgentTool, onFault: (error: unknown) => void) {
   return async (value: unknown): Promise<Validation> => {
     let checked: Validated;
     try {
-      checked = await validatorOf(input, "input")(value, "input", judgeApart());
+      checked = await validatorOf(input, "input")(value, "input", judgeOutsideRuns());
     } catch (error) {
       onFault(error);
       checked = { ok: false, problems: SCHEMA_FAILED.input };

@@ -12,7 +12,6 @@ import { withCause } from "../../contract/host-error.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
-import { judgeApartFor } from "../../sandbox/node/judges.ts";
 import { isRecord } from "../../value/shape.ts";
 import { approvalStatusOf, askHost, HostFault } from "./approval-status.ts";
 import { isSameJson } from "./continuation.ts";
@@ -78,10 +77,9 @@ export function createMiddleware(keeper: CallKeeper): CallMiddleware {
 
 /** Whether a call may be executed, and with which input; finds out all that has to be known before. */
 function createDecide(keeper: CallKeeper): NonNullable<CallMiddleware["decide"]> {
-  return async ({ runId, callId, tool: toolName, input, resolution, signal }) => {
+  return async ({ callId, tool: toolName, input, resolution }, judgeApart) => {
     const call = await keeper.begin(callId, toolName, input);
     try {
-      const judgeApart = judgeApartFor(runId, signal);
       const decision = await decide(keeper, call, resolution as StoredResolution | undefined, judgeApart);
       return decision === "allow" ? { rewrite: call.validated } : decision;
     } catch (error) {

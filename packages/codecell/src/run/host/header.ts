@@ -1,8 +1,8 @@
 /** Header: what a run's ledger begins with. */
-import { randomUUID } from "node:crypto";
 import { NO_FEATURES } from "../../contract/features.ts";
 import { type Limits, resolveLimits } from "../../contract/limits.ts";
 import type { LedgerHeader } from "../../ledger/ledger-recorder.ts";
+import { platform } from "../../platform/host-platform.ts";
 import { toSettings } from "./features.ts";
 import { globalsFor } from "./guest-catalog.ts";
 import type { StartOptions } from "./host-options.ts";
@@ -11,7 +11,7 @@ export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
   const { source, language = "typescript", tools = {}, catalog } = options;
   const shown = catalog === undefined ? undefined : globalsFor(source, catalog);
   return {
-    runId: randomUUID(),
+    runId: platform.randomUUID(),
     source,
     language,
     seed: newSeed(),
@@ -37,5 +37,5 @@ export function emptyHeader(): Omit<LedgerHeader, "runId"> {
 
 /** 64 hexadecimal digits; random ids are drawn in batches, so this is much cheaper than asking for bytes. */
 function newSeed(): string {
-  return `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
+  return `${platform.randomUUID()}${platform.randomUUID()}`.replaceAll("-", "");
 }

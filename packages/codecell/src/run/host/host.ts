@@ -4,7 +4,6 @@
  * - Options and limits are resolved here, once; below this nothing is optional.
  * - Misuse by the host programmer throws; whatever the program does is a result.
  */
-import { randomUUID } from "node:crypto";
 import type { Failure } from "../../contract/failure.ts";
 import { tellError } from "../../contract/host-error.ts";
 import type { Ledger } from "../../contract/ledger.ts";
@@ -13,6 +12,7 @@ import type { Resolutions, RunResult } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { LedgerRecorder, type LedgerHeader } from "../../ledger/ledger-recorder.ts";
+import { platform } from "../../platform/host-platform.ts";
 import type { Reference } from "../../durable/token.ts";
 import { Vault } from "../../seal/vault.ts";
 import {
@@ -259,7 +259,7 @@ class SandboxHost implements Host {
     refusal: Failure,
     options: RunOptions,
     how: Beginning = {},
-    runId: string = randomUUID(),
+    runId: string = platform.randomUUID(),
   ): RunHandle {
     const recorder = new LedgerRecorder({ ...emptyHeader(), runId });
     return this.#begin(recorder, options, { ...how, refusal });
@@ -291,7 +291,7 @@ class SandboxHost implements Host {
     const { stopped: _stopped, ...rest } = ledger;
     const limits = resolveLimits(ledger.limits);
     const forked = forkPast({ ...rest, limits }, atCall, outcome);
-    const header = { ...rest, runId: randomUUID(), source, limits };
+    const header = { ...rest, runId: platform.randomUUID(), source, limits };
     return this.#new(header, options, resolveServing(options), forked);
   }
 

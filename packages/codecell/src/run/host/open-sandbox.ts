@@ -1,21 +1,30 @@
 /** Opens the sandbox of a host; throws for options it cannot be opened with. It owns nothing before the first run. */
 import { availableParallelism } from "node:os";
 import { HeapBudget, sharedHeapBudget } from "../../sandbox/node/heap-budget.ts";
-import { useJudgeScript } from "../../sandbox/node/judges.ts";
+import { judgesOf } from "../../sandbox/node/judges.ts";
 import { NodePool } from "../../sandbox/node/node-pool.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { resolveWorkerUrl } from "../../sandbox/node/worker-script.ts";
+import { defaultWorkerUrl, resolveWorkerUrl } from "../../sandbox/node/worker-script.ts";
 import type { HostOptions } from "./host-options.ts";
+
+/** What the threads of the pool that was opened last execute. */
+let newestWorkerUrl: URL | undefined;
 
 export function openSandbox(
   options: Pick<HostOptions, "workers" | "workerUrl" | "heapBudgetBytes">,
 ): Sandbox {
   const workers = options.workers ?? availableParallelism();
   const workerUrl = resolveWorkerUrl(options.workerUrl);
-  useJudgeScript(workerUrl);
+  newestWorkerUrl = workerUrl;
   const { heapBudgetBytes } = options;
   const budget = heapBudgetBytes === undefined ? sharedHeapBudget() : new HeapBudget(() => heapBudgetBytes);
   // One core is left to those that pass by.
   const computeWorkers = Math.max(1, workers - 1);
   return new NodePool({ workers, maxWorkers: 2 * workers, computeWorkers, workerUrl, budget });
+}
+
+/** Judges values that belong to no run: on threads of the same script as a pool of this process, if there is one. */
+export function judgeOutsideRuns(): JudgeApart {
+  return judgesOf(newestWorkerUrl ?? defaultWorkerUrl()).for("", new AbortController().signal);
 }

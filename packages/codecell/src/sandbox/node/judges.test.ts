@@ -5,10 +5,12 @@ import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test, vi } from "vitest";
 import { SOURCE_FLAGS } from "../../../../../scripts/source-flags.ts";
-import { Judges } from "./judges.ts";
+import { Judges, judgesOf } from "./judges.ts";
+import { defaultWorkerUrl } from "./worker-script.ts";
 import type { Case } from "../../protocol/judges.ts";
 
-const judges = new Judges(300);
+const WORKER_URL = defaultWorkerUrl();
+const judges = new Judges(WORKER_URL, 300);
 const { signal } = new AbortController();
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -53,7 +55,7 @@ describe("a case for a judge", () => {
   });
 
   test("of a run that has ended is not judged any more", async () => {
-    const own = new Judges(300);
+    const own = new Judges(WORKER_URL, 300);
     const ended = new AbortController();
     const first = own.for("other", signal)(stuck);
     const waiting = own.for("ended", ended.signal)(stuck);
@@ -65,7 +67,7 @@ describe("a case for a judge", () => {
 
   // Node.js 22 does not say what one thread has used.
   test.skipIf(!("cpuUsage" in Worker.prototype))("is not refused for the time that others take", async () => {
-    const judge = new Judges(300).for("run", signal);
+    const judge = new Judges(WORKER_URL, 300).for("run", signal);
     expect(await judge(toCase({ type: "number" }, 1))).toEqual({ kind: "fits" });
     const neighbours = Array.from({ length: 8 }, () => new Worker("for (;;);", { eval: true }));
     await Promise.all(neighbours.map((worker) => once(worker, "online")));
@@ -80,7 +82,7 @@ describe("a case for a judge", () => {
   test("of very much is bounded by its steps, whatever its time", async () => {
     const types = Array.from({ length: 400 }, (_, index) => ({ required: [`p${index}`] }));
     const records = Array.from({ length: 60_000 }, () => ({}));
-    const patient = new Judges(60_000);
+    const patient = new Judges(WORKER_URL, 60_000);
     const verdict = await patient.for("run", signal)(toCase({ items: { anyOf: [...types, true] } }, records));
     expect(verdict).toEqual({ kind: "unknown" });
     expect(await patient.for("run", signal)(toCase({ type: "number" }, 1))).toEqual({ kind: "fits" });
@@ -91,10 +93,20 @@ describe("a case for a judge", () => {
       ...SOURCE_FLAGS,
       "--input-type=module",
       "--eval",
-      `const { judgeApartFor } = await import(${JSON.stringify(fileURLToPath(new URL("judges.ts", import.meta.url)))});
-       const found = await judgeApartFor("run", new AbortController().signal)(${JSON.stringify(toCase({ type: "number" }, 1))});
+      `const { judgesOf } = await import(${JSON.stringify(fileURLToPath(new URL("judges.ts", import.meta.url)))});
+       const found = await judgesOf(new URL(${JSON.stringify(WORKER_URL.href)})).for("run", new AbortController().signal)(${JSON.stringify(toCase({ type: "number" }, 1))});
        console.log(found.kind);`,
     ]);
     expect(stdout).toBe("fits\n");
+  });
+
+  test("is judged by the script of its own pool, whatever pools there are beside it", async () => {
+    const broken = new URL("data:text/javascript,throw new Error('no worker')");
+    const own = judgesOf(WORKER_URL);
+    const one = toCase({ type: "number" }, 1);
+    expect(await judgesOf(broken).for("run", signal)(one)).toEqual({ kind: "unavailable" });
+    expect(await own.for("run", signal)(one)).toEqual({ kind: "fits" });
+    expect(judgesOf(new URL(WORKER_URL))).toBe(own);
+    expect(judgesOf(broken)).not.toBe(own);
   });
 });

@@ -1,8 +1,8 @@
 /**
  * Judges: threads of this process on which values are judged that may take long.
  *
- * - Shared by all hosts of the process, since hardly any value needs them. Started when first needed, ended when idle;
- *   they keep no process alive.
+ * - Shared by all pools of the process whose threads execute the same script, since hardly any value needs them. Started
+ *   when first needed, ended when idle; they keep no process alive, and nobody has to close them.
  * - There are two lanes with a thread each. A case that takes too long ends its thread. From then on, as after any slow
  *   one, its schema has the second lane: the first is held up at most once by each schema, and schemas are the host's,
  *   not a program's.
@@ -22,7 +22,7 @@ import type { Verdict } from "../../json-schema/validator.ts";
 import { hasRoomForThread } from "./address-space.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
 import { startThread, type Thread } from "./start-thread.ts";
-import { defaultWorkerUrl, loadWorkerScript } from "./worker-script.ts";
+import { loadWorkerScript } from "./worker-script.ts";
 
 /**
  * Far longer than any case takes that is not stuck: other work is bounded by steps. By the processor time of its thread:
@@ -55,6 +55,7 @@ interface Spent {
 class Lane {
   /** By owner, in the order of their turns. */
   readonly #waiting = new Map<string, WaitingCase[]>();
+  readonly #workerUrl: URL;
   readonly #mostMs: number;
   readonly #onSlow: (schema: string) => void;
   #thread: Thread | undefined;
@@ -65,7 +66,8 @@ class Lane {
   #postedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(mostMs: number, onSlow: (schema: string) => void) {
+  constructor(workerUrl: URL, mostMs: number, onSlow: (schema: string) => void) {
+    this.#workerUrl = workerUrl;
     this.#mostMs = mostMs;
     this.#onSlow = onSlow;
   }
@@ -104,17 +106,14 @@ class Lane {
 
   async #open(): Promise<void> {
     const start = ++this.#start;
-    const script = scripts.newest();
     const failed = (): void => {
       if (this.#start !== start) return;
       this.#end();
-      // Another host's may do; where there is none, this cannot be had now.
-      if (scripts.drop(script)) void this.#open();
-      else this.#settle(UNAVAILABLE);
+      this.#settle(UNAVAILABLE);
     };
     this.#after(MOST_START_MS, failed);
     try {
-      const loaded = await loadWorkerScript(script);
+      const loaded = await loadWorkerScript(this.#workerUrl);
       if (this.#start !== start) return;
       // V8 would end the process.
       if (!hasRoomForThread()) throw new SandboxUnavailable("no addresses are left for a thread");
@@ -248,14 +247,14 @@ export class Judges {
   readonly #quick: Lane;
   readonly #slow: Lane;
 
-  /** Takes how long a case may take. */
-  constructor(mostMs: number) {
+  /** Takes what the threads execute, and how long a case may take. */
+  constructor(workerUrl: URL, mostMs: number = MOST_MS) {
     const note = (schema: string): void => {
       if (this.#slowSchemas.size >= MOST_SLOW) this.#slowSchemas.clear();
       this.#slowSchemas.add(schema);
     };
-    this.#quick = new Lane(mostMs, note);
-    this.#slow = new Lane(mostMs, note);
+    this.#quick = new Lane(workerUrl, mostMs, note);
+    this.#slow = new Lane(workerUrl, mostMs, note);
   }
 
   /** For one owner, such as a run, until the signal is aborted. */
@@ -282,33 +281,19 @@ export class Judges {
   }
 }
 
-/** What the threads execute: a script that some host of this process was made with. */
-class Scripts {
-  readonly #known = new Map<string, URL>();
+/** A process has one script, or two while it changes to another. Pools hold on to theirs by themselves. */
+const MOST_SCRIPTS = 8;
 
-  add(url: URL): void {
-    this.#known.delete(url.href);
-    this.#known.set(url.href, url);
+const judgesByScript = new Map<string, Judges>();
+
+/** Those of all pools whose threads execute this script. */
+export function judgesOf(workerUrl: URL): Judges {
+  let judges = judgesByScript.get(workerUrl.href);
+  if (judges === undefined) {
+    judges = new Judges(workerUrl);
+    const [oldest] = judgesByScript.keys();
+    if (judgesByScript.size >= MOST_SCRIPTS && oldest !== undefined) judgesByScript.delete(oldest);
+    judgesByScript.set(workerUrl.href, judges);
   }
-
-  newest(): URL {
-    return [...this.#known.values()].at(-1) ?? defaultWorkerUrl();
-  }
-
-  /** Whether there is another to try instead of one that does not start. The last one stays. */
-  drop(url: URL): boolean {
-    return this.#known.size > 1 && this.#known.delete(url.href);
-  }
-}
-
-const scripts = new Scripts();
-const judges = new Judges(MOST_MS);
-
-/** The same script as the workers of a host. */
-export function useJudgeScript(url: URL): void {
-  scripts.add(url);
-}
-
-export function judgeApartFor(owner: string, signal: AbortSignal): JudgeApart {
-  return judges.for(owner, signal);
+  return judges;
 }

@@ -1,8 +1,16 @@
 import { expect, test } from "vitest";
-import { toStart } from "../../../../../test/sandbox/cell-driver.ts";
-import { sharedHeapBudget } from "./heap-budget.ts";
+import { bundleUrl } from "../../../../../scripts/bundle.ts";
+import { toStart } from "../../testing/driven-cell.ts";
+import { testSandbox } from "../../testing/sandbox-suite.ts";
+import { HeapBudget, sharedHeapBudget } from "./heap-budget.ts";
 import { NodePool } from "./node-pool.ts";
 import { defaultWorkerUrl } from "./worker-script.ts";
+
+testSandbox("pool of threads", ({ heapBytes }) => {
+  const budget = heapBytes === undefined ? sharedHeapBudget() : new HeapBudget(() => heapBytes);
+  const workerUrl = bundleUrl("worker");
+  return new NodePool({ workers: 2, maxWorkers: 4, computeWorkers: 1, workerUrl, budget });
+});
 
 /** How a program ends, placed again whenever it is displaced. */
 function endOf(pool: NodePool, source: string): Promise<unknown> {

@@ -12,16 +12,25 @@
  *   native loops of the engine do not see interrupts.
  */
 import type { Delivery } from "../../contract/ledger.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 import { quantumMs } from "../../protocol/quantum.ts";
 import { planThreads, type Threads } from "./address-space.ts";
 import { Crew } from "./crew.ts";
 import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
+import { judgesOf } from "./judges.ts";
 import { MemoryLine } from "./memory-line.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { Resident } from "./resident.ts";
-import type { CellListener, CellStart, Loss, Placement, Sandbox } from "../sandbox.ts";
+import {
+  type CellListener,
+  type CellStart,
+  type Loss,
+  type Placement,
+  type Sandbox,
+  SandboxUnavailable,
+} from "../sandbox.ts";
 import { Supervisor } from "./supervisor.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
@@ -104,7 +113,8 @@ export class NodePool implements Sandbox, BudgetMember {
       worker: undefined,
     };
     const entry: PoolEntry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
-    if (this.#isSuspicious) this.#suspects.add(entry);
+    if (this.#closed) this.#refuse(entry);
+    else if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
     return {
       isWaiting: () => resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
@@ -134,6 +144,10 @@ export class NodePool implements Sandbox, BudgetMember {
     };
   }
 
+  judgeFor(owner: string, signal: AbortSignal): JudgeApart {
+    return judgesOf(this.#workerUrl).for(owner, signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#line.close();
@@ -161,6 +175,15 @@ export class NodePool implements Sandbox, BudgetMember {
 
   evict(bytes: number): number {
     return evictCells(this.#crew.workers, bytes);
+  }
+
+  /** The pool is closed. Later, and not if it is dropped before: whoever places a cell does not expect to lose it meanwhile. */
+  #refuse(entry: PoolEntry): void {
+    this.#waiting.add(entry);
+    setImmediate(() => {
+      if (!this.#waiting.delete(entry)) return;
+      entry.resident.listener.onLost("unavailable", new SandboxUnavailable("the sandbox is closed"));
+    });
   }
 
   /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
@@ -266,6 +289,8 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   #loseWaiting(cause: unknown): void {
+    // Nobody hears of cells that a closed pool was left with.
+    if (this.#closed) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);

@@ -1,0 +1,80 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createNodeHostPlatform, createPageHostPlatform, platform } from "./host-platform.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+describe.each([
+  ["node", createNodeHostPlatform()],
+  ["page", createPageHostPlatform()],
+])("platform: %s", (_name, { afterThis, afterTimers, captureContext, createRestTimer, randomUUID }) => {
+  test("what comes after this comes behind it and its microtasks, in order", async () => {
+    const happened: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await Promise.resolve();
+    afterThis(() => void happened.push("first"));
+    afterThis(() => {
+      happened.push("second");
+      resolve();
+    });
+    void Promise.resolve().then(() => happened.push("microtask"));
+    happened.push("now");
+    await promise;
+    expect(happened).toEqual(["now", "microtask", "first", "second"]);
+  });
+
+  test("what comes after timers comes behind those that are due with it", async () => {
+    const happened: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const fire = (name: string) => (): void => {
+      happened.push(name);
+      if (happened.length === 1) {
+        afterTimers(() => {
+          happened.push("after");
+          resolve();
+        });
+      }
+    };
+    setTimeout(fire("timer 1"), 1);
+    setTimeout(fire("timer 2"), 1);
+    // Both are due by now.
+    const until = performance.now() + 5;
+    while (performance.now() < until);
+    await promise;
+    expect(happened).toEqual(["timer 1", "timer 2", "after"]);
+  });
+
+  test("a rest timer calls once it was not restarted, and not after it was stopped", () => {
+    vi.useFakeTimers();
+    let calls = 0;
+    const timer = createRestTimer(() => calls++, 100);
+    vi.advanceTimersByTime(1000);
+    expect(calls).toBe(0);
+    for (let turn = 0; turn < 5; turn++) {
+      timer.restart();
+      vi.advanceTimersByTime(60);
+    }
+    expect(calls).toBe(0);
+    vi.advanceTimersByTime(100);
+    expect(calls).toBe(1);
+    timer.restart();
+    timer.stop();
+    vi.advanceTimersByTime(1000);
+    expect(calls).toBe(1);
+    timer.restart();
+    vi.advanceTimersByTime(100);
+    expect(calls).toBe(2);
+  });
+
+  test("captured contexts call what they are given, ids differ", () => {
+    expect(captureContext()(() => 5)).toBe(5);
+    expect(randomUUID()).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/u);
+    expect(randomUUID()).not.toBe(randomUUID());
+  });
+});
+
+test("Node.js has its own platform, which keeps the storage of whoever captured it", () => {
+  const storage = new AsyncLocalStorage<string>();
+  const captured = storage.run("mine", () => platform.captureContext());
+  expect(storage.run("other", () => captured(() => storage.getStore()))).toBe("mine");
+});

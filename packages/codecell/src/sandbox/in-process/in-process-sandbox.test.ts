@@ -1,0 +1,11 @@
+import { createInProcessSandbox } from "../../testing/in-process-sandbox.ts";
+import { testSandbox } from "../../testing/sandbox-suite.ts";
+
+const ONE_THREAD = "guest code runs on the thread of the test, which can do nothing meanwhile";
+
+testSandbox("in process", createInProcessSandbox, [
+  { test: "drop ends guest code that runs", reason: ONE_THREAD },
+  { test: "a native loop is ended", reason: ONE_THREAD },
+  { test: "a value that takes for ever is given up", reason: ONE_THREAD },
+  { test: "memory that others need is asked for", reason: "it has no bound on the memory of all cells" },
+]);

@@ -1,0 +1,86 @@
+/** Tests of a sandbox: a cell is a function of its start and its deliveries, and of nothing else. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type DrivenCell, type Said, toStart } from "./driven-cell.ts";
+import { createPlacer, type Placer, untilKept } from "./sandbox-cases.ts";
+
+/** Uses whatever could differ: time, chance, the order of outcomes, timers, what it keeps. */
+const VARIED = `
+  const seen: unknown[] = [Date.now(), Math.random(), crypto.randomUUID()];
+  const note = (name: string) => (value: unknown) => {
+    seen.push([name, value, Date.now()]);
+    console.log(name, seen.length);
+  };
+  setTimeout(note("timer"), 5);
+  await Promise.all([
+    tools.now({ n: seen.length }).then(note("now")),
+    tools.late({ n: seen.length }).then(note("late")),
+    tools.fail({}).catch((error: Error) => note("fail")(error.message)),
+    (async () => { for (let n = 0; n < 3; n++) note("loop")(await tools.turn({ n, random: Math.random() })) })(),
+  ]);
+  return [seen, [...crypto.getRandomValues(new Uint8Array(4))]];
+`;
+
+/** All reports as one: what a rebuilt cell says at first. */
+function together(said: readonly Said[]): Said {
+  const last = said.at(-1);
+  if (last === undefined) throw new Error("Nothing was said");
+  return {
+    ...last,
+    calls: said.flatMap(({ calls }) => calls),
+    timers: said.flatMap(({ timers }) => timers),
+    logs: said.flatMap(({ logs }) => logs),
+  };
+}
+
+/** Drives a cell by choices until it waits for nothing. */
+function driven({ place }: Placer, choices: readonly number[]): Promise<DrivenCell> {
+  return untilKept(async (moves) => {
+    const cell = await place({ ...toStart(VARIED), moves });
+    for (let step = 0; await cell.step(choices[step] ?? 0); step++);
+    return cell;
+  });
+}
+
+export function testRepeats(sandbox: () => Sandbox): void {
+  const placer = createPlacer(sandbox);
+
+  describe("the same start and deliveries", () => {
+    test("give the same reports", async () => {
+      const first = await driven(placer, [2, 1, 3, 0, 1]);
+      const second = await driven(placer, [2, 1, 3, 0, 1]);
+      expect(first.last?.end).toMatchObject({ status: "returned" });
+      expect(second.said).toEqual(first.said);
+    });
+
+    test("as history bring a cell to where it was, whatever was delivered when", async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.nat(9), { maxLength: 8 }), fc.nat(8), async (choices, at) => {
+          const original = await driven(placer, choices);
+          const past = original.deliveries.slice(0, at);
+          const rebuilt = await placer.place({ ...toStart(VARIED), history: past });
+          expect(rebuilt.said).toEqual([together(original.said.slice(0, 1 + past.length))]);
+          for (const delivery of original.deliveries.slice(at)) await rebuilt.deliver(delivery);
+          expect(rebuilt.said.slice(1)).toEqual(original.said.slice(1 + past.length));
+          for (const cell of [original, rebuilt]) cell.placement.drop();
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    test("of another seed give other randomness", async () => {
+      const start = toStart("return [Math.random(), crypto.randomUUID()]");
+      const ends = await Promise.all([start, start, { ...start, seed: "02".repeat(32) }].map(placer.place));
+      const [first, second, other] = ends.map((cell) => cell.last?.end);
+      expect(second).toEqual(first);
+      expect(other).not.toEqual(first);
+    });
+
+    test("are the same beside many others", async () => {
+      const alone = await driven(placer, [1, 2]);
+      const crowd = await Promise.all(Array.from({ length: 40 }, () => driven(placer, [1, 2])));
+      for (const one of crowd) expect(one.said).toEqual(alone.said);
+    });
+  });
+}
