@@ -1,5 +1,6 @@
 /** Refuses options of a host that are out of bounds: misuse by the host programmer throws. */
 import type { Store } from "../../contract/store.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { isRecord } from "../../value/shape.ts";
 import { assertLimits } from "./assert-options.ts";
 import type { HostCheck } from "../check/host-check.ts";
@@ -22,6 +23,9 @@ const STORE_METHODS = [
   "attends",
   "watch",
 ] as const satisfies readonly (keyof Store)[];
+
+/** And of a sandbox. */
+const SANDBOX_METHODS = ["place", "judgeFor"] as const satisfies readonly (keyof Sandbox)[];
 
 export function assertHost(options: HostOptions): void {
   const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
@@ -74,8 +78,9 @@ export function assertIsHost(host: unknown, action: string): void {
 function assertSandbox(options: HostOptions): void {
   const { sandbox } = options;
   if (sandbox === undefined) return;
-  if (!isRecord(sandbox) || typeof sandbox["place"] !== "function") {
-    throw new TypeError(`Cannot ${ACTION}: sandbox must be a Sandbox, it has no place()`);
+  const missing = SANDBOX_METHODS.find((name) => !isRecord(sandbox) || typeof sandbox[name] !== "function");
+  if (missing !== undefined) {
+    throw new TypeError(`Cannot ${ACTION}: sandbox must be a Sandbox, it has no ${missing}()`);
   }
   const other = (["workers", "workerUrl", "heapBudgetBytes"] as const).find(
     (name) => options[name] !== undefined,
