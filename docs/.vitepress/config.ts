@@ -13,6 +13,15 @@ import { anchorOf, fileOf, isExternal, linksOf, slugOf, webAddressOf } from "../
 
 const NOT_PAGES = ["packages/**", "bench/**", "examples/**", "test/**", "AGENTS.md"];
 
+/** Wide enough for a line of code of 110 characters, which is how long the formatter lets one be. */
+const WIDE = `
+  @media (min-width: 1280px) {
+    .VPDoc .container { max-width: 1240px !important; }
+    .VPDoc.has-aside .content-container { max-width: 900px !important; }
+  }
+  .vp-doc [class*="language-"] code { font-size: 12.5px; }
+`;
+
 type Markdown = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
 
 /** Links as the site needs them: README.md is its front page, and what is no page is not on it. */
@@ -66,6 +75,7 @@ export default defineConfig({
   description:
     "Code mode for agents: run a model's program in a sandbox that can do nothing but call your tools",
   lang: "en",
+  head: [["style", {}, WIDE]],
   srcDir: "..",
   srcExclude: NOT_PAGES,
   outDir: ".vitepress/dist",
