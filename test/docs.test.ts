@@ -69,7 +69,7 @@ async function runBlocks(files: readonly string[]): Promise<[string, string | un
   ];
 }
 
-describe("code in the documents", () => {
+describe("blocks of code in the documents", () => {
   const outcomes = new Map<string, string | undefined>();
   const ends: (string | undefined)[] = [];
 
@@ -92,8 +92,10 @@ describe("code in the documents", () => {
   test("no block keeps its process alive", () => {
     expect(ends).toEqual(Array.from({ length: PROCESSES }, () => undefined));
   });
+});
 
-  test("the blocks type-check in a strict project [docs:true]", async () => {
+describe("code in the documents", () => {
+  test("the blocks type-check in a strict project [docs:true]", { timeout: BLOCKS_TIMEOUT_MS }, async () => {
     const config = {
       extends: "../../tsconfig.test.json",
       include: ["*.ts", "../../packages/*/src/**/*.d.ts"],
