@@ -28,7 +28,7 @@ test("what Node.js runs as it is, without a compiler, runs on Node 22 too", () =
     .flatMap((folder) => filesBelow(folder))
     .filter((path) => !isCompiled.test(path));
   expect(run).toContain("test/attacks/child.ts");
-  const documents = ["README.md", "packages/codecell/README.md", "docs/ai-sdk.md"];
+  const documents = ["README.md", ...filesBelow("docs", ".md")];
   const tooNew = [...run, ...documents].filter((path) =>
     /(^|\()\s*(await )?using \w+[^=\n]*=/mu.test(readFileSync(`${ROOT}${path}`, "utf8")),
   );

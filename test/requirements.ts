@@ -249,7 +249,7 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "package:bundles": {
     promise: "A server's bundle runs where nothing but its output folder is, without configuration",
   },
-  "docs:true": { promise: "The code in the README runs, and its tables equal the code" },
+  "docs:true": { promise: "The code in the documents runs, and what is made from the code equals it" },
 
   "search:exact-first": { promise: "The id or name of a tool finds it first" },
   "search:nothing-found": { promise: "A request that fits no tool finds none" },

@@ -48,7 +48,7 @@ describe("comparison with experimental-ai-sdk-code-mode", () => {
   });
 
   test("users are told of every difference, and of no other", () => {
-    const text = readFileSync(`${ROOT}docs/ai-sdk.md`, "utf8").toLowerCase();
+    const text = readFileSync(`${ROOT}docs/guide/ai-sdk-differences.md`, "utf8").toLowerCase();
     const listed = text.slice(text.indexOf("## what differs")).match(/^- (?:.|\n {2})*/gmu) ?? [];
     const told = listed.map((line) => line.replaceAll(/\s+/gu, " ").slice(2).replace(/\.$/u, ""));
     const wanted = new Set(Object.values(DIFFERENCES).map(({ why }) => why.toLowerCase()));

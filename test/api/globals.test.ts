@@ -1,12 +1,12 @@
-/** The README's list of what a program sees is what it sees. */
+/** The guide's list of what a program sees is what it sees. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ROOT } from "../sources.ts";
 import { valueOf } from "./harness.ts";
 
-test("a program sees the globals the README lists, and no others [docs:true] [guest:no-ambient-authority]", async () => {
-  const readme = readFileSync(`${ROOT}README.md`, "utf8");
-  const [list = ""] = /A program sees the language.*?\n[^]*?\. It does not/u.exec(readme) ?? [];
+test("a program sees the globals the guide lists, and no others [docs:true] [guest:no-ambient-authority]", async () => {
+  const guide = readFileSync(`${ROOT}docs/guide/programs.md`, "utf8");
+  const [list = ""] = /A program sees the language.*?\n[^]*?\. It does not/u.exec(guide) ?? [];
   const listed = [...list.matchAll(/`([\w.]+)`/gu)].map(([, name = ""]) => name.split(".")[0] ?? "");
   const timers = ["setTimeout", "setInterval", "clearTimeout", "clearInterval"];
   const seen = (await valueOf("return Object.getOwnPropertyNames(globalThis)")) as string[];

@@ -1,5 +1,6 @@
 /**
- * Surfaces: every function on the host's thread that works on what a program chooses, as docs/host-thread.md lists them.
+ * Surfaces: every function on the host's thread that works on what a program chooses, as
+ * docs/internals/host-thread.md lists them.
  *
  * - Sizes are what the default limits admit. What a function is given beside the program's part is made once.
  */

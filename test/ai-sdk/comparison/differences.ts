@@ -1,5 +1,6 @@
 /**
- * Differences: where we do not do as the contract's package does, and why. docs/ai-sdk.md tells the same to users.
+ * Differences: where we do not do as the contract's package does, and why. docs/guide/ai-sdk-differences.md tells
+ * users the same.
  *
  * - `in` says which parts of an outcome differ; all others are equal, and these are checked to differ still.
  */
