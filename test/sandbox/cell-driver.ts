@@ -3,7 +3,7 @@ import { sharedHeapBudget } from "../../packages/codecell/src/sandbox/node/heap-
 import { NodePool } from "../../packages/codecell/src/sandbox/node/node-pool.ts";
 import { defaultWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
 
-export { CLOCK, DrivenCell, type Said, toStart } from "../../packages/codecell/src/testing/driven-cell.ts";
+export { CLOCK, DrivenCell, toStart } from "../../packages/codecell/src/testing/driven-cell.ts";
 
 /** One worker of its own. */
 export function createPool(workerUrl: URL = defaultWorkerUrl()): NodePool {
