@@ -9,11 +9,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
   codecell: {
     ".": [
       "CodecellError",
-      "STORE_ERROR_CODES",
-      "StoreError",
       "createChecker",
       "createHost",
-      "createMemoryStore",
       "createShapeMemory",
       "defaultWorkerUrl",
       "defineTool",
@@ -79,6 +76,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "renderType",
       "toJsonSchema",
     ],
+    "./store": ["STORE_ERROR_CODES", "StoreError", "createMemoryStore", "createStore", "listRows"],
     "./store/postgres": ["openPostgresStore"],
     "./store/sqlite": ["openSqliteStore"],
     "./surface": [
@@ -100,6 +98,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./ai": ["@babel/parser", "@opentelemetry/api", "ai"],
     "./catalog": [],
     "./declare": [],
+    "./store": [],
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],
     "./store/sqlite": [],

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createMemoryStore, StoreError } from "codecell";
+import { createMemoryStore, StoreError } from "codecell/store";
 import {
   type AgentContext,
   type CodeModeCompleted,

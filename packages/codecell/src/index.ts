@@ -27,20 +27,6 @@ export type {
 } from "./contract/result.ts";
 export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
-export { STORE_ERROR_CODES, StoreError } from "./contract/store.ts";
-export type {
-  Claim,
-  Claimed,
-  LastEntry,
-  Lease,
-  ListQuery,
-  NewRun,
-  NextState,
-  RunSummary,
-  Store,
-  StoredRun,
-  StoreErrorCode,
-} from "./contract/store.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
@@ -81,4 +67,3 @@ export type { GuestCatalog } from "./run/host/guest-catalog.ts";
 export type { HostCheck } from "./run/check/host-check.ts";
 export { loadWorkerText } from "./sandbox/node/embedded.ts";
 export { defaultWorkerUrl } from "./sandbox/node/worker-script.ts";
-export { createMemoryStore } from "./store/memory.ts";
