@@ -55,9 +55,12 @@ export type { ShapeMemoryOptions } from "./seal/shape-memory.ts";
 export { createHost, run } from "./run/host/host.ts";
 export type {
   DiscardOptions,
+  EndedRecord,
   ForkOptions,
   Host,
   HostOptions,
+  KeepEnded,
+  ReadEndedOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,

@@ -16,6 +16,7 @@ import type { LedgerRecorder, LedgerHeader } from "../ledger/ledger-recorder.ts"
 import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
 import { type OpenToken, type Reference, type Take, Tokens } from "./token.ts";
 import type { Vault } from "../seal/vault.ts";
+import type { StoreFacts } from "./ended-runs.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { type CheckRun, type Recovered, recover } from "./recovery.ts";
@@ -36,9 +37,15 @@ export class Suspender {
   /** Names this host in tokens; nobody can ask it there. */
   readonly #executor = randomUUID();
 
-  constructor(vault: Vault, store: Store | undefined, leaseMs: number, hasCompactTokens: boolean) {
+  constructor(
+    vault: Vault,
+    store: Store | undefined,
+    leaseMs: number,
+    hasCompactTokens: boolean,
+    facts?: StoreFacts,
+  ) {
     this.#tokens = new Tokens(vault, hasCompactTokens);
-    this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs);
+    this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs, facts);
   }
 
   async suspend(

@@ -393,7 +393,7 @@ export class Run {
       this.#settle(result);
     };
     if (this.#setup.journal === undefined || outcome.status === "suspended") announce();
-    else void this.#setup.journal.conclude(this.#isLeft).then(announce);
+    else void this.#setup.journal.conclude(this.#isLeft, result, this.#recorder).then(announce);
   }
 
   #abortCalls(): void {

@@ -18,6 +18,8 @@ const STORE_METHODS = [
   "outcomes",
   "release",
   "delete",
+  "readEnded",
+  "expire",
   "attend",
   "attends",
   "watch",
@@ -25,7 +27,7 @@ const STORE_METHODS = [
 
 export function assertHost(options: HostOptions): void {
   const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
-  const { onError, limits, store, check } = options;
+  const { onError, limits, store, check, keepEnded, listToolNames = false } = options;
   assertLimits(limits, ACTION);
   if (store !== undefined) {
     const missing = STORE_METHODS.find((name) => !isRecord(store) || typeof store[name] !== "function");
@@ -34,6 +36,10 @@ export function assertHost(options: HostOptions): void {
         `Cannot ${ACTION}: store must be a Store, such as createMemoryStore() gives, it has no ${missing}()`,
       );
     }
+  }
+  if (keepEnded !== undefined) assertKeeping(keepEnded, store);
+  if (typeof listToolNames !== "boolean") {
+    throw new TypeError(`Cannot ${ACTION}: listToolNames must be a boolean`);
   }
   if (check !== undefined && typeof (check as Partial<HostCheck> | null)?.checker?.check !== "function") {
     throw new TypeError(`Cannot ${ACTION}: check must be an object with a checker, of createChecker()`);
@@ -61,7 +67,22 @@ export function assertHost(options: HostOptions): void {
   }
 }
 
+/** Of time, runs and bytes: added to a clock, or to each other, they stay exact. */
+const MOST_KEPT = 2 ** 48;
 const ACTION = "create a host";
+
+function assertKeeping(keepEnded: unknown, store: Store | undefined): void {
+  if (store === undefined) throw new TypeError(`Cannot ${ACTION}: keepEnded needs a store`);
+  if (!isRecord(keepEnded)) throw new TypeError(`Cannot ${ACTION}: keepEnded must be an object`);
+  const { forMs, runs = 1, bytes = 1 } = keepEnded;
+  for (const [name, value] of Object.entries({ forMs, runs, bytes })) {
+    if (!isPositive(value) || value > MOST_KEPT) {
+      throw new RangeError(
+        `Cannot ${ACTION} with keepEnded.${name} of ${String(value)}: expected a positive integer, at most ${MOST_KEPT}`,
+      );
+    }
+  }
+}
 
 function isPositive(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1;
