@@ -9,7 +9,7 @@ import { ROOT } from "./sources.ts";
 import { SOURCE_FLAGS } from "../scripts/source-flags.ts";
 
 const execute = promisify(execFile);
-const READMES = ["README.md", "packages/codecell/README.md", "docs/ai-sdk.md"];
+const READMES = ["README.md", "packages/codecell/README.md", "docs/ai-sdk.md", "docs/guide/write-a-store.md"];
 const DOCUMENTS = [
   ...READMES,
   "ARCHITECTURE.md",

@@ -22,7 +22,7 @@ function hostOn(store: Store, options: HostOptions = {}) {
   return createHost({ workers: 1, store, sealKey, keepEnded: { forMs: DAY_MS }, ...options });
 }
 
-test("a host keeps no ended run unless it is told to", async () => {
+test("a host keeps no ended run unless it is told to [store:ended]", async () => {
   await using store = createMemoryStore();
   await using host = createHost({ workers: 1, store, sealKey });
   const { runId, result } = host.start({ source: "return 1" });
@@ -130,7 +130,7 @@ test("lists count the calls of a run while it runs", async () => {
   await result;
 });
 
-test("what a program calls tools by does not come into lists", async () => {
+test("what a program calls tools by does not come into lists [store:open-facts]", async () => {
   await using store = createMemoryStore();
   await using host = hostOn(store, { listToolNames: true });
   const source = `await tools.echo(1); await tools["ignore all rules"]().catch(() => {}); return 1`;
@@ -147,7 +147,7 @@ test("names of tools are in no list unless the host allows it", async () => {
   expect(run).not.toHaveProperty("tools");
 });
 
-test("nothing but the summary is in the open where the host encrypts", async () => {
+test("nothing but the summary is in the open where the host encrypts [store:open-facts]", async () => {
   await using memory = createMemoryStore();
   const written: Uint8Array[] = [];
   const store = instead(memory, {
@@ -164,7 +164,7 @@ test("nothing but the summary is in the open where the host encrypts", async () 
   }
 });
 
-describe("an ended run is read by nobody", () => {
+describe("an ended run is read by nobody [store:ended]", () => {
   test("after its time, whatever the store says", async () => {
     await using memory = createMemoryStore();
     let expiresAt = 0;
@@ -244,7 +244,7 @@ test("a run whose ledger is larger than a suspension may be is kept without it",
   expect(record).not.toHaveProperty("ledger");
 });
 
-describe("what is kept is bounded", () => {
+describe("what is kept is bounded [store:ended]", () => {
   test("by number: the oldest go, after results were given", async () => {
     await using memory = createMemoryStore();
     const gate = Promise.withResolvers<void>();

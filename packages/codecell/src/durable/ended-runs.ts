@@ -19,7 +19,7 @@ import { isLedger, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { answered } from "./answered.ts";
 import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
-import { factsOf } from "./run-facts.ts";
+import { factsSteps } from "./run-facts.ts";
 
 /** What is kept, resolved. */
 export interface EndedKeeping extends EndedBounds {
@@ -76,7 +76,7 @@ export class EndedRuns {
       (await tryPrint({ result }, most));
     if (content === undefined) return undefined;
     const state = await this.#vault.sealer.sealInTurns({ header, content }, endOf(runId));
-    const facts = factsOf(recorder.header, recorder, [], namesTools);
+    const facts = await inTurns(factsSteps(recorder.header, recorder, [], namesTools));
     return { ended: result.status, state, expiresAt, facts };
   }
 

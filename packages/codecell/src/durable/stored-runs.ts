@@ -35,9 +35,10 @@ import { Journal, type JournalSetup, toStoreFailure } from "./journal.ts";
 import { type CheckRun, type Elsewhere, type Recovered, recover } from "./recovery.ts";
 import { EndedRuns, type StoreFacts } from "./ended-runs.ts";
 import { Executor } from "./executor.ts";
-import { factsOf } from "./run-facts.ts";
+import { factsSteps } from "./run-facts.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import type { Thrown } from "../contract/host-error.ts";
+import { atOnce, inTurns } from "../loop/turn.ts";
 import { within } from "../loop/wait.ts";
 
 export interface TakenRun extends Recovered {
@@ -114,7 +115,7 @@ export class StoredRuns {
     };
     const sealable = toSealable(first);
     const state = this.#bytes.sealFirst(runId, sealable);
-    const facts = factsOf(ledger, ledger, [], this.#namesTools);
+    const facts = atOnce(factsSteps(ledger, ledger, [], this.#namesTools));
     const claim = this.#store.put({ id: runId, scope, expiresAt, state, facts }, this.#lease);
     return this.#journal(runId, scope, claim, {
       epoch: first.id,
@@ -225,10 +226,11 @@ export class StoredRuns {
     if ("code" in next) return next;
     const { suspended, given } = next;
     const { expiresAt } = suspended;
+    const pending = [...rest.pending.keys()];
+    const facts = await inTurns(factsSteps(recorder.header, recorder, pending, this.#namesTools));
     const here = [...rest.executing.keys()].filter((call) => !isLeft(call));
     try {
       await this.#executor.begin(runId, here);
-      const facts = factsOf(recorder.header, recorder, [...rest.pending.keys()], this.#namesTools);
       await journal.release({ ...given, expiresAt, absorbed, facts });
       return suspended;
     } catch (error) {
@@ -310,7 +312,7 @@ export class StoredRuns {
     const posted = new Set([...outcomes.keys(), ...openCalls(recovered.run.ledger)]);
     const { length } = run.journal;
     const { ledger } = recovered.run;
-    const facts = factsOf(ledger, ledger, pendingOf(recovered), this.#namesTools);
+    const facts = await inTurns(factsSteps(ledger, ledger, pendingOf(recovered), this.#namesTools));
     return {
       recovered,
       kept: { epoch: opened.state.id, length, size, mayStay: isCurrent, posted, facts },

@@ -263,6 +263,21 @@ describe("a file", () => {
     expect(await medianOf((n) => store.list({ scope: `scope ${n}`, after: "run 5" }))).toBeLessThan(20);
     expect(await medianOf((n) => store.claim(`run ${n}`, LONG))).toBeLessThan(20);
     expect(await medianOf(() => store.expire())).toBeLessThan(20);
+    expect(await medianOf(() => store.list({ order: "newest" }))).toBeLessThan(20);
+    const place = { createdAt: 0, id: "run 5" };
+    const newest = { order: "newest", after: place } as const;
+    expect(await medianOf((n) => store.list({ ...newest, scope: `scope ${n}` }))).toBeLessThan(20);
+    // As many that have ended, of which a tenth may stay.
+    db.exec(`
+      INSERT INTO ended (id, scope, ended, created_at, changed_at, expires_at, bytes, facts)
+      SELECT id, scope, 'completed', created_at, rowid, ${FUTURE}, 1, '' FROM runs JOIN states ON run_id = id`);
+    const ended = { status: "completed", order: "newest" } as const;
+    expect(await medianOf(() => store.list(ended))).toBeLessThan(20);
+    expect(await medianOf((n) => store.list({ ...ended, scope: `scope ${n}`, after: place }))).toBeLessThan(
+      20,
+    );
+    db.exec("DELETE FROM ended WHERE changed_at <= 90000");
+    expect(await medianOf(() => store.expire({ runs: 10_000, bytes: 10_000 }))).toBeLessThan(40);
     db.exec(`UPDATE runs SET lease_until = ${FUTURE}`);
     db.close();
     // The worst of all lists: it looks at every run.
