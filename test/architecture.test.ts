@@ -147,18 +147,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
-    imports: [
-      "contract",
-      "calls",
-      "check",
-      "declare",
-      "fetch",
-      "run",
-      "sandbox/node",
-      "ledger",
-      "seal",
-      "store",
-    ],
+    imports: ["contract", "calls", "check", "declare", "fetch", "run", "sandbox/node", "ledger", "seal"],
   },
 };
 

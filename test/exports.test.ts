@@ -9,11 +9,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
   codecell: {
     ".": [
       "CodecellError",
-      "STORE_ERROR_CODES",
-      "StoreError",
       "createChecker",
       "createHost",
-      "createMemoryStore",
       "createShapeMemory",
       "defaultWorkerUrl",
       "defineTool",
@@ -80,6 +77,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "toJsonSchema",
     ],
     "./otel": ["withTracing"],
+    "./store": ["STORE_ERROR_CODES", "StoreError", "createMemoryStore", "createStore", "listRows"],
     "./store/postgres": ["openPostgresStore"],
     "./store/sqlite": ["openSqliteStore"],
     "./surface": [
@@ -102,6 +100,7 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./catalog": [],
     "./declare": [],
     "./otel": ["@opentelemetry/api"],
+    "./store": [],
     // A pool is given; `pg` itself is never loaded.
     "./store/postgres": [],
     "./store/sqlite": [],

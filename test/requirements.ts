@@ -224,6 +224,12 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   },
   "store:flat": { promise: "With a snapshot, what a suspension writes does not grow with the run" },
   "store:fencing": { promise: "A process that lost its run to another stops, and changes nothing" },
+  "store:ended": {
+    promise:
+      "An ended run is kept only where the host asks, within its bounds, and read only with the host's key",
+  },
+  "store:open-facts": { promise: "A store knows nothing of a run in the open but its summary" },
+  "store:driver": { promise: "A driver of nine methods, as the guide shows one, is a whole store" },
   "store:leave": { promise: "A host that closes leaves its runs to others" },
   "store:late": { promise: "What calls come to after their run was suspended is kept for it" },
   "store:executor": {

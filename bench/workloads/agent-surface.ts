@@ -47,6 +47,7 @@ export const agentSurface: Workload = {
       start: (options) => (begun = host.start(options)),
       resume: (options) => host.resume(options),
       discard: (options) => host.discard(options),
+      readEnded: (options) => host.readEnded(options),
       replay: (ledger) => host.replay(ledger),
       fork: (ledger, options) => host.fork(ledger, options),
       [Symbol.asyncDispose]: async () => {},

@@ -3,7 +3,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Lease, NewRun, Store, ToolSet } from "codecell";
+import type { ToolSet } from "codecell";
+import type { Lease, NewRun, Store } from "codecell/store";
 import { toAskingTools, valueOf } from "../contestants/codecell.ts";
 import { createAskingProgram, createAskingTools, type AskingProgram, type Past } from "./asking.ts";
 
@@ -77,7 +78,7 @@ export async function openSqlite(path: string): Promise<Store> {
 
 /** Real runs with their states, made in memory: a file would be written many times for each. */
 export async function makeRuns(count: number, calls: number): Promise<Made> {
-  const { createMemoryStore } = await import("codecell");
+  const { createMemoryStore } = await import("codecell/store");
   await using store = createMemoryStore();
   await using stored = await openStoredRuns(store, calls);
   const runs: SuspendedRun[] = [];

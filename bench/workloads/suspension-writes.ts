@@ -4,7 +4,7 @@
  * The journal is there already, written call by call; counted is what the suspension itself hands to the store.
  */
 
-import type { Store } from "codecell";
+import type { Store } from "codecell/store";
 import { Attempts } from "../harness/attempts.ts";
 import { percentile } from "../harness/statistics.ts";
 import { openStoredRuns } from "./stored-runs.ts";
@@ -28,7 +28,7 @@ export const suspensionWrites: Workload = {
   cases: casesOf(10, 100, 400),
   rounds: 3,
   measure: async (_contestant, { size }) => {
-    const { createMemoryStore } = await import("codecell");
+    const { createMemoryStore } = await import("codecell/store");
     await using memory = createMemoryStore();
     const written: number[] = [];
     const store: Store = {

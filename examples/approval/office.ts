@@ -1,7 +1,8 @@
 /** An office that pays expenses: its tools, and the folder that outlives its processes. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineTool, type Store, type ToolSet } from "codecell";
+import { defineTool, type ToolSet } from "codecell";
+import type { Store } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 
 interface Expense {

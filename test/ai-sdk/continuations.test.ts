@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { tool } from "ai";
-import { createMemoryStore, type Store } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import * as codeMode from "codecell/ai";
 import {
   type CodeModeApprovalInterrupt,

@@ -1,6 +1,7 @@
 /** Programs that wait for approvals and cannot go on: their hosts hear of it, and what can be mended is not lost. */
 import { generateText, type ModelMessage, tool } from "ai";
-import { createMemoryStore, type HostError, type Store, StoreError } from "codecell";
+import type { HostError } from "codecell";
+import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import {
   type CodeModeLostProgram,
   type CodeModeOptions,

@@ -1,6 +1,6 @@
 /** Invocations with a store each, as in servers that open one for every request. */
 import { tool } from "ai";
-import { createMemoryStore, type Store } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import {
   type CodeModeInterrupt,
   continueCodeModeInterrupt,

@@ -1,5 +1,6 @@
 /** Suspended runs that are given up. */
-import { createHost, createMemoryStore, type Store, StoreError, type ToolSet } from "codecell";
+import { createHost, type ToolSet } from "codecell";
+import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { describe, expect, test } from "vitest";
 import { instead, until } from "./store-doubles.ts";
 

@@ -1,5 +1,6 @@
 /** A rebuilt program has to agree with its ledger before any call is executed for it. */
-import { createHost, createMemoryStore, type Host, type Ledger, type Store, type ToolSet } from "codecell";
+import { createHost, type Host, type Ledger, type ToolSet } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
 import { foldJournal } from "../../packages/codecell/src/durable/fold-journal.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";

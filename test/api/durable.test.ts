@@ -1,5 +1,6 @@
 /** Runs that a store keeps: they outlive their host. */
-import { createHost, createMemoryStore, type Host, type RunResult, type Store, type ToolSet } from "codecell";
+import { createHost, type Host, type RunResult, type ToolSet } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
 
 const sealKey = new Uint8Array(32).fill(5);

@@ -1,13 +1,6 @@
 /** Calls that go on where their run was suspended: what those who take the run up keep of them. */
-import {
-  createHost,
-  createMemoryStore,
-  type Host,
-  type RunHandle,
-  type Store,
-  StoreError,
-  type ToolSet,
-} from "codecell";
+import { createHost, type Host, type RunHandle, type ToolSet } from "codecell";
+import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { expect, test } from "vitest";
 import { instead, mortal, until } from "./store-doubles.ts";
 

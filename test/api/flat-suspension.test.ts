@@ -1,5 +1,6 @@
 /** What suspending a stored run writes: with a snapshot as much after many calls as after few. */
-import { createHost, createMemoryStore, type HostOptions, type RunResult, type Store } from "codecell";
+import { createHost, type HostOptions, type RunResult } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { expect, test } from "vitest";
 import { instead } from "./store-doubles.ts";
 
@@ -38,7 +39,7 @@ async function writtenBy(calls: number): Promise<Written> {
   const absorbed: number[] = [];
   const store: Store = instead(memory, {
     release: (claim, next) => {
-      if (next !== undefined) {
+      if (next !== undefined && !("ended" in next)) {
         absorbed.push(next.absorbed.length);
         written.push("state" in next ? next.state.length : next.entry.length + next.snapshot.length);
       }

@@ -1,5 +1,6 @@
 /** A fork that a store keeps is a run like any other: its past holds wherever it goes on. */
-import { createHost, createMemoryStore, type Ledger, type ToolSet } from "codecell";
+import { createHost, type Ledger, type ToolSet } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import { expect, test } from "vitest";
 import { host } from "./harness.ts";
 import { instead, mortal, until, untilClaimable } from "./store-doubles.ts";

@@ -1,5 +1,6 @@
 /** What happens while a run is being given back to its store: too late to end it otherwise. */
-import { createHost, createMemoryStore, type Host, type Store, StoreError, type ToolSet } from "codecell";
+import { createHost, type Host, type ToolSet } from "codecell";
+import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { afterEach, expect, test, vi } from "vitest";
 import { instead, until } from "./store-doubles.ts";
 

@@ -1,14 +1,6 @@
 /** Errors of the host's own code: the host sees them as they were thrown, nobody else sees anything of them. */
-import {
-  CodecellError,
-  createHost,
-  createMemoryStore,
-  type HostError,
-  type RunEvent,
-  type Store,
-  type ToolSet,
-  unwrap,
-} from "codecell";
+import { CodecellError, createHost, type HostError, type RunEvent, type ToolSet, unwrap } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
 import { describe, expect, test } from "vitest";
 import { host } from "./harness.ts";

@@ -1,13 +1,6 @@
 /** What becomes of a run that is resumed by a host without the tools its calls wait for. */
-import {
-  createHost,
-  createMemoryStore,
-  type FetchPolicy,
-  type Host,
-  type RunResult,
-  type Store,
-  type ToolSet,
-} from "codecell";
+import { createHost, type FetchPolicy, type Host, type RunResult, type ToolSet } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
 import { mortal, until, untilClaimable } from "./store-doubles.ts";
 import { suspensionOf } from "./suspension-of.ts";

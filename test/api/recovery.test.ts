@@ -1,5 +1,6 @@
 /** What a run must come through in a store that falters, and after lives that ended at a bad moment. */
-import { createHost, createMemoryStore, type Host, type Store, StoreError, type ToolSet } from "codecell";
+import { createHost, type Host, type ToolSet } from "codecell";
+import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { afterEach, expect, test, vi } from "vitest";
 import { instead, mortal, until, untilClaimable } from "./store-doubles.ts";
 

@@ -1,13 +1,6 @@
 /** A store that does not answer: whatever waits for it comes to an end, and says why. */
-import {
-  type Claimed,
-  createHost,
-  createMemoryStore,
-  type Host,
-  type RunHandle,
-  type Store,
-  type ToolSet,
-} from "codecell";
+import { createHost, type Host, type RunHandle, type ToolSet } from "codecell";
+import { type Claimed, createMemoryStore, type Store } from "codecell/store";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { instead, until, untilClaimable } from "./store-doubles.ts";
 

@@ -1,5 +1,5 @@
 /** Stores that misbehave as machines and processes do, and the patience to meet them. */
-import type { Store } from "codecell";
+import type { Store } from "codecell/store";
 
 /** The store with some of its methods replaced. */
 export function instead(store: Store, methods: Partial<Store>): Store {

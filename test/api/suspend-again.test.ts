@@ -1,5 +1,6 @@
 /** Runs that are suspended more than once: who asks again, and what was left open. Into tokens, and into a store. */
-import { createHost, createMemoryStore, type Host, type ToolSet } from "codecell";
+import { createHost, type Host, type ToolSet } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import { afterAll, describe, expect, test } from "vitest";
 import { suspensionOf } from "./suspension-of.ts";
 

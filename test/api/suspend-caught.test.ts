@@ -1,5 +1,6 @@
 /** An approval that a tool asked for is asked for, though the tool caught what that throws: everywhere tools can ask. */
-import { createMemoryStore, createHost, defineTool } from "codecell";
+import { createHost, defineTool } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
 import { describe, expect, test } from "vitest";
 import { host } from "./harness.ts";

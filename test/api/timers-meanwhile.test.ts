@@ -1,5 +1,6 @@
 /** Timers that fall due while their run is being suspended: they wait with it, and fire once. */
-import { createHost, createMemoryStore, type Store, type ToolSet } from "codecell";
+import { createHost, type ToolSet } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { expect, test } from "vitest";
 import { instead } from "./store-doubles.ts";
 

@@ -1,6 +1,7 @@
 /** Tools and schemas in shapes that nobody here understands: refused at every door, before anything runs. */
 import { dynamicTool, jsonSchema, tool } from "ai";
-import { createHost, createMemoryStore, type Ledger, renderDeclarations, run, type ToolSet } from "codecell";
+import { createHost, type Ledger, renderDeclarations, run, type ToolSet } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import { createCatalog } from "codecell/catalog";
 import { renderSignature } from "codecell/declare";
 import { type AgentTools, prepareAgentRun } from "codecell/surface";

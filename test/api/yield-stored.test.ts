@@ -1,5 +1,6 @@
 /** Stored programs that yield, and what they come to when their process dies at a bad moment. */
-import { createHost, createMemoryStore, type Host, type Store, type ToolSet } from "codecell";
+import { createHost, type Host, type ToolSet } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
 import { suspensionOf } from "./suspension-of.ts";
 

@@ -2,7 +2,6 @@
 import {
   type AnyTool,
   createHost,
-  createMemoryStore,
   inspect,
   type ResumeOptions,
   type RunEvent,
@@ -10,6 +9,7 @@ import {
   type Suspension,
   type ToolSet,
 } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import { describe, expect, test } from "vitest";
 import { echo, failureOf, host, valueOf } from "./harness.ts";
 import { suspensionOf } from "./suspension-of.ts";

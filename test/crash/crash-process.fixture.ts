@@ -8,7 +8,8 @@
  */
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { createHost, type Host, type RunHandle, type RunResult, type Store } from "codecell";
+import { createHost, type Host, type RunHandle, type RunResult } from "codecell";
+import type { Store } from "codecell/store";
 import { crashTools } from "./crash-tools.ts";
 import { openCrashStore } from "./crash-stores.ts";
 import { executionsIn, type Execution, type Life, PUT, scopeOf } from "./life.ts";

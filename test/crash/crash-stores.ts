@@ -1,7 +1,7 @@
 /** Opens the stores of crash tests, and looks into what is left of them. */
 import { DatabaseSync } from "node:sqlite";
 import { Pool } from "pg";
-import type { Store } from "codecell";
+import type { Store } from "codecell/store";
 import { openPostgresStore } from "codecell/store/postgres";
 import { openSqliteStore } from "codecell/store/sqlite";
 import type { StorePlace } from "./life.ts";

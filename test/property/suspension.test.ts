@@ -7,14 +7,13 @@ import { afterAll, expect, test, vi } from "vitest";
 import {
   type CallContext,
   createHost,
-  createMemoryStore,
   type Host,
   type HostOptions,
   type LogLine,
   type RunResult,
-  type Store,
   type ToolSet,
 } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import { effort, TIMES } from "./effort.ts";
 import { runToEnd } from "./finish.ts";
 import { ProgramTools } from "./program-tools.ts";

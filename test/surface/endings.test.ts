@@ -1,5 +1,5 @@
 /** How suspended programs end other than by being waited for, and that nothing of them stays. */
-import { createMemoryStore, type Store } from "codecell";
+import { createMemoryStore, type Store } from "codecell/store";
 import type { AgentContext, CodeModeResult } from "codecell/surface";
 import { describe, expect, test, vi } from "vitest";
 import { instead } from "../api/store-doubles.ts";

@@ -57,6 +57,7 @@ const notRestored: Route = async () => {
     resume: (options) =>
       desk.host.resume({ ...options, token: `${options.token?.slice(0, -40)}${"A".repeat(40)}` }),
     discard: (options) => desk.host.discard(options),
+    readEnded: (options) => desk.host.readEnded(options),
     replay: (ledger) => desk.host.replay(ledger),
     fork: (ledger, options) => desk.host.fork(ledger, options),
     [Symbol.asyncDispose]: async () => {},

@@ -1,5 +1,5 @@
 /** Programs that are waited for by a preparation that lacks a tool their calls wait for. */
-import { createMemoryStore } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import { expect, test } from "vitest";
 import { CONTEXT, openDesk, openWarmDesk, waitingOf } from "./fixtures.ts";
 

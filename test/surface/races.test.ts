@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createMemoryStore, StoreError } from "codecell";
+import { createMemoryStore, StoreError } from "codecell/store";
 import {
   type AgentContext,
   type CodeModeCompleted,
@@ -132,6 +132,7 @@ describe("a wait that cannot go on", () => {
           throw new Error("S3CRET");
         },
         discard: (options) => host.discard(options),
+        readEnded: (options) => host.readEnded(options),
         replay: (ledger) => host.replay(ledger),
         fork: (ledger, options) => host.fork(ledger, options),
         [Symbol.asyncDispose]: async () => {},

@@ -1,5 +1,5 @@
 /** Programs that are suspended and waited for. */
-import { createMemoryStore } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import type { CallRecord } from "codecell/surface";
 import { describe, expect, test } from "vitest";
 import { instead } from "../api/store-doubles.ts";

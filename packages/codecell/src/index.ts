@@ -36,20 +36,6 @@ export type {
 } from "./contract/result.ts";
 export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
-export { STORE_ERROR_CODES, StoreError } from "./contract/store.ts";
-export type {
-  Claim,
-  Claimed,
-  LastEntry,
-  Lease,
-  ListQuery,
-  NewRun,
-  NextState,
-  RunSummary,
-  Store,
-  StoredRun,
-  StoreErrorCode,
-} from "./contract/store.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
@@ -77,9 +63,12 @@ export type { ShapeMemoryOptions } from "./seal/shape-memory.ts";
 export { createHost } from "./run/host/host.ts";
 export type {
   DiscardOptions,
+  EndedRecord,
   ForkOptions,
   Host,
   HostOptions,
+  KeepEnded,
+  ReadEndedOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,
@@ -90,4 +79,3 @@ export type { GuestCatalog } from "./run/host/guest-catalog.ts";
 export type { HostCheck } from "./run/check/host-check.ts";
 export { loadWorkerText } from "./sandbox/node/embedded.ts";
 export { defaultWorkerUrl } from "./sandbox/node/worker-script.ts";
-export { createMemoryStore } from "./store/memory.ts";

@@ -12,6 +12,8 @@
  * - An executor is a process that still executes calls of runs it has given back. It attends for a span of time, again
  *   and again; once it attends no more, nobody need wait for its outcomes.
  * - A note is bytes under a key, and belongs to no run: the last one counts, until it expires.
+ * - A run that has ended is deleted, or kept for a while: sealed, to be read and listed, never to be claimed again.
+ * - What a store knows of a run in the open is its `RunSummary` and nothing else.
  * - A promise settles when the change is durable; it rejects with a StoreError when nothing was changed.
  * - Leases and expiry are judged by the store's own clock: those of its clients differ.
  * - What one claimant asks for without waiting happens in the order it was asked for.
@@ -44,6 +46,21 @@ export interface Claim {
   readonly fence: number;
 }
 
+/** What a store may say of a run's calls without opening a seal. */
+export interface RunFacts {
+  /** Calls the program has made. */
+  readonly calls: number;
+  /** Those of them that failed. */
+  readonly failed: number;
+  /** Those that waited for a decision when the run was last suspended. */
+  readonly pending: number;
+  /** Tools that were called, where the host allows it: at most `STORE_TOOL_NAMES`, of at most `STORE_TEXT_BYTES` together. */
+  readonly tools?: readonly string[];
+}
+
+/** How many tools the facts of a run name at most. */
+export const STORE_TOOL_NAMES = 32;
+
 export interface NewRun {
   readonly id: string;
   /** Whose run it is: tenant, user or session. Lists can be confined to one. */
@@ -51,9 +68,10 @@ export interface NewRun {
   /** Milliseconds since the epoch; after it the run may be deleted by anybody's `expire`. */
   readonly expiresAt: number;
   readonly state: Uint8Array;
+  readonly facts?: RunFacts;
 }
 
-export interface StoredRun extends NewRun {
+export interface StoredRun extends Omit<NewRun, "facts"> {
   readonly journal: readonly Uint8Array[];
   /** The latest that was saved since the state. */
   readonly snapshot?: Uint8Array;
@@ -68,31 +86,65 @@ export type Claimed =
   /** Never put, deleted, or past its expiry with no lease in force. */
   | { readonly status: "absent" };
 
-/** A run as a list shows it. */
+/**
+ * Where a run stands. A run is `running` from its claim until it is given back, also when its claimant died meanwhile: then
+ * it has no owner. A run is `suspended` while nobody has claimed it.
+ */
+export type RunStatus = "running" | "suspended" | EndedStatus;
+
+export type EndedStatus = "completed" | "failed";
+
+/** All that can be said of a run without opening a seal. Times are milliseconds since the epoch. */
 export interface RunSummary {
   readonly id: string;
   readonly scope: string;
-  readonly expiresAt: number;
-  /** When it was last put, claimed or released, milliseconds since the epoch. */
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  /** When it was last put, claimed or released, or when it ended. */
   readonly changedAt: number;
-  /** Whose lease is in force; absent when the run can be claimed. */
+  /** Only of a run that has ended. */
+  readonly endedAt?: number;
+  readonly expiresAt: number;
+  /** Whose lease is in force; absent when the run can be claimed, or has ended. */
   readonly owner?: string;
+  readonly calls: number;
+  readonly failed: number;
+  readonly pending: number;
+  /** Only where the host that wrote it allows it. */
+  readonly tools?: readonly string[];
 }
 
 export interface ListQuery {
   readonly scope?: string;
-  /** Only runs on which no lease is in force. */
+  /** `running` and `suspended` unless said otherwise: ended runs are listed only when they are asked for. */
+  readonly status?: RunStatus | readonly RunStatus[];
+  /** Only runs on which no lease is in force, and that have not ended. */
   readonly claimable?: boolean;
-  /** Goes on behind this id; lists are ordered by id, as code points compare. */
-  readonly after?: string;
+  /** Only runs created at this time or later. */
+  readonly createdFrom?: number;
+  /** Only runs created before this time. */
+  readonly createdBefore?: number;
+  /** By id, as code points compare, unless said otherwise; or the newest first, those of one moment by id. */
+  readonly order?: "id" | "newest";
+  /** Goes on behind this run, also when it is gone: its id, or the last summary of the page before. */
+  readonly after?: string | Pick<RunSummary, "id" | "createdAt">;
   /** At most so many; 100 unless said otherwise, 1000 at most. */
   readonly limit?: number;
+}
+
+/** What is kept of all ended runs together: the newest ones within both bounds. */
+export interface EndedBounds {
+  readonly runs: number;
+  /** Of their sealed states and facts. */
+  readonly bytes: number;
 }
 
 interface GivenBack {
   readonly expiresAt: number;
   /** Calls whose outcomes are no longer needed; they are deleted. */
   readonly absorbed: readonly number[];
+  /** In place of those before; they stay as they are without it. */
+  readonly facts?: RunFacts;
 }
 
 /** What a run becomes when it is given back: its journal is empty then, and it has no snapshot. */
@@ -107,6 +159,20 @@ export interface LastEntry extends GivenBack {
   readonly snapshot: Uint8Array;
 }
 
+/** What is kept of a run that has ended: its journal, snapshot and outcomes are deleted. */
+export interface EndState {
+  readonly ended: EndedStatus;
+  readonly state: Uint8Array;
+  readonly expiresAt: number;
+  readonly facts?: RunFacts;
+}
+
+export interface EndedRun extends RunSummary {
+  readonly status: EndedStatus;
+  readonly endedAt: number;
+  readonly state: Uint8Array;
+}
+
 export interface Store extends AsyncDisposable {
   /** True for one that ends with its process, so that keys need not outlive it either. */
   readonly isVolatile?: boolean;
@@ -116,8 +182,8 @@ export interface Store extends AsyncDisposable {
   claim(id: string, lease: Lease, scope?: string): Promise<Claimed>;
   /** Makes the lease last for so long from now, and moves the run's expiry if one is given. */
   renew(claim: Claim, ms: number, expiresAt?: number): Promise<void>;
-  /** Adds to the journal, all entries or none. */
-  append(claim: Claim, entries: readonly Uint8Array[]): Promise<void>;
+  /** Adds to the journal, all entries or none, and puts the facts in place of those before if some are given. */
+  append(claim: Claim, entries: readonly Uint8Array[], facts?: RunFacts): Promise<void>;
   /** Keeps a snapshot beside the state, in place of an earlier one. */
   saveSnapshot(claim: Claim, snapshot: Uint8Array): Promise<void>;
   /** The snapshot that was saved since the state; undefined when there is none. */
@@ -126,11 +192,17 @@ export interface Store extends AsyncDisposable {
   post(id: string, call: number, outcome: Uint8Array): Promise<boolean>;
   /** The outcomes posted so far; undefined when there is no such run. */
   outcomes(id: string): Promise<ReadonlyMap<number, Uint8Array> | undefined>;
-  /** Gives a run back: in a new state, with one more entry, or as it is. */
-  release(claim: Claim, next?: NextState | LastEntry): Promise<void>;
+  /**
+   * Gives a run back: in a new state, with one more entry, or as it is. One that has ended can be read and listed until it
+   * expires, and in every other way it is gone: its id is free again.
+   */
+  release(claim: Claim, next?: NextState | LastEntry | EndState): Promise<void>;
   /** Removes a run with everything that belongs to it. */
   delete(claim: Claim): Promise<void>;
+  /** A page of a list. Whoever goes on behind the last of each page misses no run that was there all the time. */
   list(query?: ListQuery): Promise<readonly RunSummary[]>;
+  /** A run that ended and was kept. With a scope only a run of that scope. Undefined when there is none. */
+  readEnded(id: string, scope?: string): Promise<EndedRun | undefined>;
   /** Says that an executor is there, for so long from now; 0 ends it. */
   attend(executor: string, ms: number): Promise<void>;
   /** Whether an executor said so, and its time is not over. */
@@ -139,8 +211,11 @@ export interface Store extends AsyncDisposable {
   putNote(key: string, note: Uint8Array, expiresAt: number): Promise<void>;
   /** Undefined when there is none, or it has expired. */
   getNote(key: string): Promise<Uint8Array | undefined>;
-  /** Deletes the runs past their expiry that nobody holds, and notes past theirs; returns how many runs. */
-  expire(): Promise<number>;
+  /**
+   * Deletes the runs past their expiry that nobody holds, and notes past theirs; with bounds also the oldest ended runs
+   * beyond them. Returns how many runs.
+   */
+  expire(keep?: EndedBounds): Promise<number>;
   /**
    * Calls back after a run was changed by anybody: an outcome posted, released, deleted. Sometimes without cause,
    * never too rarely; what changed has to be read. Returns the end of it.

@@ -37,6 +37,9 @@ function open(store: Store): Journal {
     encode: async () => ({ bytes: new Uint8Array(), size: 0 }),
     encodeSnapshot: async () => new Uint8Array(),
     decodeSnapshot: () => Promise.resolve(undefined),
+    facts: { calls: 0, failed: 0, pending: 0 },
+    toEndState: () => Promise.resolve(undefined),
+    onKept: () => {},
   });
 }
 

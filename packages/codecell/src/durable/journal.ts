@@ -6,12 +6,23 @@
  * - Breaks once, when the store refuses or does not answer: then nothing more is written, and the run must not go on here.
  */
 import type { CellSnapshot } from "../protocol/messages.ts";
-import { type Claim, type LastEntry, type NextState, type Store, StoreError } from "../contract/store.ts";
+import type { RunResult } from "../contract/result.ts";
+import {
+  type Claim,
+  type EndState,
+  type LastEntry,
+  type NextState,
+  type RunFacts,
+  type Store,
+  StoreError,
+} from "../contract/store.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import type { SealedEntries } from "./stored-bytes.ts";
 import { CodecellError, type Failure } from "../contract/failure.ts";
 import { answered, Unanswered } from "./answered.ts";
 import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
+import { addFacts } from "./run-facts.ts";
 import { within } from "../loop/wait.ts";
 
 export interface JournalSetup {
@@ -27,11 +38,17 @@ export interface JournalSetup {
   readonly mayStay: boolean;
   /** Calls of which others may have posted an outcome. */
   readonly posted: ReadonlySet<number>;
+  /** What lists say of its calls so far. */
+  readonly facts: RunFacts;
   /** Makes the bytes of what will stand at a place. */
   readonly encode: (entries: readonly JournalEntry[], place: number) => Promise<SealedEntries>;
   readonly encodeSnapshot: (snapshot: CellSnapshot) => Promise<Uint8Array>;
   /** Undefined for what cannot be trusted or understood. */
   readonly decodeSnapshot: (bytes: Uint8Array) => Promise<CellSnapshot | undefined>;
+  /** What stays of the run when it has ended; undefined for nothing. */
+  readonly toEndState: (result: RunResult, recorder: LedgerRecorder) => Promise<EndState | undefined>;
+  /** Called when that is in the store. */
+  readonly onKept: () => void;
 }
 
 /** How long the end of a run waits for its store. */
@@ -44,6 +61,7 @@ export class Journal {
   readonly #renewal: NodeJS.Timeout;
   #length: number;
   #size: number;
+  #facts: RunFacts;
   /** Entries that go into the next write. */
   #waiting: JournalEntry[] = [];
   /** The write that entries added now will be part of. */
@@ -58,6 +76,7 @@ export class Journal {
     this.#setup = setup;
     this.#length = setup.length;
     this.#size = setup.size;
+    this.#facts = setup.facts;
     this.#last = answered(setup.claim).catch((error: unknown) => this.#break(error));
     this.#renewal = setInterval(() => this.#renew(), setup.leaseMs / RENEWALS);
     this.#renewal.unref();
@@ -83,6 +102,7 @@ export class Journal {
       // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
       let written: Uint8Array | undefined;
       let expiry: number | undefined;
+      let facts: RunFacts | undefined;
       const next = this.#after(async (claim) => {
         if (written === undefined) {
           const entries = this.#waiting;
@@ -91,11 +111,14 @@ export class Journal {
           this.#waiting = [];
           this.#expiry = undefined;
           this.#next = undefined;
+          const before = this.#facts;
+          this.#facts = entries.reduce(addFacts, before);
+          facts = this.#facts === before ? undefined : this.#facts;
           const { bytes, size } = await this.#setup.encode(entries, place);
           written = bytes;
           this.#size += size;
         }
-        await this.#setup.store.append(claim, [written]);
+        await this.#setup.store.append(claim, [written], facts);
         if (expiry !== undefined) this.#renew(expiry);
       });
       this.#next = next;
@@ -144,13 +167,13 @@ export class Journal {
     };
   }
 
-  /** Gives the run back to the store: in a new state, with one more entry, or as it is. */
-  async release(next?: NextState | LastEntry): Promise<void> {
+  /** Gives the run back to the store: in a new state, with one more entry, as it is, or as one that has ended. */
+  async release(next?: NextState | LastEntry | EndState): Promise<void> {
     clearInterval(this.#renewal);
     await this.#after((claim) => this.#setup.store.release(claim, next));
   }
 
-  /** The run has ended: nothing of it stays. */
+  /** Nothing of the run stays. */
   async delete(): Promise<void> {
     clearInterval(this.#renewal);
     await this.#after((claim) => this.#setup.store.delete(claim));
@@ -160,12 +183,20 @@ export class Journal {
    * The run has ended here, or is left to others. A store that refuses, or does not answer in time, keeps a run that ends
    * again, or goes on, where it is resumed.
    */
-  async conclude(isLeft: boolean): Promise<void> {
-    const given = isLeft ? this.release() : this.delete();
+  async conclude(isLeft: boolean, result: RunResult, recorder: LedgerRecorder): Promise<void> {
+    const given = isLeft ? this.release() : this.#end(result, recorder);
     await within(
       END_MS,
       given.catch(() => {}),
     );
+  }
+
+  async #end(result: RunResult, recorder: LedgerRecorder): Promise<void> {
+    const { toEndState, onKept } = this.#setup;
+    const state = await toEndState(result, recorder);
+    if (state === undefined) return this.delete();
+    await this.release(state);
+    onKept();
   }
 
   /** One after the other, each tried again while the store says that nothing was changed and it may be. */

@@ -33,9 +33,12 @@ import { type Vault, versionFailure } from "../seal/vault.ts";
 import { answered } from "./answered.ts";
 import { Journal, type JournalSetup, toStoreFailure } from "./journal.ts";
 import { type CheckRun, type Elsewhere, type Recovered, recover } from "./recovery.ts";
+import { EndedRuns, type StoreFacts } from "./ended-runs.ts";
 import { Executor } from "./executor.ts";
+import { factsSteps } from "./run-facts.ts";
 import { persistently, RENEWALS } from "./persistently.ts";
 import type { Thrown } from "../contract/host-error.ts";
+import { atOnce, inTurns } from "../loop/turn.ts";
 import { within } from "../loop/wait.ts";
 
 export interface TakenRun extends Recovered {
@@ -45,10 +48,12 @@ export interface TakenRun extends Recovered {
 /** Told what was thrown, by the store unless said otherwise. */
 export type OnFailed = (error: unknown, source?: Thrown["source"]) => void;
 
+const NO_FACTS: StoreFacts = { namesTools: false, ended: undefined };
+
 const OWNER = `process ${process.pid}`;
 
 /** Where the journal of a run goes on: what the store holds of it already. */
-interface JournalStart extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted"> {
+interface JournalStart extends Pick<JournalSetup, "length" | "size" | "mayStay" | "posted" | "facts"> {
   /** The id of the state that its journal follows. */
   readonly epoch: string;
 }
@@ -75,12 +80,16 @@ export class StoredRuns {
   readonly #bytes: StoredBytes;
   readonly #leaseMs: number;
   readonly #executor: Executor;
+  readonly #namesTools: boolean;
+  readonly ended: EndedRuns;
 
-  constructor(store: Store, vault: Vault, leaseMs: number) {
+  constructor(store: Store, vault: Vault, leaseMs: number, facts: StoreFacts = NO_FACTS) {
     this.#store = store;
     this.#bytes = new StoredBytes(vault);
     this.#leaseMs = leaseMs;
     this.#executor = new Executor(store, leaseMs);
+    this.#namesTools = facts.namesTools;
+    this.ended = new EndedRuns(store, vault, facts);
   }
 
   /** Begins to keep a new run. */
@@ -106,13 +115,15 @@ export class StoredRuns {
     };
     const sealable = toSealable(first);
     const state = this.#bytes.sealFirst(runId, sealable);
-    const claim = this.#store.put({ id: runId, scope, expiresAt, state }, this.#lease);
-    return this.#journal(runId, claim, {
+    const facts = atOnce(factsSteps(ledger, ledger, [], this.#namesTools));
+    const claim = this.#store.put({ id: runId, scope, expiresAt, state, facts }, this.#lease);
+    return this.#journal(runId, scope, claim, {
       epoch: first.id,
       length: 0,
       size: sizeOf(sealable),
       mayStay: true,
       posted: new Set(),
+      facts,
     });
   }
 
@@ -163,7 +174,7 @@ export class StoredRuns {
       throw error;
     }
     const { recovered, kept, hasMoved } = taken;
-    const journal = this.#journal(id, Promise.resolve(claimed.claim), kept);
+    const journal = this.#journal(id, scope, Promise.resolve(claimed.claim), kept);
     const { limits } = recovered.run.ledger;
     const isMoved = claimed.run.expiresAt < Date.now() + limits.wallTimeMs + this.#leaseMs;
     // Not waited for: it matters only if this process dies.
@@ -215,10 +226,12 @@ export class StoredRuns {
     if ("code" in next) return next;
     const { suspended, given } = next;
     const { expiresAt } = suspended;
+    const pending = [...rest.pending.keys()];
+    const facts = await inTurns(factsSteps(recorder.header, recorder, pending, this.#namesTools));
     const here = [...rest.executing.keys()].filter((call) => !isLeft(call));
     try {
       await this.#executor.begin(runId, here);
-      await journal.release({ ...given, expiresAt, absorbed });
+      await journal.release({ ...given, expiresAt, absorbed, facts });
       return suspended;
     } catch (error) {
       this.#executor.end(runId, here);
@@ -255,7 +268,12 @@ export class StoredRuns {
     return { owner: OWNER, ms: this.#leaseMs };
   }
 
-  #journal(runId: string, claim: Promise<Claim>, { epoch, ...kept }: JournalStart): Journal {
+  #journal(
+    runId: string,
+    scope: string,
+    claim: Promise<Claim>,
+    { epoch, ...kept }: JournalStart,
+  ): Journal {
     return new Journal({
       ...kept,
       store: this.#store,
@@ -267,6 +285,8 @@ export class StoredRuns {
         const snapshot = await this.#bytes.openSnapshot(runId, epoch, bytes);
         return snapshot === undefined || "code" in snapshot ? undefined : snapshot;
       },
+      toEndState: (result, recorder) => this.ended.toEndState(result, recorder, scope),
+      onKept: () => this.ended.prune(),
     });
   }
 
@@ -296,9 +316,11 @@ export class StoredRuns {
     const recovered = recover(state, entries, outcomes, tools, awaitOutcome, saved);
     const posted = new Set([...outcomes.keys(), ...openCalls(recovered.run.ledger)]);
     const { length } = run.journal;
+    const { ledger } = recovered.run;
+    const facts = await inTurns(factsSteps(ledger, ledger, pendingOf(recovered), this.#namesTools));
     return {
       recovered,
-      kept: { epoch: opened.state.id, length, size, mayStay: isCurrent, posted },
+      kept: { epoch: opened.state.id, length, size, mayStay: isCurrent, posted, facts },
       hasMoved: entries.length > 0,
     };
   }
@@ -361,6 +383,10 @@ export class StoredRuns {
     const bytes = await this.#bytes.sealOutcome(runId, outcome);
     await this.#executor.post(runId, outcome, until, () => this.#store.post(runId, call, bytes));
   }
+}
+
+function pendingOf({ run }: Recovered): number[] {
+  return run.pending.map(([call]) => call);
 }
 
 /** Those without an outcome. */

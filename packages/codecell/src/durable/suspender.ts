@@ -16,6 +16,7 @@ import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
 import { type OpenToken, type Reference, type Take, Tokens, type TokenStyle } from "./token.ts";
 import type { Vault } from "../seal/vault.ts";
+import type { StoreFacts } from "./ended-runs.ts";
 import type { Journal } from "./journal.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { type CheckRun, type Recovered, recover } from "./recovery.ts";
@@ -46,9 +47,9 @@ export class Suspender {
   /** Names this host in tokens; nobody can ask it there. */
   readonly #executor = randomUUID();
 
-  constructor(vault: Vault, store: Store | undefined, leaseMs: number) {
+  constructor(vault: Vault, store: Store | undefined, leaseMs: number, facts?: StoreFacts) {
     this.#tokens = new Tokens(vault);
-    this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs);
+    this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs, facts);
   }
 
   async suspend(kept: KeptRun, rest: RunAtRest): Promise<Suspension | Failure> {

@@ -413,7 +413,7 @@ export class Run {
       this.#settle(result);
     };
     if (this.#journal === undefined || outcome.status === "suspended") announce();
-    else void this.#journal.conclude(this.#isLeft).then(announce);
+    else void this.#journal.conclude(this.#isLeft, result, this.#recorder).then(announce);
   }
 
   #abortCalls(): void {

@@ -36,29 +36,29 @@ export class Vault {
   }
 
   /** `what` was refused: a token, or a run of a store. */
-  refusal(problem: SealProblem, what: "token" | "stored run"): Failure {
+  refusal(problem: SealProblem, what: "token" | "stored run", action: "resume" | "read" = "resume"): Failure {
     switch (problem) {
       case "format":
         return {
           code: "token_invalid",
           message:
             what === "token"
-              ? "Cannot resume: this is no token of a suspended run"
-              : "Cannot resume: what the store holds is no run",
+              ? `Cannot ${action}: this is no token of a suspended run`
+              : `Cannot ${action}: what the store holds is no run`,
         };
       case "altered":
         return {
           code: "token_invalid",
-          message: `Cannot resume: the ${what} was altered or is incomplete${what === "token" ? ", give it back exactly as it was" : ""}`,
+          message: `Cannot ${action}: the ${what} was altered or is incomplete${what === "token" ? ", give it back exactly as it was" : ""}`,
         };
       case "version":
-        return versionFailure(what);
+        return versionFailure(what, action);
       case "key":
         return {
           code: "token_key",
           message: this.isRandom
-            ? `Cannot resume: the ${what} was sealed with a key this host does not have; nobody gave this process a key, so it made one at random, and opens only what it sealed itself. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost) to the same key in every process, then suspend anew`
-            : `Cannot resume: the ${what} was sealed with a key this host does not have, add that key behind the present one in sealKeys of createHost or in ${SEAL_KEY_VARIABLE}`,
+            ? `Cannot ${action}: the ${what} was sealed with a key this host does not have; nobody gave this process a key, so it made one at random, and opens only what it sealed itself. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost) to the same key in every process, then suspend anew`
+            : `Cannot ${action}: the ${what} was sealed with a key this host does not have, add that key behind the present one in sealKeys of createHost or in ${SEAL_KEY_VARIABLE}`,
         };
       default:
         return problem satisfies never;
@@ -66,9 +66,9 @@ export class Vault {
   }
 }
 
-export function versionFailure(what: "token" | "stored run"): Failure {
+export function versionFailure(what: "token" | "stored run", action: "resume" | "read" = "resume"): Failure {
   return {
     code: "token_version",
-    message: `Cannot resume: the ${what} was made by a version of Codecell that this one does not understand`,
+    message: `Cannot ${action}: the ${what} was made by a version of Codecell that this one does not understand`,
   };
 }

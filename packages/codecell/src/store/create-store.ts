@@ -1,43 +1,62 @@
 /**
- * What all stores have in common: the door of a database.
+ * createStore: a store, made of a driver. Runs on the host; owns all that is the same whatever the database is.
  *
- * - Arguments are checked and bytes are copied here, before anything waits; drivers see only what the contract allows.
+ * - Arguments are checked and bytes are copied here, before anything waits; drivers see only what the contract allows. What
+ *   drivers give is copied too: it may be a part of a larger buffer, or what they keep.
  * - What changes a run under one claim reaches the driver one by one, in the order it was asked for.
  * - After disposal everything rejects with `closed`; disposal waits for what had begun.
  */
 import {
   type Claim,
+  type Claimed,
+  type EndState,
   type LastEntry,
-  type Lease,
-  type ListQuery,
   type NextState,
   type RunSummary,
   type Store,
-  STORE_TEXT_BYTES,
   StoreError,
 } from "../contract/store.ts";
-import type { Watchers } from "./watchers.ts";
+import {
+  checkBounds,
+  checkCall,
+  checkClaim,
+  checkId,
+  checkInteger,
+  checkLease,
+  checkLeaseMs,
+  checkText,
+  copyOf,
+  fromFactsText,
+  resolvePages,
+  toFactsText,
+} from "./arguments.ts";
+import type { Change, Driver, Edit, FoundRun, ListedRows, ListPage, RunRow } from "./driver.ts";
+import { ChangePoller } from "./change-poller.ts";
+import { Watchers } from "./watchers.ts";
 
-/** A list query as a driver sees it: complete. */
-export interface ListPage {
-  readonly scope: string | undefined;
-  readonly claimable: boolean;
-  readonly after: string;
-  readonly limit: number;
+export interface StoreOptions {
+  /** How often watched runs are read again where the driver cannot tell of changes; 100 unless said otherwise. */
+  readonly pollMs?: number;
 }
 
-/** What a database does for a store. */
-export interface Driver extends Omit<Store, "list" | "watch" | typeof Symbol.asyncDispose> {
-  list(page: ListPage): ReturnType<Store["list"]>;
-  /** Settles when no later change of a run will be missed. */
-  startWatching(): Promise<void>;
-  close(): Promise<void>;
-}
+/** Runs that a driver deletes at once: neither this thread nor other processes wait for all of an expiry. */
+const EXPIRY_BATCH = 100;
 
-const LIST_DEFAULT = 100;
-const LIST_MOST = 1000;
+const NO_EDIT: Edit = {
+  kind: "edit",
+  leaseMs: undefined,
+  expiresAt: undefined,
+  facts: undefined,
+  state: undefined,
+  entries: [],
+  snapshot: undefined,
+  absorbed: [],
+  isReleased: false,
+};
 
-export function createStore(driver: Driver, watchers: Watchers): Store {
+export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {}): Store {
+  const watchers = new Watchers();
+  const poller = new ChangePoller((id) => driver.read(id, "row"), watchers, pollMs);
   const begun = new Set<Promise<unknown>>();
   const tails = new Map<string, Promise<unknown>>();
   let closing: Promise<void> | undefined;
@@ -69,103 +88,141 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
     return promise;
   }
 
+  /** The change is made of the arguments before anything waits. */
+  const change = (given: Claim, toChange: () => Change): Promise<void> =>
+    enter(async () => {
+      const claim = checkClaim(given);
+      const one = toChange();
+      const isMade = await inOrder(claim, () => driver.change(claim, one));
+      if (!isMade) throw staleClaim(claim);
+      if (one.kind !== "edit" || one.isReleased) watchers.call(claim.id);
+    });
+
   return {
     isVolatile: driver.isVolatile === true,
-    put: (run, lease) =>
+    put: ({ id, scope, expiresAt, state, facts }, lease) =>
       enter(async () => {
-        checkId(run.id);
-        checkText("scope", run.scope);
-        checkInteger("expiresAt", run.expiresAt);
-        checkLease(lease);
-        return driver.put({ ...run, state: copyOf(run.state) }, { ...lease });
+        checkId(id);
+        checkText("scope", scope);
+        checkInteger("expiresAt", expiresAt);
+        const own = checkLease(lease);
+        const run = { id, scope, expiresAt, state: copyOf(state), facts: toFactsText(facts) };
+        const fence = await driver.put(run, own);
+        if (fence !== undefined) return { id, fence };
+        throw new StoreError("exists", `Cannot put run "${id}": there is one of this id already`);
       }),
     claim: (id, lease, scope) =>
       enter(async () => {
         checkId(id);
-        checkLease(lease);
+        const own = checkLease(lease);
         if (scope !== undefined) checkText("scope", scope);
-        return driver.claim(id, { ...lease }, scope);
+        for (;;) {
+          const seen = await driver.read(id, "row");
+          const refusal = refusalOf(seen, scope);
+          if (seen === undefined || refusal !== undefined) return refusal ?? { status: "absent" };
+          const claimed = await driver.claim({ id, fence: seen.row.fence }, own);
+          if (claimed !== undefined) return toClaimed(claimed);
+          // Somebody else came first; who, says the next look.
+        }
       }),
     renew: (claim, ms, expiresAt) =>
-      enter(async () => {
-        const own = checkClaim(claim);
+      change(claim, () => {
         checkLeaseMs(ms);
         if (expiresAt !== undefined) checkInteger("expiresAt", expiresAt);
-        return inOrder(own, () => driver.renew(own, ms, expiresAt));
+        return { ...NO_EDIT, leaseMs: ms, expiresAt };
       }),
-    append: (claim, entries) =>
-      enter(async () => {
-        const own = checkClaim(claim);
-        const copies = entries.map(copyOf);
-        return inOrder(own, () => driver.append(own, copies));
-      }),
-    saveSnapshot: (claim, snapshot) =>
-      enter(async () => {
-        const own = checkClaim(claim);
-        const copy = copyOf(snapshot);
-        return inOrder(own, () => driver.saveSnapshot(own, copy));
-      }),
+    append: (claim, entries, facts) =>
+      change(claim, () => ({
+        ...NO_EDIT,
+        entries: entries.map(copyOf),
+        facts: facts && toFactsText(facts),
+      })),
+    saveSnapshot: (claim, snapshot) => change(claim, () => ({ ...NO_EDIT, snapshot: copyOf(snapshot) })),
     loadSnapshot: (claim) =>
       enter(async () => {
         const own = checkClaim(claim);
-        return inOrder(own, () => driver.loadSnapshot(own));
+        const found = await inOrder(own, () => driver.read(own.id, "snapshot"));
+        if (found?.row.fence !== own.fence || found.row.owner === undefined) throw staleClaim(own);
+        return found.snapshot && copyOf(found.snapshot);
       }),
     post: (id, call, outcome) =>
       enter(async () => {
         checkId(id);
-        checkIndex(call);
-        return driver.post(id, call, copyOf(outcome));
+        checkCall(call);
+        const isPosted = await driver.post(id, call, copyOf(outcome));
+        if (isPosted) watchers.call(id);
+        return isPosted;
       }),
     outcomes: (id) =>
       enter(async () => {
         checkId(id);
-        return driver.outcomes(id);
+        const found = await driver.read(id, "outcomes");
+        return found && copiesOf(found.outcomes);
       }),
-    release: (claim, next) =>
+    release: (claim, next) => change(claim, () => toRelease(next)),
+    delete: (claim) => change(claim, () => ({ kind: "delete" })),
+    list: (query = {}) =>
       enter(async () => {
-        const own = checkClaim(claim);
-        if (next === undefined) return inOrder(own, () => driver.release(own));
-        checkInteger("expiresAt", next.expiresAt);
-        for (const call of next.absorbed) checkIndex(call);
-        const { expiresAt, absorbed } = next;
-        const copy = { expiresAt, absorbed: [...absorbed], ...copiesOf(next) };
-        return inOrder(own, () => driver.release(own, copy));
+        const pages = resolvePages(query);
+        const listed = await Promise.all(pages.map((page) => driver.list(page)));
+        return mergePages(pages, listed);
       }),
-    delete: (claim) =>
+    readEnded: (id, scope) =>
       enter(async () => {
-        const own = checkClaim(claim);
-        return inOrder(own, () => driver.delete(own));
+        checkId(id);
+        if (scope !== undefined) checkText("scope", scope);
+        const found = await driver.read(id, "ended");
+        if (found?.state === undefined || found.row.expiresAt < found.now) return undefined;
+        const { ended, changedAt } = found.row;
+        if (ended === undefined || (scope !== undefined && scope !== found.row.scope)) return undefined;
+        return {
+          ...toSummary(found.row, found.now),
+          status: ended,
+          endedAt: changedAt,
+          state: copyOf(found.state),
+        };
       }),
-    list: (query = {}) => enter(async () => driver.list(resolvePage(query))),
     attend: (executor, ms) =>
       enter(async () => {
         checkId(executor);
         checkLeaseMs(ms);
-        return driver.attend(executor, ms);
+        // One that is over at once is over by every clock.
+        await driver.putNote(`executor:${executor}`, new Uint8Array(), ms === 0 ? { at: 0 } : { inMs: ms });
       }),
     attends: (executor) =>
       enter(async () => {
         checkId(executor);
-        return driver.attends(executor);
+        return (await driver.getNote(`executor:${executor}`)) !== undefined;
       }),
     putNote: (key, note, expiresAt) =>
       enter(async () => {
         checkId(key);
         checkInteger("expiresAt", expiresAt);
-        return driver.putNote(key, copyOf(note), expiresAt);
+        await driver.putNote(`note:${key}`, copyOf(note), { at: expiresAt });
       }),
     getNote: (key) =>
       enter(async () => {
         checkId(key);
-        return driver.getNote(key);
+        const note = await driver.getNote(`note:${key}`);
+        return note && copyOf(note);
       }),
-    expire: () => enter(() => driver.expire()),
+    expire: (keep) =>
+      enter(async () => {
+        const bounds = keep && checkBounds(keep);
+        for (let count = 0; ;) {
+          const { ids, ended } = await driver.expire(EXPIRY_BATCH, bounds);
+          for (const id of ids) watchers.call(id);
+          count += ids.length + ended;
+          if (ids.length < EXPIRY_BATCH && ended < EXPIRY_BATCH) return count;
+        }
+      }),
     watch: (id, onChange) =>
       enter(async () => {
         checkId(id);
         const end = watchers.add(id, onChange);
         try {
-          await driver.startWatching();
+          if (driver.startWatching !== undefined) await driver.startWatching(watchers);
+          else if (driver.isVolatile !== true) await poller.start();
         } catch (error) {
           end();
           throw error;
@@ -176,7 +233,8 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
       closing ??= (async () => {
         watchers.clear();
         await Promise.allSettled(begun);
-        await driver.close();
+        poller.stop();
+        await driver.close?.();
         watchers.clear();
       })();
       return closing;
@@ -184,86 +242,92 @@ export function createStore(driver: Driver, watchers: Watchers): Store {
   };
 }
 
-/** A run as a list shows it: with its owner while the lease is in force. */
-export function toSummary(
-  { id, scope, expiresAt, changedAt }: RunSummary,
-  owner: string | null | undefined,
-  held: boolean,
-): RunSummary {
-  const summary = { id, scope, expiresAt, changedAt };
-  return held && typeof owner === "string" ? { ...summary, owner } : summary;
-}
-
-export function staleClaim({ id }: Claim): StoreError {
+function staleClaim({ id }: Claim): StoreError {
   return new StoreError(
     "stale_claim",
     `Cannot change run "${id}": it was released or claimed by somebody else since, or is gone`,
   );
 }
 
-export function runExists(id: string): StoreError {
-  return new StoreError("exists", `Cannot put run "${id}": there is one of this id already`);
+/** Why a run cannot be claimed, if so. */
+function refusalOf(found: FoundRun | undefined, scope: string | undefined): Claimed | undefined {
+  if (found === undefined) return { status: "absent" };
+  const { row, now } = found;
+  if (scope !== undefined && scope !== row.scope) return { status: "absent" };
+  if (row.leaseUntil > now) return { status: "held", owner: row.owner ?? "", until: row.leaseUntil };
+  return row.expiresAt < now ? { status: "absent" } : undefined;
 }
 
-function resolvePage({ scope, claimable = false, after, limit = LIST_DEFAULT }: ListQuery): ListPage {
-  if (scope !== undefined) checkText("scope", scope);
-  if (after !== undefined) checkText("after", after);
-  checkInteger("limit", limit);
-  return { scope, claimable, after: after ?? "", limit: Math.min(Math.max(limit, 1), LIST_MOST) };
+function toClaimed({ row, state, journal = [], snapshot, outcomes }: FoundRun): Claimed {
+  const { id, scope, expiresAt, fence } = row;
+  if (state === undefined) throw new TypeError("Cannot claim a run: the driver gave no state");
+  return {
+    status: "claimed",
+    claim: { id, fence },
+    run: {
+      id,
+      scope,
+      expiresAt,
+      state: copyOf(state),
+      journal: journal.map(copyOf),
+      ...(snapshot === undefined ? {} : { snapshot: copyOf(snapshot) }),
+      outcomes: copiesOf(outcomes),
+    },
+  };
 }
 
-function checkClaim({ id, fence }: Claim): Claim {
-  checkId(id);
-  checkInteger("fence", fence);
-  return { id, fence };
-}
-
-function checkLease({ owner, ms }: Lease): void {
-  checkText("owner", owner);
-  checkLeaseMs(ms);
-}
-
-function checkLeaseMs(ms: number): void {
-  checkInteger("lease", ms);
-  // Added to a clock, it has to stay a safe integer.
-  if (ms < 0 || ms > Number.MAX_SAFE_INTEGER / 2) {
-    throw new RangeError(`Cannot lease for ${ms} ms: it is not a span of time`);
+function toRelease(next: NextState | LastEntry | EndState | undefined): Change {
+  if (next === undefined) return { ...NO_EDIT, isReleased: true };
+  const { expiresAt } = next;
+  checkInteger("expiresAt", expiresAt);
+  if ("ended" in next) {
+    const { ended } = next;
+    if (ended !== "completed" && ended !== "failed")
+      throw new TypeError(`Cannot end a run as "${String(ended)}"`);
+    const state = copyOf(next.state);
+    const facts = toFactsText(next.facts);
+    return { kind: "end", ended, state, expiresAt, facts, bytes: state.length + facts.length };
   }
+  for (const call of next.absorbed) checkCall(call);
+  const facts = next.facts && toFactsText(next.facts);
+  const given = { ...NO_EDIT, expiresAt, facts, absorbed: [...next.absorbed], isReleased: true };
+  if ("state" in next) return { ...given, state: copyOf(next.state) };
+  return { ...given, entries: [copyOf(next.entry)], snapshot: copyOf(next.snapshot) };
 }
 
-function checkIndex(call: number): void {
-  checkInteger("call", call);
-  if (call < 0) throw new RangeError(`Cannot use ${call} as the index of a call: it is negative`);
+/** Each list is in order; together they have to be. */
+function mergePages([page, other]: readonly ListPage[], listed: readonly ListedRows[]): RunSummary[] {
+  const summaries = listed.flatMap(({ rows, now }) => rows.map((row) => toSummary(row, now)));
+  if (page === undefined || other === undefined) return summaries;
+  return summaries
+    .map((run) => ({ run, key: Buffer.from(run.id) }))
+    .sort((a, b) =>
+      page.order === "id" ? a.key.compare(b.key) : b.run.createdAt - a.run.createdAt || b.key.compare(a.key),
+    )
+    .slice(0, page.limit)
+    .map(({ run }) => run);
 }
 
-function checkInteger(name: string, value: number): void {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`Cannot use ${value} as ${name}: no whole number`);
+function toSummary(row: RunRow, now: number): RunSummary {
+  const { id, scope, createdAt, changedAt, expiresAt, ended, owner } = row;
+  const { calls, failed, pending, tools } = fromFactsText(row.facts);
+  const status = ended ?? (owner === undefined ? "suspended" : "running");
+  return {
+    id,
+    scope,
+    status,
+    createdAt,
+    changedAt,
+    ...(ended === undefined ? {} : { endedAt: changedAt }),
+    expiresAt,
+    ...(owner === undefined || row.leaseUntil <= now ? {} : { owner }),
+    calls,
+    failed,
+    pending: status === "suspended" ? pending : 0,
+    ...(tools === undefined ? {} : { tools }),
+  };
 }
 
-function checkId(id: string): void {
-  checkText("id", id);
-  if (id === "") throw new RangeError("Cannot use an empty id: give it a name");
-}
-
-function checkText(name: string, text: string): void {
-  if (typeof text !== "string") throw new TypeError(`Cannot use a ${typeof text} as ${name}: no string`);
-  if (!text.isWellFormed() || text.includes("\0")) {
-    throw new TypeError(`Cannot use this ${name}: it has a lone surrogate or NUL`);
-  }
-  // A string has at least as many bytes as units, so a huge one is not encoded to be refused.
-  if (text.length > STORE_TEXT_BYTES || Buffer.byteLength(text) > STORE_TEXT_BYTES) {
-    throw new RangeError(`Cannot use this ${name}: more than ${STORE_TEXT_BYTES} bytes in UTF-8`);
-  }
-}
-
-function copiesOf(
-  next: NextState | LastEntry,
-): Pick<NextState, "state"> | Pick<LastEntry, "entry" | "snapshot"> {
-  if ("state" in next) return { state: copyOf(next.state) };
-  return { entry: copyOf(next.entry), snapshot: copyOf(next.snapshot) };
-}
-
-function copyOf(bytes: Uint8Array): Uint8Array {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError("Cannot store this: no Uint8Array");
-  return new Uint8Array(bytes);
+function copiesOf(outcomes: FoundRun["outcomes"]): Map<number, Uint8Array> {
+  return new Map([...(outcomes ?? [])].map(([call, outcome]) => [call, copyOf(outcome)]));
 }

@@ -1,171 +1,147 @@
 /**
- * A store in this process's memory: for tests, and where runs need not outlive the process.
+ * A store in this process's memory: for tests, and where runs need not outlive the process. Runs on the host.
  *
  * - Every change is made between two turns of the event loop, so each is whole.
  * - Lists look at every run; it is no store for hundreds of thousands.
  */
-import type { NewRun, Store } from "../contract/store.ts";
-import { createStore, runExists, staleClaim, toSummary } from "./create-store.ts";
-import { Watchers } from "./watchers.ts";
+import type { Claim, Store } from "../contract/store.ts";
+import { createStore } from "./create-store.ts";
+import type { Change, Edit, FoundRun, RunRow } from "./driver.ts";
+import { listRows } from "./list-rows.ts";
 
 interface MemoryRun {
-  run: NewRun;
-  changedAt: number;
-  fence: number;
-  /** Undefined once released. */
-  owner: string | undefined;
-  leaseUntil: number;
-  journal: Uint8Array[];
+  row: RunRow;
+  state: Uint8Array;
+  journal: readonly Uint8Array[];
   snapshot: Uint8Array | undefined;
   readonly outcomes: Map<number, Uint8Array>;
 }
 
+interface MemoryEnded {
+  readonly row: RunRow;
+  readonly state: Uint8Array;
+  readonly bytes: number;
+}
+
 export function createMemoryStore(): Store {
   const runs = new Map<string, MemoryRun>();
-  /** When each executor's time is over. */
-  const executors = new Map<string, number>();
+  /** Oldest first. */
+  const ended = new Map<string, MemoryEnded>();
+  let endedBytes = 0;
   const notes = new Map<string, { readonly note: Uint8Array; readonly expiresAt: number }>();
-  const watchers = new Watchers();
   // One for all runs: an id that is used again must not meet its old fences.
   let fences = 0;
 
-  function claimed({ id, fence }: { readonly id: string; readonly fence: number }): MemoryRun {
-    const entry = runs.get(id);
-    if (entry === undefined || entry.fence !== fence || entry.owner === undefined) {
-      throw staleClaim({ id, fence });
-    }
-    return entry;
+  function claimed({ id, fence }: Claim): MemoryRun | undefined {
+    const run = runs.get(id);
+    return run?.row.fence === fence && run.row.owner !== undefined ? run : undefined;
   }
 
-  function remove(id: string): void {
-    runs.delete(id);
-    watchers.call(id);
+  function forget(id: string): void {
+    endedBytes -= ended.get(id)?.bytes ?? 0;
+    ended.delete(id);
   }
 
-  return createStore(
-    {
-      isVolatile: true,
-      put: async (run, { owner, ms }) => {
-        if (runs.has(run.id)) throw runExists(run.id);
-        const now = Date.now();
-        const fence = ++fences;
-        const leaseUntil = now + ms;
-        const contents = { journal: [], snapshot: undefined, outcomes: new Map() };
-        runs.set(run.id, { run, changedAt: now, fence, owner, leaseUntil, ...contents });
-        return { id: run.id, fence };
-      },
-      claim: async (id, { owner, ms }, scope) => {
-        const entry = runs.get(id);
-        const now = Date.now();
-        if (entry === undefined || (scope !== undefined && scope !== entry.run.scope)) {
-          return { status: "absent" };
-        }
-        if (isHeld(entry, now)) return { status: "held", owner: entry.owner ?? "", until: entry.leaseUntil };
-        if (isExpired(entry, now)) return { status: "absent" };
-        Object.assign(entry, { fence: ++fences, owner, leaseUntil: now + ms, changedAt: now });
-        return {
-          status: "claimed",
-          claim: { id, fence: entry.fence },
-          run: {
-            ...entry.run,
-            state: entry.run.state.slice(),
-            journal: entry.journal.map((one) => one.slice()),
-            ...(entry.snapshot === undefined ? {} : { snapshot: entry.snapshot.slice() }),
-            outcomes: copyOf(entry.outcomes),
-          },
-        };
-      },
-      renew: async (claim, ms, expiresAt) => {
-        const entry = claimed(claim);
-        entry.leaseUntil = Date.now() + ms;
-        if (expiresAt !== undefined) entry.run = { ...entry.run, expiresAt };
-      },
-      append: async (claim, entries) => {
-        const entry = claimed(claim);
-        entry.journal = entry.journal.concat(entries);
-      },
-      saveSnapshot: async (claim, snapshot) => {
-        claimed(claim).snapshot = snapshot;
-      },
-      loadSnapshot: async (claim) => claimed(claim).snapshot?.slice(),
-      post: async (id, call, outcome) => {
-        const entry = runs.get(id);
-        if (entry === undefined || entry.outcomes.has(call)) return false;
-        entry.outcomes.set(call, outcome);
-        watchers.call(id);
-        return true;
-      },
-      outcomes: async (id) => {
-        const entry = runs.get(id);
-        return entry && copyOf(entry.outcomes);
-      },
-      release: async (claim, next) => {
-        const entry = claimed(claim);
-        if (next !== undefined) {
-          const { expiresAt } = next;
-          const isNew = "state" in next;
-          entry.run = { ...entry.run, expiresAt, ...(isNew ? { state: next.state } : {}) };
-          entry.journal = isNew ? [] : entry.journal.concat([next.entry]);
-          entry.snapshot = isNew ? undefined : next.snapshot;
-          for (const call of next.absorbed) entry.outcomes.delete(call);
-        }
-        Object.assign(entry, { owner: undefined, leaseUntil: 0, changedAt: Date.now() });
-        watchers.call(claim.id);
-      },
-      delete: async (claim) => {
-        claimed(claim);
-        remove(claim.id);
-      },
-      list: async ({ scope, claimable, after, limit }) => {
-        const now = Date.now();
-        const from = Buffer.from(after);
-        return [...runs.values()]
-          .filter((entry) => {
-            if (scope !== undefined && entry.run.scope !== scope) return false;
-            return isHeld(entry, now) ? !claimable : !isExpired(entry, now);
-          })
-          .map((entry) => ({ entry, key: Buffer.from(entry.run.id) }))
-          .filter(({ key }) => key.compare(from) > 0)
-          .sort((a, b) => a.key.compare(b.key))
-          .slice(0, limit)
-          .map(({ entry }) => {
-            const { run, changedAt, owner } = entry;
-            return toSummary({ ...run, changedAt }, owner, isHeld(entry, now));
-          });
-      },
-      attend: async (executor, ms) => {
-        if (ms === 0) executors.delete(executor);
-        else executors.set(executor, Date.now() + ms);
-      },
-      attends: async (executor) => (executors.get(executor) ?? 0) > Date.now(),
-      putNote: async (key, note, expiresAt) => void notes.set(key, { note, expiresAt }),
-      getNote: async (key) => {
-        const found = notes.get(key);
-        return found === undefined || found.expiresAt < Date.now() ? undefined : found.note.slice();
-      },
-      expire: async () => {
-        const now = Date.now();
-        for (const [key, { expiresAt }] of notes) if (expiresAt < now) notes.delete(key);
-        for (const [executor, until] of executors) if (until <= now) executors.delete(executor);
-        const gone = [...runs].filter(([, entry]) => isExpired(entry, now) && !isHeld(entry, now));
-        for (const [id] of gone) remove(id);
-        return gone.length;
-      },
-      startWatching: async () => {},
-      close: async () => runs.clear(),
+  function end({ row }: MemoryRun, { ended: status, state, expiresAt, facts, bytes }: EndChange): void {
+    forget(row.id);
+    endedBytes += bytes;
+    const over = { fence: 0, owner: undefined, leaseUntil: 0, changedAt: Date.now() };
+    ended.set(row.id, { row: { ...row, ...over, ended: status, expiresAt, facts }, state, bytes });
+  }
+
+  return createStore({
+    isVolatile: true,
+    put: async ({ id, scope, expiresAt, state, facts }, { owner, ms }) => {
+      if (runs.has(id)) return undefined;
+      const now = Date.now();
+      const lease = { fence: ++fences, owner, leaseUntil: now + ms };
+      const row = { id, scope, createdAt: now, changedAt: now, expiresAt, facts, ended: undefined, ...lease };
+      runs.set(id, { row, state, journal: [], snapshot: undefined, outcomes: new Map() });
+      return row.fence;
     },
-    watchers,
-  );
+    claim: async ({ id, fence }, { owner, ms }) => {
+      const run = runs.get(id);
+      const now = Date.now();
+      if (run?.row.fence !== fence || run.row.leaseUntil > now || run.row.expiresAt < now) return undefined;
+      run.row = { ...run.row, fence: ++fences, owner, leaseUntil: now + ms, changedAt: now };
+      return toFound(run, now);
+    },
+    change: async (claim, change) => {
+      const run = claimed(claim);
+      if (run === undefined) return false;
+      if (change.kind === "edit") edit(run, change);
+      else runs.delete(claim.id);
+      if (change.kind === "end") end(run, change);
+      return true;
+    },
+    post: async (id, call, outcome) => {
+      const outcomes = runs.get(id)?.outcomes;
+      if (outcomes === undefined || outcomes.has(call)) return false;
+      outcomes.set(call, outcome);
+      return true;
+    },
+    read: async (id, part) => {
+      const run = runs.get(id);
+      if (part !== "ended") return run && toFound(run, Date.now());
+      const over = ended.get(id);
+      return over && { row: over.row, state: over.state, now: Date.now() };
+    },
+    list: async (page) => {
+      const those: Iterable<{ readonly row: RunRow }> = (page.isEnded ? ended : runs).values();
+      return listRows(
+        [...those].map(({ row }) => row),
+        page,
+      );
+    },
+    expire: async (limit, keep) => {
+      const now = Date.now();
+      for (const [key, { expiresAt }] of notes) if (expiresAt < now) notes.delete(key);
+      const isOver = ({ row }: { readonly row: RunRow }): boolean =>
+        row.expiresAt < now && row.leaseUntil <= now;
+      const ids = [...runs.values()].filter(isOver).slice(0, limit);
+      for (const { row } of ids) runs.delete(row.id);
+      let count = 0;
+      for (const [id, one] of ended) {
+        const isBeyond = keep !== undefined && (ended.size > keep.runs || endedBytes > keep.bytes);
+        if (count === limit) break;
+        if (!isBeyond && !isOver(one)) continue;
+        forget(id);
+        count++;
+      }
+      return { ids: ids.map(({ row }) => row.id), ended: count };
+    },
+    putNote: async (key, note, expiry) => {
+      notes.set(key, { note, expiresAt: "at" in expiry ? expiry.at : Date.now() + expiry.inMs });
+    },
+    getNote: async (key) => {
+      const found = notes.get(key);
+      return found === undefined || found.expiresAt < Date.now() ? undefined : found.note;
+    },
+    close: async () => {
+      runs.clear();
+      ended.clear();
+    },
+  });
 }
 
-function isHeld({ leaseUntil }: MemoryRun, now: number): boolean {
-  return leaseUntil > now;
+type EndChange = Extract<Change, { kind: "end" }>;
+
+function toFound({ row, ...parts }: MemoryRun, now: number): FoundRun {
+  return { row, now, ...parts };
 }
 
-function isExpired({ run }: MemoryRun, now: number): boolean {
-  return run.expiresAt < now;
-}
-
-function copyOf(outcomes: ReadonlyMap<number, Uint8Array>): Map<number, Uint8Array> {
-  return new Map([...outcomes].map(([call, outcome]) => [call, outcome.slice()]));
+function edit(run: MemoryRun, change: Edit): void {
+  const { leaseMs, expiresAt, facts, state, entries, snapshot, absorbed, isReleased } = change;
+  const now = Date.now();
+  run.row = {
+    ...run.row,
+    ...(leaseMs === undefined ? {} : { leaseUntil: now + leaseMs }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(facts === undefined ? {} : { facts }),
+    ...(isReleased ? { owner: undefined, leaseUntil: 0, changedAt: now } : {}),
+  };
+  if (state !== undefined) Object.assign(run, { state, journal: [], snapshot: undefined });
+  if (entries.length > 0) run.journal = run.journal.concat(entries);
+  run.snapshot = snapshot ?? run.snapshot;
+  for (const call of absorbed) run.outcomes.delete(call);
 }

@@ -14,21 +14,26 @@ const RECONNECT_MOST_MS = 5000;
 export class PostgresListener {
   readonly #pool: PostgresPool;
   readonly #channel: string;
-  readonly #watchers: Watchers;
+  /** Those of the last start. */
+  #watchers: Watchers | undefined;
   /** Settles once the connection listens; undefined while there is none. */
   #connecting: Promise<void> | undefined;
   #drop: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(pool: PostgresPool, channel: string, watchers: Watchers) {
+  constructor(pool: PostgresPool, channel: string) {
     this.#pool = pool;
     this.#channel = channel;
-    this.#watchers = watchers;
   }
 
   /** Settles when it listens. */
-  start(): Promise<void> {
+  start(watchers: Watchers): Promise<void> {
+    this.#watchers = watchers;
+    return this.#listen();
+  }
+
+  #listen(): Promise<void> {
     clearTimeout(this.#timer);
     this.#connecting ??= this.#connect().catch((error: unknown) => {
       this.#connecting = undefined;
@@ -59,7 +64,7 @@ export class PostgresListener {
     // Stays for good: a connection on its way out must not throw at the process.
     client.on("error", drop);
     client.on("end", drop);
-    client.on("notification", ({ payload }) => this.#watchers.call(payload ?? ""));
+    client.on("notification", ({ payload }) => this.#watchers?.call(payload ?? ""));
     try {
       await client.query(`LISTEN ${this.#channel}`);
     } catch (error) {
@@ -75,8 +80,8 @@ export class PostgresListener {
   #reconnect(pauseMs: number): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      this.start().then(
-        () => this.#watchers.callAll(),
+      this.#listen().then(
+        () => this.#watchers?.callAll(),
         () => this.#reconnect(Math.min(pauseMs * 2, RECONNECT_MOST_MS)),
       );
     }, pauseMs).unref();

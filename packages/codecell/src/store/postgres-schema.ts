@@ -12,7 +12,7 @@ import { StoreError } from "../contract/store.ts";
 import { persist, type PostgresPool, transact } from "./postgres-pool.ts";
 
 /** Only ever added to: entry n takes a schema from version n to n + 1. */
-const MIGRATIONS: readonly ((schema: string) => string)[] = [
+export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `
   CREATE SEQUENCE ${schema}.fences;
   CREATE TABLE ${schema}.runs (
@@ -58,6 +58,31 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
     expires_at bigint NOT NULL
   );
   CREATE INDEX notes_by_expiry ON ${schema}.notes (expires_at);`,
+  (schema) => `
+  ALTER TABLE ${schema}.runs ADD COLUMN created_at bigint NOT NULL DEFAULT 0,
+    ADD COLUMN facts text NOT NULL DEFAULT '';
+  UPDATE ${schema}.runs SET created_at = changed_at;
+  CREATE INDEX runs_by_creation ON ${schema}.runs (created_at, id);
+  CREATE INDEX runs_by_scope_and_creation ON ${schema}.runs (scope, created_at, id);
+  CREATE TABLE ${schema}.ended (
+    id text COLLATE "C" PRIMARY KEY,
+    scope text COLLATE "C" NOT NULL,
+    ended text NOT NULL,
+    created_at bigint NOT NULL,
+    changed_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    bytes bigint NOT NULL,
+    facts text NOT NULL,
+    state bytea NOT NULL
+  );
+  CREATE INDEX ended_by_scope ON ${schema}.ended (scope, id);
+  CREATE INDEX ended_by_creation ON ${schema}.ended (created_at, id);
+  CREATE INDEX ended_by_scope_and_creation ON ${schema}.ended (scope, created_at, id);
+  CREATE INDEX ended_by_expiry ON ${schema}.ended (expires_at);
+  CREATE INDEX ended_by_end ON ${schema}.ended (changed_at, id) INCLUDE (bytes);
+  -- Executors attend with notes; those before attend again with their next renewal.
+  DROP TABLE ${schema}.executors;
+  UPDATE ${schema}.notes SET key = 'note:' || key;`,
 ];
 
 /** A schema's name as SQL, and what follows from it. */
@@ -72,12 +97,9 @@ export function toPlace(name: string): PostgresPlace {
   if (bytes === 0 || bytes > 63 || name.includes("\0")) {
     throw new RangeError(`Cannot use "${name}" as a schema: a name has 1 to 63 bytes`);
   }
-  return { name, schema: `"${name.replaceAll('"', '""')}"`, channel: `codecell_${hashOf(name)}` };
-}
-
-/** Stands for a text of any length, in a notification. */
-export function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  // The name of a channel is short.
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 32);
+  return { name, schema: `"${name.replaceAll('"', '""')}"`, channel: `codecell_${hash}` };
 }
 
 export async function migrate(pool: PostgresPool, { name, schema }: PostgresPlace): Promise<void> {

@@ -1,8 +1,6 @@
 /**
- * Terms that several statements of the Postgres store are made of.
+ * Terms that several statements of the Postgres store are made of. Runs on the host.
  */
-import { hashOf, type PostgresPlace } from "./postgres-schema.ts";
-
 const toMs = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 /** While the statement runs, also after it waited for a lock. */
 export const NOW: string = toMs("clock_timestamp()");
@@ -12,7 +10,20 @@ export const BEGAN: string = toMs("statement_timestamp()");
 /** A run under its claim, `$1` and `$2`. */
 export const OWN = "id = $1 AND fence = $2 AND owner IS NOT NULL";
 
-/** Tells whoever watches the run, when the transaction is through. */
-export function notifyOf({ channel }: PostgresPlace, id: string): string {
-  return `pg_notify('${channel}', '${hashOf(id)}')`;
+/** A row of `runs` in an answer, with the clock. */
+export const RUN_ROW: string = `id, scope, created_at, changed_at, expires_at, facts, fence, owner, lease_until, ${NOW} AS now`;
+/** A row of `ended`, likewise. */
+export const ENDED_ROW: string = `id, scope, created_at, changed_at, expires_at, facts, ended, ${BEGAN} AS now`;
+
+/** The parameters of a statement that is put together. */
+export class StatementParameters {
+  readonly values: unknown[];
+
+  constructor(...values: unknown[]) {
+    this.values = values;
+  }
+
+  add(value: unknown): string {
+    return `$${this.values.push(value)}`;
+  }
 }

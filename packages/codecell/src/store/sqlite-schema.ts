@@ -3,7 +3,7 @@
  *
  * - `user_version` counts the migrations a file has had; a file with more than we know is refused, and so is one that
  *   belongs to another program.
- * - A row of `runs` is small and holds no bytes of a run: lists and leases never touch those.
+ * - A row of `runs` or `ended` is small and holds no bytes of a run: lists and leases never touch those.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/store.ts";
@@ -12,7 +12,7 @@ import { StoreError } from "../contract/store.ts";
 const APPLICATION_ID = 0x63656c6c;
 
 /** Only ever added to: entry n takes a file from version n to n + 1. */
-const MIGRATIONS = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE runs (
     id TEXT NOT NULL PRIMARY KEY,
@@ -57,6 +57,35 @@ const MIGRATIONS = [
     expires_at INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX notes_by_expiry ON notes (expires_at);
+  `,
+  `
+  ALTER TABLE runs ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+  UPDATE runs SET created_at = changed_at;
+  CREATE INDEX runs_by_creation ON runs (created_at, id);
+  CREATE INDEX runs_by_scope_and_creation ON runs (scope, created_at, id);
+  CREATE TABLE ended (
+    id TEXT NOT NULL PRIMARY KEY,
+    scope TEXT NOT NULL,
+    ended TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    facts TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ended_by_scope ON ended (scope, id);
+  CREATE INDEX ended_by_creation ON ended (created_at, id, ended);
+  CREATE INDEX ended_by_scope_and_creation ON ended (scope, created_at, id, ended);
+  CREATE INDEX ended_by_expiry ON ended (expires_at);
+  CREATE INDEX ended_by_end ON ended (changed_at, id, bytes);
+  CREATE TABLE ended_states (
+    run_id TEXT NOT NULL PRIMARY KEY REFERENCES ended ON DELETE CASCADE,
+    state BLOB NOT NULL
+  ) STRICT;
+  -- Executors attend with notes; those before attend again with their next renewal.
+  DROP TABLE executors;
+  UPDATE notes SET key = 'note:' || key;
   `,
 ];
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { bytes, claimed, FUTURE, LONG, newRun, OVER, refuses } from "../testing/store-cases.ts";
 import { testStore } from "../testing/store-suite.ts";
+import { MIGRATIONS } from "./sqlite-schema.ts";
 import { openSqliteStore } from "./sqlite.ts";
 import { startStopwatch } from "../../../../test/processor-time.ts";
 
@@ -175,19 +176,27 @@ describe("a full file", () => {
 });
 
 describe("a file", () => {
-  test("of the first version is brought up to date, with the runs in it", async () => {
+  test.each([1, 2])("of version %d is brought up to date, with the runs and notes in it", async (version) => {
     const path = newPath();
-    const store = await openSqliteStore({ path });
-    await store.append(await store.put(newRun("a"), OVER), [bytes(2)]);
-    await store[Symbol.asyncDispose]();
     const db = new DatabaseSync(path);
-    db.exec("DROP TABLE snapshots; DROP TABLE executors; DROP TABLE notes; PRAGMA user_version = 1");
+    for (const migration of MIGRATIONS.slice(0, version)) db.exec(migration);
+    db.exec(`
+      PRAGMA application_id = 0x63656c6c;
+      PRAGMA user_version = ${version};
+      INSERT INTO runs (id, scope, expires_at, changed_at, fence, owner, lease_until)
+      VALUES ('a', 'scope', ${FUTURE}, 7, 1, 'owner', 0);
+      INSERT INTO states VALUES ('a', x'01');
+      INSERT INTO journal VALUES ('a', 1, x'02');
+      UPDATE fences SET last = 1`);
+    if (version === 2) db.exec(`INSERT INTO notes VALUES ('key', x'04', ${FUTURE})`);
     db.close();
     await using again = await openSqliteStore({ path });
+    expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
     const { claim, run } = await claimed(again, "a");
     expect(run.journal).toEqual([bytes(2)]);
     await again.saveSnapshot(claim, bytes(3));
     expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
+    expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
   });
 
   test("of a newer version is refused, and left as it is", async () => {
@@ -254,6 +263,21 @@ describe("a file", () => {
     expect(await medianOf((n) => store.list({ scope: `scope ${n}`, after: "run 5" }))).toBeLessThan(20);
     expect(await medianOf((n) => store.claim(`run ${n}`, LONG))).toBeLessThan(20);
     expect(await medianOf(() => store.expire())).toBeLessThan(20);
+    expect(await medianOf(() => store.list({ order: "newest" }))).toBeLessThan(20);
+    const place = { createdAt: 0, id: "run 5" };
+    const newest = { order: "newest", after: place } as const;
+    expect(await medianOf((n) => store.list({ ...newest, scope: `scope ${n}` }))).toBeLessThan(20);
+    // As many that have ended, of which a tenth may stay.
+    db.exec(`
+      INSERT INTO ended (id, scope, ended, created_at, changed_at, expires_at, bytes, facts)
+      SELECT id, scope, 'completed', created_at, rowid, ${FUTURE}, 1, '' FROM runs JOIN states ON run_id = id`);
+    const ended = { status: "completed", order: "newest" } as const;
+    expect(await medianOf(() => store.list(ended))).toBeLessThan(20);
+    expect(await medianOf((n) => store.list({ ...ended, scope: `scope ${n}`, after: place }))).toBeLessThan(
+      20,
+    );
+    db.exec("DELETE FROM ended WHERE changed_at <= 90000");
+    expect(await medianOf(() => store.expire({ runs: 10_000, bytes: 10_000 }))).toBeLessThan(40);
     db.exec(`UPDATE runs SET lease_until = ${FUTURE}`);
     db.close();
     // The worst of all lists: it looks at every run.

@@ -1,40 +1,35 @@
 /**
- * Who wants to hear of which run.
+ * Watchers: who wants to hear of which run. Runs on the host.
  *
  * - Callbacks run apart from what caused them: one that throws disturbs neither the store nor its neighbours.
  * - Nobody is called after the end of their watch.
  */
 export class Watchers {
-  readonly #byKey = new Map<string, Set<() => void>>();
-  readonly #keyOf: (id: string) => string;
-
-  /** Runs are told apart by a key: what a change is announced with. */
-  constructor(keyOf: (id: string) => string = (id) => id) {
-    this.#keyOf = keyOf;
-  }
+  readonly #byId = new Map<string, Set<() => void>>();
 
   add(id: string, onChange: () => void): () => void {
-    const key = this.#keyOf(id);
     // Each watch is its own, even of the same callback.
     const watcher = (): void => onChange();
-    const those = this.#byKey.get(key) ?? new Set();
-    this.#byKey.set(key, those.add(watcher));
+    const those = this.#byId.get(id) ?? new Set();
+    this.#byId.set(id, those.add(watcher));
     return () => {
       those.delete(watcher);
-      if (those.size === 0 && this.#byKey.get(key) === those) this.#byKey.delete(key);
+      if (those.size === 0 && this.#byId.get(id) === those) this.#byId.delete(id);
     };
   }
 
-  get keys(): Iterable<string> {
-    return this.#byKey.keys();
+  /** The runs that are watched. */
+  get ids(): Iterable<string> {
+    return this.#byId.keys();
   }
 
   get size(): number {
-    return this.#byKey.size;
+    return this.#byId.size;
   }
 
-  call(key: string): void {
-    const those = this.#byKey.get(key);
+  /** A run was changed. */
+  call(id: string): void {
+    const those = this.#byId.get(id);
     for (const watcher of those ?? []) {
       queueMicrotask(() => {
         if (those?.has(watcher) === true) watcher();
@@ -42,12 +37,13 @@ export class Watchers {
     }
   }
 
+  /** Nobody knows which runs were changed. */
   callAll(): void {
-    for (const key of this.keys) this.call(key);
+    for (const id of this.ids) this.call(id);
   }
 
   clear(): void {
-    for (const those of this.#byKey.values()) those.clear();
-    this.#byKey.clear();
+    for (const those of this.#byId.values()) those.clear();
+    this.#byId.clear();
   }
 }

@@ -47,5 +47,6 @@ export async function allRefused(store: Store, claim: Claim): Promise<void> {
   const given = { expiresAt: 1, absorbed: [0] };
   await refuses(store.release(claim, { state: bytes(9), ...given }), "stale_claim");
   await refuses(store.release(claim, { entry: bytes(9), snapshot: bytes(9), ...given }), "stale_claim");
+  await refuses(store.release(claim, { ended: "failed", state: bytes(9), expiresAt: FUTURE }), "stale_claim");
   await refuses(store.delete(claim), "stale_claim");
 }

@@ -136,6 +136,7 @@ export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void 
         store.release(claim),
         store.delete(claim),
         store.list(),
+        store.readEnded("a"),
         store.expire(),
         store.watch("a", () => {}),
       ];

@@ -1,6 +1,6 @@
 /** Tests of a store: lists and expiry. */
 import { describe, expect, test } from "vitest";
-import type { ListQuery, Store } from "../contract/store.ts";
+import { type ListQuery, type Store, STORE_TEXT_BYTES, STORE_TOOL_NAMES } from "../contract/store.ts";
 import { bytes, claimed, FUTURE, LONG, newPlace, newRun, type OpenStore, OVER } from "./store-cases.ts";
 
 const PAST = 1;
@@ -53,15 +53,147 @@ export function testLists(open: OpenStore): void {
       const claim = await store.put(newRun("released", { scope: "other" }), LONG);
       await store.release(claim, { state: bytes(), expiresAt: FUTURE - 1, absorbed: [] });
       const changedAt: unknown = expect.any(Number);
+      const rest = { changedAt, createdAt: changedAt, calls: 0, failed: 0, pending: 0 };
       expect(await store.list()).toEqual([
-        { id: "held", scope: "scope", expiresAt: FUTURE, changedAt, owner: "ana" },
-        { id: "over", scope: "scope", expiresAt: FUTURE, changedAt },
-        { id: "released", scope: "other", expiresAt: FUTURE - 1, changedAt },
+        { id: "held", scope: "scope", status: "running", expiresAt: FUTURE, owner: "ana", ...rest },
+        { id: "over", scope: "scope", status: "running", expiresAt: FUTURE, ...rest },
+        { id: "released", scope: "other", status: "suspended", expiresAt: FUTURE - 1, ...rest },
       ]);
       expect(await idsOf(store, { claimable: true })).toEqual(["over", "released"]);
       expect(await idsOf(store, { claimable: true, scope: "scope" })).toEqual(["over"]);
       await claimed(store, "over");
       expect(await idsOf(store, { claimable: true })).toEqual(["released"]);
+    });
+
+    test("say what the host said of a run's calls, and keep that until it says more", async () => {
+      await using store = await open(newPlace());
+      const claim = await store.put(newRun("a", { facts: { calls: 1, failed: 0, pending: 0 } }), OVER);
+      const summary = async (): Promise<unknown> => (await store.list())[0];
+      expect(await summary()).toMatchObject({ calls: 1, failed: 0, pending: 0 });
+      const tools = ["list", "ünï'\u0001"];
+      await store.append(claim, [bytes(1)], { calls: 5, failed: 2, pending: 3, tools });
+      expect(await summary()).toMatchObject({ status: "running", calls: 5, failed: 2, pending: 0, tools });
+      await store.append(claim, [bytes(1)]);
+      await store.renew(claim, 0);
+      await store.release(claim);
+      expect(await summary()).toMatchObject({ status: "suspended", calls: 5, failed: 2, pending: 3, tools });
+      const again = await claimed(store, "a");
+      const facts = { calls: 6, failed: 2, pending: 1 };
+      await store.release(again.claim, { state: bytes(2), expiresAt: FUTURE, absorbed: [], facts });
+      expect(await summary()).toMatchObject(facts);
+      expect(await summary()).not.toHaveProperty("tools");
+    });
+
+    test("refuse facts that are no counts, or more names than there is room for", async () => {
+      await using store = await open(newPlace());
+      const none = { calls: 0, failed: 0, pending: 0 };
+      for (const facts of [
+        { ...none, calls: -1 },
+        { ...none, failed: 0.5 },
+        { ...none, tools: Array.from({ length: STORE_TOOL_NAMES + 1 }, (_, n) => `tool ${n}`) },
+        { ...none, tools: ["x".repeat(STORE_TEXT_BYTES), "y"] },
+      ]) {
+        await expect(store.put(newRun("a", { facts }), LONG)).rejects.toThrow(RangeError);
+      }
+      await expect(store.put(newRun("a", { facts: { ...none, tools: ["nul\0"] } }), LONG)).rejects.toThrow(
+        TypeError,
+      );
+      expect(await store.list()).toEqual([]);
+    });
+
+    test("can be confined to a status", async () => {
+      await using store = await open(newPlace());
+      await store.put(newRun("running"), LONG);
+      await store.put(newRun("abandoned"), OVER);
+      await store.release(await store.put(newRun("suspended"), LONG));
+      for (const ended of ["completed", "failed"] as const) {
+        await store.release(await store.put(newRun(ended), LONG), {
+          ended,
+          state: bytes(1),
+          expiresAt: FUTURE,
+        });
+      }
+      expect(await idsOf(store)).toEqual(["abandoned", "running", "suspended"]);
+      expect(await idsOf(store, { status: "running" })).toEqual(["abandoned", "running"]);
+      expect(await idsOf(store, { status: "suspended" })).toEqual(["suspended"]);
+      expect(await idsOf(store, { status: "completed" })).toEqual(["completed"]);
+      expect(await idsOf(store, { status: ["failed", "suspended"] })).toEqual(["failed", "suspended"]);
+      const all = ["running", "suspended", "completed", "failed"] as const;
+      expect(await idsOf(store, { status: all })).toEqual([
+        "abandoned",
+        "completed",
+        ...all.slice(3),
+        ...all.slice(0, 2),
+      ]);
+      expect(await idsOf(store, { status: all, limit: 2 })).toEqual(["abandoned", "completed"]);
+      expect(await idsOf(store, { status: all, claimable: true })).toEqual(["abandoned", "suspended"]);
+      expect(await idsOf(store, { status: [] })).toEqual([]);
+      for (const status of ["ended", "toString"] as unknown as "failed"[]) {
+        await expect(store.list({ status })).rejects.toThrow(TypeError);
+      }
+    });
+
+    test("come newest first, in pages that miss nothing while runs come, end and go", async () => {
+      await using store = await open(newPlace());
+      const ids = [...Array(24).keys()].map((n) => `run ${String(n).padStart(2, "0")}`);
+      for (const [n, id] of ids.entries()) {
+        await store.release(await store.put(newRun(id, { scope: n % 2 === 0 ? "even" : "odd" }), LONG));
+      }
+      const status = ["running", "suspended", "completed", "failed"] as const;
+      const newest = await store.list({ order: "newest", status });
+      const places = newest.map(({ id, createdAt }) => [createdAt, id] as const);
+      expect(places).toEqual(
+        places.toSorted(([a, one], [b, other]) => b - a || Buffer.from(other).compare(Buffer.from(one))),
+      );
+      const expected = newest.map(({ id }) => id);
+      expect(expected.toSorted()).toEqual(ids);
+      const seen: string[] = [];
+      let after: ListQuery["after"];
+      for (;;) {
+        const page = await store.list({ order: "newest", status, limit: 5, ...(after && { after }) });
+        const last = page.at(-1);
+        if (last === undefined) break;
+        seen.push(...page.map(({ id }) => id));
+        after = last;
+        // The one it goes on behind ends, one that was seen is deleted, another one comes.
+        const { claim } = await claimed(store, last.id);
+        await store.release(claim, { ended: "failed", state: bytes(), expiresAt: FUTURE });
+        await store.delete((await claimed(store, page[0]?.id ?? "")).claim);
+        await store.put(newRun(`later ${seen.length}`, { expiresAt: PAST }), OVER);
+      }
+      expect(seen).toEqual(expected);
+      const even = await idsOf(store, { order: "newest", scope: "even", status });
+      expect(even).toEqual(
+        (await store.list({ order: "newest", status })).flatMap(({ id, scope }) =>
+          scope === "even" ? [id] : [],
+        ),
+      );
+      await expect(store.list({ order: "newest", after: "run 01" })).rejects.toThrow(TypeError);
+    });
+
+    test("can be confined to a span of time", async () => {
+      await using store = await open(newPlace());
+      await store.put(newRun("a"), LONG);
+      await store.release(await store.put(newRun("b"), LONG), {
+        ended: "completed",
+        state: bytes(1),
+        expiresAt: FUTURE,
+      });
+      const status = ["running", "completed"] as const;
+      const [one, two] = await store.list({ status });
+      if (one === undefined || two === undefined) throw new Error("Runs are missing");
+      const last = Math.max(one.createdAt, two.createdAt);
+      const first = Math.min(one.createdAt, two.createdAt);
+      for (const order of ["id", "newest"] as const) {
+        const of = async (query: ListQuery): Promise<string[]> =>
+          (await idsOf(store, { status, order, ...query })).sort();
+        expect(await of({ createdFrom: first })).toEqual(["a", "b"]);
+        expect(await of({ createdFrom: last + 1 })).toEqual([]);
+        expect(await of({ createdBefore: first })).toEqual([]);
+        expect(await of({ createdBefore: last + 1 })).toEqual(["a", "b"]);
+        expect(await of({ createdFrom: first, createdBefore: last + 1, status: "completed" })).toEqual(["b"]);
+      }
+      await expect(store.list({ createdFrom: Number.NaN })).rejects.toThrow(RangeError);
     });
   });
 

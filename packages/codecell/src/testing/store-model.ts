@@ -37,6 +37,8 @@ interface ModelRun {
 
 interface World {
   readonly runs: Map<string, ModelRun>;
+  /** What was kept of runs that ended. */
+  readonly ended: Map<string, { readonly scope: string; readonly expired: boolean; readonly state: number }>;
   readonly claims: Claim[];
   /** Numbers everything that is written. */
   written: number;
@@ -154,10 +156,30 @@ const deleting = fenced(constantFrom(undefined), async (store, world, claim) => 
   world.runs.delete(claim.id);
 });
 
+const ending = fenced(flags.expired, async (store, world, claim, run, expired) => {
+  const state = ++world.written;
+  const expiresAt = expired ? 1 : FUTURE;
+  await store.release(claim, { ended: "completed", state: bytes(state), expiresAt });
+  world.runs.delete(claim.id);
+  world.ended.set(claim.id, { scope: run?.scope ?? "", expired, state });
+});
+
+const reading = record({ id, scope: constantFrom(undefined, ...SCOPES) }).map(
+  ({ id: key, scope }): StoreStep =>
+    async (store, world) => {
+      const found = world.ended.get(key);
+      const isThere = found?.expired === false && (scope === undefined || scope === found.scope);
+      const answer = await store.readEnded(key, scope);
+      expect(answer?.state).toEqual(isThere ? bytes(found.state) : undefined);
+    },
+);
+
 const expiring = constantFrom<StoreStep>(async (store, world) => {
   const gone = [...world.runs].filter(([, { expired, held }]) => expired && !held);
   for (const [key] of gone) world.runs.delete(key);
-  expect(await store.expire()).toBe(gone.length);
+  const over = [...world.ended].filter(([, { expired }]) => expired);
+  for (const [key] of over) world.ended.delete(key);
+  expect(await store.expire()).toBe(gone.length + over.length);
 });
 
 const listing = record({
@@ -172,14 +194,22 @@ const listing = record({
     .map(([key]) => key)
     .sort()
     .slice(0, limit);
-  const listed = await store.list({ claimable, after, limit, ...(scope === undefined ? {} : { scope }) });
+  const asked = { claimable, after, limit, ...(scope === undefined ? {} : { scope }) };
+  const listed = await store.list(asked);
   expect(listed.map((one) => one.id)).toEqual(expected);
+  const over = [...world.ended]
+    .filter(([key, run]) => key > after && (scope === undefined || run.scope === scope) && !run.expired)
+    .map(([key]) => key)
+    .sort()
+    .slice(0, limit);
+  const ended = await store.list({ ...asked, status: "completed" });
+  expect(ended.map((one) => one.id)).toEqual(claimable ? [] : over);
 });
 
 const steps = array(
   oneof(
     { arbitrary: oneof(put, claiming, appending, releasing), weight: 3 },
-    { arbitrary: oneof(posting, saving, renewing, deleting, expiring, listing), weight: 2 },
+    { arbitrary: oneof(posting, saving, renewing, deleting, expiring, listing, ending, reading), weight: 2 },
   ),
   { maxLength: 40 },
 );
@@ -190,7 +220,7 @@ export function testModel(open: () => Promise<Store>): void {
     await using store = await open();
     await assert(
       asyncProperty(steps, async (sequence) => {
-        const world: World = { runs: new Map(), claims: [], written: 0 };
+        const world: World = { runs: new Map(), ended: new Map(), claims: [], written: 0 };
         try {
           for (const step of sequence) await step(store, world);
         } finally {
@@ -227,8 +257,9 @@ async function empty(store: Store, { runs, claims }: World): Promise<void> {
       if (again.status === "claimed") await store.delete(again.claim);
     }
   }
-  await store.expire();
-  if ((await store.list()).length > 0) throw new Error("Runs are left");
+  await store.expire({ runs: 0, bytes: 0 });
+  const status = ["running", "suspended", "completed", "failed"] as const;
+  if ((await store.list({ status })).length > 0) throw new Error("Runs are left");
 }
 
 function lease(held: boolean): { owner: string; ms: number } {

@@ -8,6 +8,7 @@ import { describe } from "vitest";
 import { newPlace, type OpenStore } from "./store-cases.ts";
 import { testClaims } from "./store-claims.ts";
 import { testContents } from "./store-contents.ts";
+import { testEnded } from "./store-ended.ts";
 import { type StoreTestSkip, testLife } from "./store-life.ts";
 import { testLists } from "./store-lists.ts";
 import { testModel } from "./store-model.ts";
@@ -18,6 +19,7 @@ export function testStore(name: string, open: OpenStore, skip: readonly StoreTes
     testClaims(open);
     testContents(open);
     testLists(open);
+    testEnded(open);
     testLife(open, skip);
     testModel(() => open(newPlace()));
   });

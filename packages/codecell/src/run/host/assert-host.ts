@@ -19,6 +19,8 @@ const STORE_METHODS = [
   "outcomes",
   "release",
   "delete",
+  "readEnded",
+  "expire",
   "attend",
   "attends",
   "watch",
@@ -29,7 +31,7 @@ const SANDBOX_METHODS = ["place", "judgeFor"] as const satisfies readonly (keyof
 
 export function assertHost(options: HostOptions): void {
   const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
-  const { onError, limits, store, check } = options;
+  const { onError, limits, store, check, keepEnded, listToolNames = false } = options;
   assertLimits(limits, ACTION);
   if (store !== undefined) {
     const missing = STORE_METHODS.find((name) => !isRecord(store) || typeof store[name] !== "function");
@@ -40,6 +42,10 @@ export function assertHost(options: HostOptions): void {
     }
   }
   assertSandbox(options);
+  if (keepEnded !== undefined) assertKeeping(keepEnded, store);
+  if (typeof listToolNames !== "boolean") {
+    throw new TypeError(`Cannot ${ACTION}: listToolNames must be a boolean`);
+  }
   if (check !== undefined && typeof (check as Partial<HostCheck> | null)?.checker?.check !== "function") {
     throw new TypeError(`Cannot ${ACTION}: check must be an object with a checker, of createChecker()`);
   }
@@ -66,6 +72,8 @@ export function assertHost(options: HostOptions): void {
   }
 }
 
+/** Of time, runs and bytes: added to a clock, or to each other, they stay exact. */
+const MOST_KEPT = 2 ** 48;
 const ACTION = "create a host";
 
 /** `action` is what cannot be done with it. */
@@ -87,6 +95,19 @@ function assertSandbox(options: HostOptions): void {
   );
   if (other !== undefined) {
     throw new TypeError(`Cannot ${ACTION} with ${other} and a sandbox: make the sandbox with it`);
+  }
+}
+
+function assertKeeping(keepEnded: unknown, store: Store | undefined): void {
+  if (store === undefined) throw new TypeError(`Cannot ${ACTION}: keepEnded needs a store`);
+  if (!isRecord(keepEnded)) throw new TypeError(`Cannot ${ACTION}: keepEnded must be an object`);
+  const { forMs, runs = 1, bytes = 1 } = keepEnded;
+  for (const [name, value] of Object.entries({ forMs, runs, bytes })) {
+    if (!isPositive(value) || value > MOST_KEPT) {
+      throw new RangeError(
+        `Cannot ${ACTION} with keepEnded.${name} of ${String(value)}: expected a positive integer, at most ${MOST_KEPT}`,
+      );
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import { assertFeatures, isGiven } from "./features.ts";
 import type { DiscardOptions, ForkOptions, RunOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
-type Purpose = "start" | "resume" | "fork" | "discard";
+type Purpose = "start" | "resume" | "fork" | "discard" | "read";
 
 /** `action` is what cannot be done then. */
 export function assertOptions(options: unknown, action: string): void {
@@ -168,6 +168,11 @@ export function assertSuspended({ token, id, scope }: DiscardOptions, purpose: "
     throw new TypeError(`Cannot ${purpose} a run: give either its token or its id`);
   }
   assertScope(scope, purpose);
+}
+
+export function assertEnded({ id, scope }: { readonly id: unknown; readonly scope?: unknown }): void {
+  if (typeof id !== "string") throw new TypeError("Cannot read a run: id must be a string");
+  assertScope(scope, "read");
 }
 
 function assertScope(scope: unknown, purpose: Purpose): void {

@@ -7,6 +7,7 @@ import type { Limits } from "../../contract/limits.ts";
 import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../../contract/result.ts";
 import type { Store } from "../../contract/store.ts";
 import type { ToolSet } from "../../contract/tool.ts";
+import type { EndedRecord } from "../../durable/ended-runs.ts";
 import type { FetchPolicy } from "../../fetch/policy.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { GuestCatalog } from "./guest-catalog.ts";
@@ -39,6 +40,10 @@ export interface HostOptions {
   readonly heapBudgetBytes?: number;
   /** Keeps runs, so that they outlive this process; without one only tokens do. It stays the caller's to close. */
   readonly store?: Store;
+  /** Keeps runs that have ended in the store, sealed, to be read with `readEnded`; none are kept unless said otherwise. */
+  readonly keepEnded?: KeepEnded;
+  /** Lets lists of the store name the tools that programs called; false unless said otherwise. */
+  readonly listToolNames?: boolean;
   /** How long a run stays ours after this process stops answering; 30,000 unless said otherwise. */
   readonly leaseMs?: number;
   /**
@@ -59,6 +64,15 @@ export interface HostOptions {
   readonly onError?: OnError;
   /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */
   readonly check?: HostCheck;
+}
+
+/** Bounds of what is kept of ended runs. Of all hosts that share a store, the tightest bounds hold. */
+export interface KeepEnded {
+  readonly forMs: number;
+  /** Of all runs in the store the newest that ended; 10,000 unless said otherwise. */
+  readonly runs?: number;
+  /** What they take together; 268,435,456 unless said otherwise. */
+  readonly bytes?: number;
 }
 
 export interface RunOptions {
@@ -117,6 +131,11 @@ export interface ResumeOptions extends RunOptions {
 /** A suspended run, by one of both. */
 export interface DiscardOptions extends Pick<ResumeOptions, "token" | "id" | "scope"> {}
 
+export interface ReadEndedOptions {
+  readonly id: string;
+  readonly scope?: string;
+}
+
 export interface ForkOptions extends RunOptions {
   /** Index of the call. */
   readonly atCall: number;
@@ -145,6 +164,11 @@ export interface Host extends AsyncDisposable {
    * StoreError when the store failed: it may be there still.
    */
   discard(options: DiscardOptions): Promise<boolean>;
+  /**
+   * What a run of the store came to that has ended and was kept, with its ledger; undefined when there is none of this id and
+   * scope. Rejects with a CodecellError for what this host's keys do not open, and with a StoreError when the store failed.
+   */
+  readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined>;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;
   /** Starts a new run that shares the past of another up to the outcome of one of its calls. */

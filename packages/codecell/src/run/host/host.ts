@@ -4,7 +4,7 @@
  * - Options and limits are resolved here, once; below this nothing is optional.
  * - Misuse by the host programmer throws; whatever the program does is a result.
  */
-import type { Failure } from "../../contract/failure.ts";
+import { CodecellError, type Failure } from "../../contract/failure.ts";
 import { tellError } from "../../contract/host-error.ts";
 import type { Ledger } from "../../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../../contract/limits.ts";
@@ -21,6 +21,7 @@ import {
   assertLedger,
   assertOptions,
   assertRun,
+  assertEnded,
   assertStart,
   assertSuspended,
   assertTools,
@@ -36,11 +37,14 @@ import type {
   ForkOptions,
   Host,
   HostOptions,
+  KeepEnded,
+  ReadEndedOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,
   StartOptions,
 } from "./host-options.ts";
+import type { EndedKeeping, EndedRecord } from "../../durable/ended-runs.ts";
 import type { Journal } from "../../durable/journal.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { ProgramCheck } from "../check/program-check.ts";
@@ -58,14 +62,19 @@ export type {
   ForkOptions,
   Host,
   HostOptions,
+  KeepEnded,
+  ReadEndedOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,
   StartOptions,
 } from "./host-options.ts";
+export type { EndedRecord } from "../../durable/ended-runs.ts";
 
 const LIVE_RUNS = 100_000;
 const LEASE_MS = 30_000;
+const ENDED_RUNS = 10_000;
+const ENDED_BYTES = 268_435_456;
 
 export function createHost(options: HostOptions = {}): Host {
   assertOptions(options, "create a host");
@@ -111,8 +120,11 @@ class SandboxHost implements Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
-    const { store, leaseMs = LEASE_MS } = options;
-    this.#suspender = new Suspender(vault, store, leaseMs);
+    const { store, leaseMs = LEASE_MS, listToolNames = false } = options;
+    this.#suspender = new Suspender(vault, store, leaseMs, {
+      namesTools: listToolNames,
+      ended: options.keepEnded && resolveKeeping(options.keepEnded),
+    });
   }
 
   get isDurable(): boolean {
@@ -277,6 +289,16 @@ class SandboxHost implements Host {
     }
   }
 
+  async readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
+    assertOptions(options, "read a run");
+    assertEnded(options);
+    const { stored } = this.#suspender;
+    if (stored === undefined) throw new TypeError("Cannot read a run of a store: the host has none");
+    const found = await stored.ended.read(options.id, options.scope ?? "");
+    if (found !== undefined && "code" in found) throw new CodecellError(found);
+    return found;
+  }
+
   replay(ledger: Ledger): RunHandle {
     assertLedger(ledger, "replay");
     const recorder = new LedgerRecorder({ ...ledger, limits: resolveLimits(ledger.limits) }, ledger);
@@ -354,6 +376,10 @@ class SandboxHost implements Host {
       message: `Cannot start a run: ${liveRuns} are live already, try again later`,
     };
   }
+}
+
+function resolveKeeping({ forMs, runs = ENDED_RUNS, bytes = ENDED_BYTES }: KeepEnded): EndedKeeping {
+  return { forMs, runs, bytes };
 }
 
 /** What a run is resumed with has to fit what it is. */

@@ -1,0 +1,154 @@
+/**
+ * EndedRuns: what a host keeps of runs that have ended, in its store. Runs on the host.
+ *
+ * - Result and ledger are sealed, bound to their run, and opened before a byte of them is interpreted. What is in the open is
+ *   a `RunSummary`, and nothing of it is believed.
+ * - A run's result never waits for the deletion of others: that happens apart, once in a while, in short transactions.
+ */
+import type { Failure } from "../contract/failure.ts";
+import type { Ledger } from "../contract/ledger.ts";
+import { LIMIT_BOUNDS } from "../contract/limits.ts";
+import type { RunResult } from "../contract/result.ts";
+import { type EndedBounds, type EndState, isStoreText, type Store } from "../contract/store.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { inTurns, type Steps } from "../loop/turn.ts";
+import { pause } from "../loop/wait.ts";
+import type { Sealable } from "../seal/seal.ts";
+import { type Vault, versionFailure } from "../seal/vault.ts";
+import { isLedger, isWhole } from "../value/ledger-shape.ts";
+import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
+import { answered } from "./answered.ts";
+import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
+import { factsSteps } from "./run-facts.ts";
+
+/** What is kept, resolved. */
+export interface EndedKeeping extends EndedBounds {
+  readonly forMs: number;
+}
+
+/** What is said of all runs of a host in its store, and what is kept of those that have ended. */
+export interface StoreFacts {
+  readonly namesTools: boolean;
+  /** Undefined keeps none. */
+  readonly ended: EndedKeeping | undefined;
+}
+
+/** A run that has ended, as its host recorded it. */
+export interface EndedRecord {
+  readonly result: Exclude<RunResult, { status: "suspended" }>;
+  /** Left out where it took more than `limits.suspensionBytes`. */
+  readonly ledger?: Ledger;
+}
+
+/** How long deletions are apart at least. */
+const PRUNE_MS = 1000;
+const NOTHING_KEPT: EndedBounds = { runs: 0, bytes: 0 };
+const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
+
+export class EndedRuns {
+  readonly #store: Store;
+  readonly #vault: Vault;
+  readonly #facts: StoreFacts;
+  #isPruning = false;
+  #isDue = false;
+
+  constructor(store: Store, vault: Vault, facts: StoreFacts) {
+    this.#store = store;
+    this.#vault = vault;
+    this.#facts = facts;
+  }
+
+  /** What the store keeps of a run; undefined when it keeps nothing, or the run is too large. */
+  async toEndState(
+    result: RunResult,
+    recorder: LedgerRecorder,
+    scope: string,
+  ): Promise<EndState | undefined> {
+    const { namesTools, ended } = this.#facts;
+    if (ended === undefined || result.status === "suspended") return undefined;
+    const { runId, limits } = recorder.header;
+    const expiresAt = Date.now() + ended.forMs;
+    const header = toJsonBytes({ version: 1, scope, expiresAt });
+    const most = limits.suspensionBytes;
+    const ledger = recorder.toLedger();
+    const content =
+      (recorder.size > most ? undefined : await tryPrint({ result, ledger }, most)) ??
+      (await tryPrint({ result }, most));
+    if (content === undefined) return undefined;
+    const state = await this.#vault.sealer.sealInTurns({ header, content }, endOf(runId));
+    const facts = await inTurns(factsSteps(recorder.header, recorder, [], namesTools));
+    return { ended: result.status, state, expiresAt, facts };
+  }
+
+  /** Undefined when there is none of this id and scope. Rejects when the store failed. */
+  async read(id: string, scope: string): Promise<EndedRecord | Failure | undefined> {
+    // Ids come from clients: no store has one like this.
+    if (id === "" || !isStoreText(id) || !isStoreText(scope)) return undefined;
+    const found = await answered(this.#store.readEnded(id, scope));
+    if (found === undefined) return undefined;
+    const opened = await this.#vault.sealer.openInTurns(found.state, endOf(id), MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run", "read");
+    const header = fromJsonBytes(opened.header);
+    if (!isRecord(header) || header["version"] !== 1 || !isCount(header["expiresAt"])) {
+      return versionFailure("stored run", "read");
+    }
+    // What the store says of it is not sealed.
+    if (header["scope"] !== scope || header["expiresAt"] < Date.now()) return undefined;
+    const content = await opened.contentAside();
+    const record = content && (await inTurns(parseRecord(content)));
+    return record ?? versionFailure("stored run", "read");
+  }
+
+  /** One more is kept: some may have to go. Nobody waits for it. */
+  prune(): void {
+    this.#isDue = true;
+    if (this.#isPruning) return;
+    this.#isPruning = true;
+    void this.#pruneWhileDue();
+  }
+
+  async #pruneWhileDue(): Promise<void> {
+    const { runs, bytes } = this.#facts.ended ?? NOTHING_KEPT;
+    while (this.#isDue) {
+      this.#isDue = false;
+      // What cannot be done now is done with the next one.
+      await answered(this.#store.expire({ runs, bytes })).catch(() => {});
+      await pause(PRUNE_MS, false);
+    }
+    this.#isPruning = false;
+  }
+}
+
+/** Bound to its run, and to nothing that can be resumed. */
+function endOf(runId: string): string {
+  return `${runId}:end`;
+}
+
+/** Undefined when it would be longer than that. */
+async function tryPrint(record: object, mostBytes: number): Promise<Sealable["content"] | undefined> {
+  try {
+    return Buffer.concat(await inTurns(toJsonPieces(record, mostBytes)));
+  } catch {
+    return undefined;
+  }
+}
+
+function* parseRecord(content: Uint8Array): Steps<EndedRecord | undefined> {
+  const value = yield* fromJsonPieces(content);
+  if (!isRecord(value) || !isResult(value["result"])) return undefined;
+  const { result, ledger } = value;
+  if (ledger === undefined) return { result };
+  return isLedger(ledger) && isWhole(ledger) ? { result, ledger } : undefined;
+}
+
+function isResult(value: unknown): value is EndedRecord["result"] {
+  if (!isRecord(value) || !isText(value["runId"]) || !isRecord(value["stats"])) return false;
+  const { failure } = value;
+  return (
+    isArrayOf(value["logs"], isRecord) &&
+    isCount(value["logsDropped"]) &&
+    (value["status"] === "completed"
+      ? value["value"] !== undefined
+      : value["status"] === "failed" && isRecord(failure) && isText(failure["code"]))
+  );
+}

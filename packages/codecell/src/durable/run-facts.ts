@@ -1,0 +1,53 @@
+/**
+ * RunFacts of a run: what its host says of its calls in the open, for lists. Runs on the host.
+ *
+ * - Names are those of tools that there were: a program may call anything, and must not write into lists what it likes.
+ */
+import type { CallFailureCode } from "../contract/failure.ts";
+import type { Ledger, LedgerCall } from "../contract/ledger.ts";
+import { isStoreText, type RunFacts, STORE_TEXT_BYTES, STORE_TOOL_NAMES } from "../contract/store.ts";
+import { isYield } from "../ledger/ledger-recorder.ts";
+import type { Steps } from "../loop/turn.ts";
+import type { JournalEntry } from "./journal-entry.ts";
+
+const NO_TOOL: CallFailureCode = "unknown_tool";
+
+/** What a ledger says of its calls, in steps: there may be a million. `pending` are those that wait for a decision. */
+export function* factsSteps(
+  header: Pick<Ledger, "mayYield">,
+  { calls, deliveries }: Pick<Ledger, "calls" | "deliveries">,
+  pending: readonly number[],
+  namesTools: boolean,
+): Steps<RunFacts> {
+  const names = new Set<string>();
+  let failed = 0;
+  for (const { items } of deliveries) {
+    for (const item of items) {
+      if (item.kind === "timer") continue;
+      if (item.kind === "failure") failed++;
+      const isKnown = item.kind !== "failure" || item.failure.code !== NO_TOOL;
+      if (namesTools && isKnown) addName(names, header, calls[item.call]);
+    }
+    yield;
+  }
+  const counts = { calls: calls.length, failed, pending: pending.length };
+  if (!namesTools) return counts;
+  for (const index of pending) addName(names, header, calls[index]);
+  return { ...counts, tools: [...names] };
+}
+
+/** Those after an entry of the journal. */
+export function addFacts(facts: RunFacts, entry: JournalEntry): RunFacts {
+  if (entry.kind === "turn") return { ...facts, calls: facts.calls + entry.calls.length };
+  if (entry.kind !== "delivery") return facts;
+  const failures = entry.delivery.items.filter(({ kind }) => kind === "failure");
+  return { ...facts, failed: facts.failed + failures.length };
+}
+
+/** The first ones that there is room for. */
+function addName(names: Set<string>, header: Pick<Ledger, "mayYield">, call: LedgerCall | undefined): void {
+  if (call === undefined || names.size === STORE_TOOL_NAMES || names.has(call.tool)) return;
+  if (isYield(header, call) || !isStoreText(call.tool)) return;
+  const bytes = [...names, call.tool].reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+  if (bytes <= STORE_TEXT_BYTES) names.add(call.tool);
+}

@@ -1,0 +1,151 @@
+/**
+ * The arguments of a store's methods: checked, copied and made complete. Runs on the host.
+ *
+ * - What passes here every database can keep; misuse throws before anything happens.
+ */
+import {
+  type Claim,
+  type EndedBounds,
+  type EndedStatus,
+  type Lease,
+  type ListQuery,
+  type RunFacts,
+  type RunStatus,
+  STORE_TEXT_BYTES,
+  STORE_TOOL_NAMES,
+} from "../contract/store.ts";
+import type { ListPage } from "./driver.ts";
+
+const LIST_DEFAULT = 100;
+const LIST_MOST = 1000;
+const STATUSES: ReadonlySet<RunStatus> = new Set(["running", "suspended", "completed", "failed"]);
+const LIVE: readonly RunStatus[] = ["running", "suspended"];
+
+/** One page for runs that have ended, one for those that have not, as far as they are asked for. */
+export function resolvePages(query: ListQuery): ListPage[] {
+  const { scope, claimable = false, order = "id", after, limit = LIST_DEFAULT } = query;
+  const { status = LIVE, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = query;
+  if (scope !== undefined) checkText("scope", scope);
+  if (order !== "id" && order !== "newest") throw new TypeError(`Cannot list runs by "${String(order)}"`);
+  for (const [name, value] of Object.entries({ limit, createdFrom, createdBefore }))
+    checkInteger(name, value);
+  const asked = new Set(typeof status === "string" ? [status] : status);
+  for (const one of asked) {
+    if (!STATUSES.has(one)) throw new TypeError(`Cannot list runs of the status "${one}"`);
+  }
+  const common = {
+    scope,
+    isClaimable: claimable,
+    createdFrom,
+    createdBefore,
+    order,
+    after: resolvePlace(after, order),
+    limit: Math.min(Math.max(limit, 1), LIST_MOST),
+  };
+  return [false, true].flatMap((isEnded) => {
+    // Nobody can claim what has ended.
+    if (isEnded && claimable) return [];
+    const of = [...asked].filter((one) => isLive(one) !== isEnded);
+    return of.length === 0 ? [] : [{ ...common, isEnded, status: of.length === 1 ? of[0] : undefined }];
+  });
+}
+
+function isLive(status: RunStatus): status is Exclude<RunStatus, EndedStatus> {
+  return LIVE.includes(status);
+}
+
+function resolvePlace(after: ListQuery["after"], order: "id" | "newest"): ListPage["after"] {
+  if (after === undefined || after === "") return undefined;
+  if (typeof after === "string") {
+    if (order === "newest") {
+      throw new TypeError("Cannot go on behind an id alone: a list of the newest needs its createdAt too");
+    }
+    checkText("after", after);
+    return { id: after, createdAt: 0 };
+  }
+  checkText("after", after.id);
+  checkInteger("createdAt", after.createdAt);
+  return { id: after.id, createdAt: after.createdAt };
+}
+
+export function checkClaim({ id, fence }: Claim): Claim {
+  checkId(id);
+  checkInteger("fence", fence);
+  return { id, fence };
+}
+
+export function checkLease({ owner, ms }: Lease): Lease {
+  checkText("owner", owner);
+  checkLeaseMs(ms);
+  return { owner, ms };
+}
+
+export function checkLeaseMs(ms: number): void {
+  checkInteger("lease", ms);
+  // Added to a clock, it has to stay a safe integer.
+  if (ms < 0 || ms > Number.MAX_SAFE_INTEGER / 2) {
+    throw new RangeError(`Cannot lease for ${ms} ms: it is not a span of time`);
+  }
+}
+
+export function checkCall(call: number): void {
+  checkInteger("call", call);
+  if (call < 0) throw new RangeError(`Cannot use ${call} as the index of a call: it is negative`);
+}
+
+export function checkBounds({ runs, bytes }: EndedBounds): EndedBounds {
+  for (const [name, value] of Object.entries({ runs, bytes })) {
+    checkInteger(name, value);
+    if (value < 0) throw new RangeError(`Cannot keep ${value} ${name} of ended runs: it is negative`);
+  }
+  return { runs, bytes };
+}
+
+export function checkInteger(name: string, value: number): void {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`Cannot use ${value} as ${name}: no whole number`);
+}
+
+export function checkId(id: string): void {
+  checkText("id", id);
+  if (id === "") throw new RangeError("Cannot use an empty id: give it a name");
+}
+
+export function checkText(name: string, text: string): void {
+  if (typeof text !== "string") throw new TypeError(`Cannot use a ${typeof text} as ${name}: no string`);
+  if (!text.isWellFormed() || text.includes("\0")) {
+    throw new TypeError(`Cannot use this ${name}: it has a lone surrogate or NUL`);
+  }
+  // A string has at least as many bytes as units, so a huge one is not encoded to be refused.
+  if (text.length > STORE_TEXT_BYTES || Buffer.byteLength(text) > STORE_TEXT_BYTES) {
+    throw new RangeError(`Cannot use this ${name}: more than ${STORE_TEXT_BYTES} bytes in UTF-8`);
+  }
+}
+
+/** The facts as drivers keep them: JSON, in which neither NUL nor a lone surrogate is left. */
+export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FACTS): string {
+  for (const [name, count] of Object.entries({ calls, failed, pending })) {
+    checkInteger(name, count);
+    if (count < 0) throw new RangeError(`Cannot use ${count} as ${name}: it is negative`);
+  }
+  if (tools === undefined) return JSON.stringify({ calls, failed, pending });
+  for (const tool of tools) checkText("tool", tool);
+  const bytes = tools.reduce((sum, tool) => sum + Buffer.byteLength(tool), 0);
+  if (tools.length > STORE_TOOL_NAMES || bytes > STORE_TEXT_BYTES) {
+    throw new RangeError(
+      `Cannot name these tools: at most ${STORE_TOOL_NAMES}, of ${STORE_TEXT_BYTES} bytes together`,
+    );
+  }
+  return JSON.stringify({ calls, failed, pending, tools });
+}
+
+const NO_FACTS: RunFacts = { calls: 0, failed: 0, pending: 0 };
+
+/** Nothing was called, as far as is known, where a driver kept no facts: of runs that older versions put. */
+export function fromFactsText(text: string): RunFacts {
+  return text === "" ? NO_FACTS : (JSON.parse(text) as RunFacts);
+}
+
+export function copyOf(bytes: Uint8Array): Uint8Array {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError("Cannot store this: no Uint8Array");
+  return new Uint8Array(bytes);
+}
