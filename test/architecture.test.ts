@@ -148,6 +148,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "index.ts": {
     runs: "host",
     imports: ["contract", "calls", "check", "declare", "fetch", "run", "sandbox/node", "ledger", "seal"],
+    types: ["sandbox"],
   },
 };
 

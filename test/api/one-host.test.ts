@@ -1,7 +1,7 @@
 /** One host for all doors: what is given to it once holds in `run`, in `codecell/ai` and in `codecell/surface`. */
 import { availableParallelism } from "node:os";
 import { tool } from "ai";
-import { type CallContext, createHost, createMemoryStore, defineTool, type Host, run } from "codecell";
+import { type CallContext, createHost, defineTool, type Host, run } from "codecell";
 import {
   type CodeModeInterrupt,
   continueCodeModeInterrupt,
@@ -9,6 +9,7 @@ import {
   requestCodeModeInterrupt,
   runCodeMode,
 } from "codecell/ai";
+import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -77,5 +77,6 @@ export type {
 export { run } from "./run/host/default-host.ts";
 export type { GuestCatalog } from "./run/host/guest-catalog.ts";
 export type { HostCheck } from "./run/check/host-check.ts";
+export type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox/sandbox.ts";
 export { loadWorkerText } from "./sandbox/node/embedded.ts";
 export { defaultWorkerUrl } from "./sandbox/node/worker-script.ts";

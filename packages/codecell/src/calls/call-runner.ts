@@ -167,8 +167,7 @@ export class CallRunner {
       ...(decide === undefined
         ? {}
         : {
-            decide: (call, judgeApart) =>
-              this.#decideFreely(() => decide.call(middleware, call, judgeApart)),
+            decide: (call, judgeApart) => this.#decideFreely(() => decide.call(middleware, call, judgeApart)),
           }),
       ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
       ...(end === undefined ? {} : { end: end.bind(middleware) }),

@@ -14,7 +14,7 @@ const NO_TOOL: CallFailureCode = "unknown_tool";
 
 /** What a ledger says of its calls, in steps: there may be a million. `pending` are those that wait for a decision. */
 export function* factsSteps(
-  header: Pick<Ledger, "mayYield">,
+  header: Pick<Ledger, "features">,
   { calls, deliveries }: Pick<Ledger, "calls" | "deliveries">,
   pending: readonly number[],
   namesTools: boolean,
@@ -45,7 +45,7 @@ export function addFacts(facts: RunFacts, entry: JournalEntry): RunFacts {
 }
 
 /** The first ones that there is room for. */
-function addName(names: Set<string>, header: Pick<Ledger, "mayYield">, call: LedgerCall | undefined): void {
+function addName(names: Set<string>, header: Pick<Ledger, "features">, call: LedgerCall | undefined): void {
   if (call === undefined || names.size === STORE_TOOL_NAMES || names.has(call.tool)) return;
   if (isYield(header, call) || !isStoreText(call.tool)) return;
   const bytes = [...names, call.tool].reduce((sum, name) => sum + Buffer.byteLength(name), 0);

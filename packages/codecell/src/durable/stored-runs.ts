@@ -268,12 +268,7 @@ export class StoredRuns {
     return { owner: OWNER, ms: this.#leaseMs };
   }
 
-  #journal(
-    runId: string,
-    scope: string,
-    claim: Promise<Claim>,
-    { epoch, ...kept }: JournalStart,
-  ): Journal {
+  #journal(runId: string, scope: string, claim: Promise<Claim>, { epoch, ...kept }: JournalStart): Journal {
     return new Journal({
       ...kept,
       store: this.#store,

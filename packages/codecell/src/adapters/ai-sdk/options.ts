@@ -194,7 +194,7 @@ export function limitsFor({ executionPolicy: policy = {}, host }: CodeModeOption
   return Object.fromEntries(named.map((limit) => [limit, limits[limit]]));
 }
 
-export function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
+function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
   const limits: { -readonly [Name in keyof Limits]?: number } = {};
   for (const [name, limit, fallback] of POLICY) {
     const value = policy[name] === undefined ? fallback : policy[name];

@@ -22,8 +22,10 @@ import type { CallOutcome, Ledger } from "../../contract/ledger.ts";
 import type { RunEvent, RunResult } from "../../contract/result.ts";
 import type {
   DiscardOptions,
+  EndedRecord,
   ForkOptions,
   Host,
+  ReadEndedOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,
@@ -69,6 +71,10 @@ class TracedHost implements Host {
   /** No tool is called and nobody waits for anything: there is nothing to see. */
   replay(ledger: Ledger): RunHandle {
     return this.#host.replay(ledger);
+  }
+
+  readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
+    return this.#host.readEnded(options);
   }
 
   discard(options: DiscardOptions): Promise<boolean> {
