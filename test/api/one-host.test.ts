@@ -11,6 +11,7 @@ import {
 } from "codecell/ai";
 import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
+import { createInProcessSandbox } from "codecell/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openSandbox } from "../../packages/codecell/src/run/host/open-sandbox.ts";
@@ -134,6 +135,28 @@ test("hosts in one sandbox end neither it nor each other's runs [host:one]", asy
   expect(await result).toMatchObject({ value: "still here" });
   expect(() => createHost({ sandbox, workers: 1 })).toThrow(/make the sandbox with it/);
   expect(() => createHost({ sandbox: {} as never })).toThrow(/place\(\)/);
+});
+
+test("a host runs whole programs in a sandbox of another kind [host:one]", async () => {
+  await using sandbox = createInProcessSandbox();
+  await using host = createHost({ sandbox });
+  const tools = {
+    ask: { execute: (_input: unknown, call: CallContext) => call.resolution ?? call.suspend("may I?") },
+  };
+  const source = "console.log('asks'); return [await tools.ask({ a: 1 }), await tools.ask({ a: 2 })]";
+  const waiting = await host.start({ source, tools }).result;
+  if (waiting.status !== "suspended") throw new Error("It was to wait");
+  const { token, pending } = waiting.suspension;
+  const again = await host.resume({
+    token,
+    tools,
+    resolutions: { [pending[0]?.callId ?? ""]: { resolution: "yes" } },
+  }).result;
+  if (again.status !== "suspended") throw new Error("It was to wait again");
+  const resolutions = { [again.suspension.pending[0]?.callId ?? ""]: { resolution: "well" } };
+  const done = host.resume({ token: again.suspension.token, tools, resolutions });
+  expect(await done.result).toMatchObject({ status: "completed", value: ["yes", "well"] });
+  expect(await host.replay(done.ledger()).result).toMatchObject({ value: ["yes", "well"] });
 });
 
 test.each([
