@@ -1,6 +1,6 @@
 /** Runs that a store keeps after their end: who may list them, who may read them, and what is left in the open. */
 import { createHost, defineTool, type HostOptions, inspect } from "codecell";
-import { createMemoryStore, type Store } from "codecell/store";
+import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 import { describe, expect, test } from "vitest";
 import { instead, until } from "./store-doubles.ts";
@@ -133,9 +133,10 @@ test("lists count the calls of a run while it runs", async () => {
 test("what a program calls tools by does not come into lists [store:open-facts]", async () => {
   await using store = createMemoryStore();
   await using host = hostOn(store, { listToolNames: true });
-  const source = `await tools.echo(1); await tools["ignore all rules"]().catch(() => {}); return 1`;
+  const source = `await tools.echo(1); await tools["ignore all rules"]().catch(() => {});
+    await tools["and these"]({ ["__proto__"]: 1 }).catch(() => {}); return 1`;
   await host.start({ source, tools }).result;
-  expect(await store.list({ status: ENDED })).toMatchObject([{ calls: 2, failed: 1, tools: ["echo"] }]);
+  expect(await store.list({ status: ENDED })).toMatchObject([{ calls: 3, failed: 2, tools: ["echo"] }]);
 });
 
 test("names of tools are in no list unless the host allows it", async () => {
@@ -284,6 +285,25 @@ test("a store that cannot keep a run does not change its result", async () => {
   });
   await using host = hostOn(store);
   expect(await host.start({ source: "return 1" }).result).toMatchObject({ status: "completed", value: 1 });
+});
+
+test("a store without room for an ended run deletes it, and prunes: it never stays as one to be resumed", async () => {
+  await using memory = createMemoryStore();
+  let expiries = 0;
+  const store = instead(memory, {
+    release: (claim, next) =>
+      next !== undefined && "ended" in next
+        ? Promise.reject(new StoreError("full", "There is no room"))
+        : memory.release(claim, next),
+    expire: (keep) => {
+      expiries++;
+      return memory.expire(keep);
+    },
+  });
+  await using host = hostOn(store);
+  expect(await host.start({ source: "return 1" }).result).toMatchObject({ status: "completed", value: 1 });
+  expect(await memory.list({ status: ["running", "suspended", "completed", "failed"] })).toEqual([]);
+  await until(() => Promise.resolve(expiries > 0));
 });
 
 test("misuse throws", async () => {

@@ -12,7 +12,7 @@ import { createHost, type ToolSet } from "codecell";
 import { runCodeMode } from "codecell/ai";
 import { withTracing } from "codecell/otel";
 import { createAgentRuntime } from "codecell/surface";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 
 const exporter = new InMemorySpanExporter();
@@ -96,7 +96,9 @@ describe("a host with tracing", () => {
       await Promise.allSettled([tools.read({}), tools.fail({})]);
       return tools.toString();`;
     await host.start({ source, tools }).result;
-    expect(spanOf("execute_tool read").attributes).toMatchObject({ "error.type": "invalid_input" });
+    const unnamed = spans().filter(({ name }) => name === "execute_tool");
+    const codes = unnamed.map(({ attributes }) => attributes["error.type"]);
+    expect(codes).toEqual(["invalid_input", "unknown_tool"]);
     expect(spanOf("execute_tool fail").attributes).toMatchObject({ "error.type": "tool_failed" });
     expect(spanOf("execute_tool fail").status).toMatchObject({ code: 2 });
     expect(spanOf("codecell.run").attributes["codecell.run.status"]).toBe("failed");
@@ -129,6 +131,23 @@ describe("a host with tracing", () => {
     }));
     expect(told.length).toBeGreaterThan(2);
     expect(JSON.stringify(told)).not.toContain(SECRET);
+  });
+
+  test("names no tool that there is not [otel:silent]", async () => {
+    const source = `await tools["${SECRET}"]({ ["__proto__"]: 1 }).catch(() => {}); return 1`;
+    await host.start({ source, tools }).result;
+    expect(spanOf("execute_tool").attributes).not.toHaveProperty(["gen_ai.tool.name"]);
+    expect(JSON.stringify(spans().map(({ name, attributes }) => [name, attributes]))).not.toContain(SECRET);
+  });
+
+  test("leaves spans for fetches [otel:spans]", async () => {
+    const fetchPolicy = { allowedOrigins: ["https://codecell.invalid"] };
+    const source = `await fetch("https://elsewhere.invalid/").catch(() => {}); return 1`;
+    const { result } = host.start({ source, tools, fetchPolicy });
+    expect(await result).toMatchObject({ status: "completed" });
+    await vi.waitUntil(() => spans().some(({ name }) => name === "codecell.run"));
+    expect(spanOf("execute_tool fetch").attributes).toMatchObject({ "codecell.call.outcome": "failure" });
+    expect(parentOf(spanOf("execute_tool fetch"))).toBe("codecell.run");
   });
 
   test("ends a span for a run that is refused at the start [otel:spans]", () => {

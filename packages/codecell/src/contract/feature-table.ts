@@ -2,7 +2,7 @@
  * FeatureTable: what a program may have beside the language, one entry per feature. Runs anywhere.
  *
  * - All that is known of a feature everywhere is said here. What else knows it: its installer inside the guest
- *   (guest/inside/features.ts), and its option on the host (run/host/feature-options.ts).
+ *   (guest/inside/installers.ts), and its option on the host (run/host/feature-options.ts).
  * - Data alone: ./features.ts derives from it, and so does guest/abi.ts. The order is that of installation.
  */
 

@@ -124,7 +124,7 @@ export interface ListQuery {
   readonly createdFrom?: number;
   /** Only runs created before this time. */
   readonly createdBefore?: number;
-  /** By id, as code points compare, unless said otherwise; or the newest first, those of one moment by id. */
+  /** By id, as code points compare, unless said otherwise; or the newest first, those of one moment by id from the last to the first. */
   readonly order?: "id" | "newest";
   /** Goes on behind this run, also when it is gone: its id, or the last summary of the page before. */
   readonly after?: string | Pick<RunSummary, "id" | "createdAt">;

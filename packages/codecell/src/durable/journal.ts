@@ -192,10 +192,21 @@ export class Journal {
   }
 
   async #end(result: RunResult, recorder: LedgerRecorder): Promise<void> {
-    const { toEndState, onKept } = this.#setup;
-    const state = await toEndState(result, recorder);
+    const { store, toEndState, onKept } = this.#setup;
+    // What cannot be sealed is not kept; the run has ended all the same.
+    const state =
+      this.#broken === undefined ? await toEndState(result, recorder).catch(() => undefined) : undefined;
     if (state === undefined) return this.delete();
-    await this.release(state);
+    clearInterval(this.#renewal);
+    await this.#after(async (claim) => {
+      try {
+        await store.release(claim, state);
+      } catch (error) {
+        if (!StoreError.is(error) || error.code !== "full") throw error;
+        // It would stay as a run that can be resumed. A store that has no room for what is kept can always delete.
+        await store.delete(claim);
+      }
+    });
     onKept();
   }
 

@@ -10,7 +10,8 @@ import { isYield } from "../ledger/ledger-recorder.ts";
 import type { Steps } from "../loop/turn.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 
-const NO_TOOL: CallFailureCode = "unknown_tool";
+/** Of calls that may have named no tool: an input is looked at before the tool is. */
+const MAY_BE_NONE: ReadonlySet<CallFailureCode> = new Set(["unknown_tool", "invalid_input"]);
 
 /** What a ledger says of its calls, in steps: there may be a million. `pending` are those that wait for a decision. */
 export function* factsSteps(
@@ -25,7 +26,7 @@ export function* factsSteps(
     for (const item of items) {
       if (item.kind === "timer") continue;
       if (item.kind === "failure") failed++;
-      const isKnown = item.kind !== "failure" || item.failure.code !== NO_TOOL;
+      const isKnown = item.kind !== "failure" || !MAY_BE_NONE.has(item.failure.code);
       if (namesTools && isKnown) addName(names, header, calls[item.call]);
     }
     yield;

@@ -42,6 +42,9 @@ export interface StoreOptions {
 /** Runs that a driver deletes at once: neither this thread nor other processes wait for all of an expiry. */
 const EXPIRY_BATCH = 100;
 
+/** Looks at a run that others claim and release meanwhile; a driver whose looks are stale must not keep anybody for good. */
+const CLAIM_ROUNDS = 100;
+
 const NO_EDIT: Edit = {
   kind: "edit",
   leaseMs: undefined,
@@ -116,7 +119,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
         checkId(id);
         const own = checkLease(lease);
         if (scope !== undefined) checkText("scope", scope);
-        for (;;) {
+        for (let round = 0; round < CLAIM_ROUNDS; round++) {
           const seen = await driver.read(id, "row");
           const refusal = refusalOf(seen, scope);
           if (seen === undefined || refusal !== undefined) return refusal ?? { status: "absent" };
@@ -124,6 +127,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
           if (claimed !== undefined) return toClaimed(claimed);
           // Somebody else came first; who, says the next look.
         }
+        throw new StoreError("unavailable", `Cannot claim run "${id}": it changed with every look at it`);
       }),
     renew: (claim, ms, expiresAt) =>
       change(claim, () => {
@@ -164,7 +168,9 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
     list: (query = {}) =>
       enter(async () => {
         const pages = resolvePages(query);
-        const listed = await Promise.all(pages.map((page) => driver.list(page)));
+        const listed: ListedRows[] = [];
+        // Runs that go on first: one that ends meanwhile is in the second list then, and in no case in neither.
+        for (const page of pages) listed.push(await driver.list(page));
         return mergePages(pages, listed);
       }),
     readEnded: (id, scope) =>
@@ -299,7 +305,11 @@ function toRelease(next: NextState | LastEntry | EndState | undefined): Change {
 function mergePages([page, other]: readonly ListPage[], listed: readonly ListedRows[]): RunSummary[] {
   const summaries = listed.flatMap(({ rows, now }) => rows.map((row) => toSummary(row, now)));
   if (page === undefined || other === undefined) return summaries;
+  const ended = new Map(summaries.filter(({ endedAt }) => endedAt !== undefined).map((run) => [run.id, run]));
+  const hasEnded = ({ id, createdAt, endedAt }: RunSummary): boolean =>
+    endedAt === undefined && ended.get(id)?.createdAt === createdAt;
   return summaries
+    .filter((run) => !hasEnded(run))
     .map((run) => ({ run, key: Buffer.from(run.id) }))
     .sort((a, b) =>
       page.order === "id" ? a.key.compare(b.key) : b.run.createdAt - a.run.createdAt || b.key.compare(a.key),

@@ -9,6 +9,7 @@ import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
 import type { Watchers } from "./watchers.ts";
 
 const CHECK_MS = 15_000;
+const FIRST_PAUSE_MS = 100;
 const RECONNECT_MOST_MS = 5000;
 
 export class PostgresListener {
@@ -20,6 +21,7 @@ export class PostgresListener {
   #connecting: Promise<void> | undefined;
   #drop: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #hasListened = false;
   #closed = false;
 
   constructor(pool: PostgresPool, channel: string) {
@@ -28,14 +30,22 @@ export class PostgresListener {
   }
 
   /** Settles when it listens. */
-  start(watchers: Watchers): Promise<void> {
+  async start(watchers: Watchers): Promise<void> {
     this.#watchers = watchers;
-    return this.#listen();
+    try {
+      await this.#listen();
+    } catch (error) {
+      // Those who have been watching still do.
+      if (this.#hasListened) this.#reconnect(FIRST_PAUSE_MS);
+      throw error;
+    }
   }
 
   #listen(): Promise<void> {
+    // While there is a connection the timer is the one that looks after it.
+    if (this.#connecting !== undefined) return this.#connecting;
     clearTimeout(this.#timer);
-    this.#connecting ??= this.#connect().catch((error: unknown) => {
+    this.#connecting = this.#connect().catch((error: unknown) => {
       this.#connecting = undefined;
       throw error;
     });
@@ -59,7 +69,7 @@ export class PostgresListener {
       this.#drop = undefined;
       this.#connecting = undefined;
       client.release(true);
-      this.#reconnect(100);
+      this.#reconnect(FIRST_PAUSE_MS);
     };
     // Stays for good: a connection on its way out must not throw at the process.
     client.on("error", drop);
@@ -75,15 +85,16 @@ export class PostgresListener {
     client.unref?.();
     this.#drop = drop;
     this.#check(client, drop);
+    // Whoever watched before may have missed something, whoever connected again.
+    if (this.#hasListened) this.#watchers?.callAll();
+    this.#hasListened = true;
   }
 
   #reconnect(pauseMs: number): void {
     if (this.#closed) return;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#listen().then(
-        () => this.#watchers?.callAll(),
-        () => this.#reconnect(Math.min(pauseMs * 2, RECONNECT_MOST_MS)),
-      );
+      this.#listen().catch(() => this.#reconnect(Math.min(pauseMs * 2, RECONNECT_MOST_MS)));
     }, pauseMs).unref();
   }
 

@@ -80,9 +80,10 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   CREATE INDEX ended_by_scope_and_creation ON ${schema}.ended (scope, created_at, id);
   CREATE INDEX ended_by_expiry ON ${schema}.ended (expires_at);
   CREATE INDEX ended_by_end ON ${schema}.ended (changed_at, id) INCLUDE (bytes);
-  -- Executors attend with notes; those before attend again with their next renewal.
-  DROP TABLE ${schema}.executors;
-  UPDATE ${schema}.notes SET key = 'note:' || key;`,
+  -- Executors attend with notes.
+  UPDATE ${schema}.notes SET key = 'note:' || key;
+  INSERT INTO ${schema}.notes (key, note, expires_at) SELECT 'executor:' || id, ''::bytea, until FROM ${schema}.executors;
+  DROP TABLE ${schema}.executors;`,
 ];
 
 /** A schema's name as SQL, and what follows from it. */

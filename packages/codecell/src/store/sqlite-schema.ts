@@ -83,9 +83,10 @@ export const MIGRATIONS: readonly string[] = [
     run_id TEXT NOT NULL PRIMARY KEY REFERENCES ended ON DELETE CASCADE,
     state BLOB NOT NULL
   ) STRICT;
-  -- Executors attend with notes; those before attend again with their next renewal.
-  DROP TABLE executors;
+  -- Executors attend with notes.
   UPDATE notes SET key = 'note:' || key;
+  INSERT INTO notes (key, note, expires_at) SELECT 'executor:' || id, x'', until FROM executors;
+  DROP TABLE executors;
   `,
 ];
 

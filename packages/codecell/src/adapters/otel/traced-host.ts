@@ -2,7 +2,8 @@
  * A host whose runs leave OpenTelemetry spans: one for each run, and beneath it one for each call. Runs on the host.
  *
  * - Give it to `codecell/ai` or `codecell/surface` and their programs leave the same spans.
- * - A span tells names, ids, states, sizes and codes of failures; never a source, an input, an output or a message.
+ * - A span tells names of tools, ids, states, counts and codes of failures; never a source, an input, an output, a message, or a
+ *   name that is no tool's.
  * - What a tool records lies beneath the span of its call; the span of a run lies beneath whatever is active at its start.
  * - A tracer that throws changes nothing.
  */
@@ -91,7 +92,8 @@ class TracedHost implements Host {
     begin: (options: Options) => RunHandle,
   ): RunHandle {
     // Asked for each time: a provider may be registered after the host was made.
-    const tracer = this.#tracer ?? trace.getTracer("codecell");
+    const tracer = this.#tracer ?? quietly(() => trace.getTracer("codecell"));
+    if (tracer === undefined) return begin(options);
     const spans = new RunSpans(tracer, beginning);
     let handle: RunHandle;
     try {
@@ -104,9 +106,14 @@ class TracedHost implements Host {
       throw error;
     }
     // Fetches are the host's own calls: no middleware sees them.
-    if (options.fetchPolicy !== undefined) void spans.followFetches(handle.events);
+    const { fetchPolicy } = options;
+    const followed = fetchPolicy === undefined ? undefined : spans.followFetches(handle.events);
     handle.result.then(
-      (result) => spans.end(result),
+      (result) => {
+        const end = (): void => spans.end(result);
+        if (followed === undefined) end();
+        else followed.then(end, end);
+      },
       () => spans.misused(),
     );
     return handle;
@@ -135,9 +142,9 @@ class RunSpans {
       const open = this.#calls.get(callId);
       return open === undefined ? execute() : context.with(open.context, () => execute());
     },
-    end: ({ callId, tool }, outcome) => {
-      // Calls that nobody was asked about begin and end here: of unknown tools, or with an input that does not fit.
-      this.#start(callId, tool);
+    end: ({ callId }, outcome) => {
+      // Calls that nobody was asked about begin and end here. Their names may be anything that the program chose.
+      this.#start(callId, undefined);
       const isFailed = outcome.kind === "failure";
       this.#endCall(callId, outcome.kind, isFailed ? outcome.failure.code : undefined);
     },
@@ -191,12 +198,12 @@ class RunSpans {
     close(this.#run, attributes, failure);
   }
 
-  #start(callId: string, tool: string): void {
+  #start(callId: string, tool: string | undefined): void {
     // One that begins after the end would never be ended.
     if (this.#isOver || this.#calls.has(callId) || this.#run === undefined) return;
-    const open = this.#open(`execute_tool ${tool.slice(0, LONGEST_NAME)}`, this.#run.context, {
+    const open = this.#open(tool === undefined ? "execute_tool" : `execute_tool ${tool}`, this.#run.context, {
       "gen_ai.operation.name": "execute_tool",
-      "gen_ai.tool.name": tool.slice(0, LONGEST_NAME),
+      ...(tool === undefined ? {} : { "gen_ai.tool.name": tool }),
       "gen_ai.tool.call.id": callId,
     });
     if (open !== undefined) this.#calls.set(callId, open);
@@ -215,9 +222,6 @@ class RunSpans {
     });
   }
 }
-
-/** Programs choose the names of unknown tools. */
-const LONGEST_NAME = 200;
 
 function close(open: ActiveSpan | undefined, attributes: Attributes, failure: string | undefined): void {
   if (open === undefined) return;

@@ -72,8 +72,10 @@ export function assertHost(options: HostOptions): void {
   }
 }
 
-/** Of time, runs and bytes: added to a clock, or to each other, they stay exact. */
+/** Of time and bytes: added to a clock, or to each other, they stay exact. */
 const MOST_KEPT = 2 ** 48;
+/** A store looks at as many at once to find those that are too many. */
+const MOST_ENDED_RUNS = 100_000;
 const ACTION = "create a host";
 
 /** `action` is what cannot be done with it. */
@@ -103,9 +105,10 @@ function assertKeeping(keepEnded: unknown, store: Store | undefined): void {
   if (!isRecord(keepEnded)) throw new TypeError(`Cannot ${ACTION}: keepEnded must be an object`);
   const { forMs, runs = 1, bytes = 1 } = keepEnded;
   for (const [name, value] of Object.entries({ forMs, runs, bytes })) {
-    if (!isPositive(value) || value > MOST_KEPT) {
+    const most = name === "runs" ? MOST_ENDED_RUNS : MOST_KEPT;
+    if (!isPositive(value) || value > most) {
       throw new RangeError(
-        `Cannot ${ACTION} with keepEnded.${name} of ${String(value)}: expected a positive integer, at most ${MOST_KEPT}`,
+        `Cannot ${ACTION} with keepEnded.${name} of ${String(value)}: expected a positive integer, at most ${most}`,
       );
     }
   }

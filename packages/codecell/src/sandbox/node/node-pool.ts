@@ -19,7 +19,7 @@ import { Crew } from "./crew.ts";
 import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
-import { judgesOf } from "./judges.ts";
+import { type Judges, judgesOf } from "./judges.ts";
 import { MemoryLine } from "./memory-line.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { Resident } from "./resident.ts";
@@ -59,6 +59,7 @@ const READY_SHARE = 1 / 4;
 
 export class NodePool implements Sandbox, BudgetMember {
   readonly #workerUrl: URL;
+  readonly #judges: Judges;
   readonly #budget: HeapBudget;
   readonly #crew: Crew;
   readonly #supervisor: Supervisor;
@@ -79,6 +80,7 @@ export class NodePool implements Sandbox, BudgetMember {
 
   constructor(options: NodePoolOptions) {
     this.#workerUrl = options.workerUrl;
+    this.#judges = judgesOf(options.workerUrl);
     this.#budget = options.budget;
     this.#crew = new Crew(options, {
       onDeath: (dead) => this.#bury(dead),
@@ -145,7 +147,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   judgeFor(owner: string, signal: AbortSignal): JudgeApart {
-    return judgesOf(this.#workerUrl).for(owner, signal);
+    return this.#judges.for(owner, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
