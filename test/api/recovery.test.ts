@@ -97,8 +97,13 @@ const BOTH = `
   const settled = await Promise.allSettled([tools.ask({}), tools.pay({})]);
   return settled.map((one) => one.value ?? one.reason.code);`;
 
-async function suspendBoth(host: Host, store: Store, asker: ReturnType<typeof lateAsker>): Promise<string> {
-  const { runId: id, status } = await host.start({ source: BOTH, tools: asker.tools }).result;
+async function suspendBoth(
+  host: Host,
+  store: Store,
+  asker: ReturnType<typeof lateAsker>,
+  source: string = BOTH,
+): Promise<string> {
+  const { runId: id, status } = await host.start({ source, tools: asker.tools }).result;
   expect(status).toBe("suspended");
   asker.letAsk();
   await until(async () => (await store.outcomes(id))?.size === 1);
@@ -108,15 +113,25 @@ async function suspendBoth(host: Host, store: Store, asker: ReturnType<typeof la
 test("a call that asked late and was answered is not pending again after a crash [store:asked-once]", async () => {
   await using store = createMemoryStore();
   const asker = lateAsker();
-  const { tools, paid } = asker;
+  const { paid } = asker;
+  let isAnswered = false;
+  const tools: ToolSet = {
+    ...asker.tools,
+    // Called when the program has seen the first answer, which the store has by then.
+    seen: { readOnly: true, execute: () => ((isAnswered = true), null) },
+  };
+  const source = BOTH.replace(
+    "tools.ask({})",
+    "tools.ask({}).then(async (yes) => (await tools.seen({}), yes))",
+  );
   await using first = open(store);
-  const id = await suspendBoth(first, store, asker);
+  const id = await suspendBoth(first, store, { ...asker, tools }, source);
   const { store: dying, die } = mortal(store);
   const second = createHost({ workers: 1, store: dying, sealKey, leaseMs: 50 });
   const yes = { [`${id}:0`]: { resolution: "yes" } };
   const resolutions = { ...yes, [`${id}:1`]: { resolution: "slowly" } };
   void second.resume({ id, resolutions, tools }).result;
-  await until(() => paid.length === 1);
+  await until(() => paid.length === 1 && isAnswered);
   die();
   await untilClaimable(store);
   await using third = open(store);
