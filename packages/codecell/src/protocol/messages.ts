@@ -138,18 +138,6 @@ export interface Leave {
 
 export type Answer = Report | SnapshotAnswer | SnapshotRefusal | Leave;
 
-/** What a worker is given when it starts. */
-export interface WorkerSetup {
-  readonly engine: WebAssembly.Module;
-  /** Vms that it may have at the same time. */
-  readonly vms: number;
-  /**
-   * The status board: counters at the indices of `STATUS`. Shared memory where there is some. Without it the worker tells
-   * nobody where it is, and is told of nothing while it is in a cell; all else is the same.
-   */
-  readonly status: ArrayBufferLike;
-}
-
 /** Indices into the Int32Array that is a worker's status board. */
 export const STATUS = {
   /** The cell being executed, 0 for none. */

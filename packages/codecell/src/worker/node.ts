@@ -1,6 +1,7 @@
 /** The worker as a Node.js worker thread: with cells or, in its other role, as a judge. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { type Command, parseCommands, STATUS, type WorkerSetup } from "../protocol/messages.ts";
+import { type Command, parseCommands, STATUS } from "../protocol/messages.ts";
+import type { WorkerSetup } from "../protocol/worker-setup.ts";
 import { isRaisedSoon } from "../protocol/spin.ts";
 import { JUDGE_ROLE, READY, type Case } from "../protocol/judges.ts";
 import { judge } from "./judge.ts";

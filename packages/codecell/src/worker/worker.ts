@@ -5,7 +5,8 @@
  * - Commands of one cell are served in the order they came; those of a cell dropped meanwhile are skipped.
  * - Says on the status board which cell it is in, so that a supervisor can tell who holds it.
  */
-import { type Answer, type Command, type Report, STATUS, type WorkerSetup } from "../protocol/messages.ts";
+import { type Answer, type Command, type Report, STATUS } from "../protocol/messages.ts";
+import type { WorkerSetup } from "../protocol/worker-setup.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import type { StartCommand } from "./cell-start.ts";

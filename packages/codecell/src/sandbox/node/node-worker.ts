@@ -8,14 +8,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type MessagePort, receiveMessageOnPort, type Worker } from "node:worker_threads";
-import {
-  type Answer,
-  type Command,
-  parseAnswers,
-  STATUS,
-  STATUS_BYTES,
-  type WorkerSetup,
-} from "../../protocol/messages.ts";
+import { type Answer, type Command, parseAnswers, STATUS, STATUS_BYTES } from "../../protocol/messages.ts";
+import type { WorkerSetup } from "../../protocol/worker-setup.ts";
 import { decideEnd } from "../../protocol/fragile.ts";
 import { isRaisedSoon, Patience } from "../../protocol/spin.ts";
 import { beginTurn, isTurnLong, nextTurn } from "../../loop/turn.ts";
