@@ -141,7 +141,8 @@ export class CallRunner {
       judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
-      ...listener,
+      onOutput: listener.onOutput,
+      onError: listener.onError,
     });
   }
 
