@@ -8,8 +8,9 @@ import { testStore } from "codecell/testing";
 import { afterAll, describe } from "vitest";
 import { ROOT } from "../sources.ts";
 
-const [, code = ""] =
-  /^```ts\n(.*?)^```$/msu.exec(readFileSync(`${ROOT}docs/guide/write-a-store.md`, "utf8")) ?? [];
+const page = readFileSync(`${ROOT}docs/guide/write-a-store.md`, "utf8");
+const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, code = ""]) => code);
+const code = blocks.find((block) => block.includes("export function openJsonStore")) ?? "";
 
 // Inside the repository, where package names resolve as they do for its users.
 const folder = mkdtempSync(`${ROOT}test/.blocks-`);

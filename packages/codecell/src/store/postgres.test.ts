@@ -188,7 +188,10 @@ describe("a schema", () => {
       VALUES ('a', 'scope', ${FUTURE}, 7, nextval('${schema}.fences'), 'owner', 0, '${uuid}', 1);
       INSERT INTO ${schema}.states VALUES ('a', '\\x01');
       INSERT INTO ${schema}.journal VALUES ('a', 1, '\\x02')`);
-    if (version === 2) await pool.query(`INSERT INTO ${schema}.notes VALUES ('key', '\\x04', ${FUTURE})`);
+    if (version === 2) {
+      await pool.query(`INSERT INTO ${schema}.notes VALUES ('key', '\\x04', ${FUTURE})`);
+      await pool.query(`INSERT INTO ${schema}.executors VALUES ('one', ${FUTURE})`);
+    }
     await using again = await openPostgresStore({ pool, schema });
     expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
     const { claim, run } = await claimed(again, "a");
@@ -197,6 +200,7 @@ describe("a schema", () => {
     await again.saveSnapshot(claim, bytes(3));
     expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
     expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
+    expect(await again.attends("one")).toBe(version === 2);
   });
 
   test("of a newer version is refused", async () => {

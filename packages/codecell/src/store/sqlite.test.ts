@@ -188,7 +188,10 @@ describe("a file", () => {
       INSERT INTO states VALUES ('a', x'01');
       INSERT INTO journal VALUES ('a', 1, x'02');
       UPDATE fences SET last = 1`);
-    if (version === 2) db.exec(`INSERT INTO notes VALUES ('key', x'04', ${FUTURE})`);
+    if (version === 2) {
+      db.exec(`INSERT INTO notes VALUES ('key', x'04', ${FUTURE})`);
+      db.exec(`INSERT INTO executors VALUES ('one', ${FUTURE})`);
+    }
     db.close();
     await using again = await openSqliteStore({ path });
     expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
@@ -197,6 +200,7 @@ describe("a file", () => {
     await again.saveSnapshot(claim, bytes(3));
     expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
     expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
+    expect(await again.attends("one")).toBe(version === 2);
   });
 
   test("of a newer version is refused, and left as it is", async () => {
