@@ -1,5 +1,5 @@
 /** Runs that a store keeps after their end: who may list them, who may read them, and what is left in the open. */
-import { createHost, defineTool, type HostOptions, inspect } from "codecell";
+import { type HostError, createHost, defineTool, type HostOptions, inspect } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 import { describe, expect, test } from "vitest";
@@ -301,7 +301,12 @@ test("a store without room for an ended run deletes it, and prunes: it never sta
     },
   });
   await using host = hostOn(store);
-  expect(await host.start({ source: "return 1" }).result).toMatchObject({ status: "completed", value: 1 });
+  const told: unknown[] = [];
+  const onError = ({ error, source }: HostError): void =>
+    void told.push([source, (error as StoreError).code]);
+  const { result } = host.start({ source: "return 1", onError });
+  expect(await result).toMatchObject({ status: "completed", value: 1 });
+  expect(told).toEqual([["store", "full"]]);
   expect(await memory.list({ status: ["running", "suspended", "completed", "failed"] })).toEqual([]);
   await until(() => Promise.resolve(expiries > 0));
 });

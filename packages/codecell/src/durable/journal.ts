@@ -57,6 +57,8 @@ const END_MS = 5000;
 export class Journal {
   /** Called when the store has refused for good. */
   onBroken: (failure: Failure, error: unknown) => void = () => {};
+  /** Called when a run that was to be kept after its end is deleted instead, with the reason. */
+  onUnkept: (error: unknown) => void = () => {};
   readonly #setup: JournalSetup;
   readonly #renewal: NodeJS.Timeout;
   #length: number;
@@ -194,8 +196,11 @@ export class Journal {
   async #end(result: RunResult, recorder: LedgerRecorder): Promise<void> {
     const { store, toEndState, onKept } = this.#setup;
     // What cannot be sealed is not kept; the run has ended all the same.
-    const state =
-      this.#broken === undefined ? await toEndState(result, recorder).catch(() => undefined) : undefined;
+    const unkept = (error: unknown): undefined => {
+      this.onUnkept(error);
+      return undefined;
+    };
+    const state = this.#broken === undefined ? await toEndState(result, recorder).catch(unkept) : undefined;
     if (state === undefined) return this.delete();
     clearInterval(this.#renewal);
     await this.#after(async (claim) => {
@@ -205,6 +210,7 @@ export class Journal {
         if (!StoreError.is(error) || error.code !== "full") throw error;
         // It would stay as a run that can be resumed. A store that has no room for what is kept can always delete.
         await store.delete(claim);
+        unkept(error);
       }
     });
     onKept();

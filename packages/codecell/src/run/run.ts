@@ -107,6 +107,7 @@ export class Run {
     this.#placedCell = new PlacedCell(recorder, setup.sandbox, listener, past.snapshot, journal);
     if (journal !== undefined) {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
+      journal.onUnkept = (error) => setup.errors.tell({ error, source: "store" });
     }
     if (setup.tools !== undefined) {
       const { tools, context, middleware, authorize, mapCallFailure, hostTools, errors } = setup;
