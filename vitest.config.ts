@@ -6,6 +6,7 @@ import LongestFirst from "./scripts/longest-first.ts";
 import { SOURCE_CONDITION, SOURCE_FLAGS } from "./scripts/source-flags.ts";
 
 const conditions = [SOURCE_CONDITION];
+const PROPERTY_SEED_FILE = fileURLToPath(new URL("test/property-seed.ts", import.meta.url));
 const exclude = [...configDefaults.exclude, "bench/peers/**"];
 
 /** Threads of tests' hosts, unless coverage wants to know which files they execute. */
@@ -20,8 +21,17 @@ const bundledWorker: Plugin = {
       : undefined,
 };
 
+/** Gives property tests their seed. A setup file would load fast-check for every test file, and one in seven needs it. */
+const propertySeed: Plugin = {
+  name: "property-seed",
+  transform: (code, id) =>
+    /from "(?:@fast-check\/vitest|fast-check)"/u.test(code) && !id.includes("/property-seed.ts")
+      ? { code: `import ${JSON.stringify(PROPERTY_SEED_FILE)}; ${code}`, map: null }
+      : undefined,
+};
+
 export default defineConfig({
-  plugins: [bundledWorker],
+  plugins: [bundledWorker, propertySeed],
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {

@@ -1,8 +1,8 @@
 /** How much property tests try: fixed in CI; PROPERTY_SEED and PROPERTY_TIMES widen the search by hand. */
-const { PROPERTY_SEED, PROPERTY_TIMES } = process.env;
+import { PROPERTY_SEED } from "../property-seed.ts";
 
-export const TIMES: number = Number(PROPERTY_TIMES ?? 1);
+export const TIMES: number = Number(process.env["PROPERTY_TIMES"] ?? 1);
 
 export function effort(numRuns: number): { seed: number; numRuns: number; endOnFailure: true } {
-  return { seed: Number(PROPERTY_SEED ?? 20_260_501), numRuns: numRuns * TIMES, endOnFailure: true };
+  return { seed: PROPERTY_SEED, numRuns: numRuns * TIMES, endOnFailure: true };
 }
