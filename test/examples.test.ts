@@ -14,7 +14,7 @@ test.each(examples)("%s runs as expected and ends", async (name) => {
   const args = [...SOURCE_FLAGS, "main.ts"];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: `${ROOT}examples/${name}`,
-    timeout: 30_000,
+    timeout: 100_000,
   });
   expect(stdout.trimEnd().split("\n").at(-1)).toBe("All as expected.");
 });

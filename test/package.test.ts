@@ -74,7 +74,7 @@ describe("the packed package", () => {
        const result = await run({ source: "return await tools.double(21)", tools: { double } });
        console.log(JSON.stringify(result.value), process.versions.node);`,
     );
-    const { stdout } = await execute(process.execPath, ["main.mjs"], { cwd: folder, timeout: 20_000 });
+    const { stdout } = await execute(process.execPath, ["main.mjs"], { cwd: folder, timeout: 100_000 });
     expect(stdout.trim()).toBe(`42 ${process.versions.node}`);
   });
 

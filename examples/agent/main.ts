@@ -40,8 +40,8 @@ function title(text: string): void {
 
 const runtime = createAgentRuntime();
 const run = runtime.prepareAgentRun({
-  // A program may wait for two seconds before the model hears of it; ten are usual.
-  config: { enabled: true, timeoutMs: 2000 },
+  // A program may wait for five seconds before the model hears of it; ten are usual.
+  config: { enabled: true, timeoutMs: 5000 },
   tools,
   policy: { deny: ["core:core:delete_everything"] },
   context: { agentId: "shop", runId: "task-1", sessionId: "chat-1", sessionKey: "ana" },

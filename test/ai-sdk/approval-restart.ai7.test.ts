@@ -18,7 +18,7 @@ interface Answer {
 async function serve(messages: readonly ModelMessage[], storePath?: string): Promise<Answer> {
   const args = [...SOURCE_FLAGS, join(import.meta.dirname, "approval-restart.fixture.ts")];
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const child = execFile(process.execPath, args, { timeout: 30_000 }, (error, stdout) => {
+  const child = execFile(process.execPath, args, { timeout: 100_000 }, (error, stdout) => {
     if (error === null) resolve(stdout);
     else reject(error);
   });

@@ -6,6 +6,7 @@ import { createHost, type ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { echo, host, sleep, valueOf } from "./harness.ts";
 import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
+import { mainWaitMs } from "../processor-time.ts";
 
 const HOSTILE = [
   "for (;;);",
@@ -16,10 +17,12 @@ const HOSTILE = [
 
 describe("host", () => {
   test.each(HOSTILE)("the event loop goes on during %s [host:heartbeat]", async (source) => {
-    let last = performance.now();
+    // Without what this thread waited for a processor: on a busy machine others have it.
+    const busyMs = (): number => performance.now() - mainWaitMs();
+    let last = busyMs();
     let longest = 0;
     const beat = setInterval(() => {
-      const now = performance.now();
+      const now = busyMs();
       longest = Math.max(longest, now - last);
       last = now;
     }, 5);
@@ -94,7 +97,7 @@ describe("host", () => {
       const result = await run({ source: "return 42" });
       console.log(result.status === "completed" ? result.value : result);`;
     const flags = [...SOURCE_FLAGS, "--input-type=module", "--eval"];
-    const { stdout } = await promisify(execFile)(process.execPath, [...flags, code], { timeout: 20_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, code], { timeout: 100_000 });
     expect(stdout.trim()).toBe("42");
   });
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { largestTurnMs } from "../fuzz/thread-time.ts";
 
 let host: Host;
-beforeEach(() => void (host = createHost({ workers: 1 })));
+beforeEach(() => void (host = createHost({ workers: 1, limits: { wallTimeMs: 110_000 } })));
 afterEach(() => host[Symbol.asyncDispose]());
 
 const tools: ToolSet = {
