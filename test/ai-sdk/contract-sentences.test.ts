@@ -172,7 +172,7 @@ describe("Concurrency", () => {
     // The program is over, its tool is not.
     expect(await failureOf(run("return 1"))).toBeInstanceOf(codeMode.CodeModeConcurrencyError);
     gate.resolve();
-    await expect.poll(async () => run("return 1").catch(() => "refused")).toBe(1);
+    await expect.poll(async () => run("return 1").catch(() => "refused"), { timeout: 60_000 }).toBe(1);
   });
 
   test("a call that is not awaited fails the program, one still running is aborted too", async () => {

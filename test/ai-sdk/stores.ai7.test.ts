@@ -33,7 +33,7 @@ test("threads of stores that are not used any more end, and what was interrupted
   const interrupts: CodeModeInterrupt[] = [];
 
   for (const store of stores) interrupts.push(await ask(store));
-  await vi.waitUntil(() => liveWorkers().length < stores.length, { timeout: 10_000 });
+  await vi.waitUntil(() => liveWorkers().length < stores.length, { timeout: 60_000 });
   for (const [index, store] of stores.entries()) {
     const [interrupt, options] = [interrupts[index], { continuation: { store } }];
     if (interrupt === undefined) throw new Error("There is no interrupt");

@@ -145,7 +145,7 @@ describe("a host with tracing", () => {
     const source = `await fetch("https://elsewhere.invalid/").catch(() => {}); return 1`;
     const { result } = host.start({ source, tools, fetchPolicy });
     expect(await result).toMatchObject({ status: "completed" });
-    await vi.waitUntil(() => spans().some(({ name }) => name === "codecell.run"));
+    await vi.waitUntil(() => spans().some(({ name }) => name === "codecell.run"), 60_000);
     expect(spanOf("execute_tool fetch").attributes).toMatchObject({ "codecell.call.outcome": "failure" });
     expect(parentOf(spanOf("execute_tool fetch"))).toBe("codecell.run");
   });

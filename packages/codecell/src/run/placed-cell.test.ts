@@ -113,7 +113,7 @@ async function asleepAfter({ placedCell }: Driver, move: () => Promise<unknown>)
   const left = vi.spyOn(placedCell, "leave");
   vi.advanceTimersByTime(10_000);
   vi.useRealTimers();
-  await vi.waitFor(() => expect(left).toHaveBeenCalled());
+  await vi.waitFor(() => expect(left).toHaveBeenCalled(), 60_000);
   left.mockRestore();
 }
 
