@@ -2,9 +2,9 @@
 import { createHost, type Host, type Ledger, type ToolSet } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
-import { foldJournal } from "../../packages/codecell/src/durable/fold-journal.ts";
+import { atOnce } from "../../packages/codecell/src/loop/turn.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
-import { type SuspendedRun, toSealable } from "../../packages/codecell/src/durable/suspended-run.ts";
+import { sealableSteps, type SuspendedRun } from "../../packages/codecell/src/durable/suspended-run.ts";
 import { Tokens } from "../../packages/codecell/src/durable/token.ts";
 import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 
@@ -40,9 +40,10 @@ function altered({ snapshot: _unused, ...run }: SuspendedRun, alter: Alter): Sus
 }
 
 function alterToken(token: string, alter: Alter): string {
-  const run = new Tokens(vault).claim(token, "", (held) => held);
-  if ("code" in run) throw new Error(run.message);
-  return vault.sealer.sealText(toSealable(altered(run, alter)), "token");
+  const opened = new Tokens(vault).open(token, "");
+  const run = "code" in opened ? undefined : opened.peek();
+  if (run === undefined) throw new Error("The token could not be opened");
+  return vault.sealer.sealText(atOnce(sealableSteps(altered(run, alter))), "token");
 }
 
 async function alterStored(store: Store, id: string, alter: Alter): Promise<void> {
@@ -50,11 +51,9 @@ async function alterStored(store: Store, id: string, alter: Alter): Promise<void
   if (claimed.status !== "claimed") throw new Error(claimed.status);
   const bytes = new StoredBytes(vault);
   const opened = await bytes.open(claimed.run);
-  // One that took longer was suspended by an entry of its journal.
-  const folded = "code" in opened ? undefined : foldJournal(opened.state, opened.entries);
-  if (folded === undefined) throw new Error("The run could not be read");
-  const run = altered(folded.state, alter);
-  const state = await bytes.sealState(id, toSealable(run));
+  if ("code" in opened) throw new Error(opened.message);
+  const run = altered(opened.state, alter);
+  const state = await bytes.sealState(id, atOnce(sealableSteps(run)));
   await store.release(claimed.claim, { state, expiresAt: run.expiresAt, absorbed: [] });
 }
 

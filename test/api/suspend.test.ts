@@ -52,7 +52,7 @@ async function inProcess(what: "suspend" | "resume", key?: string, input = ""): 
   const { CODECELL_SEAL_KEY: _, ...environment } = process.env;
   const child = spawn(process.execPath, [...SOURCE_FLAGS, fixture, what], {
     env: { ...environment, ...(key === undefined ? {} : { CODECELL_SEAL_KEY: key }) },
-    timeout: 20_000,
+    timeout: 100_000,
   });
   child.stdin.end(input);
   const [printed, complaint] = await Promise.all([textOf(child.stdout), textOf(child.stderr)]);
@@ -449,13 +449,8 @@ describe("a long past", () => {
     const started = here.start({ source: program, tools });
     const suspension = suspensionOf(await started.result);
     const ledger = started.ledger();
-    const vault = new Tokens(new Vault({ sealKey }));
-    let bytes = 0;
-    const look = (run: { readonly snapshot?: Uint8Array }): never => {
-      bytes = run.snapshot?.length ?? 0;
-      throw new Error("only looked at");
-    };
-    expect(() => vault.claim(suspension.token, "", look)).toThrow("only looked at");
+    const opened = new Tokens(new Vault({ sealKey })).open(suspension.token, "");
+    const bytes = "code" in opened ? 0 : (opened.peek()?.snapshot?.length ?? 0);
     expect(bytes).toBeGreaterThan(0);
     expect(bytes).toBeLessThan(16_384);
     const result = await there.resume({ token: suspension.token, resolutions: answer(suspension, 5), tools })

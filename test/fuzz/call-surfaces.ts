@@ -5,7 +5,7 @@ import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
-import { giveAway } from "../../packages/codecell/src/durable/suspended-run.ts";
+import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { AgentProgram } from "../../packages/codecell/src/surface/agent-program.ts";
 import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-tools.ts";
@@ -138,13 +138,12 @@ export const CALL_SURFACES: readonly Surface[] = [
       const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, parsed(json)]));
       const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
       return async () => {
-        const given = await giveAway(recorder, "", "e", { ...REST, pending });
-        if ("code" in given) throw new Error(given.message);
-        const { run, sealable } = given;
-        const state = await stored.sealState("r", sealable);
-        const { bytes } = await stored.sealEntries("r", run.id, 0, entries);
+        const printed = await printRun(recorder, "", "e", { ...REST, pending });
+        if ("code" in printed) throw new Error(printed.message);
+        const { id, expiresAt } = printed;
+        const state = await stored.sealState("r", printed);
+        const { bytes } = await stored.following("r", id).sealEntries(0, entries);
         const journal = Array.from({ length: 1 }, () => bytes);
-        const { expiresAt } = run;
         return stored.open({ id: "r", scope: "", expiresAt, state, journal, outcomes: new Map() });
       };
     },

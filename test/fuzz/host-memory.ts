@@ -132,9 +132,9 @@ const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMa
       return async () => {
         const opened = tokens.open(token, "");
         if (!(opened instanceof OpenToken)) throw new Error(opened.message);
-        const taken = await opened.takeInTurns((run) => ({ run }));
-        if ("code" in taken) throw new Error(taken.message);
-        return taken;
+        const run = await opened.unpack();
+        if (run === undefined) throw new Error("The token could not be unpacked");
+        return run;
       };
     },
   },

@@ -21,7 +21,7 @@ import {
   parseHeader,
   parseSuspendedRun,
   type SuspendedRun,
-  toSealable,
+  sealableSteps,
 } from "../../packages/codecell/src/durable/suspended-run.ts";
 import { effort } from "./effort.ts";
 import { json, spoilt, written } from "./ledger-parts.ts";
@@ -164,7 +164,7 @@ function isWhole({ ledger, timers: set }: SuspendedRun): boolean {
 }
 
 function reread(run: SuspendedRun): SuspendedRun | undefined {
-  const { header, content } = toSealable(run);
+  const { header, content } = atOnce(sealableSteps(run));
   const parsed = parseHeader(header);
   return parsed === undefined ? undefined : atOnce(parseSuspendedRun(parsed, content));
 }

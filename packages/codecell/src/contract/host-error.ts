@@ -54,3 +54,10 @@ export interface Thrown {
   readonly source: "sandbox" | "store" | "internal";
   readonly cause: unknown;
 }
+
+/** Who is told what goes wrong in one run. */
+export interface ErrorListener {
+  tell(report: Omit<HostError, "runId">): void;
+  /** Told before the run fails for this reason. */
+  end(thrown: Thrown): void;
+}

@@ -2,7 +2,7 @@
 import { atOnce } from "../loop/turn.ts";
 import { expect, test } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
-import { parseHeader, parseSuspendedRun, toSealable } from "./suspended-run.ts";
+import { parseHeader, parseSuspendedRun, sealableSteps } from "./suspended-run.ts";
 import { Vault } from "../seal/vault.ts";
 import { createHost } from "../run/host/host.ts";
 
@@ -34,7 +34,7 @@ test("a compact token that another build made [suspend:resume]", async () => {
   // It begins with the digest.
   const snapshot = new Uint8Array(run.snapshot);
   snapshot.set([(snapshot[0] ?? 0) ^ 1]);
-  const token = sealer.sealText(toSealable({ ...run, snapshot }), "token");
+  const token = sealer.sealText(atOnce(sealableSteps({ ...run, snapshot })), "token");
   const resolutions = { [result.suspension.pending[0]?.callId ?? ""]: { resolution: 1 } };
   const refused = await host.resume({ token, tools, resolutions }).result;
   expect(refused).toMatchObject({

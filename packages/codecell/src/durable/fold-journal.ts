@@ -1,22 +1,19 @@
 /**
- * Folding: the suspended run that a state and its journal amount to.
+ * Folding: the suspended run that a stored state and its journal amount to, and the entries after it. Runs on the host.
  *
- * - A run whose snapshot pays is suspended by one more entry of its journal: what that writes does not grow with the
- *   run. The last such entry counts; all before it is the run's past.
+ * - A run whose snapshot pays is suspended by one more entry of its journal, so that the write does not grow with the run.
+ *   The last such entry counts; what stands before it is the run's past.
  */
 import type { JournalEntry } from "./journal-entry.ts";
 import { isWhole } from "../value/ledger-shape.ts";
+import type { RecoverableRun } from "./recovery.ts";
 import { isWaitState, type SuspendedRun } from "./suspended-run.ts";
 
-export interface Folded {
-  /** As it was suspended last. */
-  readonly state: SuspendedRun;
-  /** What was written since. */
-  readonly entries: readonly JournalEntry[];
-}
-
 /** Undefined when the journal does not fit its state. */
-export function foldJournal(state: SuspendedRun, entries: readonly JournalEntry[]): Folded | undefined {
+export function foldJournal(
+  state: SuspendedRun,
+  entries: readonly JournalEntry[],
+): Pick<RecoverableRun, "state" | "entries"> | undefined {
   const last = entries.findLastIndex(({ kind }) => kind === "suspended");
   const end = entries[last];
   if (end?.kind !== "suspended") return { state, entries };
@@ -30,19 +27,7 @@ export function foldJournal(state: SuspendedRun, entries: readonly JournalEntry[
   const ledger = { ...state.ledger, calls, deliveries };
   if (!isWhole(ledger) || !isWaitState(waitState, ledger)) return undefined;
   const { id, expiresAt, seen, timers, pending, executing, resolutions } = waitState;
-  // Its snapshot is beside the journal; the one of the old state stands elsewhere.
-  return {
-    state: {
-      id,
-      expiresAt,
-      seen,
-      timers,
-      pending,
-      executing,
-      resolutions,
-      scope: state.scope,
-      ledger,
-    },
-    entries: entries.slice(last + 1),
-  };
+  const waiting = { id, expiresAt, seen, timers, pending, executing, resolutions };
+  // Without the snapshot of the old state: it stands elsewhere. The one of this entry is beside the journal.
+  return { state: { ...waiting, scope: state.scope, ledger }, entries: entries.slice(last + 1) };
 }

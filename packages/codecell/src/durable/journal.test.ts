@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { Claim, Store } from "../contract/store.ts";
 import type { JournalEntry } from "./journal-entry.ts";
+import { Vault } from "../seal/vault.ts";
 import { Journal } from "./journal.ts";
+import { JournalBytes } from "./stored-bytes.ts";
 
 const ENTRY: JournalEntry = { kind: "taken", at: 1 };
 const CLAIM: Claim = { id: "r", fence: 1 };
@@ -34,12 +36,8 @@ function open(store: Store): Journal {
     size: 0,
     mayStay: true,
     posted: new Set(),
-    encode: async () => ({ bytes: new Uint8Array(), size: 0 }),
-    encodeSnapshot: async () => new Uint8Array(),
-    decodeSnapshot: () => Promise.resolve(undefined),
+    bytes: new JournalBytes(new Vault({ sealKey: new Uint8Array(32).fill(1) }), "r", "e"),
     facts: { calls: 0, failed: 0, pending: 0 },
-    toEndState: () => Promise.resolve(undefined),
-    onKept: () => {},
   });
 }
 

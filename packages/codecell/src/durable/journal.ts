@@ -1,12 +1,12 @@
 /**
- * Journal: keeps a run's ledger in the store, ahead of what the run does.
+ * Journal: writes a run's ledger to the store ahead of what the run does. Runs on the host; owns the claim of its run.
  *
  * - A call is written before it is dispatched, an outcome before the guest sees it.
- * - What is written while a write is under way joins the next one: a busy run makes few large writes.
- * - Breaks once, when the store refuses or does not answer: then nothing more is written, and the run must not go on here.
+ * - Entries that come while a write is under way join the next write: a busy run makes few large writes.
+ * - The journal breaks once, when the store refuses or does not answer. Then it writes nothing more, and the run must not
+ *   go on here.
  */
 import type { CellSnapshot } from "../protocol/messages.ts";
-import type { RunResult } from "../contract/result.ts";
 import {
   type Claim,
   type EndState,
@@ -16,49 +16,35 @@ import {
   type Store,
   StoreError,
 } from "../contract/store.ts";
-import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { JournalEntry } from "./journal-entry.ts";
-import type { SealedEntries } from "./stored-bytes.ts";
-import { CodecellError, type Failure } from "../contract/failure.ts";
-import { answered, Unanswered } from "./answered.ts";
+import type { JournalBytes } from "./stored-bytes.ts";
+import type { Failure } from "../contract/failure.ts";
+import { answered } from "./answered.ts";
 import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
 import { addFacts } from "./run-facts.ts";
-import { within } from "../loop/wait.ts";
+import { toStoreFailure } from "./store-failure.ts";
 
 export interface JournalSetup {
   readonly store: Store;
   /** The claim, as soon as the store has given it. */
   readonly claim: Promise<Claim>;
   readonly leaseMs: number;
+  readonly bytes: JournalBytes;
   /** Number of places that are taken already. */
   readonly length: number;
-  /** Bytes of its state and entries, unpacked. */
+  /** Bytes of the state and the entries, unpacked. */
   readonly size: number;
-  /** Whether it may stay when the run is given back: not under a seal that the next process may no longer open. */
+  /** Whether the journal may stay when the run is given back: not under a seal that the next process may no longer open. */
   readonly mayStay: boolean;
   /** Calls of which others may have posted an outcome. */
   readonly posted: ReadonlySet<number>;
-  /** What lists say of its calls so far. */
+  /** What lists say of the run's calls so far. */
   readonly facts: RunFacts;
-  /** Makes the bytes of what will stand at a place. */
-  readonly encode: (entries: readonly JournalEntry[], place: number) => Promise<SealedEntries>;
-  readonly encodeSnapshot: (snapshot: CellSnapshot) => Promise<Uint8Array>;
-  /** Undefined for what cannot be trusted or understood. */
-  readonly decodeSnapshot: (bytes: Uint8Array) => Promise<CellSnapshot | undefined>;
-  /** What stays of the run when it has ended; undefined for nothing. */
-  readonly toEndState: (result: RunResult, recorder: LedgerRecorder) => Promise<EndState | undefined>;
-  /** Called when that is in the store. */
-  readonly onKept: () => void;
 }
-
-/** How long the end of a run waits for its store. */
-const END_MS = 5000;
 
 export class Journal {
   /** Called when the store has refused for good. */
   onBroken: (failure: Failure, error: unknown) => void = () => {};
-  /** Called when a run that was to be kept after its end is deleted instead, with the reason. */
-  onUnkept: (error: unknown) => void = () => {};
   readonly #setup: JournalSetup;
   readonly #renewal: NodeJS.Timeout;
   #length: number;
@@ -116,7 +102,7 @@ export class Journal {
           const before = this.#facts;
           this.#facts = entries.reduce(addFacts, before);
           facts = this.#facts === before ? undefined : this.#facts;
-          const { bytes, size } = await this.#setup.encode(entries, place);
+          const { bytes, size } = await this.#setup.bytes.sealEntries(place, entries);
           written = bytes;
           this.#size += size;
         }
@@ -133,7 +119,7 @@ export class Journal {
   /** Keeps a snapshot in the store; false when that cannot be done, which does no harm. */
   async saveSnapshot(snapshot: CellSnapshot): Promise<boolean> {
     try {
-      const bytes = await this.#setup.encodeSnapshot(snapshot);
+      const bytes = await this.#setup.bytes.sealSnapshot(snapshot);
       // Behind what it stands on, and not without that.
       await this.#last;
       if (this.#broken !== undefined) return false;
@@ -148,7 +134,8 @@ export class Journal {
   async loadSnapshot(): Promise<CellSnapshot | undefined> {
     try {
       const bytes = await answered(this.#setup.store.loadSnapshot(await this.#setup.claim));
-      return bytes && (await this.#setup.decodeSnapshot(bytes));
+      const opened = bytes && (await this.#setup.bytes.openSnapshot(bytes));
+      return opened === undefined || "code" in opened ? undefined : opened;
     } catch {
       return undefined;
     }
@@ -161,10 +148,10 @@ export class Journal {
   ): Promise<Pick<LastEntry, "entry" | "snapshot"> & { readonly size: number }> {
     // Behind all others.
     await this.#last;
-    const { bytes, size } = await this.#setup.encode([entry], this.#length);
+    const { bytes, size } = await this.#setup.bytes.sealEntries(this.#length, [entry]);
     return {
       entry: bytes,
-      snapshot: await this.#setup.encodeSnapshot(snapshot),
+      snapshot: await this.#setup.bytes.sealSnapshot(snapshot),
       size: this.#size + size + snapshot.bytes.length,
     };
   }
@@ -182,53 +169,44 @@ export class Journal {
   }
 
   /**
-   * The run has ended here, or is left to others. A store that refuses, or does not answer in time, keeps a run that ends
-   * again, or goes on, where it is resumed.
+   * The run has ended, and the store keeps it in this state. Gives the store's reason where there is no room for it: then
+   * nothing of the run stays, since a run that stayed as it is would be resumed.
    */
-  async conclude(isLeft: boolean, result: RunResult, recorder: LedgerRecorder): Promise<void> {
-    const given = isLeft ? this.release() : this.#end(result, recorder);
-    await within(
-      END_MS,
-      given.catch(() => {}),
-    );
-  }
-
-  async #end(result: RunResult, recorder: LedgerRecorder): Promise<void> {
-    const { store, toEndState, onKept } = this.#setup;
-    // What cannot be sealed is not kept; the run has ended all the same.
-    const unkept = (error: unknown): undefined => {
-      this.onUnkept(error);
-      return undefined;
-    };
-    const state = this.#broken === undefined ? await toEndState(result, recorder).catch(unkept) : undefined;
-    if (state === undefined) return this.delete();
+  async end(state: EndState): Promise<StoreError | undefined> {
     clearInterval(this.#renewal);
+    let full: StoreError | undefined;
     await this.#after(async (claim) => {
       try {
-        await store.release(claim, state);
+        await this.#setup.store.release(claim, state);
       } catch (error) {
         if (!StoreError.is(error) || error.code !== "full") throw error;
-        // It would stay as a run that can be resumed. A store that has no room for what is kept can always delete.
-        await store.delete(claim);
-        unkept(error);
+        // A store without room can still delete.
+        await this.#setup.store.delete(claim);
+        full = error;
       }
     });
-    onKept();
+    return full;
   }
 
-  /** One after the other, each tried again while the store says that nothing was changed and it may be. */
-  #after(action: (claim: Claim) => Promise<void>): Promise<void> {
-    const done = this.#last.then(async () => {
+  get isBroken(): boolean {
+    return this.#broken !== undefined;
+  }
+
+  /** One action after the other. An action is tried again while the store says that it changed nothing and may be asked again. */
+  async #after(action: (claim: Claim) => Promise<void>): Promise<void> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    try {
+      await before;
       if (this.#broken !== undefined) throw this.#broken;
       const claim = await this.#setup.claim;
-      try {
-        await persistently(() => answered(action(claim)));
-      } catch (error) {
-        throw this.#break(error);
-      }
-    });
-    this.#last = done.catch(() => {});
-    return done;
+      await persistently(() => answered(action(claim)));
+    } catch (error) {
+      throw this.#break(error);
+    } finally {
+      resolve();
+    }
   }
 
   #renew(expiresAt?: number): void {
@@ -252,24 +230,4 @@ export class Journal {
     }
     return broken;
   }
-}
-
-/** What a run is told about its store; details of the database stay here. */
-export function toStoreFailure(error: unknown): Failure {
-  if (CodecellError.is(error)) return error.failure;
-  const cause = StoreError.is(error) ? error.cause : error;
-  if (cause instanceof Unanswered) {
-    return { code: "store_failed", message: "The store did not answer in time" };
-  }
-  if (!StoreError.is(error)) return { code: "store_failed", message: "The store failed" };
-  if (error.code === "stale_claim") {
-    return { code: "run_taken", message: "Another process has taken the run over, it goes on there" };
-  }
-  const why: Partial<Record<StoreError["code"], string>> = {
-    full: "it has no room left",
-    closed: "it was closed",
-    exists: "it holds a run of this id already",
-    incompatible: "its database was made by a newer version",
-  };
-  return { code: "store_failed", message: `The store refused: ${why[error.code] ?? "it cannot be reached"}` };
 }

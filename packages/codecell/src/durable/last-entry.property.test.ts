@@ -11,7 +11,10 @@ import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest } from "./suspended-run.ts";
 import { Vault } from "../seal/vault.ts";
 import type { Journal } from "./journal.ts";
-import { StoredRuns, type TakenRun } from "./stored-runs.ts";
+import { takeRun, TERMS } from "./stored-runs.fixture.ts";
+import { StoredRuns } from "./stored-runs.ts";
+import type { RunKeeping } from "./run-keeping.ts";
+import type { RunPast } from "./run-past.ts";
 
 const vault = new Vault({ sealKey: new Uint8Array(32).fill(1) });
 const limits = resolveLimits({});
@@ -43,6 +46,7 @@ class Driven {
   #suspensions = 0;
   #runs = new StoredRuns(this.#store, vault, 0);
   #journal: Journal;
+  #keeping: RunKeeping;
   #recorder: LedgerRecorder;
   #pending = new Map<number, Json>();
   #decisions: (readonly [number, CallResolution])[] = [];
@@ -60,18 +64,19 @@ class Driven {
       toolNames: [],
       features: { yield: true },
     });
-    this.#journal = this.#runs.keep(this.#recorder, "");
+    const keeping = this.#runs.keep(this.#recorder, TERMS);
+    this.#journal = keeping.journal;
+    this.#keeping = keeping;
   }
 
-  async take(): Promise<Omit<TakenRun, "journal">> {
-    const taken = await this.#runs.take({ id: "r", suspensionId: undefined }, "", tools, () => undefined);
-    if ("code" in taken) throw new Error(taken.message);
-    const { journal, run } = taken;
+  async take(): Promise<RunPast> {
+    const { past, keeping, journal } = await takeRun(this.#runs, "r", tools);
     this.#journal = journal;
-    this.#recorder = new LedgerRecorder(this.#recorder.header, { ...run.ledger, seen: run.seen });
-    this.#pending = new Map(run.pending);
-    this.#timers = new Map(run.timers.map(({ timer, delayMs }) => [timer, delayMs ?? 0]));
-    return taken;
+    this.#keeping = keeping;
+    this.#recorder = past.recorder;
+    this.#pending = new Map(past.pending);
+    this.#timers = new Map(past.timers.map(({ timer, delayMs }) => [timer, delayMs ?? 0]));
+    return past;
   }
 
   async go(given: Step): Promise<void> {
@@ -80,12 +85,8 @@ class Driven {
         const calls: LedgerCall[] = given.calls.map((tool, index) => ({ tool, input: `"${index}"` }));
         const timers = given.timer === undefined ? [] : [{ timer: given.timer, delayMs: 1_000_000 }];
         for (const { timer, delayMs } of timers) this.#timers.set(timer, delayMs);
-        const { deliveries, seen } = this.#recorder;
-        this.#recorder = new LedgerRecorder(this.#recorder.header, {
-          calls: [...this.#recorder.calls, ...calls],
-          deliveries,
-          seen,
-        });
+        const { seen } = this.#recorder;
+        this.#report(calls);
         await this.#journal.write({ kind: "turn", at: Date.now(), calls, timers, seen });
         return;
       }
@@ -118,7 +119,8 @@ class Driven {
       case "post": {
         const call = this.#open(given.which);
         if (call === undefined) return;
-        await this.#runs.post("r", { kind: "output", call, output: "7" }, Date.now() + 1000);
+        this.#keeping.takeLate({ kind: "output", call, output: "7" });
+        await this.#posted(call);
         return;
       }
       case "suspend":
@@ -126,6 +128,27 @@ class Driven {
       case "die":
         await this.take();
     }
+  }
+
+  async #posted(call: number): Promise<void> {
+    for (;;) {
+      if ((await this.#store.outcomes("r"))?.has(call) === true) return;
+      await new Promise(setImmediate);
+    }
+  }
+
+  /** The cell reports new calls. */
+  #report(calls: readonly LedgerCall[]): void {
+    const { deliveries, seen } = this.#recorder;
+    const { timers, logs, logsDropped, cpuTimeMs } = seen;
+    this.#recorder.rewindTo({
+      deliveries: deliveries.length,
+      calls: this.#recorder.calls.length,
+      timers,
+      logs,
+    });
+    const made = { calls, timers: [], logs: [], logsDropped, cpuTimeMs };
+    this.#recorder.read({ ...made, cell: 1, end: null, unhandled: null, isOver: false });
   }
 
   async #suspend(isExecuting: boolean, isDecided: boolean): Promise<void> {
@@ -143,7 +166,7 @@ class Driven {
         ? { bytes: new Uint8Array(3), progress: this.#recorder.progress }
         : undefined,
     };
-    const given = await this.#runs.suspend(this.#journal, this.#recorder, "", rest);
+    const given = await this.#keeping.suspend(rest);
     if ("code" in given) throw new Error(given.message);
     await this.take();
   }
@@ -176,9 +199,12 @@ test("however often it moves, dies and is suspended", async () => {
   expect(suspended).toBeGreaterThan(100);
 });
 
-/** Ids are random, and a snapshot is what only one of them has; timers run on between the two. */
-function comparable({ run, open, items, elsewhere }: Omit<TakenRun, "journal">): unknown {
-  const { id: _id, expiresAt: _at, snapshot: _snapshot, timers, ledger, ...rest } = run;
-  const toolsOfCalls = [...elsewhere].map(([call, { executor, resolution }]) => [call, executor, resolution]);
-  return { ...rest, ledger, timers: timers.map(({ timer }) => timer), open, items, elsewhere: toolsOfCalls };
+/** A snapshot is what only one of them has; timers run on between the two. */
+function comparable({ recorder, timers, snapshot: _snapshot, ...past }: RunPast): unknown {
+  return {
+    ...past,
+    ledger: recorder.toLedger(),
+    seen: recorder.seen,
+    timers: timers.map(({ timer }) => timer),
+  };
 }

@@ -1,8 +1,8 @@
 /**
- * LateOutcomes: calls that this process goes on executing for runs it has suspended into tokens.
+ * LateOutcomes: calls that this process goes on executing for runs that it has suspended into tokens. Runs on the host.
  *
- * - Only this process can know them: a token that is resumed elsewhere finds their outcomes unknown.
- * - Forgotten when the run that took them has their outcome, or when the run can no longer be resumed.
+ * - Only this process can know their outcomes: a token that is resumed elsewhere finds them unknown.
+ * - A call is forgotten when the run that took it has its outcome, or when its run can no longer be resumed.
  */
 import type { CallOutcome } from "../contract/ledger.ts";
 import { toCallId } from "../contract/ledger.ts";
@@ -22,7 +22,7 @@ export class LateOutcomes {
   expect(runId: string, calls: readonly number[], expiresAt: number): void {
     for (const call of calls) {
       const key = toCallId(runId, call);
-      // One that is known was executing when the run was suspended before, and still is.
+      // A known call was executing when the run was suspended before, and still is.
       const expected = this.#calls.get(key) ?? {
         ...Promise.withResolvers<CallOutcome>(),
         settled: undefined,
@@ -46,9 +46,9 @@ export class LateOutcomes {
     if (expected.isTaken) this.#calls.delete(key);
   }
 
-  /** What a call comes to; undefined when nobody here executes it. */
-  outcomeOf(runId: string, call: number): Promise<CallOutcome> | undefined {
-    return this.#calls.get(toCallId(runId, call))?.promise;
+  /** Whether this process executes a call, or knows its outcome. */
+  isExpected(runId: string, call: number): boolean {
+    return this.#calls.has(toCallId(runId, call));
   }
 
   /** What is there already of these calls, in the order it came: that decides races. */
@@ -58,14 +58,17 @@ export class LateOutcomes {
     return new Map(there.map(({ outcome }) => [outcome.call, outcome]));
   }
 
-  /** The run of these calls was resumed, and has what they came to or waits for it. */
-  take(runId: string, calls: readonly number[]): void {
+  /** The run of these calls was resumed: gives the outcomes that it waits for. */
+  take(runId: string, calls: readonly number[]): ReadonlyMap<number, Promise<CallOutcome>> {
+    const awaited = new Map<number, Promise<CallOutcome>>();
     for (const call of calls) {
       const key = toCallId(runId, call);
       const expected = this.#calls.get(key);
       if (expected === undefined) continue;
       expected.isTaken = true;
+      awaited.set(call, expected.promise);
       if (expected.settled !== undefined) this.#calls.delete(key);
     }
+    return awaited;
   }
 }

@@ -34,7 +34,9 @@ test("every time it is taken up [suspend:resume]", async () => {
     const { bytes: memory, progress } = opened.saved;
     // It begins with the digest.
     memory.set([(memory[0] ?? 0) ^ 1]);
-    const sealed = await bytes.sealSnapshot(result.runId, opened.state.id, { bytes: memory, progress });
+    const sealed = await bytes
+      .following(result.runId, opened.epoch)
+      .sealSnapshot({ bytes: memory, progress });
     await store.saveSnapshot(claimed.claim, sealed);
     await store.release(claimed.claim);
     upgrades++;

@@ -1,17 +1,16 @@
 /**
- * Recovery: from a run's stored state and what was written after it to where the run goes on.
+ * Recovery: from a suspended run and what was written after it to the past with which the run goes on. Runs anywhere.
  *
- * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that,
- *   under the same idempotency key, or if it is a fetch that changes nothing; else the program is told that nobody knows.
+ * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that, under the
+ *   same idempotency key, or if it is a fetch that changes nothing. Otherwise the program is told that nobody knows.
  * - A call that was recorded but not dispatched has not happened.
- * - Whoever takes a run up has to have the tools of the calls that were made and have no outcome. Those of calls that the
- *   program makes later are found missing then, as in any run: it may never make them, or catch that they fail.
- * - Outcomes are delivered in the order in which they are given here: that in which they came.
- * - A yield that the state holds ends: whoever takes the run up was told of it. One that came later stays open and suspends
- *   the run again, since nobody was.
+ * - Whoever takes a run up needs the tools of the calls that were made and have no outcome. A tool that the program calls
+ *   later is found missing then, as in any run: the program may never call it, or may catch the failure.
+ * - Outcomes are delivered in the order in which they came.
+ * - A yield that the suspended run has ends, since whoever takes the run up was told of it. A later yield stays open and
+ *   suspends the run again, since nobody was told.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
-import type { Failure } from "../contract/failure.ts";
 import { FETCH_TOOL, isHostServed } from "../contract/features.ts";
 import type { CallOutcome, DeliveryItem, LedgerCall, SettledOutcome } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
@@ -19,44 +18,29 @@ import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { isSafeRequest } from "../fetch/request.ts";
 import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
-import { isYield } from "../ledger/ledger-recorder.ts";
+import { isYield, LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { settledCalls } from "../ledger/settled-calls.ts";
+import type { Elsewhere, RunPast } from "./run-past.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
 import { endOfYield } from "../ledger/yields.ts";
 
-export interface Recovered {
-  readonly run: SuspendedRun;
-  /** Calls to execute, with the decision they were dispatched with. */
-  readonly open: ReadonlyMap<number, CallResolution | undefined>;
-  /** Outcomes the program has not seen. */
-  readonly items: readonly DeliveryItem[];
-  /** Calls whose tools have been going on since the run was suspended. */
-  readonly elsewhere: ReadonlyMap<number, Elsewhere>;
-  /** Calls without an outcome whose tools there were, unless they were denied. */
-  readonly served: readonly number[];
-  readonly snapshot: CellSnapshot | undefined;
+/** A suspended run, and what came after it. */
+export interface RecoverableRun {
+  readonly state: SuspendedRun;
+  /** Written to its journal since. */
+  readonly entries: readonly JournalEntry[];
+  /** Outcomes of calls that executors went on with, in the order in which they came. */
+  readonly outcomes: ReadonlyMap<number, CallOutcome>;
+  /** The snapshot beside the journal. */
+  readonly saved: CellSnapshot | undefined;
 }
 
-/** Why a run cannot be taken up, before anything has changed; throws for misuse. */
-export type CheckRun = (found: Recovered) => Failure | undefined;
-
-/** A call that an executor went on with when the run was suspended. */
-export interface Elsewhere {
-  readonly executor: string;
-  /** The decision it was dispatched with. */
-  readonly resolution: CallResolution | undefined;
-  /** Waits until the run is over here; undefined when it is, or when the executor is gone without an outcome. */
-  readonly outcome: (isOver: () => boolean) => Promise<CallOutcome | undefined>;
-}
-
+/** `isAwaited` says whether the outcome of a call can still come from its executor. */
 export function recover(
-  state: SuspendedRun,
-  entries: readonly JournalEntry[],
-  outcomes: ReadonlyMap<number, CallOutcome>,
+  { state, entries, outcomes, saved }: RecoverableRun,
   tools: ToolSet,
-  awaitOutcome: (call: number, executor: string) => Elsewhere["outcome"] | undefined,
-  saved?: CellSnapshot,
-): Recovered {
+  isAwaited: (call: number) => boolean,
+): RunPast {
   const calls = [...state.ledger.calls];
   const deliveries = [...state.ledger.deliveries];
   const pending = new Map<number, Json>(state.pending);
@@ -116,16 +100,14 @@ export function recover(
     // What a call asked before it was dispatched again has been answered.
     const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
     const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
-    const awaited = executor === undefined ? undefined : awaitOutcome(index, executor);
-    // Nobody dispatches a call that no tool is there for; of one that was not yet, the names of the start know.
+    // Nobody dispatches a call without a tool. Of a call that was not dispatched yet, the names at the start tell.
     const isServed = again !== undefined || executing.has(index) || named.has(tool) || isHostServed(tool);
     if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
       served.push(index);
     }
     if (outcome?.kind === "asked") pending.set(index, outcome.payload);
     else if (outcome !== undefined) items.push(outcome);
-    else if (executor !== undefined && awaited !== undefined)
-      elsewhere.set(index, { executor, resolution, outcome: awaited });
+    else if (executor !== undefined && isAwaited(index)) elsewhere.set(index, { executor, resolution });
     else if (!mayHaveHappened || isRepeatable(tools, call)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }
@@ -134,30 +116,26 @@ export function recover(
   const placeOf = (item: DeliveryItem): number =>
     (item.kind === "timer" ? undefined : order.get(item.call)) ?? order.size;
   items.sort((one, other) => placeOf(one) - placeOf(other));
-  const ledger = { ...state.ledger, calls, deliveries };
+  // Log lines count as unseen: the caller of the process that died saw none of those that came after the state.
+  const seen = { ...state.seen, timers: seenTimers, cpuTimeMs };
   return {
-    // The caller of the process that died saw none of what the program logged there.
-    run: {
-      ...state,
-      ledger,
-      seen: { ...state.seen, timers: seenTimers, cpuTimeMs },
-      timers: timers.left(),
-      pending: [...pending],
-    },
+    recorder: new LedgerRecorder(state.ledger, { calls, deliveries, seen }),
+    pending,
     open,
     items,
+    timers: timers.left(),
     elsewhere,
     served,
-    // One taken after the program logged would keep that from whoever takes the run up.
+    // A snapshot that was taken after the program logged would keep these lines from whoever takes the run up.
     snapshot: saved?.progress.logs === state.seen.logs ? saved : snapshotOf(state),
   };
 }
 
-/** It was taken when the state was: it stands where that ledger ends. */
+/** The snapshot of a state stands where its ledger ends. */
 function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | undefined {
   if (snapshot === undefined) return undefined;
   return {
-    // Of its own: it is handed to a worker.
+    // A copy with a buffer of its own: a worker thread takes it over.
     bytes: new Uint8Array(snapshot),
     progress: {
       deliveries: ledger.deliveries.length,

@@ -1,9 +1,9 @@
 /**
- * StoredBytes: what a store holds of a run, sealed: its state, journal, snapshot and the outcomes of its calls.
+ * StoredBytes: the sealed bytes that a store holds of a run: state, journal, snapshot, outcomes of calls. Runs on the host.
  *
- * - Everything is bound to its run and its place, and opened before a byte of it is interpreted.
- * - Entries and snapshots are bound to the state they follow as well: those of an earlier one fit nowhere.
- * - Outcomes are in the order in which they came, which a store does not keep.
+ * - Every seal is bound to its run and its place, and verified before a byte behind it is interpreted.
+ * - Entries and snapshots are also bound to the state that they follow: those of an earlier state fit nowhere.
+ * - Outcomes carry the time at which they came, since a store does not keep their order.
  */
 import type { CellSnapshot } from "../protocol/messages.ts";
 import { inTurns } from "../loop/turn.ts";
@@ -11,10 +11,12 @@ import type { Failure } from "../contract/failure.ts";
 import type { CallOutcome } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { StoredRun } from "../contract/store.ts";
+import { foldJournal } from "./fold-journal.ts";
 import { type JournalEntry, parseJournalEntries, parseOutcome, parseProgress } from "./journal-entry.ts";
 import { isRecord } from "../value/shape.ts";
 import { fromJsonBytes, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { type Sealable, sizeOf } from "../seal/seal.ts";
+import type { RecoverableRun } from "./recovery.ts";
 import { parseHeader, parseSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
 import { type Vault, versionFailure } from "../seal/vault.ts";
 
@@ -24,11 +26,10 @@ const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 const COMPRESS_ENTRIES_FROM_BYTES = 16_384;
 const NOTHING = new Uint8Array();
 
-export interface OpenedRun {
-  readonly state: SuspendedRun;
-  readonly entries: readonly JournalEntry[];
-  readonly outcomes: ReadonlyMap<number, CallOutcome>;
-  readonly saved: CellSnapshot | undefined;
+/** A stored run, opened and folded. */
+export interface OpenedRun extends RecoverableRun {
+  /** The id of the state that the journal follows in the store. */
+  readonly epoch: string;
   /** Bytes of state and entries, unpacked. */
   readonly size: number;
   /** Whether state and entries would all be sealed the same way now. */
@@ -67,23 +68,9 @@ export class StoredBytes {
     return this.#vault.sealer.sealInTurns(sealable, stateOf(runId));
   }
 
-  /** What is written together stands at one place; `epoch` is the id of the state that it follows. */
-  async sealEntries(
-    runId: string,
-    epoch: string,
-    place: number,
-    entries: readonly JournalEntry[],
-  ): Promise<SealedEntries> {
-    const content = Buffer.concat(await inTurns(toJsonPieces(entries)));
-    const sealable = { header: NOTHING, content };
-    const purpose = placeOf(runId, epoch, place);
-    const bytes = await this.#vault.sealer.sealInTurns(sealable, purpose, COMPRESS_ENTRIES_FROM_BYTES);
-    return { bytes, size: sizeOf(sealable) };
-  }
-
-  async sealSnapshot(runId: string, epoch: string, { bytes, progress }: CellSnapshot): Promise<Uint8Array> {
-    const sealable = { header: toJsonBytes(progress), content: bytes };
-    return this.#vault.sealer.sealInTurns(sealable, snapshotOf(runId, epoch));
+  /** For what follows the state of this id. */
+  following(runId: string, epoch: string): JournalBytes {
+    return new JournalBytes(this.#vault, runId, epoch);
   }
 
   async sealOutcome(runId: string, outcome: CallOutcome): Promise<Uint8Array> {
@@ -123,24 +110,11 @@ export class StoredBytes {
     }
     came.sort((one, other) => one.at - other.at);
     const outcomes = new Map(came.map(({ outcome }) => [outcome.call, outcome]));
-    const saved = snapshot === undefined ? undefined : await this.openSnapshot(id, epoch, snapshot);
+    const saved = snapshot === undefined ? undefined : await this.following(id, epoch).openSnapshot(snapshot);
     if (saved !== undefined && "code" in saved) return saved;
-    return { state: state.run, entries, outcomes, saved, size, isCurrent };
-  }
-
-  /** Undefined for what this version does not understand. */
-  async openSnapshot(
-    runId: string,
-    epoch: string,
-    sealed: Uint8Array,
-  ): Promise<CellSnapshot | Failure | undefined> {
-    const opened = await this.#vault.sealer.openInTurns(sealed, snapshotOf(runId, epoch), MAX_BYTES);
-    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
-    const progress = parseProgress(opened.header);
-    const content = progress === undefined ? undefined : await opened.contentAside();
-    if (progress === undefined || content === undefined) return undefined;
-    // Of its own: it is handed to a worker.
-    return { bytes: new Uint8Array(content), progress };
+    const folded = foldJournal(state.run, entries);
+    if (folded === undefined) return versionFailure("stored run");
+    return { ...folded, outcomes, saved, epoch, size, isCurrent };
   }
 
   async openOutcome(runId: string, call: number, sealed: Uint8Array): Promise<CallOutcome | Failure> {
@@ -177,6 +151,45 @@ export class StoredBytes {
     const content = await opened.contentAside();
     if (content === undefined) return versionFailure("stored run");
     return { header: opened.header, content, isCurrent: opened.isCurrent };
+  }
+}
+
+/** The seals of a journal, and of the snapshot beside it. */
+export class JournalBytes {
+  readonly #vault: Vault;
+  readonly #runId: string;
+  readonly #epoch: string;
+
+  constructor(vault: Vault, runId: string, epoch: string) {
+    this.#vault = vault;
+    this.#runId = runId;
+    this.#epoch = epoch;
+  }
+
+  /** Entries that are written together stand at one place. */
+  async sealEntries(place: number, entries: readonly JournalEntry[]): Promise<SealedEntries> {
+    const content = Buffer.concat(await inTurns(toJsonPieces(entries)));
+    const sealable = { header: NOTHING, content };
+    const purpose = placeOf(this.#runId, this.#epoch, place);
+    const bytes = await this.#vault.sealer.sealInTurns(sealable, purpose, COMPRESS_ENTRIES_FROM_BYTES);
+    return { bytes, size: sizeOf(sealable) };
+  }
+
+  async sealSnapshot({ bytes, progress }: CellSnapshot): Promise<Uint8Array> {
+    const sealable = { header: toJsonBytes(progress), content: bytes };
+    return this.#vault.sealer.sealInTurns(sealable, snapshotOf(this.#runId, this.#epoch));
+  }
+
+  /** Undefined for what this version does not understand. */
+  async openSnapshot(sealed: Uint8Array): Promise<CellSnapshot | Failure | undefined> {
+    const purpose = snapshotOf(this.#runId, this.#epoch);
+    const opened = await this.#vault.sealer.openInTurns(sealed, purpose, MAX_BYTES);
+    if (!opened.ok) return this.#vault.refusal(opened.problem, "stored run");
+    const progress = parseProgress(opened.header);
+    const content = progress === undefined ? undefined : await opened.contentAside();
+    if (progress === undefined || content === undefined) return undefined;
+    // A copy with a buffer of its own: a worker thread takes it over.
+    return { bytes: new Uint8Array(content), progress };
   }
 }
 

@@ -7,8 +7,10 @@ import { createMemoryStore } from "../store/memory.ts";
 import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest } from "./suspended-run.ts";
 import { StoredBytes } from "./stored-bytes.ts";
+import { Suspender } from "./suspender.ts";
 import { Vault } from "../seal/vault.ts";
-import { StoredRuns, type TakenRun } from "./stored-runs.ts";
+import { openRun, takeRun, type TakenRun, TERMS } from "./stored-runs.fixture.ts";
+import { StoredRuns } from "./stored-runs.ts";
 
 const LEASE_MS = 1000;
 const limits = resolveLimits({ wallTimeMs: 60_000, suspensionTimeMs: 10_000 });
@@ -43,15 +45,11 @@ function newRecorder(): LedgerRecorder {
 }
 
 async function suspended(rest = REST): Promise<void> {
-  const recorder = newRecorder();
-  const given = await runs.suspend(runs.keep(recorder, ""), recorder, "", rest);
-  expect(given).toHaveProperty("id");
+  expect(await runs.keep(newRecorder(), TERMS).suspend(rest)).toHaveProperty("token");
 }
 
-async function take(): Promise<TakenRun> {
-  const taken = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
-  if ("code" in taken) throw new Error(taken.message);
-  return taken;
+function take(): Promise<TakenRun> {
+  return takeRun(runs, "r");
 }
 
 /** Time goes by, and nobody renews a lease. */
@@ -69,14 +67,14 @@ describe.each([
     await suspended(rest);
     die(8000);
     const first = await take();
-    expect(first.run.timers).toEqual([{ timer: 1, delayMs: 5000 }]);
+    expect(first.past.timers).toEqual([{ timer: 1, delayMs: 5000 }]);
     // Durable when this is.
-    await first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    await first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.past.recorder.seen });
     die(2000);
     const second = await take();
-    expect(second.run.timers).toEqual([{ timer: 1, delayMs: 3000 }]);
+    expect(second.past.timers).toEqual([{ timer: 1, delayMs: 3000 }]);
     die(4000);
-    expect((await take()).run.timers).toEqual([{ timer: 1, delayMs: 0 }]);
+    expect((await take()).past.timers).toEqual([{ timer: 1, delayMs: 0 }]);
   });
 });
 
@@ -93,9 +91,7 @@ describe("expiry", () => {
   test("of a run that nobody took up ends it", async () => {
     await suspended();
     die(10_001);
-    expect(await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined)).toMatchObject({
-      code: "run_unknown",
-    });
+    expect(await openRun(runs, "r")).toMatchObject({ code: "run_unknown" });
   });
 });
 
@@ -106,11 +102,11 @@ describe("a saved snapshot", () => {
   test("is what the next one goes on from", async () => {
     await suspended();
     const first = await take();
-    expect(first.snapshot).toBeUndefined();
+    expect(first.past.snapshot).toBeUndefined();
     expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(true);
     expect(await first.journal.loadSnapshot()).toEqual({ bytes, progress });
     die(2000);
-    expect((await take()).snapshot).toEqual({ bytes, progress });
+    expect((await take()).past.snapshot).toEqual({ bytes, progress });
     // Whoever is late is refused, without harm.
     expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(false);
     expect(await first.journal.loadSnapshot()).toBeUndefined();
@@ -120,18 +116,24 @@ describe("a saved snapshot", () => {
     await suspended();
     const first = await take();
     vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
-    const turn = first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.run.seen });
+    const turn = first.journal.write({
+      kind: "turn",
+      at: 0,
+      calls: [],
+      timers: [],
+      seen: first.past.recorder.seen,
+    });
     expect(await first.journal.saveSnapshot({ bytes, progress: { ...progress, timers: 1 } })).toBe(false);
     await expect(turn).rejects.toThrow("No room");
     die(2000);
-    expect((await take()).snapshot).toBeUndefined();
+    expect((await take()).past.snapshot).toBeUndefined();
   });
 
   test("is left aside when it would keep log lines from who takes the run up", async () => {
     await suspended();
     await (await take()).journal.saveSnapshot({ bytes, progress: { ...progress, logs: 1 } });
     die(2000);
-    expect((await take()).snapshot).toBeUndefined();
+    expect((await take()).past.snapshot).toBeUndefined();
   });
 
   test("that was altered, or belongs to another run, is refused [suspend:tampered]", async () => {
@@ -147,13 +149,13 @@ describe("a saved snapshot", () => {
       if (claimed.status !== "claimed" || claimed.run.snapshot === undefined) throw new Error("Not there");
       const original = claimed.run.snapshot;
       await store.saveSnapshot(claimed.claim, alter(original));
-      const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
+      const refused = await openRun(runs, "r");
       expect(refused).toMatchObject({ code: "token_invalid" });
       const again = await store.claim("r", { owner: "", ms: 0 });
       if (again.status !== "claimed") throw new Error("Not released");
       await store.saveSnapshot(again.claim, original);
     }
-    expect((await take()).snapshot).toEqual({ bytes, progress });
+    expect((await take()).past.snapshot).toEqual({ bytes, progress });
   });
 });
 
@@ -171,17 +173,15 @@ test("an outcome under a key that is not there is not taken for none [suspend:lo
     isOver: false,
   });
   const executing = new Map([[0, undefined]]);
-  await runs.suspend(runs.keep(recorder, ""), recorder, "", { ...REST, timers: [], executing });
-  const { elsewhere } = await take();
-  const outcome = elsewhere.get(0)?.outcome(() => false);
+  await runs.keep(recorder, TERMS).suspend({ ...REST, timers: [], executing });
+  const { past, keeping } = await take();
+  const outcome = keeping.awaitOutcome(0, past.elsewhere.get(0)?.executor ?? "", () => false);
   const stranger = new StoredBytes(new Vault({ sealKey: new Uint8Array(32).fill(2) }));
   await store.post("r", 0, await stranger.sealOutcome("r", { kind: "output", call: 0, output: "1" }));
   await expect(outcome).rejects.toMatchObject({ code: "token_key" });
 });
 
 describe("an expiry", () => {
-  const ref = { id: "r", suspensionId: undefined };
-
   /** As whoever writes to the database can. */
   async function prolong(ms: number): Promise<void> {
     const claimed = await store.claim("r", { owner: "m", ms: 0 });
@@ -197,8 +197,9 @@ describe("an expiry", () => {
     // Still in time, by a hair, and given back.
     await (await take()).journal.release();
     die(1);
-    expect(await runs.take(ref, "", {}, () => undefined)).toMatchObject({ code: "run_unknown" });
-    expect(await runs.discard(ref, "")).toBe(false);
+    expect(await openRun(runs, "r")).toMatchObject({ code: "run_unknown" });
+    const vault = new Vault({ sealKey: new Uint8Array(32).fill(1) });
+    expect(await new Suspender(vault, store, LEASE_MS).discard({ id: "r" }, "")).toBe(false);
   });
 
   test("that moved when the run was taken up again holds after a crash, and no longer [suspend:expiry]", async () => {
@@ -212,7 +213,7 @@ describe("an expiry", () => {
     await prolong(100 * suspensionTimeMs);
     await (await take()).journal.release();
     die(wallTimeMs + suspensionTimeMs + 1000);
-    expect(await runs.take(ref, "", {}, () => undefined)).toMatchObject({ code: "run_unknown" });
+    expect(await openRun(runs, "r")).toMatchObject({ code: "run_unknown" });
   });
 });
 
@@ -220,15 +221,15 @@ describe("a journal", () => {
   const vault = new Vault({ sealKey: new Uint8Array(32).fill(1) });
 
   test("whose entries were sealed one by one, as they once were, is refused as of another version", async () => {
-    const recorder = newRecorder();
-    const given = await runs.suspend(runs.keep(recorder, ""), recorder, "", REST);
-    if ("code" in given) throw new Error(given.message);
+    await suspended();
     const claimed = await store.claim("r", { owner: "", ms: 0 });
     if (claimed.status !== "claimed") throw new Error("Not there");
+    const opened = await new StoredBytes(vault).open(claimed.run);
+    if ("code" in opened) throw new Error(opened.message);
     const content = new TextEncoder().encode(JSON.stringify({ kind: "taken", at: 1 }));
     const sealable = { header: new Uint8Array(), content };
-    await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${given.id}:0`)]);
-    const refused = await runs.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined);
+    await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${opened.epoch}:0`)]);
+    const refused = await openRun(runs, "r");
     expect(refused).toMatchObject({ code: "token_version" });
   });
 
@@ -238,11 +239,11 @@ describe("a journal", () => {
     ["is in another order", (entries: Uint8Array[]) => entries.toReversed()],
   ])("that %s is refused [suspend:tampered]", async (_, alter) => {
     const recorder = newRecorder();
-    const journal = runs.keep(recorder, "");
+    const keeping = runs.keep(recorder, TERMS);
     for (const at of [1, 2]) {
-      await journal.write({ kind: "turn", at, calls: [], timers: [], seen: recorder.seen });
+      await keeping.journal.write({ kind: "turn", at, calls: [], timers: [], seen: recorder.seen });
     }
-    await runs.suspend(journal, recorder, "", { ...REST, snapshot: SNAPSHOT });
+    await keeping.suspend({ ...REST, snapshot: SNAPSHOT });
     const altering: Store = {
       ...store,
       claim: async (...given) => {
@@ -253,11 +254,9 @@ describe("a journal", () => {
       },
     };
     const others = new StoredRuns(altering, vault, LEASE_MS);
-    expect(await others.take({ id: "r", suspensionId: undefined }, "", {}, () => undefined)).toMatchObject({
-      code: "token_invalid",
-    });
+    expect(await openRun(others, "r")).toMatchObject({ code: "token_invalid" });
     // As it was, it goes on.
-    expect((await take()).run.timers).toEqual(REST.timers);
+    expect((await take()).past.timers).toEqual(REST.timers);
   });
 });
 
@@ -269,24 +268,24 @@ describe("a call that this process executes for an earlier suspension", () => {
   const output = { kind: "output", call: 0, output: "1" } as const;
 
   async function takeExecuting(): Promise<TakenRun & { readonly executor: string }> {
-    await runs.suspend(runs.keep(recorder(), ""), recorder(), "", given());
+    await runs.keep(recorder(), TERMS).suspend(given());
     const taken = await take();
-    return { ...taken, executor: taken.elsewhere.get(0)?.executor ?? "" };
+    return { ...taken, executor: taken.past.elsewhere.get(0)?.executor ?? "" };
   }
 
   test("is not announced again when it has ended meanwhile", async () => {
-    const { journal, executor } = await takeExecuting();
-    await runs.post("r", output, Infinity);
+    const { keeping, executor } = await takeExecuting();
+    keeping.takeLate(output);
     while (await store.attends(executor)) await new Promise(setImmediate);
-    expect(await runs.suspend(journal, recorder(), "", given(executor))).toHaveProperty("id");
+    expect(await keeping.suspend(given(executor))).toHaveProperty("token");
     expect(await store.attends(executor)).toBe(false);
-    expect((await take()).items).toEqual([output]);
+    expect((await take()).past.items).toEqual([output]);
   });
 
   test("is executed still when the run cannot be suspended again here", async () => {
-    const { journal, executor } = await takeExecuting();
+    const { keeping, executor } = await takeExecuting();
     vi.spyOn(store, "release").mockRejectedValueOnce(new StoreError("stale_claim", "Taken"));
-    expect(await runs.suspend(journal, recorder(), "", given(executor))).toMatchObject({ code: "run_taken" });
+    expect(await keeping.suspend(given(executor))).toMatchObject({ code: "run_taken" });
     await new Promise(setImmediate);
     expect(await store.attends(executor)).toBe(true);
   });
@@ -294,23 +293,24 @@ describe("a call that this process executes for an earlier suspension", () => {
 
 test("one of another scope does not hold up the owner for a moment [suspend:scope]", async () => {
   await suspended();
-  const other = runs.take({ id: "r", suspensionId: undefined }, "other", {}, () => undefined);
+  const other = openRun(runs, "r", "other");
   const own = await take();
-  expect(own.run.scope).toBe("");
+  expect(own.past.recorder.header.runId).toBe("r");
   expect(await other).toMatchObject({ code: "run_unknown" });
 });
 
 test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(2000)]])(
   "what no store can keep as a scope is refused, and no run has it as its id",
   async (text) => {
-    expect(() => runs.keep(newRecorder(), text)).toThrow("Cannot keep a run of this scope");
+    expect(() => runs.keep(newRecorder(), { ...TERMS, scope: text })).toThrow(
+      "Cannot keep a run of this scope",
+    );
     for (const [id, scope] of [
       [text, ""],
       ["", ""],
       ["r", text],
     ] as const) {
-      const refused = await runs.take({ id, suspensionId: undefined }, scope, {}, () => undefined);
-      expect(refused).toMatchObject({ code: "run_unknown" });
+      expect(await openRun(runs, id, scope)).toMatchObject({ code: "run_unknown" });
     }
   },
 );

@@ -2,7 +2,12 @@ import { atOnce } from "../loop/turn.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
-import { parseHeader, parseSuspendedRun, type SuspendedRun, toSealable } from "./suspended-run.ts";
+import type { Sealable } from "../seal/seal.ts";
+import { parseHeader, parseSuspendedRun, sealableSteps, type SuspendedRun } from "./suspended-run.ts";
+
+function toSealable(given: SuspendedRun): Sealable {
+  return atOnce(sealableSteps(given));
+}
 
 const failure = { code: "tool_failed", name: "Error", message: "no" } as const;
 

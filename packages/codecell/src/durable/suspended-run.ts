@@ -1,17 +1,14 @@
 /**
- * SuspendedRun: what is kept of a run that waits, and its bytes.
+ * SuspendedRun: what Codecell keeps of a run that waits, and its bytes. Runs on the host.
  *
- * - A header says whose it is and until when, and which sections follow; it is read before anything else.
- * - Section `run` is JSON. Section `outputs` holds the long outputs as they are: inside the JSON every quote in them would
- *   be escaped, and back. Section `snapshot` is binary. Both may be missing. Sections of other names are skipped: they
- *   can only make resuming faster.
- * - Its size, which a limit bounds, is that of these bytes, whether they go into a token or a store.
- * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
+ * - A header says whose run it is and when it expires, and names the sections that follow. It is read before anything else.
+ * - Section `run` is JSON. Section `outputs` holds long outputs as they are, since JSON would escape every quote in them.
+ *   Section `snapshot` is binary. Both may be missing. Readers skip sections of other names: they only make resuming faster.
+ * - A limit bounds the number of these bytes, whether they go into a token or a store.
+ * - Bytes are parsed only after their seal was verified, and still checked: several versions of this package share keys.
  */
-import { randomUUID } from "node:crypto";
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
-import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
-import type { Failure } from "../contract/failure.ts";
+import type { Steps } from "../loop/turn.ts";
 import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { CallResolution } from "../contract/result.ts";
@@ -19,8 +16,8 @@ import type { Json } from "../contract/value.ts";
 import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
-import { isSeen, type LedgerRecorder, type Seen } from "../ledger/ledger-recorder.ts";
-import { type Sealable, sizeOf } from "../seal/seal.ts";
+import { isSeen, type Seen } from "../ledger/ledger-recorder.ts";
+import type { Sealable } from "../seal/seal.ts";
 
 /** What a suspended run waits for, beside its ledger. Its size does not depend on what is behind it. */
 export interface WaitState {
@@ -59,115 +56,6 @@ export interface RunAtRest {
   readonly snapshot: CellSnapshot | undefined;
 }
 
-/** A run that is given away now by an executor, and its bytes. */
-export interface GivenRun {
-  readonly run: SuspendedRun;
-  readonly sealable: Sealable;
-}
-
-/** Of the size a run counts for, at least this part is printed: a timer counts for more than its text has. */
-const PRINTED_PART = 1 / 3;
-
-/** A snapshot so many times smaller than what crossed to and fro is kept in place of it, where tokens are compact. */
-const HOLLOW_TIMES = 4;
-/** Of less than this nothing is gained. */
-const HOLLOW_FROM = 16_384;
-
-/**
- * Refused when it takes more bytes than its limits allow, before they are compressed and sealed. Its snapshot is left out
- * where it is too much: without it the run only takes longer to come back. A hollow ledger does not bring it back at all.
- */
-export async function giveAway(
-  recorder: LedgerRecorder,
-  scope: string,
-  executor: string,
-  rest: RunAtRest,
-  isCompact = false,
-): Promise<GivenRun | Failure> {
-  const { snapshot } = rest;
-  const isHollow =
-    recorder.header.hollow === true ||
-    (isCompact && recorder.size > Math.max(HOLLOW_FROM, HOLLOW_TIMES * (snapshot?.bytes.length ?? Infinity)));
-  if (isHollow) {
-    return snapshot === undefined ? noSnapshot() : giveWhole(recorder, scope, executor, rest, isCompact);
-  }
-  const given = await giveWhole(recorder, scope, executor, rest, false);
-  const isTooMuch = "code" in given && snapshot !== undefined;
-  return isTooMuch ? giveWhole(recorder, scope, executor, { ...rest, snapshot: undefined }, false) : given;
-}
-
-function noSnapshot(): Failure {
-  return {
-    code: "suspension_limit",
-    message:
-      "Cannot suspend the run: it was continued from its memory alone, and that has become too large to be kept",
-  };
-}
-
-async function giveWhole(
-  recorder: LedgerRecorder,
-  scope: string,
-  executor: string,
-  rest: RunAtRest,
-  isHollowed: boolean,
-): Promise<GivenRun | Failure> {
-  const { suspensionBytes } = recorder.header.limits;
-  const { snapshot } = rest;
-  const ledger = recorder.toLedger();
-  const run: SuspendedRun = {
-    ...toWaitState(recorder, executor, rest),
-    scope,
-    ledger: isHollowed ? hollowed(ledger) : ledger,
-    ...(snapshot === undefined ? {} : { snapshot: snapshot.bytes }),
-  };
-  // Far too large ones are not even printed.
-  const least = isHollowed ? 0 : Math.ceil(recorder.size * PRINTED_PART);
-  const sealable = least > suspensionBytes ? undefined : await tryPrint(run, suspensionBytes);
-  const bytes = sealable === undefined ? Math.max(least, suspensionBytes + 1) : sizeOf(sealable);
-  if (sealable !== undefined && bytes <= suspensionBytes) return { run, sealable };
-  return {
-    code: "suspension_limit",
-    message: `Cannot suspend the run: it takes ${bytes} bytes or more, at most ${suspensionBytes} are allowed`,
-  };
-}
-
-/** Without what the program was given: its memory has what it kept of it. */
-function hollowed(ledger: Ledger): Ledger {
-  const deliveries = ledger.deliveries.map(({ clock, items }) => ({
-    clock,
-    items: items.map((item) =>
-      item.kind === "output" ? { kind: item.kind, call: item.call, output: "null" } : item,
-    ),
-  }));
-  return { ...ledger, deliveries, hollow: true };
-}
-
-/** Undefined when it would be longer than that, or than bytes can be: no more of it is printed. */
-async function tryPrint(run: SuspendedRun, mostBytes: number): Promise<Sealable | undefined> {
-  try {
-    return await inTurns(sealableSteps(run, mostBytes));
-  } catch {
-    return undefined;
-  }
-}
-
-/** To be resumed as long as its limits say. */
-export function toWaitState(
-  recorder: LedgerRecorder,
-  executor: string,
-  { pending, timers, executing, resolutions }: RunAtRest,
-): WaitState {
-  return {
-    id: randomUUID(),
-    expiresAt: Date.now() + recorder.header.limits.suspensionTimeMs,
-    seen: recorder.seen,
-    timers,
-    pending: [...pending],
-    executing: [...executing].map(([call, left]) => [call, left ?? executor]),
-    resolutions,
-  };
-}
-
 const NOTHING = new Uint8Array();
 
 export interface SuspensionHeader {
@@ -181,12 +69,8 @@ export interface SuspensionHeader {
   readonly sections: readonly (readonly [string, number])[];
 }
 
-/** Of a run that is small: one that has just begun. */
-export function toSealable(run: SuspendedRun): Sealable {
-  return atOnce(sealableSteps(run));
-}
-
-function* sealableSteps(run: SuspendedRun, mostBytes = Infinity): Steps<Sealable> {
+/** The bytes of a suspended run. Throws when they would be more than allowed. */
+export function* sealableSteps(run: SuspendedRun, mostBytes: number = Infinity): Steps<Sealable> {
   const { id, scope, expiresAt, ledger, seen, timers, pending, executing, resolutions, snapshot } = run;
   const outputs: Buffer[] = [];
   const deliveries: object[] = [];

@@ -1,156 +1,90 @@
 /**
- * Suspender: where the suspended runs of a host go, and come back from: into tokens, or into its store.
+ * Suspender: where the runs of a host go when they have to wait, and where it finds them again. Runs on the host.
  *
- * - Either way exactly one resume goes on with a run.
+ * - With a store every new run is kept there. Without one a run goes into its token.
  */
-import { randomUUID } from "node:crypto";
-import { parseJson } from "../value/parse-json.ts";
-import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { PendingCall, Suspension } from "../contract/result.ts";
-import type { Store } from "../contract/store.ts";
+import type { ErrorListener } from "../contract/host-error.ts";
+import { type Store, StoreError } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { Json } from "../contract/value.ts";
-import type { CallOutcome } from "../contract/ledger.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
-import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
-import { type OpenToken, type Reference, type Take, Tokens, type TokenStyle } from "./token.ts";
 import type { Vault } from "../seal/vault.ts";
-import type { StoreFacts } from "./ended-runs.ts";
-import type { Journal } from "./journal.ts";
-import { LateOutcomes } from "./late-outcomes.ts";
-import { type CheckRun, type Recovered, recover } from "./recovery.ts";
-import { type OnFailed, StoredRuns } from "./stored-runs.ts";
-import { reasonsOf } from "../ledger/yields.ts";
-import { toCallId } from "../contract/ledger.ts";
+import type { EndedRuns, StoreFacts } from "./ended-runs.ts";
+import type { KeepingTerms, OpenRun, RunKeeper, RunKeeping, SuspendedName } from "./run-keeping.ts";
+import { StoredRuns } from "./stored-runs.ts";
+import { type OpenToken, type Reference, Tokens } from "./token.ts";
+import { TokenRuns } from "./token-runs.ts";
 
-/** What a suspended run is known by: its token, or its id in a store. */
-export interface SuspendedName {
-  readonly token?: string | undefined;
-  readonly id?: string | undefined;
-}
+const NO_TOOLS: ToolSet = {};
 
-/** A run that may have to outlive this process, and what is known about keeping it. */
-export interface KeptRun {
-  readonly recorder: LedgerRecorder;
-  readonly scope: string;
-  /** Undefined for a run that lives and dies with this process. */
-  readonly journal: Journal | undefined;
-  readonly token: TokenStyle;
-  readonly onFailed: OnFailed;
-}
-
-export class Suspender {
-  readonly stored: StoredRuns | undefined;
+export class Suspender implements RunKeeper {
   readonly #tokens: Tokens;
-  readonly #late = new LateOutcomes();
-  /** Names this host in tokens; nobody can ask it there. */
-  readonly #executor = randomUUID();
+  readonly #inTokens: TokenRuns;
+  readonly #inStore: StoredRuns | undefined;
 
   constructor(vault: Vault, store: Store | undefined, leaseMs: number, facts?: StoreFacts) {
     this.#tokens = new Tokens(vault);
-    this.stored = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs, facts);
+    this.#inTokens = new TokenRuns(this.#tokens);
+    this.#inStore = store === undefined ? undefined : new StoredRuns(store, vault, leaseMs, facts);
   }
 
-  async suspend(kept: KeptRun, rest: RunAtRest): Promise<Suspension | Failure> {
-    const { recorder, onFailed } = kept;
-    try {
-      const given = await this.#give(kept, rest);
-      if ("code" in given) return given;
-      const pending: PendingCall[] = [];
-      for (const [index, payload] of rest.pending)
-        pending.push(await toPendingCall(recorder, index, payload));
-      return { ...given, pending, yielded: await reasonsOf(recorder) };
-    } catch (error) {
-      // Nobody waits for this but the run: it has to end, and its process must not.
-      onFailed(error, "internal");
-      return { code: "internal", message: "Cannot suspend the run: Codecell failed to" };
-    }
+  /** Undefined without a store. */
+  get ended(): EndedRuns | undefined {
+    return this.#inStore?.ended;
   }
 
-  async #give(
-    { recorder, scope, journal, token, onFailed }: KeptRun,
-    rest: RunAtRest,
-  ): Promise<Pick<Suspension, "token" | "expiresAt"> | Failure> {
-    const { runId } = recorder.header;
-    if (journal === undefined || this.stored === undefined) {
-      const issued = await this.#tokens.issue(recorder, scope, this.#executor, rest, token);
-      if (!("code" in issued)) this.#late.expect(runId, [...rest.executing.keys()], issued.expiresAt);
-      return issued;
-    }
-    const given = await this.stored.suspend(journal, recorder, scope, rest, onFailed);
-    if ("code" in given) return given;
-    return { token: this.#tokens.refer(runId, given, scope, token), expiresAt: given.expiresAt };
+  /** Begins to keep a new run. */
+  keep(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping {
+    return (this.#inStore ?? this.#inTokens).keep(recorder, terms);
   }
 
-  /** Takes what a call came to that was executing when its run was suspended. */
-  takeLate({ recorder, journal }: KeptRun, outcome: CallOutcome): void {
-    const { runId, limits } = recorder.header;
-    if (journal === undefined || this.stored === undefined) this.#late.settle(runId, outcome);
-    else void this.stored.post(runId, outcome, Date.now() + limits.suspensionTimeMs);
+  /** For a run that ends before it begins, or makes no calls: nothing of it goes into a store. */
+  keepNothing(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping {
+    return this.#inTokens.keep(recorder, terms);
   }
 
-  /** Where a run is in the store; undefined when it is in its token. */
-  referred({ token = "", id }: SuspendedName, scope: string): Reference | Failure | undefined {
-    return id === undefined ? this.#tokens.referred(token, scope) : { id, suspensionId: undefined };
+  /** Where a suspended run is: in the store, or in its token. */
+  find({ token = "", id }: SuspendedName, scope: string): Reference | OpenToken | Failure {
+    if (id !== undefined) return { id, suspensionId: undefined };
+    return this.#tokens.referred(token, scope) ?? this.#tokens.open(token, scope);
   }
 
-  /** The run's id, as far as its name tells it. */
-  idOf(name: SuspendedName, scope: string): string {
-    const referred = this.referred(name, scope);
-    return referred !== undefined && "id" in referred ? referred.id : "";
+  /** Opens a small run of a token at once. */
+  openNow(token: OpenToken, tools: ToolSet): OpenRun | Failure {
+    return this.#inTokens.open(token, tools);
   }
 
-  /** Gives a run up; false when it is not there. */
+  /** Throws without a store for a run that is in one. */
+  open(
+    found: Reference | OpenToken,
+    scope: string,
+    tools: ToolSet,
+    errors: ErrorListener,
+  ): Promise<OpenRun | Failure> {
+    if (!("id" in found)) return this.#inTokens.openInTurns(found, tools);
+    if (this.#inStore === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
+    return this.#inStore.open(found, scope, tools, errors);
+  }
+
+  /** Gives a run up; false when it is not there, or goes on somewhere. Rejects when the store failed. */
   async discard(name: SuspendedName, scope: string): Promise<boolean> {
-    const referred = this.referred(name, scope);
-    if (referred === undefined) {
-      const opened = this.openToken(name.token ?? "", scope);
-      if ("code" in opened) return false;
-      return !("code" in (await opened.takeInTurns(this.taker({}, () => undefined))));
+    const found = this.find(name, scope);
+    if ("code" in found || ("id" in found && this.#inStore === undefined)) return false;
+    let cause: unknown;
+    const errors: ErrorListener = { tell: () => {}, end: (thrown) => void ({ cause } = thrown) };
+    const opened = await this.open(found, scope, NO_TOOLS, errors);
+    if ("code" in opened) {
+      // The run may be there still.
+      if (opened.code === "store_failed") throw new StoreError("unavailable", opened.message, { cause });
+      return false;
     }
-    if ("code" in referred || this.stored === undefined) return false;
-    return this.stored.discard(referred, scope);
+    await opened.discard();
+    return true;
   }
 
-  openToken(token: string, scope: string): OpenToken | Failure {
-    return this.#tokens.open(token, scope);
+  /** The id of a stored run; empty for a run that is in its token, or nowhere. */
+  idOf(name: SuspendedName, scope: string): string {
+    const found = this.find(name, scope);
+    return "id" in found ? found.id : "";
   }
-
-  /** What `take` of a token does with its run; `check` may refuse it, and then nothing has changed. */
-  taker(tools: ToolSet, check: CheckRun): Take<Recovered> {
-    return (run) => {
-      const recovered = this.#recover(run, tools);
-      const refusal = check(recovered);
-      if (refusal !== undefined) return refusal;
-      this.#late.take(run.ledger.runId, executingOf(run));
-      return recovered;
-    };
-  }
-
-  #recover(run: SuspendedRun, tools: ToolSet): Recovered {
-    const { runId } = run.ledger;
-    const settled = this.#late.settled(runId, executingOf(run));
-    return recover(run, [], settled, tools, (call) => {
-      const outcome = this.#late.outcomeOf(runId, call);
-      return outcome && (() => outcome);
-    });
-  }
-}
-
-function executingOf({ executing }: SuspendedRun): number[] {
-  return executing.map(([call]) => call);
-}
-
-/** There may be many, and each may be large. */
-async function toPendingCall(recorder: LedgerRecorder, index: number, payload: Json): Promise<PendingCall> {
-  const { tool = "", input = "null" } = recorder.calls[index] ?? {};
-  while (isTurnLong()) await nextTurn();
-  const parsed = await parseJson(input, recorder.header.limits.callInputBytes);
-  return {
-    callId: toCallId(recorder.header.runId, index),
-    tool,
-    input: parsed.ok ? parsed.value : null,
-    payload,
-  };
 }

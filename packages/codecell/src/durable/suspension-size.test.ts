@@ -4,10 +4,13 @@ import { resolveLimits } from "../contract/limits.ts";
 import type { Store } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
-import { giveAway, type RunAtRest } from "./suspended-run.ts";
+import { printRun } from "./print-run.ts";
+import type { RunAtRest } from "./suspended-run.ts";
+import type { RunKeeping } from "./run-keeping.ts";
 import { Vault } from "../seal/vault.ts";
+import { takeRun, TERMS } from "./stored-runs.fixture.ts";
 import { StoredRuns } from "./stored-runs.ts";
-import { type KeptRun, Suspender } from "./suspender.ts";
+import { Suspender } from "./suspender.ts";
 
 const vault = new Vault({ sealKey: new Uint8Array(32).fill(7) });
 const rest: RunAtRest = {
@@ -34,14 +37,10 @@ function recorderOf(suspensionBytes: number, source = "x".repeat(20_000)): Ledge
   return new LedgerRecorder({ ...header, language: "javascript" }, { calls, deliveries: [] });
 }
 
-function keptIn({ stored }: Suspender, recorder: LedgerRecorder): KeptRun {
-  return { recorder, scope: "", journal: stored?.keep(recorder, ""), token: {}, onFailed: () => {} };
-}
-
 async function bytesOf(recorder: LedgerRecorder): Promise<number> {
-  const given = await giveAway(recorder, "", crypto.randomUUID(), rest);
-  if ("code" in given) throw new Error(given.message);
-  return given.sealable.header.length + given.sealable.content.length;
+  const printed = await printRun(recorder, "", crypto.randomUUID(), rest);
+  if ("code" in printed) throw new Error(printed.message);
+  return printed.header.length + printed.content.length;
 }
 
 /** The limit is part of the run, so the one that is measured has as many digits. */
@@ -51,7 +50,7 @@ describe.each(["token", "store"])("a run that is suspended into a %s", (where) =
   async function suspend(recorder: LedgerRecorder, snapshot?: Uint8Array<ArrayBuffer>): Promise<string> {
     await using store = createMemoryStore();
     const suspender = new Suspender(vault, where === "store" ? store : undefined, 60_000);
-    const result = await suspender.suspend(keptIn(suspender, recorder), {
+    const result = await suspender.keep(recorder, TERMS).suspend({
       ...rest,
       snapshot: snapshot && { bytes: snapshot, progress: recorder.progress },
     });
@@ -92,21 +91,14 @@ test("a journal that stays counts whole, over all who took the run up", async ()
   };
   const recorder = recorderOf(100_000, "");
   const snapshot = { bytes: new Uint8Array(1000), progress: recorder.progress };
-  let journal = new StoredRuns(watched, vault, 60_000).keep(recorder, "");
+  let keeping: RunKeeping = new StoredRuns(watched, vault, 60_000).keep(recorder, TERMS);
   for (let exchange = 0; exchange < 7; exchange++) {
     // Of no weight in the ledger, so that a new state is small again.
     const resolution = { resolution: "x".repeat(30_000) };
-    await journal.write({ kind: "dispatch", call: 0, resolution });
+    await keeping.journal?.write({ kind: "dispatch", call: 0, resolution });
+    expect(await keeping.suspend({ ...rest, snapshot })).toHaveProperty("token");
     const runs = new StoredRuns(watched, vault, 60_000);
-    expect(await runs.suspend(journal, recorder, "", { ...rest, snapshot })).toHaveProperty("id");
-    const taken = await runs.take(
-      { id: recorder.header.runId, suspensionId: undefined },
-      "",
-      {},
-      () => undefined,
-    );
-    if ("code" in taken) throw new Error(taken.message);
-    journal = taken.journal;
+    ({ keeping } = await takeRun(runs, recorder.header.runId));
   }
   expect(forms).toEqual(["entry", "entry", "entry", "state", "entry", "entry", "entry"]);
 });

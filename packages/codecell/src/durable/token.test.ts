@@ -3,8 +3,11 @@ import { resolveLimits } from "../contract/limits.ts";
 import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { resolveSealKeys } from "../seal/seal-keys.ts";
 import { Sealer } from "../seal/seal.ts";
-import type { SuspendedRun } from "./suspended-run.ts";
-import { Tokens } from "./token.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { RunPast } from "./run-past.ts";
+import { TERMS } from "./stored-runs.fixture.ts";
+import { TokenRuns } from "./token-runs.ts";
+import { type OpenToken, Tokens } from "./token.ts";
 import { Vault } from "../seal/vault.ts";
 
 const sealKey = new Uint8Array(32).fill(7);
@@ -34,7 +37,20 @@ const waiting = {
   resolutions: [],
   snapshot: undefined,
 };
-const pass = (run: SuspendedRun): SuspendedRun => run;
+function open(token: string, scope = ""): OpenToken {
+  const opened = tokens.open(token, scope);
+  if ("code" in opened) throw new Error(opened.message);
+  return opened;
+}
+
+/** Takes the run of a token. */
+function claim(token: string, scope: string, from: Tokens = tokens): RunPast | Failure {
+  const found = from.open(token, scope);
+  const opened = "code" in found ? found : new TokenRuns(from).open(found, {});
+  if ("code" in opened) return opened;
+  opened.take(TERMS);
+  return opened.past;
+}
 
 /** Seals as another version with the same key might. */
 function sealed(header: unknown, content: Uint8Array, purpose = "token"): string {
@@ -48,15 +64,15 @@ describe("tokens", () => {
   test("scope is decided before expiry, expiry before use, use before the content is unpacked", async () => {
     const unreadable = Buffer.alloc(100);
     const past = { ...future, expiresAt: 1, sections: [["run", 100]] };
-    expect(tokens.claim(sealed(past, unreadable), "other", pass)).toMatchObject({ code: "token_scope" });
-    expect(tokens.claim(sealed(past, unreadable), "", pass)).toMatchObject({ code: "token_expired" });
+    expect(claim(sealed(past, unreadable), "other")).toMatchObject({ code: "token_scope" });
+    expect(claim(sealed(past, unreadable), "")).toMatchObject({ code: "token_expired" });
     const { token } = await issue();
-    const claimed = tokens.claim(token, "", pass);
-    if ("code" in claimed) throw new Error(claimed.code);
-    const again = { ...future, id: claimed.id, sections: [["run", 100]] };
-    expect(tokens.claim(sealed(again, unreadable), "", pass)).toMatchObject({ code: "token_used" });
+    const id = open(token).peek()?.id;
+    expect(claim(token, "")).toHaveProperty("recorder");
+    const again = { ...future, id, sections: [["run", 100]] };
+    expect(claim(sealed(again, unreadable), "")).toMatchObject({ code: "token_used" });
     const fresh = { ...future, sections: [["run", 100]] };
-    expect(tokens.claim(sealed(fresh, unreadable), "", pass)).toMatchObject({ code: "token_version" });
+    expect(claim(sealed(fresh, unreadable), "")).toMatchObject({ code: "token_version" });
   });
 
   test.each([
@@ -64,41 +80,44 @@ describe("tokens", () => {
     ["no header", ""],
     ["a header of another shape", { hello: 1 }],
   ])("%s under the same key is told as one", (_name, header) => {
-    expect(tokens.claim(sealed(header, Buffer.from("{}")), "", pass)).toMatchObject({
+    expect(claim(sealed(header, Buffer.from("{}")), "")).toMatchObject({
       code: "token_version",
     });
   });
 
   test("bytes sealed for another place are no token", () => {
     const header = { ...future, sections: [["run", 2]] };
-    expect(tokens.claim(sealed(header, Buffer.from("{}"), "state of r"), "", pass)).toMatchObject({
+    expect(claim(sealed(header, Buffer.from("{}"), "state of r"), "")).toMatchObject({
       code: "token_invalid",
     });
   });
 
-  test("a check that throws does not use the token up", async () => {
+  test("a run that is opened and not taken does not use the token up", async () => {
+    const runs = new TokenRuns(tokens);
     const { token } = await issue();
-    const refuse = (): never => {
-      throw new TypeError("no such call");
-    };
-    expect(() => tokens.claim(token, "", refuse)).toThrow("no such call");
-    expect(tokens.claim(token, "", pass)).toHaveProperty("ledger");
+    expect(runs.open(open(token), {})).toHaveProperty("past");
+    const opened = await runs.openInTurns(open(token), {});
+    if ("code" in opened) throw new Error(opened.message);
+    // Meanwhile nobody else takes it.
+    expect(claim(token, "")).toMatchObject({ code: "token_used" });
+    await opened.giveBack();
+    expect(claim(token, "")).toHaveProperty("recorder");
   });
 
   test("one that fits in no scope stays usable in its own", async () => {
     const { token } = await issue("ana");
     for (const scope of ["", "Ana", "ana ", "bo"]) {
-      expect(tokens.claim(token, scope, pass)).toMatchObject({ code: "token_scope" });
+      expect(claim(token, scope)).toMatchObject({ code: "token_scope" });
     }
-    expect(tokens.claim(token, "ana", pass)).toMatchObject({ scope: "ana" });
+    expect(claim(token, "ana")).toHaveProperty("recorder");
   });
 
   test("it is used once in the whole process, whoever has the key", async () => {
     const { token } = await issue();
     expect(
-      new Tokens(new Vault({ sealKeys: [new Uint8Array(16).fill(1), sealKey] })).claim(token, "", pass),
-    ).toHaveProperty("ledger");
-    expect(tokens.claim(token, "", pass)).toMatchObject({ code: "token_used" });
+      claim(token, "", new Tokens(new Vault({ sealKeys: [new Uint8Array(16).fill(1), sealKey] }))),
+    ).toHaveProperty("recorder");
+    expect(claim(token, "")).toMatchObject({ code: "token_used" });
   });
 
   test("encrypted, it shows nobody whose it is", async () => {
@@ -107,7 +126,7 @@ describe("tokens", () => {
     expect(shown((await issue("tenant-1")).token)).toContain("tenant-1");
     const { token } = await issue("tenant-1", encrypting);
     expect(shown(token)).not.toContain("tenant-1");
-    expect(tokens.claim(token, "tenant-1", pass)).toHaveProperty("ledger");
+    expect(claim(token, "tenant-1")).toHaveProperty("recorder");
   });
 
   test("encrypt is a boolean or nothing", () => {
@@ -123,7 +142,7 @@ describe("tokens", () => {
     expect(tokens.referred(tokens.refer("run-1", { id: "s-1", expiresAt: 1 }, ""), "")).toMatchObject({
       code: "token_expired",
     });
-    expect(tokens.claim(token, "ana", pass)).toMatchObject({ code: "token_invalid" });
+    expect(claim(token, "ana")).toMatchObject({ code: "token_invalid" });
     for (const other of [(await issue()).token, "", "run-1"])
       expect(tokens.referred(other, "")).toBeUndefined();
   });
@@ -133,7 +152,7 @@ describe("tokens", () => {
     const stranger = new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) }));
     for (const other of [`${token}A`, "ref_", `ref_${(await issue()).token}`, `ref_${token}`]) {
       expect(tokens.referred(other, "")).toMatchObject({ code: "token_invalid" });
-      expect(tokens.claim(other, "", pass)).toMatchObject({ code: "token_invalid" });
+      expect(claim(other, "")).toMatchObject({ code: "token_invalid" });
     }
     expect(stranger.referred(token, "")).toMatchObject({ code: "token_key" });
   });
@@ -144,7 +163,7 @@ describe("tokens", () => {
       new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) })),
       new Tokens(new Vault({})),
     ];
-    const [given, random] = strangers.map((stranger) => stranger.claim(token, "", pass));
+    const [given, random] = strangers.map((stranger) => claim(token, "", stranger));
     expect(given).toMatchObject({
       code: "token_key",
       message: expect.stringContaining("sealKeys") as string,

@@ -1,17 +1,17 @@
 /**
- * Tokens: suspended runs as sealed, expiring, single-use texts.
+ * Tokens: suspended runs as sealed, expiring, single-use texts. Runs on the host.
  *
- * - Holds the whole run: any process with the key can resume it.
- * - What refuses a token is decided in this order: seal, version, scope, expiry, use. Only then its content is unpacked.
- * - A token is claimed before it is used; a second claim in this process is refused.
+ * - A token holds the whole run: any process with the key can resume it. A reference holds only the id of a stored run.
+ * - A token is refused for the first of these reasons: seal, version, scope, expiry, use. Only then its content is unpacked.
+ * - Nobody else in this process can use a token between `use` and `release`.
  */
 import { atOnce, inTurns, isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { toJsonBytes } from "./json-bytes.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { printRun } from "./print-run.ts";
 import {
-  giveAway,
   parseHeader,
   parseSuspendedRun,
   type RunAtRest,
@@ -65,11 +65,10 @@ export class Tokens {
     rest: RunAtRest,
     style: TokenStyle = {},
   ): Promise<Issued | Failure> {
-    const given = await giveAway(recorder, scope, executor, rest, style.isCompact);
-    if ("code" in given) return given;
-    const { run, sealable } = given;
+    const printed = await printRun(recorder, scope, executor, rest, style.isCompact);
+    if ("code" in printed) return printed;
     // Not awaited, so that nothing here holds the run's bytes while they are sealed.
-    return toToken(this.#sealerFor(style).sealInTurns(sealable, PURPOSE), run.expiresAt);
+    return toToken(this.#sealerFor(style).sealInTurns(printed, PURPOSE), printed.expiresAt);
   }
 
   #sealerFor({ isEncrypted = false }: TokenStyle): Sealer {
@@ -108,12 +107,6 @@ export class Tokens {
     const refusal = refusalOf(header, scope) ?? useRefusal(header);
     return refusal ?? new OpenToken(header, opened);
   }
-
-  /** Takes a token for good, unless what becomes of the run it holds is a failure, or is thrown. */
-  claim<Taken extends object>(token: string, scope: string, take: Take<Taken>): Taken | Failure {
-    const opened = this.open(token, scope);
-    return opened instanceof OpenToken ? opened.take(take) : opened;
-  }
 }
 
 async function toToken(sealing: Promise<Buffer>, expiresAt: number): Promise<Issued> {
@@ -122,13 +115,10 @@ async function toToken(sealing: Promise<Buffer>, expiresAt: number): Promise<Iss
   return { token: sealed.toString("base64url"), expiresAt };
 }
 
-/** What becomes of the run that a token holds. */
-export type Take<Taken extends object> = (run: SuspendedRun) => Taken | Failure;
-
 /** A run of more bytes is not unpacked in one turn. */
 const LARGE_BYTES = 262_144;
 
-/** A token that fits its seal and was not used. Its content is unpacked when its run is taken. */
+/** A token that fits its seal. Its content is unpacked when somebody asks for it. */
 export class OpenToken {
   readonly #header: SuspensionHeader;
   readonly #opened: Extract<Opened, { readonly ok: true }>;
@@ -138,44 +128,35 @@ export class OpenToken {
     this.#opened = opened;
   }
 
-  /** The id of a run that is to be taken in turns; undefined for one that is small. */
+  /** The id of a run that is to be unpacked in turns; undefined for a small run. */
   get largeRunId(): string | undefined {
     const { sections, runId } = this.#header;
     const bytes = sections.reduce((sum, [, length]) => sum + length, 0);
     return bytes > LARGE_BYTES ? runId : undefined;
   }
 
-  /** Its run, unpacked at once, however large; undefined for what this version does not understand. */
+  /** The run, unpacked at once, however large; undefined for what this version does not understand. */
   peek(): SuspendedRun | undefined {
     const content = this.#opened.content();
     return content === undefined ? undefined : atOnce(parseSuspendedRun(this.#header, content, Infinity));
   }
 
-  take<Taken extends object>(take: Take<Taken>): Taken | Failure {
-    const run = this.peek();
-    const taken = run === undefined ? versionFailure("token") : take(run);
-    if (!("code" in taken)) this.#use();
-    return taken;
+  /** The same, unpacked in turns. */
+  async unpack(): Promise<SuspendedRun | undefined> {
+    const content = await this.#opened.contentAside();
+    return content === undefined ? undefined : inTurns(parseSuspendedRun(this.#header, content));
   }
 
-  /** The same in turns. Meanwhile the token counts as used. */
-  async takeInTurns<Taken extends object>(take: Take<Taken>): Promise<Taken | Failure> {
+  /** From here on the token counts as used. A failure says that it did before. */
+  use(): Failure | undefined {
     const refusal = useRefusal(this.#header);
-    if (refusal !== undefined) return refusal;
-    this.#use();
-    let taken: Taken | Failure | undefined;
-    try {
-      const content = await this.#opened.contentAside();
-      const run = content === undefined ? undefined : await inTurns(parseSuspendedRun(this.#header, content));
-      taken = run === undefined ? versionFailure("token") : take(run);
-      return taken;
-    } finally {
-      if (taken === undefined || "code" in taken) used.delete(this.#header.id);
-    }
+    if (refusal === undefined) used.add(this.#header.id, this.#header.expiresAt, Date.now());
+    return refusal;
   }
 
-  #use(): void {
-    used.add(this.#header.id, this.#header.expiresAt, Date.now());
+  /** The token was not used after all. */
+  release(): void {
+    used.delete(this.#header.id);
   }
 }
 

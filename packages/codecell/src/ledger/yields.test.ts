@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
 import { LedgerRecorder } from "./ledger-recorder.ts";
 import type { SuspendedRun } from "../durable/suspended-run.ts";
+import type { JournalEntry } from "../durable/journal-entry.ts";
 import { recover } from "../durable/recovery.ts";
+import type { RunPast } from "../durable/run-past.ts";
 import { reasonsOf } from "./yields.ts";
 
 const header = {
@@ -35,8 +37,11 @@ describe("reasons", () => {
   );
 });
 
+function recovered(state: SuspendedRun, entries: readonly JournalEntry[]): RunPast {
+  return recover({ state, entries, outcomes: new Map(), saved: undefined }, {}, () => false);
+}
+
 describe("recovery", () => {
-  const nobody = (): undefined => undefined;
   const seen = { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
   const state: SuspendedRun = {
     id: "s",
@@ -52,22 +57,22 @@ describe("recovery", () => {
   const turn = { kind: "turn", at: 0, calls: [yielding()], timers: [], seen } as const;
 
   test("ends what its suspension told of, and leaves open what came after", () => {
-    const { items, open, run } = recover(state, [turn], new Map(), {}, nobody);
+    const { items, open, pending, recorder } = recovered(state, [turn]);
     expect(items).toEqual([end(0), end(1)]);
     expect(open.size).toBe(0);
-    expect(run.pending).toEqual([]);
-    expect(run.ledger.calls).toHaveLength(3);
+    expect([...pending]).toEqual([]);
+    expect(recorder.calls).toHaveLength(3);
   });
 
   test("ends no yield a second time", () => {
     const items = [{ kind: "output", call: 1, output: "null" }] as const;
     const delivery = { kind: "delivery", delivery: { clock: 1, items } } as const;
-    expect(recover(state, [delivery], new Map(), {}, nobody).items).toEqual([end(0)]);
+    expect(recovered(state, [delivery]).items).toEqual([end(0)]);
   });
 
   test("where the program may not yield, a call of that name is made", () => {
     const ledger = { ...state.ledger, features: {} };
-    const { items, open } = recover({ ...state, ledger }, [], new Map(), {}, nobody);
+    const { items, open } = recovered({ ...state, ledger }, []);
     expect([items, [...open.keys()]]).toEqual([[], [0, 1]]);
   });
 });

@@ -1,22 +1,22 @@
 /**
- * Dispatcher: brings the calls of one run to their outcomes: here, or by waiting for the executor that has them.
+ * Dispatcher: brings the calls of one run to their outcomes, here or by waiting for their executor. Runs on the host.
  *
  * - With a journal a call is durable before its tool is called.
- * - A call whose executor is gone may have happened: it is made again only if its tool allows that.
+ * - A call whose executor is gone may have happened: the dispatcher repeats it only if its tool allows that.
  */
 import { isHostServed } from "../contract/features.ts";
 import type { CallOutcome, LedgerCall } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { CallRunner } from "../calls/call-runner.ts";
-import type { Journal } from "../durable/journal.ts";
-import { type Elsewhere, isRepeatable, unknownOutcome } from "../durable/recovery.ts";
-import { decisionsOf, type RunPast } from "./run-setup.ts";
+import { isRepeatable, unknownOutcome } from "../durable/recovery.ts";
+import type { RunKeeping } from "../durable/run-keeping.ts";
+import { decisionsOf, type RunPast } from "../durable/run-past.ts";
 
 export interface DispatcherSetup {
   readonly tools: ToolSet;
   readonly runner: CallRunner;
-  readonly journal: Journal | undefined;
+  readonly keeping: RunKeeping;
   readonly past: RunPast;
   /** Whether the run has ended or is being given away. */
   readonly isStopping: () => boolean;
@@ -44,24 +44,25 @@ export class Dispatcher {
 
   /** Undefined when nobody here will know: the run ended before its tool was called, or it waits for an executor. */
   outcomeOf(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {
-    const elsewhere = this.#setup.past.elsewhere.get(index);
-    return elsewhere === undefined ? this.#execute(index, call) : this.#await(index, call, elsewhere);
+    const executor = this.#elsewhere.get(index);
+    return executor === undefined ? this.#execute(index, call) : this.#await(index, call, executor);
   }
 
-  async #await(index: number, call: LedgerCall, elsewhere: Elsewhere): Promise<CallOutcome | undefined> {
-    const { tools, journal, isStopping } = this.#setup;
-    const outcome = await elsewhere.outcome(isStopping);
-    // Whoever takes the run up next finds it in the store, or waits for the same executor. A token's has nobody else.
-    if (isStopping()) return journal === undefined ? outcome : undefined;
+  async #await(index: number, call: LedgerCall, executor: string): Promise<CallOutcome | undefined> {
+    const { tools, keeping, isStopping } = this.#setup;
+    const outcome = await keeping.awaitOutcome(index, executor, isStopping);
+    // Whoever takes the run up next finds the outcome in the store, or waits for the same executor. A token has nobody else.
+    if (isStopping()) return keeping.journal === undefined ? outcome : undefined;
     if (outcome === undefined && isRepeatable(tools, call)) return this.#execute(index, call);
     this.#elsewhere.delete(index);
     return outcome ?? unknownOutcome(index, call.tool);
   }
 
   async #execute(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {
-    const { journal, runner, isStopping } = this.#setup;
+    const { keeping, runner, isStopping } = this.#setup;
+    const { journal } = keeping;
     const resolution = this.#decisions.get(index);
-    // Nothing is called for it: that it may have happened must not be said of it.
+    // No tool is called, so nothing may say that the call may have happened.
     if (!this.#isServed(call)) return runner.execute(index, call, resolution);
     if (journal !== undefined) {
       // Rejects only when the journal broke, which has ended the run.

@@ -1,18 +1,15 @@
-/** What a run is made of, what it takes up from its past, and what it still waits for when nothing moves it. */
+/** RunSetup: what one run is made of. Runs on the host. */
 import type { MapCallFailure } from "../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../calls/middleware.ts";
-import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { DeliveryItem } from "../contract/ledger.ts";
-import type { CallResolution, Suspension } from "../contract/result.ts";
+import type { Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
-import type { KeptRun, Suspender } from "../durable/suspender.ts";
+import type { RunKeeping } from "../durable/run-keeping.ts";
+import type { RunPast } from "../durable/run-past.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { ProgramCheck } from "./check/program-check.ts";
-import type { Elsewhere } from "../durable/recovery.ts";
 import type { RunErrors } from "./run-errors.ts";
 
 export interface RunSetup {
@@ -26,6 +23,7 @@ export interface RunSetup {
   readonly mapCallFailure: MapCallFailure | undefined;
   /** Serve the calls of features that the host itself serves. */
   readonly hostTools: ToolSet;
+  /** The ledger so far, and what was under way when it ended. */
   readonly past: RunPast;
   readonly events: EventStream;
   readonly errors: RunErrors;
@@ -33,9 +31,8 @@ export interface RunSetup {
   readonly check: ProgramCheck | undefined;
   /** Whether a run that still waits when its time is up is suspended instead of failed. */
   readonly suspendsAtDeadline: boolean;
-  /** Where it goes when it is suspended. */
-  readonly suspender: Pick<Suspender, "suspend" | "takeLate">;
-  readonly kept: KeptRun;
+  /** Where the run goes when it has to wait. */
+  readonly keeping: RunKeeping;
 }
 
 /** How a run ends. */
@@ -44,48 +41,7 @@ export type Ending =
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
 
-/** What a run that is taken up again has to go on with. */
-export interface RunPast {
-  /** Calls that wait for a decision, with what was asked. */
-  readonly pending: ReadonlyMap<number, Json>;
-  /** Calls to execute, with the decision that was made about them. */
-  readonly open: ReadonlyMap<number, CallResolution | undefined>;
-  /** Outcomes the program has not seen. */
-  readonly items: readonly DeliveryItem[];
-  readonly timers: readonly TimerChange[];
-  /** Calls whose tools have been going on since. */
-  readonly elsewhere: ReadonlyMap<number, Elsewhere>;
-  readonly snapshot: CellSnapshot | undefined;
-}
-
-/** The decisions a run was taken up with, also about calls that others execute: they may have to be made again. */
-export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResolution> {
-  const decisions = new Map<number, CallResolution>();
-  for (const [index, { resolution }] of elsewhere)
-    if (resolution !== undefined) decisions.set(index, resolution);
-  for (const [index, resolution] of open) if (resolution !== undefined) decisions.set(index, resolution);
-  return decisions;
-}
-
-/** Those about calls that are still to be made, and have not asked again. */
-export function decisionsLeft(
-  past: RunPast,
-  recorder: LedgerRecorder,
-  asked: ReadonlyMap<number, Json>,
-): [number, CallResolution][] {
-  return [...decisionsOf(past)].filter(([index]) => !recorder.isSettled(index) && !asked.has(index));
-}
-
-export const NO_PAST: RunPast = {
-  pending: new Map(),
-  open: new Map(),
-  items: [],
-  timers: [],
-  elsewhere: new Map(),
-  snapshot: undefined,
-};
-
-/** Characters of the inputs that calls are executed with here, by their indices. */
-export function inputLengthsOf({ kept, past }: Pick<RunSetup, "kept" | "past">): (index: number) => number {
-  return (index) => (past.elsewhere.has(index) ? 0 : (kept.recorder.calls[index]?.input.length ?? 0));
+/** Characters of the inputs with which calls are executed here, by their indices. */
+export function inputLengthsOf({ recorder, elsewhere }: RunPast): (index: number) => number {
+  return (index) => (elsewhere.has(index) ? 0 : (recorder.calls[index]?.input.length ?? 0));
 }

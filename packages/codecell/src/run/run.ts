@@ -34,10 +34,12 @@ import {
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
 import { platform } from "../platform/host-platform.ts";
-import { type Journal, toStoreFailure } from "../durable/journal.ts";
+import type { Journal } from "../durable/journal.ts";
+import { decisionsLeft } from "../durable/run-past.ts";
+import { toStoreFailure } from "../durable/store-failure.ts";
 import { isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
 import { PlacedCell } from "./placed-cell.ts";
-import { decisionsLeft, type Ending, inputLengthsOf, type RunSetup } from "./run-setup.ts";
+import { type Ending, inputLengthsOf, type RunSetup } from "./run-setup.ts";
 import { RunTimers } from "./timers.ts";
 import type { Thrown } from "../contract/host-error.ts";
 import { LONGEST_MS, within } from "../loop/wait.ts";
@@ -78,7 +80,9 @@ export class Run {
 
   constructor(setup: RunSetup) {
     this.#setup = setup;
-    const { recorder, journal } = setup.kept;
+    const { past, keeping } = setup;
+    const { recorder } = past;
+    const { journal } = keeping;
     this.#recorder = recorder;
     this.#journal = journal;
     this.events = setup.events;
@@ -86,7 +90,7 @@ export class Run {
     this.result = promise;
     this.#settle = resolve;
     const { limits } = this.#recorder.header;
-    this.#queue = new CallQueue(limits, inputLengthsOf(setup), (index) => this.#execute(index));
+    this.#queue = new CallQueue(limits, inputLengthsOf(past), (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
       journal,
@@ -103,11 +107,9 @@ export class Run {
       onLost: (loss: Loss, cause?: unknown) =>
         this.#stop(lostFailure(loss, limits, cause), { source: "sandbox", cause }),
     };
-    const { past } = setup;
     this.#placedCell = new PlacedCell(recorder, setup.sandbox, listener, past.snapshot, journal);
     if (journal !== undefined) {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
-      journal.onUnkept = (error) => setup.errors.tell({ error, source: "store" });
     }
     if (setup.tools !== undefined) {
       const { tools, context, middleware, authorize, mapCallFailure, hostTools, errors } = setup;
@@ -124,7 +126,7 @@ export class Run {
         },
       });
       const isStopping = (): boolean => !isMoving(this.#phase);
-      this.#dispatcher = new Dispatcher({ tools, runner, journal, past, isStopping });
+      this.#dispatcher = new Dispatcher({ tools, runner, keeping, past, isStopping });
     }
   }
 
@@ -260,10 +262,10 @@ export class Run {
       phase.name === "suspending"
         ? !("code" in (await phase.suspension))
         : phase.name === "ended" && phase.isGivenAway;
-    if (isGivenAway) this.#setup.suspender.takeLate(this.#setup.kept, outcome);
+    if (isGivenAway) this.#setup.keeping.takeLate(outcome);
     else if (this.#isLeft && this.#journal !== undefined) {
       // The host closed, or its store faltered; who takes the run up finds what was done.
-      if (outcome.kind === "output") this.#setup.suspender.takeLate(this.#setup.kept, outcome);
+      if (outcome.kind === "output") this.#setup.keeping.takeLate(outcome);
     } else if (outcome.kind === "asked") {
       // First, so that a suspension meanwhile knows of it.
       this.#suspended.set(index, outcome.payload);
@@ -342,15 +344,21 @@ export class Run {
   }
 
   async #giveAway(): Promise<Suspension | Failure> {
-    const { suspender, kept, past } = this.#setup;
-    return suspender.suspend(kept, {
-      pending: new Map(this.#suspended),
-      // One that fired from here on would be written into a journal that is being closed.
-      timers: this.#timers.stop(),
-      executing: this.#dispatcher?.executing ?? new Map(),
-      resolutions: decisionsLeft(past, this.#recorder, this.#suspended),
-      snapshot: await this.#placedCell.snapshotThatPays(),
-    });
+    const { keeping, past, errors } = this.#setup;
+    try {
+      return await keeping.suspend({
+        pending: new Map(this.#suspended),
+        // A timer that fired from here on would be written into a journal that is being closed.
+        timers: this.#timers.stop(),
+        executing: this.#dispatcher?.executing ?? new Map(),
+        resolutions: decisionsLeft(past, this.#suspended),
+        snapshot: await this.#placedCell.snapshotThatPays(),
+      });
+    } catch (error) {
+      // Nobody but this run waits for it: the run has to end, and its process must go on.
+      errors.end({ source: "internal", cause: error });
+      return { code: "internal", message: "Cannot suspend the run: Codecell failed to" };
+    }
   }
 
   async #return(result: string): Promise<void> {
@@ -414,7 +422,7 @@ export class Run {
       this.#settle(result);
     };
     if (this.#journal === undefined || outcome.status === "suspended") announce();
-    else void this.#journal.conclude(this.#isLeft, result, this.#recorder).then(announce);
+    else void this.#setup.keeping.conclude(this.#isLeft, result).then(announce);
   }
 
   #abortCalls(): void {

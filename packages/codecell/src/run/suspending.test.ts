@@ -6,7 +6,7 @@ import { createMemoryStore } from "../store/memory.ts";
 import type { HostError } from "../contract/host-error.ts";
 import { Tokens } from "../durable/token.ts";
 import { createHost, type RunHandle } from "./host/host.ts";
-import { StoredRuns } from "../durable/stored-runs.ts";
+import { StoredKeeping } from "../durable/stored-keeping.ts";
 
 /** Called when a cell is asked for a snapshot; it is taken when this is done. */
 let beforeSnapshot: () => Promise<void>;
@@ -140,7 +140,7 @@ describe("a run that cannot be put into bytes", () => {
   });
 
   test("stays in its store as it was", async () => {
-    const suspending = vi.spyOn(StoredRuns.prototype, "suspend").mockRejectedValue(fault);
+    const suspending = vi.spyOn(StoredKeeping.prototype, "suspend").mockRejectedValue(fault);
     await using host = createHost({ workers: 1, store: createMemoryStore() });
     const handle = host.start({ source: asking, tools });
     expect(await handle.result).toMatchObject({ status: "failed", failure: { code: "internal" } });

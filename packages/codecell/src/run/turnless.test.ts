@@ -5,7 +5,7 @@ import { createMemoryStore } from "../store/memory.ts";
 import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { Vault } from "../seal/vault.ts";
 import { EventStream } from "./event-stream.ts";
-import { NO_PAST } from "./run-setup.ts";
+import { newPast } from "../durable/run-past.ts";
 import { RunErrors } from "./run-errors.ts";
 import { Run } from "./run.ts";
 import { StoredRuns } from "../durable/stored-runs.ts";
@@ -35,10 +35,8 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     toolNames: [],
     features: {},
   });
-  const journal = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), 60_000).keep(
-    recorder,
-    "",
-  );
+  const errors = new RunErrors("r", undefined);
+  const runs = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), 60_000);
   const run = new Run({
     sandbox: crowded,
     tools: {},
@@ -48,16 +46,12 @@ test("a run whose time is up before it got its turn says so, and stays in its st
     authorize: undefined,
     mapCallFailure: undefined,
     hostTools: {},
-    past: NO_PAST,
+    past: newPast(recorder),
+    keeping: runs.keep(recorder, { scope: "", token: {}, errors }),
     check: undefined,
     events: new EventStream(),
-    errors: new RunErrors("r", undefined),
+    errors,
     suspendsAtDeadline: false,
-    suspender: {
-      suspend: () => Promise.resolve({ code: "internal", message: "not asked for" }),
-      takeLate: () => {},
-    },
-    kept: { recorder, scope: "", journal, token: {}, onFailed: () => {} },
   });
   run.start(undefined);
   const message = expect.stringMatching(/^The run took longer than 10 ms, and was waiting for a thread/);

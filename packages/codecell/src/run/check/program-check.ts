@@ -10,11 +10,10 @@ import type { CheckRequest, CheckResult } from "../../check/checker.ts";
 import type { Diagnostic } from "../../contract/diagnostic.ts";
 import type { Failure } from "../../contract/failure.ts";
 import { declareFeatures, declareMembers, type FeatureSettings } from "../../contract/features.ts";
-import type { Language } from "../../contract/ledger.ts";
+import type { Language, Ledger } from "../../contract/ledger.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { Deadline } from "../deadline.ts";
 import { declareBySchema } from "./declare-by-schema.ts";
-import type { Forked } from "../host/fork.ts";
 import type { HostCheck } from "./host-check.ts";
 import type { Ending } from "../run-setup.ts";
 
@@ -36,7 +35,7 @@ export class ProgramCheck {
     check: HostCheck | undefined,
     start: CheckedStart,
     tools: ToolSet,
-    past?: Pick<Forked, "source" | "calls">,
+    past?: Pick<Ledger, "source" | "calls">,
   ): ProgramCheck | undefined {
     if (check === undefined || past?.source === start.source) return undefined;
     return new ProgramCheck(check, start, tools, new Set(past?.calls.map(({ tool }) => tool)));

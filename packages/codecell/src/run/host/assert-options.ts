@@ -5,7 +5,7 @@ import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
 import { type Ledger, LEDGER_VERSION } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
-import type { SuspendedRun } from "../../durable/suspended-run.ts";
+import type { RunPast } from "../../durable/run-past.ts";
 import { isLanguage, isLedger, isWhole } from "../../value/ledger-shape.ts";
 import { isRecord } from "../../value/shape.ts";
 import { assertFeatures, isGiven } from "./features.ts";
@@ -137,10 +137,10 @@ function assertNew({ source, tools = {}, scope, has }: NewRunOptions, purpose: "
 }
 
 /** What a run is resumed with has to fit what it is. */
-export function assertFits(held: SuspendedRun, tools: ToolSet, resolutions: Resolutions): void {
-  const { features } = held.ledger;
+export function assertFits(past: RunPast, tools: ToolSet, resolutions: Resolutions): void {
+  const { features } = past.recorder.header;
   assertTools(tools, "resume", (feature) => features[feature] !== undefined);
-  assertPending(held, resolutions);
+  assertPending(past, resolutions);
 }
 
 /** A tool of such a name could not be told from these calls. */

@@ -4,24 +4,22 @@
  * - What the program had seen by then it sees again, without any tool. What was under way then is called anew, under
  *   keys of the new run: a fork is another run, not the same one twice.
  */
-import type { Delivery, Ledger, SettledOutcome } from "../../contract/ledger.ts";
+import type { Ledger, SettledOutcome } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { CallResolution, ForkOutcome } from "../../contract/result.ts";
-import { isYield } from "../../ledger/ledger-recorder.ts";
+import { newPast, type RunPast } from "../../durable/run-past.ts";
+import { isYield, type LedgerHeader, LedgerRecorder } from "../../ledger/ledger-recorder.ts";
 import { settledCalls } from "../../ledger/settled-calls.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
-import { NO_PAST, type RunPast } from "../run-setup.ts";
 
-export interface Forked {
-  /** Of the run whose past it is. */
-  readonly source: string;
-  readonly calls: Ledger["calls"];
-  readonly deliveries: readonly Delivery[];
-  readonly past: RunPast;
-}
-
-export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | undefined): Forked {
+/** `header` is of the new run. */
+export function forkPast(
+  ledger: Ledger,
+  header: LedgerHeader,
+  atCall: number,
+  outcome: ForkOutcome | undefined,
+): RunPast {
   if (!Number.isInteger(atCall) || atCall < 0 || atCall >= ledger.calls.length) {
     throw new RangeError(
       `Cannot fork at call ${String(atCall)}: the run made ${ledger.calls.length}, counted from 0`,
@@ -46,13 +44,10 @@ export function forkPast(ledger: Ledger, atCall: number, outcome: ForkOutcome | 
     // No tool is called for a yield: one that has not ended suspends the new run.
     if (!settled.has(index) && !isYield(ledger, call)) open.set(index, undefined);
   }
-  return {
-    source: ledger.source,
-    calls,
-    // Part of the past, so that it holds wherever the new run goes on.
-    deliveries: items.length === 0 ? deliveries : [...deliveries, { clock: Date.now(), items }],
-    past: { ...NO_PAST, open },
-  };
+  // Part of the past, so that it holds wherever the new run goes on.
+  const last = items.length === 0 ? [] : [{ clock: Date.now(), items }];
+  const recorder = new LedgerRecorder(header, { calls, deliveries: [...deliveries, ...last] });
+  return { ...newPast(recorder), open };
 }
 
 /** No other than a tool could have given. */

@@ -9,7 +9,7 @@ import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
 import { toCallId } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
-import type { Recovered } from "../../durable/recovery.ts";
+import type { RunPast } from "../../durable/run-past.ts";
 
 /** Names that a message tells of; the details have all. */
 const MOST_NAMES = 10;
@@ -22,8 +22,9 @@ export interface Means {
   readonly resolutions: Resolutions;
 }
 
-export function missingTools({ run, served }: Recovered, means: Means): Failure | undefined {
-  const { calls, runId, features } = run.ledger;
+export function missingTools({ recorder, served }: RunPast, means: Means): Failure | undefined {
+  const { calls } = recorder;
+  const { runId, features } = recorder.header;
   const { tools, resolutions, serves } = means;
   const missing = new Set<string>();
   for (const index of served) {

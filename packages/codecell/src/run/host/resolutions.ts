@@ -2,11 +2,9 @@
 import { buildJson } from "../../value/parse-json.ts";
 import { printJson } from "../../value/print-json.ts";
 import type { CallResolution, Resolutions } from "../../contract/result.ts";
-import type { SuspendedRun } from "../../durable/suspended-run.ts";
 import { isResolution } from "../../value/ledger-shape.ts";
 import { asInput, isProtoText, toJsonText } from "../../value/json-text.ts";
-import type { Recovered } from "../../durable/recovery.ts";
-import type { RunPast } from "../run-setup.ts";
+import type { RunPast } from "../../durable/run-past.ts";
 import { toCallId } from "../../contract/ledger.ts";
 
 export function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
@@ -49,8 +47,9 @@ function hasProto(callId: string): TypeError {
 }
 
 /** Throws unless every resolution is of a call that waits for one. */
-export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Resolutions): void {
-  const known = new Set(pending.map(([index]) => toCallId(ledger.runId, index)));
+export function assertPending({ recorder, pending }: RunPast, resolutions: Resolutions): void {
+  const { runId } = recorder.header;
+  const known = new Set([...pending.keys()].map((index) => toCallId(runId, index)));
   for (const callId of Object.keys(resolutions)) {
     if (!known.has(callId)) {
       throw new TypeError(
@@ -58,20 +57,4 @@ export function assertPending({ ledger, pending }: SuspendedRun, resolutions: Re
       );
     }
   }
-}
-
-/** What a run goes on with: calls that are resolved are open, those that are not stay pending. */
-export function resolve(
-  { run, open, items, elsewhere, snapshot }: Recovered,
-  resolutions: Resolutions,
-): RunPast {
-  const stillPending = new Map(run.pending);
-  const nowOpen = new Map(open);
-  for (const [index] of run.pending) {
-    const callId = toCallId(run.ledger.runId, index);
-    if (!Object.hasOwn(resolutions, callId)) continue;
-    stillPending.delete(index);
-    nowOpen.set(index, resolutions[callId]);
-  }
-  return { pending: stillPending, open: nowOpen, items, timers: run.timers, elsewhere, snapshot };
 }

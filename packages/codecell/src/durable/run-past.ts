@@ -1,0 +1,79 @@
+/**
+ * RunPast: what a run begins with: its ledger so far, and what was under way when the ledger ended. Runs on the host.
+ *
+ * - A new run, a forked one and one that is taken up from a token or a store all begin with this shape.
+ * - Every call without an outcome is in exactly one of `pending`, `open`, `elsewhere` and `items`, except for open yields.
+ */
+import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
+import { type DeliveryItem, toCallId } from "../contract/ledger.ts";
+import type { CallResolution, Resolutions } from "../contract/result.ts";
+import type { Json } from "../contract/value.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+
+export interface RunPast {
+  /** Has the ledger, and goes on recording it. */
+  readonly recorder: LedgerRecorder;
+  /** Calls that wait for a decision, with what their tools asked for. */
+  readonly pending: ReadonlyMap<number, Json>;
+  /** Calls to execute here, with the decision that was made about them. */
+  readonly open: ReadonlyMap<number, CallResolution | undefined>;
+  /** Outcomes that the program has not seen yet, in the order in which they came. */
+  readonly items: readonly DeliveryItem[];
+  /** Timers that were set, with the time they have left. */
+  readonly timers: readonly TimerChange[];
+  /** Calls that an executor has gone on with since the run was suspended. */
+  readonly elsewhere: ReadonlyMap<number, Elsewhere>;
+  /** Calls without an outcome that need their tool, unless somebody denies them. */
+  readonly served: readonly number[];
+  /** The memory of the cell, where it is faster to go on from than the ledger. */
+  readonly snapshot: CellSnapshot | undefined;
+}
+
+/** A call that an executor went on with when the run was suspended. */
+export interface Elsewhere {
+  readonly executor: string;
+  /** The decision with which the call was dispatched. */
+  readonly resolution: CallResolution | undefined;
+}
+
+/** Nothing is under way: all there is of the run is its ledger. */
+export function newPast(recorder: LedgerRecorder): RunPast {
+  return {
+    recorder,
+    pending: new Map(),
+    open: new Map(),
+    items: [],
+    timers: [],
+    elsewhere: new Map(),
+    served: [],
+    snapshot: undefined,
+  };
+}
+
+/** The same past after these decisions: the calls they are about are open, the others stay pending. */
+export function withResolutions(past: RunPast, resolutions: Resolutions): RunPast {
+  const pending = new Map(past.pending);
+  const open = new Map(past.open);
+  for (const index of past.pending.keys()) {
+    const callId = toCallId(past.recorder.header.runId, index);
+    if (!Object.hasOwn(resolutions, callId)) continue;
+    pending.delete(index);
+    open.set(index, resolutions[callId]);
+  }
+  return { ...past, pending, open };
+}
+
+/** The decisions that a run begins with. Those about calls of executors count too: this host may have to repeat such a call. */
+export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResolution> {
+  const decisions = new Map<number, CallResolution>();
+  for (const [index, { resolution }] of elsewhere)
+    if (resolution !== undefined) decisions.set(index, resolution);
+  for (const [index, resolution] of open) if (resolution !== undefined) decisions.set(index, resolution);
+  return decisions;
+}
+
+/** The decisions about calls that have no outcome yet and have not asked again. */
+export function decisionsLeft(past: RunPast, asked: ReadonlyMap<number, Json>): [number, CallResolution][] {
+  const { recorder } = past;
+  return [...decisionsOf(past)].filter(([index]) => !recorder.isSettled(index) && !asked.has(index));
+}

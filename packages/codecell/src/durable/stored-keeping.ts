@@ -1,0 +1,209 @@
+/**
+ * StoredKeeping: one run whose host has a store. Runs on the host.
+ *
+ * - A suspended run is given back to the store, and its calls go on: their outcomes are posted as facts, which whoever
+ *   resumes the run finds there.
+ * - A store that refuses, or does not answer in time, has the run as it was: the run can go on from there.
+ */
+import { CodecellError, type Failure } from "../contract/failure.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
+import type { RunResult, Suspension } from "../contract/result.ts";
+import { type EndState, type LastEntry, type NextState, type Store, StoreError } from "../contract/store.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { inTurns } from "../loop/turn.ts";
+import { within } from "../loop/wait.ts";
+import { answered } from "./answered.ts";
+import type { EndedRuns } from "./ended-runs.ts";
+import type { Executor } from "./executor.ts";
+import type { Journal } from "./journal.ts";
+import { persistently, RENEWALS } from "./persistently.ts";
+import { printRun, toWaitState } from "./print-run.ts";
+import { factsSteps } from "./run-facts.ts";
+import type { KeepingTerms, RunKeeping } from "./run-keeping.ts";
+import { toStoreFailure } from "./store-failure.ts";
+import type { StoredBytes } from "./stored-bytes.ts";
+import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
+import { toSuspension } from "./suspension.ts";
+import type { Tokens } from "./token.ts";
+
+/** What all stored runs of a host share. */
+export interface StoreParts {
+  readonly store: Store;
+  readonly leaseMs: number;
+  readonly bytes: StoredBytes;
+  readonly tokens: Tokens;
+  readonly executor: Executor;
+  readonly ended: EndedRuns;
+  readonly namesTools: boolean;
+}
+
+/** The next state of a run in the store or one more entry of its journal, and what the suspension is known by. */
+interface NextSuspension extends Pick<SuspendedRun, "id" | "expiresAt"> {
+  readonly given: Pick<NextState, "state"> | Pick<LastEntry, "entry" | "snapshot">;
+}
+
+/** How long the end of a run waits for its store. */
+const END_MS = 5000;
+
+export class StoredKeeping implements RunKeeping {
+  readonly journal: Journal;
+  readonly #parts: StoreParts;
+  readonly #recorder: LedgerRecorder;
+  readonly #terms: KeepingTerms;
+
+  constructor(parts: StoreParts, journal: Journal, recorder: LedgerRecorder, terms: KeepingTerms) {
+    this.#parts = parts;
+    this.journal = journal;
+    this.#recorder = recorder;
+    this.#terms = terms;
+  }
+
+  async suspend(rest: RunAtRest): Promise<Suspension | Failure> {
+    const given = await this.#give(rest);
+    if ("code" in given) return given;
+    const { scope, token: style } = this.#terms;
+    const token = this.#parts.tokens.refer(this.#recorder.header.runId, given, scope, style);
+    return toSuspension(this.#recorder, rest, { token, expiresAt: given.expiresAt });
+  }
+
+  /** Gives the run back to the store, where its id finds it. */
+  async #give(rest: RunAtRest): Promise<NextSuspension | Failure> {
+    const { executor, namesTools } = this.#parts;
+    const recorder = this.#recorder;
+    const { runId } = recorder.header;
+    // A call that was left to an executor before is that executor's concern, even if the executor is this process.
+    const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
+    const absorbed = [
+      // Not all that ever were posted: what is asked of the store must not grow with the run.
+      ...[...this.journal.posted].filter((call) => recorder.isSettled(call)),
+      ...rest.pending.keys(),
+      // What a call asked before the decision about it.
+      ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
+    ];
+    const next = (await this.#lastEntry(rest)) ?? (await this.#nextState(rest));
+    if ("code" in next) return next;
+    const { given, expiresAt } = next;
+    const pending = [...rest.pending.keys()];
+    const facts = await inTurns(factsSteps(recorder.header, recorder, pending, namesTools));
+    const here = [...rest.executing.keys()].filter((call) => !isLeft(call));
+    try {
+      await executor.begin(runId, here);
+      await this.journal.release({ ...given, expiresAt, absorbed, facts });
+      return next;
+    } catch (error) {
+      executor.end(runId, here);
+      this.#terms.errors.end({ source: "store", cause: error });
+      return toStoreFailure(error);
+    }
+  }
+
+  /** With a snapshot the journal may stay, and the write does not grow with the run. Undefined where it may not stay. */
+  async #lastEntry(rest: RunAtRest): Promise<NextSuspension | undefined> {
+    if (rest.snapshot === undefined || !this.journal.mayStay) return undefined;
+    const waitState = toWaitState(this.#recorder, this.#parts.executor.id, rest);
+    const { size, ...given } = await this.journal.lastEntry({ kind: "suspended", waitState }, rest.snapshot);
+    if (size > this.#recorder.header.limits.suspensionBytes) return undefined;
+    return { id: waitState.id, expiresAt: waitState.expiresAt, given };
+  }
+
+  async #nextState(rest: RunAtRest): Promise<NextSuspension | Failure> {
+    const { bytes, executor } = this.#parts;
+    const printed = await printRun(this.#recorder, this.#terms.scope, executor.id, rest);
+    if ("code" in printed) return printed;
+    const state = await bytes.sealState(this.#recorder.header.runId, printed);
+    return { id: printed.id, expiresAt: printed.expiresAt, given: { state } };
+  }
+
+  takeLate(outcome: CallOutcome): void {
+    void this.#post(outcome);
+  }
+
+  async #post(outcome: CallOutcome): Promise<void> {
+    const { store, bytes, executor } = this.#parts;
+    const { runId, limits } = this.#recorder.header;
+    const { call } = outcome;
+    const until = Date.now() + limits.suspensionTimeMs;
+    const sealed = await bytes.sealOutcome(runId, outcome);
+    await executor.post(runId, outcome, until, () => store.post(runId, call, sealed));
+  }
+
+  /** Waits however long it takes. Rejects when the run is gone, the outcome cannot be opened, or the store does not answer. */
+  async awaitOutcome(
+    call: number,
+    executor: string,
+    isOver: () => boolean,
+  ): Promise<CallOutcome | undefined> {
+    const { store, bytes, leaseMs } = this.#parts;
+    const { runId } = this.#recorder.header;
+    let changed = Promise.withResolvers<void>();
+    const onChange = (): void => {
+      changed.resolve();
+      changed = Promise.withResolvers();
+    };
+    const unwatch = await persistently(() => this.#watch(onChange), "endless");
+    try {
+      while (!isOver()) {
+        const change = changed.promise;
+        // Asked first: an executor posts before it leaves.
+        const isThere = await persistently(() => answered(store.attends(executor)), "endless");
+        const outcomes = await persistently(() => answered(store.outcomes(runId)), "endless");
+        if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
+        const sealed = outcomes.get(call);
+        const outcome = sealed === undefined ? undefined : await bytes.openOutcome(runId, call, sealed);
+        // There is an outcome, and whoever has the key of its executor can go on with it.
+        if (outcome !== undefined && "code" in outcome) throw new CodecellError(outcome);
+        if (outcome !== undefined) return outcome;
+        if (!isThere) return undefined;
+        await within(leaseMs / RENEWALS, change, false);
+      }
+      return undefined;
+    } finally {
+      unwatch();
+    }
+  }
+
+  async #watch(onChange: () => void): Promise<() => void> {
+    const watching = this.#parts.store.watch(this.#recorder.header.runId, onChange);
+    try {
+      return await answered(watching);
+    } catch (error) {
+      // The watch may still begin when nobody waits for it any more.
+      watching.then(
+        (unwatch) => unwatch(),
+        () => {},
+      );
+      throw error;
+    }
+  }
+
+  async conclude(isLeft: boolean, result: RunResult): Promise<void> {
+    const given = isLeft ? this.journal.release() : this.#end(result);
+    await within(
+      END_MS,
+      given.catch(() => {}),
+    );
+  }
+
+  async #end(result: RunResult): Promise<void> {
+    const { ended } = this.#parts;
+    const state = this.journal.isBroken ? undefined : await this.#endState(result);
+    if (state === undefined) return this.journal.delete();
+    const unkept = await this.journal.end(state);
+    if (unkept !== undefined) this.#tellUnkept(unkept);
+    ended.prune();
+  }
+
+  /** A run that cannot be sealed has ended all the same: nothing of it is kept. */
+  async #endState(result: RunResult): Promise<EndState | undefined> {
+    try {
+      return await this.#parts.ended.toEndState(result, this.#recorder, this.#terms.scope);
+    } catch (error) {
+      this.#tellUnkept(error);
+      return undefined;
+    }
+  }
+
+  #tellUnkept(error: unknown): void {
+    this.#terms.errors.tell({ error, source: "store" });
+  }
+}

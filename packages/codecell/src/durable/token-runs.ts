@@ -1,0 +1,142 @@
+/**
+ * TokenRuns: the runs that a host without a store suspends, each sealed into a token. Runs on the host.
+ *
+ * - A token that is resumed in this process gets the outcomes of calls that went on here. Elsewhere nobody knows them.
+ */
+import { randomUUID } from "node:crypto";
+import type { Failure } from "../contract/failure.ts";
+import type { CallOutcome } from "../contract/ledger.ts";
+import type { Suspension } from "../contract/result.ts";
+import type { ToolSet } from "../contract/tool.ts";
+import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { versionFailure } from "../seal/vault.ts";
+import { LateOutcomes } from "./late-outcomes.ts";
+import { recover } from "./recovery.ts";
+import type { KeepingTerms, OpenRun, RunKeeping } from "./run-keeping.ts";
+import type { RunPast } from "./run-past.ts";
+import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
+import { toSuspension } from "./suspension.ts";
+import type { OpenToken, Tokens } from "./token.ts";
+
+/** What all runs of a host that go into tokens share. */
+interface TokenParts {
+  readonly tokens: Tokens;
+  readonly late: LateOutcomes;
+  /** Names this host in tokens; nobody can ask it there. */
+  readonly executor: string;
+}
+
+export class TokenRuns {
+  readonly #parts: TokenParts;
+
+  constructor(tokens: Tokens) {
+    this.#parts = { tokens, late: new LateOutcomes(), executor: randomUUID() };
+  }
+
+  keep(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping {
+    return new TokenKeeping(this.#parts, recorder, terms, NOTHING_AWAITED);
+  }
+
+  /** Opens a small run at once. Whoever opens it takes it in the same turn, or not at all. */
+  open(token: OpenToken, tools: ToolSet): OpenRun | Failure {
+    return this.#open(token, token.peek(), tools);
+  }
+
+  /** Opens a run in turns. Meanwhile the token counts as used. */
+  async openInTurns(token: OpenToken, tools: ToolSet): Promise<OpenRun | Failure> {
+    const refusal = token.use();
+    if (refusal !== undefined) return refusal;
+    let opened: OpenRun | Failure | undefined;
+    try {
+      opened = this.#open(token, await token.unpack(), tools);
+      return opened;
+    } finally {
+      if (opened === undefined || "code" in opened) token.release();
+    }
+  }
+
+  #open(token: OpenToken, run: SuspendedRun | undefined, tools: ToolSet): OpenRun | Failure {
+    return run === undefined ? versionFailure("token") : new OpenTokenRun(this.#parts, token, run, tools);
+  }
+}
+
+class OpenTokenRun implements OpenRun {
+  readonly past: RunPast;
+  readonly #parts: TokenParts;
+  readonly #token: OpenToken;
+  readonly #executing: readonly number[];
+
+  constructor(parts: TokenParts, token: OpenToken, state: SuspendedRun, tools: ToolSet) {
+    this.#parts = parts;
+    this.#token = token;
+    this.#executing = state.executing.map(([call]) => call);
+    const { runId } = state.ledger;
+    const outcomes = parts.late.settled(runId, this.#executing);
+    this.past = recover({ state, entries: [], outcomes, saved: undefined }, tools, (call) =>
+      parts.late.isExpected(runId, call),
+    );
+  }
+
+  take(terms: KeepingTerms): RunKeeping {
+    return new TokenKeeping(this.#parts, this.past.recorder, terms, this.#use());
+  }
+
+  giveBack(): Promise<void> {
+    this.#token.release();
+    return Promise.resolve();
+  }
+
+  discard(): Promise<void> {
+    this.#use();
+    return Promise.resolve();
+  }
+
+  #use(): ReadonlyMap<number, Promise<CallOutcome>> {
+    this.#token.use();
+    return this.#parts.late.take(this.past.recorder.header.runId, this.#executing);
+  }
+}
+
+const NOTHING_AWAITED: ReadonlyMap<number, Promise<CallOutcome>> = new Map();
+
+class TokenKeeping implements RunKeeping {
+  readonly journal: undefined;
+  readonly #parts: TokenParts;
+  readonly #recorder: LedgerRecorder;
+  readonly #terms: KeepingTerms;
+  /** Outcomes of calls that have been executing here since the run was suspended. */
+  readonly #awaited: ReadonlyMap<number, Promise<CallOutcome>>;
+
+  constructor(
+    parts: TokenParts,
+    recorder: LedgerRecorder,
+    terms: KeepingTerms,
+    awaited: ReadonlyMap<number, Promise<CallOutcome>>,
+  ) {
+    this.#parts = parts;
+    this.#recorder = recorder;
+    this.#terms = terms;
+    this.#awaited = awaited;
+  }
+
+  async suspend(rest: RunAtRest): Promise<Suspension | Failure> {
+    const { tokens, late, executor } = this.#parts;
+    const { scope, token: style } = this.#terms;
+    const issued = await tokens.issue(this.#recorder, scope, executor, rest, style);
+    if ("code" in issued) return issued;
+    late.expect(this.#recorder.header.runId, [...rest.executing.keys()], issued.expiresAt);
+    return toSuspension(this.#recorder, rest, issued);
+  }
+
+  takeLate(outcome: CallOutcome): void {
+    this.#parts.late.settle(this.#recorder.header.runId, outcome);
+  }
+
+  async awaitOutcome(call: number): Promise<CallOutcome | undefined> {
+    return this.#awaited.get(call);
+  }
+
+  conclude(): Promise<void> {
+    return Promise.resolve();
+  }
+}

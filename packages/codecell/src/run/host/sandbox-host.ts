@@ -1,0 +1,341 @@
+/**
+ * SandboxHost: starts runs in one sandbox and resumes them from where its keeper has them. Runs anywhere.
+ *
+ * - What a caller does wrong is thrown before a run begins; whatever the program does is a result.
+ * - A run that would be refused at once is neither claimed nor does it use up its token.
+ * - Knows neither Node.js nor how runs are sealed: both are given to it.
+ */
+import { CodecellError, type Failure } from "../../contract/failure.ts";
+import { tellError } from "../../contract/host-error.ts";
+import type { Ledger } from "../../contract/ledger.ts";
+import { type Limits, resolveLimits } from "../../contract/limits.ts";
+import type { RunResult } from "../../contract/result.ts";
+import type { ToolSet } from "../../contract/tool.ts";
+import type { EndedRecord } from "../../durable/ended-runs.ts";
+import type { KeepingTerms, OpenRun, RunKeeper, RunKeeping } from "../../durable/run-keeping.ts";
+import { newPast, type RunPast, withResolutions } from "../../durable/run-past.ts";
+import type { OpenToken, Reference } from "../../durable/token.ts";
+import { LedgerRecorder } from "../../ledger/ledger-recorder.ts";
+import { platform } from "../../platform/host-platform.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { ProgramCheck } from "../check/program-check.ts";
+import { EventStream } from "../event-stream.ts";
+import { abortedFailure, sourceRefusal } from "../failures.ts";
+import { RunErrors } from "../run-errors.ts";
+import { Run } from "../run.ts";
+import {
+  assertEnded,
+  assertFits,
+  assertFork,
+  assertLedger,
+  assertOptions,
+  assertRun,
+  assertStart,
+  assertSuspended,
+  assertTools,
+} from "./assert-options.ts";
+import { hostToolsOf, isGiven, resolveServing, type Serving } from "./features.ts";
+import { forkPast } from "./fork.ts";
+import { emptyHeader, toHeader } from "./header.ts";
+import type {
+  DiscardOptions,
+  ForkOptions,
+  Host,
+  HostOptions,
+  ReadEndedOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  StartOptions,
+} from "./host-options.ts";
+import { missingTools } from "./missing-tools.ts";
+import { assertResolutions } from "./resolutions.ts";
+
+const LIVE_RUNS = 100_000;
+
+/** What a run begins with beside its past. */
+interface Beginning {
+  readonly keeping: RunKeeping;
+  readonly errors: RunErrors;
+  /** Undefined replays. */
+  readonly tools?: ToolSet;
+  readonly events?: EventStream | undefined;
+  readonly refusal?: Failure | undefined;
+  readonly check?: ProgramCheck | undefined;
+  readonly serving?: Serving | undefined;
+}
+
+export class SandboxHost implements Host {
+  readonly #options: HostOptions;
+  readonly #sandbox: Sandbox;
+  readonly #keeper: RunKeeper;
+  readonly #limits: Limits;
+  readonly #runs = new Set<Run>();
+  /** Runs that are being opened, or were. */
+  readonly #resumed = new Set<Promise<RunResult>>();
+  #closed = false;
+
+  constructor(options: HostOptions, sandbox: Sandbox, keeper: RunKeeper) {
+    this.#options = options;
+    this.#limits = resolveLimits(options.limits);
+    this.#sandbox = sandbox;
+    this.#keeper = keeper;
+  }
+
+  get isDurable(): boolean {
+    return this.#options.store !== undefined;
+  }
+
+  start(options: StartOptions): RunHandle {
+    assertStart(options);
+    const limits =
+      options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
+    const header = toHeader(options, limits);
+    return this.#new(newPast(new LedgerRecorder(header)), options, resolveServing(options));
+  }
+
+  fork(ledger: Ledger, options: ForkOptions): RunHandle {
+    assertFork(ledger, options);
+    const { atCall, outcome, source = ledger.source } = options;
+    const { stopped: _stopped, ...rest } = ledger;
+    const limits = resolveLimits(ledger.limits);
+    const header = { ...rest, runId: platform.randomUUID(), source, limits };
+    const past = forkPast({ ...rest, limits }, header, atCall, outcome);
+    const { calls } = past.recorder;
+    return this.#new(past, options, resolveServing(options), { source: ledger.source, calls });
+  }
+
+  /** Begins a run that did not exist before. `forked` is the ledger that its past comes from. */
+  #new(
+    past: RunPast,
+    options: RunOptions,
+    serving: Serving,
+    forked?: Pick<Ledger, "source" | "calls">,
+  ): RunHandle {
+    const { tools = {} } = options;
+    const { header } = past.recorder;
+    const errors = this.#errors(header.runId, options);
+    const terms = this.#terms(options, errors);
+    const check = ProgramCheck.of(this.#options.check, header, tools, forked);
+    const tooLarge = sourceRefusal(header);
+    const refusal = tooLarge ?? this.#refusal(options);
+    if (refusal !== undefined) {
+      // A source that is too large is not kept either.
+      const recorder = tooLarge === undefined ? past.recorder : new LedgerRecorder({ ...header, source: "" });
+      const keeping = this.#keeper.keepNothing(recorder, terms);
+      return this.#begin({ ...past, recorder }, options, { tools, check, serving, errors, keeping, refusal });
+    }
+    const keeping = this.#keeper.keep(past.recorder, terms);
+    return this.#begin(past, options, { tools, check, serving, errors, keeping });
+  }
+
+  resume(options: ResumeOptions): RunHandle {
+    assertRun(options, "resume");
+    const { tools = {}, resolutions = {}, scope = "" } = options;
+    assertSuspended(options, "resume");
+    assertTools(tools, "resume");
+    assertResolutions(resolutions);
+    const serving = resolveServing(options);
+    const found = this.#keeper.find(options, scope);
+    const refusal = this.#refusal(options);
+    if ("id" in found) {
+      if (!this.isDurable) throw new TypeError("Cannot resume a run of a store: the host has none");
+      return this.#resumeLater(found, found.id, options, serving, refusal);
+    }
+    const token = refusal ?? found;
+    if ("code" in token) return this.#refuse(token, options);
+    if (token.largeRunId !== undefined) return this.#resumeLater(token, token.largeRunId, options, serving);
+    const opened = this.#keeper.openNow(token, tools);
+    if ("code" in opened) return this.#refuse(opened, options);
+    const refused = this.#refusalOf(opened, options);
+    return refused === undefined ? this.#goOn(opened, options, serving) : this.#refuse(refused, options);
+  }
+
+  /** Opening the run takes a moment: the handle is there before the run is. */
+  #resumeLater(
+    found: Reference | OpenToken,
+    runId: string,
+    options: ResumeOptions,
+    serving: Serving,
+    refusal?: Failure,
+  ): RunHandle {
+    const events = new EventStream();
+    const errors = this.#errors(runId, options);
+    let handle: RunHandle | undefined;
+    const begin = async (): Promise<RunResult> => {
+      const opened = refusal ?? (await this.#open(found, options, errors));
+      handle =
+        "code" in opened
+          ? this.#refuse(opened, options, { errors, events }, runId)
+          : this.#goOn(opened, options, serving, { errors, events });
+      return await handle.result;
+    };
+    const result = begin().catch((error: unknown) => {
+      events.end();
+      throw error;
+    });
+    const forget = (): boolean => this.#resumed.delete(result);
+    this.#resumed.add(result);
+    result.then(forget, forget);
+    return {
+      runId,
+      events,
+      result,
+      ledger: () => {
+        const ledger = handle?.ledger() ?? ("id" in found ? undefined : found.peek()?.ledger);
+        if (ledger === undefined) throw new Error(`Run "${runId}" has not been taken from the store yet`);
+        return ledger;
+      },
+    };
+  }
+
+  /** A run that cannot go on here stays where it was: others can go on with it. */
+  async #open(
+    found: Reference | OpenToken,
+    options: ResumeOptions,
+    errors: RunErrors,
+  ): Promise<OpenRun | Failure> {
+    const { tools = {}, scope = "" } = options;
+    const opened = await this.#keeper.open(found, scope, tools, errors);
+    if ("code" in opened) return opened;
+    let refusal: Failure | undefined;
+    try {
+      refusal = this.#refusalOf(opened, options);
+    } catch (error) {
+      await opened.giveBack();
+      throw error;
+    }
+    if (refusal !== undefined) await opened.giveBack();
+    return refusal ?? opened;
+  }
+
+  /** Why an opened run cannot go on here. Throws for what does not fit the run. */
+  #refusalOf({ past }: OpenRun, options: ResumeOptions): Failure | undefined {
+    const { tools = {}, resolutions = {} } = options;
+    const refusal = this.#refusal(options);
+    if (refusal !== undefined) return refusal;
+    assertFits(past, tools, resolutions);
+    return missingTools(past, { tools, resolutions, serves: (feature) => isGiven(options, feature) });
+  }
+
+  #goOn(
+    opened: OpenRun,
+    options: ResumeOptions,
+    serving: Serving,
+    how?: Pick<Beginning, "errors" | "events">,
+  ): RunHandle {
+    const { tools = {}, resolutions = {} } = options;
+    const errors = how?.errors ?? this.#errors(opened.past.recorder.header.runId, options);
+    const past = withResolutions(opened.past, resolutions);
+    const keeping = opened.take(this.#terms(options, errors));
+    return this.#begin(past, options, { ...how, tools, serving, errors, keeping });
+  }
+
+  #refuse(
+    refusal: Failure,
+    options: RunOptions,
+    how?: Pick<Beginning, "errors" | "events">,
+    runId: string = platform.randomUUID(),
+  ): RunHandle {
+    return this.#beginIdle(new LedgerRecorder({ ...emptyHeader(), runId }), options, { ...how, refusal });
+  }
+
+  replay(ledger: Ledger): RunHandle {
+    assertLedger(ledger, "replay");
+    const recorder = new LedgerRecorder({ ...ledger, limits: resolveLimits(ledger.limits) }, ledger);
+    recorder.stopped = ledger.stopped;
+    return this.#beginIdle(recorder, {}, { refusal: this.#admissionRefusal() });
+  }
+
+  /** Begins a run that makes no calls. */
+  #beginIdle(recorder: LedgerRecorder, options: RunOptions, how: Partial<Beginning>): RunHandle {
+    const errors = how.errors ?? this.#errors(recorder.header.runId, options);
+    const keeping = this.#keeper.keepNothing(recorder, this.#terms(options, errors));
+    return this.#begin(newPast(recorder), options, { ...how, errors, keeping });
+  }
+
+  async discard(options: DiscardOptions): Promise<boolean> {
+    assertOptions(options, "discard a run");
+    assertSuspended(options, "discard");
+    const { scope = "" } = options;
+    try {
+      return await this.#keeper.discard(options, scope);
+    } catch (error) {
+      const runId = this.#keeper.idOf(options, scope);
+      tellError(this.#options.onError, { error, source: "store", runId });
+      throw error;
+    }
+  }
+
+  async readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
+    assertOptions(options, "read a run");
+    assertEnded(options);
+    const { ended } = this.#keeper;
+    if (ended === undefined) throw new TypeError("Cannot read a run of a store: the host has none");
+    const found = await ended.read(options.id, options.scope ?? "");
+    if (found !== undefined && "code" in found) throw new CodecellError(found);
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    const live = [...this.#runs];
+    for (const each of live) each.leave();
+    await Promise.allSettled([...live.map((each) => each.result), ...this.#resumed]);
+    if (this.#options.sandbox === undefined) await this.#sandbox[Symbol.asyncDispose]();
+  }
+
+  #begin(past: RunPast, options: RunOptions, how: Beginning): RunHandle {
+    const { runId, features, limits } = past.recorder.header;
+    const { refusal, errors, keeping } = how;
+    const begun = new Run({
+      sandbox: this.#sandbox,
+      tools: how.tools,
+      signal: options.signal,
+      context: options.context,
+      middleware: options.middleware ?? [],
+      authorize: options.authorize,
+      mapCallFailure: options.mapCallFailure,
+      hostTools: hostToolsOf(features, how.serving ?? {}, limits),
+      past,
+      keeping,
+      events: how.events ?? new EventStream(),
+      errors,
+      check: how.check,
+      suspendsAtDeadline: options.atDeadline === "suspend",
+    });
+    if (refusal === undefined) {
+      this.#runs.add(begun);
+      void begun.result.then(() => this.#runs.delete(begun));
+    }
+    begun.start(refusal);
+    return { runId, events: begun.events, result: begun.result, ledger: () => begun.ledger() };
+  }
+
+  #errors(runId: string, options: RunOptions): RunErrors {
+    return new RunErrors(runId, options.onError ?? this.#options.onError);
+  }
+
+  #terms(options: RunOptions, errors: RunErrors): KeepingTerms {
+    const { scope = "", compactTokens = this.#options.compactTokens, encrypt } = options;
+    return { scope, token: { isCompact: compactTokens === true, isEncrypted: encrypt === true }, errors };
+  }
+
+  #refusal({ signal }: RunOptions): Failure | undefined {
+    return this.#admissionRefusal() ?? abortRefusal(signal);
+  }
+
+  #admissionRefusal(): Failure | undefined {
+    if (this.#closed) return { code: "aborted", message: "Cannot start a run: the host is closed" };
+    const liveRuns = this.#options.liveRuns ?? LIVE_RUNS;
+    if (this.#runs.size < liveRuns) return undefined;
+    return {
+      code: "too_many_runs",
+      message: `Cannot start a run: ${liveRuns} are live already, try again later`,
+    };
+  }
+}
+
+function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
+  return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
+}
