@@ -23,7 +23,7 @@ export function renderType(
 ): string {
   if (!isIdentifier(name))
     throw new TypeError(
-      `Cannot declare type "${name}": its name is no identifier, choose letters and digits`,
+      `Cannot declare type "${name}": its name is not an identifier, use letters and digits`,
     );
   const resolved = resolveOptions(options, DEFAULT_CHARACTERS);
   const { direction } = options;

@@ -87,9 +87,10 @@ function contains(schema: SchemaRecord, { document, compile }: RuleCompiler): Ru
         else if (count >= lowest && highest === Number.POSITIVE_INFINITY) break;
       }
       if (count < lowest)
-        return judging.fail(`must contain at least ${lowest} items of the kind the schema wants`);
+        return judging.fail(`must contain at least ${lowest} items that fit the schema under "contains"`);
       return (
-        count <= highest || judging.fail(`must contain at most ${highest} items of the kind the schema wants`)
+        count <= highest ||
+        judging.fail(`must contain at most ${highest} items that fit the schema under "contains"`)
       );
     },
   ];

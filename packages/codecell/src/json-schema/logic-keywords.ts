@@ -174,7 +174,7 @@ function not(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
   const rule = compile(part);
   return [
     (value, judging) =>
-      !judging.quietly(rule, value, undefined) || judging.fail("is what the schema excludes"),
+      !judging.quietly(rule, value, undefined) || judging.fail('must not fit the schema under "not"'),
   ];
 }
 

@@ -165,7 +165,7 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): SourceInspe
 
 const AWAIT_NAME = '"await" works only at the top level and in async functions, and cannot be a name';
 
-const FENCE_INSIDE = `This is no program, ${NO_FENCE}`;
+const FENCE_INSIDE = `This is not a program, ${NO_FENCE}`;
 
 /** Three backticks parse as a template tagged with a template. No program means that. */
 function isFence(node: SyntaxNode): boolean {

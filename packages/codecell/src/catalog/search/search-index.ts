@@ -76,7 +76,7 @@ export function* searchIndexSteps(
     size: documents.length,
     search(query, { limit = DEFAULT_LIMIT } = {}) {
       if (!Number.isSafeInteger(limit) || limit < 0) {
-        throw new RangeError(`Cannot search: limit is ${limit}, an integer of at least 0 is wanted`);
+        throw new RangeError(`Cannot search: limit is ${limit}, it must be an integer of at least 0`);
       }
       const exact = named(query);
       const terms = new Set(toTerms(cutQuery(query)));
