@@ -1,4 +1,4 @@
-/** A tool in a catalog: where it comes from, and what it is called there. */
+/** A tool in a catalog: its source, and its name there. Runs anywhere. */
 import type { AnyTool } from "../contract/tool.ts";
 
 export interface CatalogEntry {

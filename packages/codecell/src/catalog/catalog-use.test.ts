@@ -1,4 +1,4 @@
-/** What a catalog is for: finding, describing and learning about tools. */
+/** The use of a catalog: finding, describing and learning about tools. */
 import { describe, expect, test } from "vitest";
 import { defineTool, type ToolSet } from "../contract/tool.ts";
 import { createCatalog } from "./catalog.ts";
@@ -48,7 +48,7 @@ describe("search [exec-wait:18]", () => {
     );
   });
 
-  test("a signature can be pasted whatever the name is", async () => {
+  test("a signature can be pasted, whatever the tool's name is", async () => {
     const long = "long_".repeat(100);
     const named = { größe: { execute: () => 1 }, [long]: { execute: () => 1 } };
     const others = createCatalog([{ kind: "mcp", owner: "o", tools: named }]);
@@ -65,13 +65,13 @@ describe("search [exec-wait:18]", () => {
     },
   );
 
-  test("what is denied is not found, and nothing is where nothing fits [exec-wait:17]", async () => {
+  test("a denied tool is not found, and a query that fits nothing finds nothing [exec-wait:17]", async () => {
     expect(await catalog.search("forbidden secret")).toEqual([]);
     expect(await catalog.search("zzz qqq")).toEqual([]);
     expect(await catalog.search("")).toEqual([]);
   });
 
-  test("limits are kept, and wrong ones refused", async () => {
+  test("the limit holds, and a wrong limit is refused", async () => {
     expect(await catalog.search("issue code city", { limit: 1 })).toHaveLength(1);
     for (const limit of [0, -1, 1.5, Number.NaN])
       await expect(catalog.search("x", { limit })).rejects.toThrow(RangeError);
@@ -90,7 +90,7 @@ describe("an embedding model", () => {
   });
 
   test.each(["document", "query"])(
-    "that fails for a %s is told about, and words find what they find",
+    "that fails for a %s is reported, and the search goes on by words alone",
     async (at) => {
       const failures: unknown[] = [];
       const embed: Embed = async (texts, purpose) => {
@@ -107,7 +107,7 @@ describe("an embedding model", () => {
 });
 
 describe("describe [exec-wait:19]", () => {
-  test("tells all there is to know", async () => {
+  test("gives everything that is known about a tool", async () => {
     expect(await catalog.describe("mcp:github:create-issue")).toEqual({
       ...(await catalog.search("create-issue"))[0],
       tags: ["bug", "ticket"],
@@ -118,7 +118,7 @@ describe("describe [exec-wait:19]", () => {
     });
   });
 
-  test("of an id that is not catalogued is nothing", async () => {
+  test("gives undefined for an id that is not in the catalog", async () => {
     for (const id of ["mcp:github:forbidden", "create-issue", "", "__proto__"]) {
       expect(await catalog.describe(id)).toBeUndefined();
     }
@@ -128,7 +128,7 @@ describe("describe [exec-wait:19]", () => {
 describe("observed outputs", () => {
   const one = { kind: "mcp", owner: "github", tools };
 
-  test("stand in for an output schema that says nothing, and only for one [handles:94]", async () => {
+  test("replace an output schema only if it says nothing [handles:94]", async () => {
     const learning = createCatalog([one]);
     expect(await learning.describe("mcp:github:weather")).not.toHaveProperty("observedOutput");
     for (const id of ["mcp:github:weather", "mcp:github:create-issue", "mcp:github:nothing"]) {
@@ -140,7 +140,7 @@ describe("observed outputs", () => {
     expect(await learning.describe("mcp:github:create-issue")).not.toHaveProperty("observedOutput");
   });
 
-  test("go on in a catalog that was changed, and start afresh where the identity changed [handles:95]", async () => {
+  test("continue in a changed catalog, and start afresh if the identity changes [handles:95]", async () => {
     const learning = createCatalog([one]);
     await learning.observe("mcp:github:weather", 1);
     const more = learning.withSource({ kind: "core", owner: "core", tools: {} });
@@ -150,7 +150,7 @@ describe("observed outputs", () => {
   });
 });
 
-test("cyclic schemas are catalogued like others", async () => {
+test("tools with cyclic schemas are catalogued like others", async () => {
   const schema: Record<string, unknown> = { type: "object" };
   schema["properties"] = { child: schema };
   const cyclic = createCatalog([

@@ -39,12 +39,12 @@ describe("catalog", () => {
     expect(catalog.get("__proto__")).toBeUndefined();
   });
 
-  test("what the policy denies is not there, under no name [exec-wait:17]", () => {
+  test("a denied tool is not there under any name [exec-wait:17]", () => {
     const catalog = createCatalog([github, desk], { policy: { deny: ["forbidden", "core:*:*"] } });
     expect(catalog.entries.map(({ name }) => name)).toEqual(["create-issue", "search"]);
     expect(catalog.get("mcp:github:forbidden")).toBeUndefined();
     expect(catalog.names.has("forbidden")).toBe(false);
-    // Also of what comes later.
+    // The policy also applies to sources that are added later.
     const more = catalog.withSource({
       kind: "mcp",
       owner: "other",
@@ -66,7 +66,7 @@ describe("catalog", () => {
     expect(createCatalog(twins, { policy: { deny: ["mcp:b:*"] } }).names.get("run")).toBe("mcp:a:run");
   });
 
-  test("is equal for equal tools in whatever order, and another one for any change [exec-wait:16]", () => {
+  test("has the same hash for equal tools in any order, and another hash after any change [exec-wait:16]", () => {
     const names = fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 8 });
     fc.assert(
       fc.property(names, fc.integer(), (given, seed) => {
@@ -87,7 +87,7 @@ describe("catalog", () => {
     );
   });
 
-  test("a change leaves the old one as it was [exec-wait:27]", () => {
+  test("a change leaves the old catalog as it was [exec-wait:27]", () => {
     const catalog = createCatalog([github]);
     const { hash } = catalog;
     const more = catalog.withSource(desk);

@@ -1,9 +1,10 @@
 /**
- * Catalog: all tools a run may use, named, described and searchable.
+ * Catalog: all tools that a run may use, named, described and searchable. Needs Node.js for `content-hash.ts` alone.
  *
- * - Immutable; a change makes a new one. Equal tools make equal catalogs, whatever order they came in.
- * - The policy is applied before anything is catalogued: what it denies is not here, under no name.
- * - Nothing is computed for a tool before somebody asks for it: thousands of them cost little.
+ * - A catalog never changes; a change makes a new catalog. Equal tools make equal catalogs, in whatever order they
+ *   come.
+ * - The policy applies before a tool is catalogued: a denied tool is not in the catalog under any name.
+ * - Nothing is computed for a tool before somebody asks for it, so thousands of tools cost little.
  */
 import { inTurns, type Steps } from "../loop/turn.ts";
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
@@ -33,39 +34,44 @@ import { toToolId } from "./tool-id.ts";
 
 /** Tools that come from one place. */
 export interface ToolSource {
-  /** What kind of place: `core`, `plugin`, `mcp`, `openapi`, `client`, … */
+  /** The kind of source: `core`, `plugin`, `mcp`, `openapi`, `client`, … */
   readonly kind: string;
-  /** Which one of its kind: a server, a plugin, an application. */
+  /** The name of the source within its kind: a server, a plugin, an application. */
   readonly owner: string;
   readonly tools: ToolSet;
-  /** Changes when what is behind the tools does: what was learnt about their outputs is forgotten then. */
+  /** Change this when the service behind the tools changes. Then everything learnt about their outputs is forgotten. */
   readonly identity?: string;
 }
 
 export interface CatalogOptions {
-  /** Which tools are catalogued; all unless said otherwise. */
+  /** Which tools are catalogued. Default: all. */
   readonly policy?: CatalogPolicy;
-  /** Where what is learnt about outputs outlives the process. */
+  /** Keeps what is learnt about outputs after the process ends. */
   readonly memory?: ShapeMemory;
-  /** An embedding model that takes part in searches. One that fails is told about, and not waited for. */
+  /**
+   * An embedding model that takes part in searches. If it fails, its `onFailure` is called and the search goes on
+   * without it.
+   */
   readonly embedding?: HybridSearchOptions;
 }
 
 export interface Catalog {
-  /** By id, as code points compare. */
+  /** All tools, sorted by id. */
   readonly entries: readonly CatalogEntry[];
-  /** Ids by convenience name. */
+  /** The ids by convenience name. */
   readonly names: ReadonlyMap<string, string>;
-  /** The same for equal tools, another one for any change that a model could notice. */
+  /** Equal for equal tools, and different after any change that a model could notice. */
   readonly hash: string;
   get(id: string): CatalogEntry | undefined;
-  /** The tools that fit a request in words, best first; a name or an id finds its tool before all others. */
+  /**
+   * Finds the tools that fit a request in words, best first. A query that is a tool's name or id finds that tool first.
+   */
   search(query: string, options?: SearchOptions): Promise<FoundTool[]>;
-  /** Undefined for an id that is not catalogued. */
+  /** Undefined if the id is not in the catalog. */
   describe(id: string): Promise<ToolDescription | undefined>;
-  /** Learns from an outcome what a tool gives that does not say it. Never fails. */
+  /** Learns from an outcome what a tool without an output schema returns. Never fails. */
   observe(id: string, output: Json): Promise<void>;
-  /** A new catalog in which a source of the same kind and owner is replaced, or there is one more. */
+  /** A new catalog that has this source, instead of a source of the same kind and owner if there is one. */
   withSource(source: ToolSource): Catalog;
   withoutSource(kind: string, owner: string): Catalog;
 }
@@ -85,7 +91,7 @@ export function createCatalog(sources: readonly ToolSource[], options: CatalogOp
   });
 }
 
-/** What a catalog shares with those that are made of it. */
+/** The parts that a catalog shares with the catalogs made from it. */
 interface CatalogParts {
   readonly isAllowed: ReturnType<typeof createPolicy>;
   readonly observed: ObservedOutputs;
@@ -211,7 +217,7 @@ async function openSearch(
   }
 }
 
-/** Schemas are made JSON Schema for it, which may take a while for many. */
+/** Converts schemas to JSON Schema, which may take a while for many tools. */
 function* toDocuments(entries: readonly CatalogEntry[]): Steps<SearchDocument[]> {
   const documents: SearchDocument[] = [];
   for (const entry of entries) {
@@ -223,19 +229,19 @@ function* toDocuments(entries: readonly CatalogEntry[]): Steps<SearchDocument[]>
 
 function toDocument({ id, kind, owner, name, tool }: CatalogEntry): SearchDocument {
   const { tags = [] } = tool;
-  // Whoever wrote it, one tool must not break the search for all.
+  // One tool with a faulty description must not break the search for all.
   const description = typeof tool.description === "string" ? tool.description : "";
   return { id, kind, owner, name, description, tags, inputSchema: inputSchemaOf(tool) };
 }
 
-/** What a model could notice of a tool. */
+/** Everything about a tool that a model could notice. */
 function contentOf({ id, name, tool }: CatalogEntry): string[] {
   const { description, label, tags, examples } = tool;
   const schemas = [inputSchemaOf(tool), outputSchemaOf(tool)];
   return [id, name, ...[[description, label, tags, examples], ...schemas].map(textOf)];
 }
 
-/** Schemas may be cyclic in memory; what can be told of those is how they are declared. */
+/** A schema that is cyclic in memory has no JSON text; its declaration is used instead. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value);

@@ -14,7 +14,7 @@ describe("convenience names", () => {
     ["$raw", "$raw"],
     ["--a--", "a"],
     ["_private", "_private"],
-  ])("%j is %j [exec-wait:22]", (name, expected) => {
+  ])("%j becomes %j [exec-wait:22]", (name, expected) => {
     expect(toConvenienceName(name)).toBe(expected);
   });
 
@@ -35,11 +35,11 @@ describe("convenience names", () => {
     "---",
     "",
     "🔑",
-  ])("%j has none [exec-wait:24]", (name) => {
+  ])("%j has no convenience name [exec-wait:24]", (name) => {
     expect(toConvenienceName(name)).toBeUndefined();
   });
 
-  test("a name that two tools would have is given to neither [exec-wait:23]", () => {
+  test("neither of two tools gets a name that both would have [exec-wait:23]", () => {
     const names = resolveConvenienceNames([
       { id: "mcp:a:create-issue", name: "create-issue" },
       { id: "mcp:b:create_issue", name: "create_issue" },

@@ -1,8 +1,8 @@
 /**
- * Convenience names: `tools.create_issue` for `mcp:github:create-issue`.
+ * Convenience names: `tools.create_issue` for `mcp:github:create-issue`. Runs anywhere.
  *
- * - Given only where one tool and no other can be meant; all tools have their ids in any case.
- * - Never one that stands for something else: helpers, reserved words, what objects inherit, `then`.
+ * - A tool gets a convenience name only if no other tool would have the same one. Every tool can be called by its id.
+ * - A convenience name never hides something else: helpers, reserved words, what objects inherit, `then`.
  */
 
 import { reservedNames } from "../contract/features.ts";
@@ -14,7 +14,7 @@ const WORDS =
   "public return static super switch this throw true try typeof undefined var void while with yield";
 
 const RESERVED: ReadonlySet<string> = new Set([
-  // What `tools` itself offers beside tools, and what calls of features are recorded as.
+  // What `tools` offers besides tools, and the names that calls of features are recorded under.
   ...reservedNames("tools"),
   ...WORDS.split(" "),
   ...Object.getOwnPropertyNames(Object.prototype),
@@ -23,15 +23,15 @@ const RESERVED: ReadonlySet<string> = new Set([
   "toJSON",
 ]);
 
-/** The name as an identifier; undefined when nothing of it is left, or it is taken. */
+/** The name as an identifier; undefined if no character remains, or if the identifier is reserved. */
 export function toConvenienceName(name: string): string | undefined {
-  // By its parts: a pattern that looks for the end of a name begins anew at each of its characters.
+  // Takes the name's parts: a pattern that looks for the end of a name would start again at each character.
   const joined = (toNormalForm(name, "NFC").match(/[\p{ID_Continue}$]+/gu) ?? []).join("_");
   const identifier = /^[\p{ID_Start}$_]/u.test(joined) ? joined : `_${joined}`;
   return joined === "" || RESERVED.has(joined) || RESERVED.has(identifier) ? undefined : identifier;
 }
 
-/** The ids that have a convenience name, by that name. */
+/** The ids by convenience name. */
 export function resolveConvenienceNames(
   tools: Iterable<{ readonly id: string; readonly name: string }>,
 ): ReadonlyMap<string, string> {

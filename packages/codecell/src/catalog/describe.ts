@@ -1,7 +1,8 @@
 /**
- * Describe: all there is to know of one tool before calling it.
+ * Describe: everything that a program has to know about a tool before it calls the tool. Runs anywhere.
  *
- * - A signature is how a program calls it, ready to be pasted: by its convenience name where it has one, else by its id.
+ * - A signature shows how a program calls the tool, ready to paste: by its convenience name if it has one, else by its
+ *   id.
  */
 import type { JsonSchema } from "../contract/standard-schema.ts";
 import type { ToolExample } from "../contract/tool.ts";
@@ -12,7 +13,7 @@ import { quote } from "../declare/literal.ts";
 import type { CatalogEntry } from "./catalog-entry.ts";
 import type { ObservedOutput } from "./observed-outputs.ts";
 
-/** What a list shows of a tool. */
+/** What a list shows about a tool. */
 export interface ToolSummary {
   readonly id: string;
   readonly name: string;
@@ -23,19 +24,19 @@ export interface ToolSummary {
 }
 
 export interface FoundTool extends ToolSummary {
-  /** How a program calls it. */
+  /** How a program calls the tool. */
   readonly signature: string;
 }
 
 export interface ToolDescription extends FoundTool {
   readonly tags: readonly string[];
   readonly inputSchema: JsonSchema;
-  /** Absent when the tool does not say. */
+  /** Absent if the tool has no output schema that says anything. */
   readonly outputSchema?: JsonSchema;
-  /** Declarations of `Input`, and of `Output` where something is known of it. */
+  /** Declarations of `Input`, and of `Output` if something is known about it. */
   readonly typeScript: string;
   readonly examples: readonly ToolExample[];
-  /** What outputs have looked like so far, where the tool does not say. */
+  /** What outputs have looked like so far, for a tool without a useful output schema. */
   readonly observedOutput?: ObservedOutput;
 }
 
@@ -46,13 +47,13 @@ export function toSummary({ id, name, kind, owner, tool }: CatalogEntry): ToolSu
 
 export function toSignature({ id, tool }: CatalogEntry, convenienceName: string | undefined): string {
   const call = renderSignature("call", tool).slice("call(".length);
-  // The name as it is: an identifier need not be ASCII, and half of one is none.
+  // The name stays as it is: an identifier may have characters beyond ASCII, and a cut name would not call the tool.
   return convenienceName === undefined
     ? `tools.call(${quote(id)},${call}`
     : `tools.${convenienceName}(${call}`;
 }
 
-/** `observedOutput` is what is known of a tool that does not say what it gives. */
+/** `observedOutput` is what was learnt about a tool without a useful output schema. */
 export function toDescription(
   entry: CatalogEntry,
   convenienceName: string | undefined,
@@ -76,7 +77,7 @@ export function toDescription(
   };
 }
 
-/** Undefined where it says nothing. */
+/** Undefined if the output schema says nothing about values. */
 export function usefulOutputSchemaOf({ tool }: CatalogEntry): JsonSchema | undefined {
   const schema = outputSchemaOf(tool);
   if (typeof schema === "boolean") return schema ? undefined : schema;

@@ -1,4 +1,4 @@
-// Everything exported here is public API. Named exports only.
+/** Public API of codecell/catalog. Named exports only. Needs Node.js for `content-hash.ts` alone. */
 export { createCatalog } from "./catalog.ts";
 export type { Catalog, CatalogOptions, ToolSource } from "./catalog.ts";
 export type { CatalogEntry } from "./catalog-entry.ts";

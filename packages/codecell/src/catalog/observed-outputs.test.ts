@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 describe("observed outputs", () => {
-  test("absent before any outcome, present after one; samples are counted [handles:93,94]", async () => {
+  test("are absent before the first outcome and present after it, with the number of samples [handles:93,94]", async () => {
     const observed = new ObservedOutputs();
     expect(await observed.of("mcp:a:b")).toBeUndefined();
     await observed.observe("mcp:a:b", { a: 1, b: 2 });
@@ -39,7 +39,7 @@ describe("observed outputs", () => {
     expect(await observed.of("mcp:a:c")).toBeUndefined();
   });
 
-  test("outcomes that come together are all learnt from", async () => {
+  test("learn from all outcomes that arrive at the same time", async () => {
     const observed = new ObservedOutputs(createMemory());
     await Promise.all([1, "a", null].map((value) => observed.observe("k", { value })));
     expect(await observed.of("k")).toMatchObject({
@@ -60,7 +60,7 @@ describe("observed outputs", () => {
     });
   });
 
-  test("are saved when they change, and else ever more rarely", async () => {
+  test("are saved when they change, and otherwise less and less often", async () => {
     const memory = createMemory();
     const observed = new ObservedOutputs(memory);
     for (let sample = 0; sample < 1000; sample++) await observed.observe("k", { a: 1 });
@@ -80,13 +80,13 @@ describe("observed outputs", () => {
       await observed.observe("k", { a: 1 });
     }
     expect(memory.saves - saves).toBe(30);
-    // Another process knows when that was.
+    // Another process knows when the shape was last saved.
     const again = new ObservedOutputs(memory);
     await again.observe("k", { a: 1 });
     expect(memory.saves - saves).toBe(30);
   });
 
-  test("are kept whatever their size, as far as they fit [handles:95]", async () => {
+  test("are kept as far as they fit, whatever their size [handles:95]", async () => {
     const memory = createMemory();
     const observed = new ObservedOutputs(memory);
     const wide = (name: string): object =>
@@ -102,7 +102,7 @@ describe("observed outputs", () => {
     expect(known).toEqual(await observed.of("k"));
   });
 
-  test("a type that is too long is shorter, and said to be cut [handles:95]", async () => {
+  test("a type that is too long is shortened and marked as truncated [handles:95]", async () => {
     const observed = new ObservedOutputs();
     const names = Array.from({ length: 40 }, (_, n) => `a_rather_long_name_of_a_field_${n}`);
     const inner = Object.fromEntries(names.map((name) => [name, 1]));
@@ -112,7 +112,7 @@ describe("observed outputs", () => {
     expect(known?.truncated).toBe(true);
   });
 
-  test("a memory that never answers is not waited for [handles:95]", async () => {
+  test("nobody waits for a memory that never answers [handles:95]", async () => {
     vi.useFakeTimers();
     const observed = new ObservedOutputs({ recall: () => new Promise(() => {}), remember: async () => {} });
     const known = observed.of("k");
@@ -125,14 +125,14 @@ describe("observed outputs", () => {
     ["holds nonsense", async () => "{"],
     ["holds something else", async () => '{"observedAt":1,"sampleCount":1,"shape":{"kind":"any"}}'],
     ["holds too much", async () => JSON.stringify({ a: "x".repeat(20_000) })],
-  ])("a memory that %s is as good as none [handles:95]", async (_what, recall) => {
+  ])("a memory that %s counts as absent [handles:95]", async (_what, recall) => {
     const observed = new ObservedOutputs({ recall, remember: () => Promise.reject(new Error("down")) });
     expect(await observed.of("k")).toBeUndefined();
     await observed.observe("k", [1]);
     expect(await observed.of("k")).toMatchObject({ sampleCount: 1, typeScript: "number[]" });
   });
 
-  test("what was cut is said to be [handles:95]", async () => {
+  test("a shape that was cut is marked as truncated [handles:95]", async () => {
     const observed = new ObservedOutputs();
     await observed.observe("k", { list: Array.from({ length: 30 }, () => 1) });
     expect(await observed.of("k")).toMatchObject({ truncated: true });

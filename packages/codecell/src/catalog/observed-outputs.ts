@@ -1,9 +1,9 @@
 /**
- * ObservedOutputs: what is known of the outputs of tools that do not say it themselves.
+ * ObservedOutputs: learns what a tool's outputs look like, for tools without an output schema. Runs anywhere.
  *
- * - Learnt from outcomes as they come; kept by whoever is given to remember it, so that a restart loses nothing.
- * - Holds shapes only. What comes back is checked and bounded like anything from outside.
- * - Learning never disturbs: a memory that fails is as good as none.
+ * - Learns from each outcome. A `ShapeMemory`, if given, keeps the shapes, so that a restart loses nothing.
+ * - Holds shapes only, no values. A shape that the memory returns is checked and bounded like any outside data.
+ * - Learning never disturbs a call: if the memory fails, everything works as without a memory.
  */
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import type { Json } from "../contract/value.ts";
@@ -19,16 +19,16 @@ import {
   shapeOf,
 } from "./observed-shape.ts";
 
-/** What a describer shows of it. */
+/** What a tool's description shows about its outputs. */
 export interface ObservedOutput {
   readonly version: 1;
   readonly source: "observed";
-  /** Milliseconds since the epoch, of the last sample. */
+  /** The time of the last sample, in milliseconds since the epoch. */
   readonly observedAt: number;
   readonly sampleCount: number;
   readonly typeScript: string;
   readonly jsonShape: JsonShape;
-  /** Whether something of it was left out. */
+  /** Whether parts of the shape were left out. */
   readonly truncated: boolean;
 }
 
@@ -38,26 +38,26 @@ interface Learnt {
   readonly shape: JsonShape;
 }
 
-/** What is held of a tool here. */
+/** What this process holds about a tool. */
 interface HeldShape extends Learnt {
-  /** When the memory was last to be given it. */
+  /** When the shape was last due to be saved. */
   readonly savedAt: number;
-  /** Whether that is now. */
+  /** Whether the shape has to be saved now. */
   readonly isDue: boolean;
 }
 
-/** Tools whose shapes are held at a time; those that were not used for longest are left to the memory. */
+/** The most tools whose shapes are held. Those unused for longest are left to the memory. */
 const MOST_TOOLS = 10_000;
-/** Bytes of what is kept of a tool, as JSON; what is deep goes first. */
+/** The most bytes of JSON kept for a tool. If a shape is larger, its deepest levels are dropped first. */
 const MOST_BYTES = 16_384;
-/** Of them, for what is not the shape. */
+/** The part of these bytes for everything but the shape. */
 const AROUND_BYTES = 100;
 const LONGEST_TYPE = 4000;
-/** After so many samples a shape that stays the same is saved more and more rarely, */
+/** After this many samples an unchanged shape is saved less and less often. */
 const EAGER_SAMPLES = 8;
-/** but so often at least, while the tool is used: a memory may forget what it has had for weeks. */
+/** A shape is saved at least this often while its tool is used, because a memory may forget what is weeks old. */
 const REFRESH_MS = 24 * 60 * 60 * 1000;
-/** A memory that takes longer is as good as none: nobody is to wait for it. */
+/** A memory that answers later counts as absent: nobody waits longer for it. */
 const RECALL_MS = 2000;
 
 export class ObservedOutputs {
@@ -69,7 +69,7 @@ export class ObservedOutputs {
     this.#memory = memory;
   }
 
-  /** Undefined before the first outcome. The key names the tool and whatever its outputs depend on. */
+  /** Undefined before the first outcome. The key identifies the tool and everything that its outputs depend on. */
   async of(key: string): Promise<ObservedOutput | undefined> {
     const learnt = await this.#known(key);
     if (learnt === undefined) return undefined;
@@ -98,7 +98,7 @@ export class ObservedOutputs {
     try {
       await this.#memory?.remember(key, JSON.stringify(learnt));
     } catch {
-      // What is not saved now is saved another time.
+      // A later sample saves the shape.
     }
   }
 

@@ -16,7 +16,7 @@ const merged = (...values: readonly Json[]): string =>
   renderShape(values.map((one) => shapeOf(one)).reduce(mergeShapes));
 
 describe("observed shapes", () => {
-  test("a field is optional when a sample lacked it, and only then [handles:96]", () => {
+  test("a field is optional only if a sample lacked it [handles:96]", () => {
     expect(merged({ a: 1, b: 2 }, { a: "s", c: [] })).toBe(
       "{ a: number | string; b?: number; c?: unknown[]; }",
     );
@@ -44,7 +44,7 @@ describe("observed shapes", () => {
     expect(merged(1, "a", null, true, [])).toBe("unknown");
   });
 
-  test("are made to fit from the inside, and say so [handles:95]", () => {
+  test("lose their deepest levels first to fit, and say that they are cut [handles:95]", () => {
     const row = { id: 1, tags: [{ name: "a" }], owner: { name: "b", at: { x: 1 } } };
     const shape = shapeOf([row, null]);
     const fitted = (most: number): string =>
@@ -63,7 +63,7 @@ describe("observed shapes", () => {
         const fits = (one: JsonShape): boolean => JSON.stringify(one).length <= most;
         const less = fitShape(whole, fits);
         expect(isShape(less)).toBe(true);
-        // What was cut stays cut, whatever else is seen.
+        // A cut part stays cut, whatever else is seen.
         if (!fits(whole) && fits(less)) expect(isCut(less) && mergeShapes(less, whole)).toEqual(less);
       }),
     );
@@ -84,7 +84,7 @@ describe("observed shapes", () => {
     );
   });
 
-  test("are known again, and nothing else is", () => {
+  test("are recognised after JSON, and other values are not", () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         const shape = mergeShapes(shapeOf(a), shapeOf(b));
@@ -109,7 +109,7 @@ describe("observed shapes", () => {
     }
   });
 
-  test("the order of samples does not matter, and one seen again teaches nothing", () => {
+  test("the order of samples does not matter, and a repeated sample changes nothing", () => {
     fc.assert(
       fc.property(json, json, json, (a, b, c) => {
         const [one, two, three] = [shapeOf(a), shapeOf(b), shapeOf(c)];
@@ -120,7 +120,7 @@ describe("observed shapes", () => {
     );
   });
 
-  test("looks at a bounded number of lists and records, whatever a value has", () => {
+  test("visits a bounded number of lists and records in any value", () => {
     let looks = 0;
     const counted = (depth: number): Json => {
       if (depth === 0) return 1;

@@ -1,10 +1,10 @@
 /**
- * ObservedShape: what a tool's outputs look like, learnt from real ones.
+ * ObservedShape: the shape of a tool's outputs, learnt from real outputs. Runs anywhere.
  *
  * - Holds names of fields and kinds of values, never a value.
- * - Merging is commutative and idempotent: the order of samples does not matter. A field is optional when a sample
+ * - Merging is commutative and idempotent, so the order of samples does not matter. A field is optional if a sample
  *   lacked it.
- * - Bounded whatever was seen: deep, wide and mixed values end as `unknown` or are marked as cut.
+ * - The size is bounded: values that are too deep, wide or mixed become `unknown` or are marked as truncated.
  */
 import type { Json, JsonRecord } from "../contract/value.ts";
 import { toFieldName } from "../declare/literal.ts";
@@ -32,14 +32,14 @@ const MOST_LEVELS = 6;
 const MOST_FIELDS = 40;
 const MOST_ELEMENTS = 20;
 const MOST_VARIANTS = 4;
-/** A longer key is hardly the name of a field. */
+/** A longer key is probably not the name of a field. */
 const LONGEST_KEY = 128;
 
 const UNKNOWN: JsonShape = { kind: "unknown" };
 
 /**
- * Lists and records that are looked at, so that no value takes long; each part of one gets its share of them, and what gets
- * none is unknown.
+ * The most lists and records that are visited, so that no value takes long. Each part of a value gets a share of this
+ * number; a part without a share is unknown.
  */
 const MOST_LOOKS = 1024;
 
@@ -59,7 +59,10 @@ export function shapeOf(
     : shapeOfObject(value as JsonRecord, level, looks - 1, keysOf);
 }
 
-/** Listing the names of a record with very many takes longer than all else: who does it twice may remember them. */
+/**
+ * Lists the names of a record. For a record with very many names this takes longer than everything else, so a caller
+ * that needs the names twice can remember them.
+ */
 export type KeysOf = (record: JsonRecord) => readonly string[];
 
 export function rememberingKeys(): KeysOf {
@@ -73,7 +76,7 @@ export function rememberingKeys(): KeysOf {
 
 function shapeOfArray(values: readonly Json[], level: number, looks: number, keysOf: KeysOf): ArrayShape {
   const first = values.slice(0, MOST_ELEMENTS);
-  // Few of what has parts itself, rather than all without what is in them.
+  // Visits a few nested values completely, rather than all of them without their contents.
   const most = Math.max(1, Math.ceil(Math.sqrt(looks)));
   const share = Math.floor(looks / Math.min(most, first.filter(hasParts).length || 1));
   let looked = 0;
@@ -108,7 +111,10 @@ function shapeOfObject(record: JsonRecord, level: number, looks: number, keysOf:
   return toObject(fields, kept.length < keys.length);
 }
 
-/** The first names that could be those of fields, as texts compare. Not all are sorted for it: there may be very many. */
+/**
+ * The first names, in the order of text comparison, that can be names of fields. It does not sort all of them, because
+ * there may be very many.
+ */
 function firstNames(keys: readonly string[]): string[] {
   const first: string[] = [];
   for (const key of keys) {
@@ -138,7 +144,7 @@ function variantsOf(shape: JsonShape): readonly JsonShape[] {
   return shape.kind === "union" ? shape.variants : [shape];
 }
 
-/** Two of the same kind. */
+/** Merges two shapes of the same kind. */
 function mergeTwins(a: JsonShape, b: JsonShape): JsonShape {
   if (a.kind === "array" && b.kind === "array") return mergeArrays(a, b);
   if (a.kind === "object" && b.kind === "object") return mergeObjects(a, b);
@@ -176,18 +182,18 @@ function fieldOf({ fields }: ObjectShape, name: string): ShapeField | undefined 
 }
 
 function toObject(fields: readonly [string, ShapeField][], truncated: boolean): ObjectShape {
-  // From entries: a field may be called __proto__.
+  // From entries, because a field may be named `__proto__`.
   return { kind: "object", fields: Object.fromEntries(fields), ...(truncated ? { truncated: true } : {}) };
 }
 
-/** As much of a shape as fits: what is deep becomes unknown first. */
+/** As much of a shape as fits; the deepest levels become unknown first. */
 export function fitShape(shape: JsonShape, fits: (shape: JsonShape) => boolean): JsonShape {
   let fitted = shape;
   for (let levels = MOST_LEVELS - 1; !fits(fitted) && levels >= 0; levels--) fitted = flatten(shape, levels);
   return fitted;
 }
 
-/** At most so many levels of arrays and objects. */
+/** Keeps at most `levels` levels of arrays and objects. */
 function flatten(shape: JsonShape, levels: number): JsonShape {
   switch (shape.kind) {
     case "array":
@@ -202,7 +208,7 @@ function flatten(shape: JsonShape, levels: number): JsonShape {
       return toObject(fields, shape.truncated === true);
     }
     case "union":
-      // Through merging: what one of them became may be all there is to say.
+      // Merges the variants again: a variant may have become `unknown`, which absorbs the others.
       return shape.variants.map((one) => flatten(one, levels)).reduce(mergeShapes);
     case "null":
     case "boolean":
@@ -215,7 +221,7 @@ function flatten(shape: JsonShape, levels: number): JsonShape {
   }
 }
 
-/** Whether something of it was left out. */
+/** Whether parts of the shape were left out. */
 export function isCut(shape: JsonShape): boolean {
   switch (shape.kind) {
     case "array":
@@ -265,7 +271,7 @@ export function renderShape(shape: JsonShape): string {
 
 const LEAVES: ReadonlySet<unknown> = new Set(["null", "boolean", "number", "string", "unknown"]);
 
-/** Whether something that comes back from outside is a shape, within the bounds of one. */
+/** Whether outside data is a shape within the bounds. */
 export function isShape(value: unknown, level = 0): value is JsonShape {
   if (!isRecord(value) || level > MOST_LEVELS) return false;
   const { kind } = value;

@@ -19,7 +19,7 @@ describe("policy", () => {
     ["some of any owner", "mcp:*:create_*"],
     ["a part of its name", "*_iss*e"],
     ["everything", "*"],
-  ])("a tool is meant by %s", (_what, pattern) => {
+  ])("a pattern matches a tool by %s", (_what, pattern) => {
     expect(createPolicy({ allow: [pattern] })(issue)).toBe(true);
     expect(createPolicy({ deny: [pattern] })(issue)).toBe(false);
   });
@@ -32,21 +32,21 @@ describe("policy", () => {
     "Create_Issue",
     "*:*:issue",
     "create*x",
-  ])("%j means others", (pattern) => {
+  ])("%j does not match the tool", (pattern) => {
     expect(createPolicy({ allow: [pattern] })(issue)).toBe(false);
     expect(createPolicy({ deny: [pattern] })(issue)).toBe(true);
   });
 
-  test("what is denied is denied, whatever allows it", () => {
+  test("deny wins over allow", () => {
     expect(createPolicy({ allow: ["mcp:github:create_issue"], deny: ["mcp:*:*"] })(issue)).toBe(false);
   });
 
-  test("without lists all is allowed, with an empty allow list nothing is", () => {
+  test("without lists everything is allowed, with an empty allow list nothing", () => {
     expect(createPolicy({})(issue)).toBe(true);
     expect(createPolicy({ allow: [] })(issue)).toBe(false);
   });
 
-  test("a tool is denied by the name that programs would call it by, and allowed by its own only", () => {
+  test("deny also matches the name that programs would call, allow only the tool's own name", () => {
     const removal = { id: "mcp:github:delete-user", name: "delete-user" };
     const cafe = { id: "mcp:x:cafe\u0301", name: "cafe\u0301" };
     expect(createPolicy({ deny: ["delete_user"] })(removal)).toBe(false);
@@ -57,7 +57,7 @@ describe("policy", () => {
   });
 
   test.each(["mcp:*:delete_*", "mcp:github:delete_user", "*:*:*_user"])(
-    "%j denies a tool that programs would call by such a name, and allows none",
+    "%j denies a tool by the name that programs would call, but does not allow it",
     (pattern) => {
       const removal = { id: "mcp:github:delete-user", name: "delete-user" };
       expect(createPolicy({ deny: [pattern] })(removal)).toBe(false);
@@ -66,7 +66,7 @@ describe("policy", () => {
     },
   );
 
-  /** Names that an id escapes, and that become others as identifiers. */
+  /** Names that an id escapes, and that change when they become identifiers. */
   const name = fc.string({
     unit: fc.constantFrom(..."ab1-_. :%*$é\u0301\u00A0".split("")),
     minLength: 1,
@@ -74,7 +74,7 @@ describe("policy", () => {
   });
   const glob = fc.string({ unit: fc.constantFrom(..."ab1_$é*".split("")), minLength: 1, maxLength: 4 });
 
-  test("no tool that is left can be called by a name that is denied, however that is written", () => {
+  test("no allowed tool can be called by a denied name, however the pattern is written", () => {
     fc.assert(
       fc.property(fc.array(name, { maxLength: 6 }), glob, (names, pattern) => {
         for (const deny of [pattern, `mcp:*:${pattern}`, `*:own*:${pattern}`]) {
@@ -90,7 +90,7 @@ describe("policy", () => {
     );
   });
 
-  test("an id is meant as it is written, and as its parts are called", () => {
+  test("a pattern may write an id's parts escaped or plain", () => {
     const spaced = { id: toToolId("mcp", "my server", "x\u00A0y"), name: "x\u00A0y" };
     for (const pattern of ["mcp:my server:*", "mcp:my%20server:*", "mcp:*:x\u00A0y", spaced.id]) {
       expect(createPolicy({ deny: [pattern] })(spaced), pattern).toBe(false);
@@ -98,13 +98,13 @@ describe("policy", () => {
   });
 
   test.each(["", "mcp:github", "a:b:c:d", "mcp::x", ":github:x", "MCP:x:*", 7 as unknown as string])(
-    "%j is refused: it would match nothing",
+    "%j is refused, because it would match nothing",
     (pattern) => {
       expect(() => createPolicy({ deny: [pattern] })).toThrow(TypeError);
     },
   );
 
-  test("a pattern without stars means one tool", () => {
+  test("a pattern without stars matches one tool", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme", minLength: 1 }),
@@ -139,12 +139,12 @@ describe("a name that its id has escaped", () => {
     expect(createPolicy({ deny: [pattern] })(odd)).toBe(false);
   });
 
-  test("is allowed as it is written and by its id", () => {
+  test("is allowed by its plain name and by its id", () => {
     expect(createPolicy({ allow: ["mcp:my%20server:delete%20file"] })(odd)).toBe(true);
     expect(createPolicy({ allow: ["mcp:my server:*"] })(odd)).toBe(true);
   });
 
-  test("with separators in it is denied by its id", () => {
+  test("is denied by its id even if it contains separators", () => {
     const colons = { id: toToolId("mcp", "a:b", "c%d"), name: "c%d" };
     expect(createPolicy({ deny: [colons.id] })(colons)).toBe(false);
     expect(createPolicy({ deny: ["mcp:a:b"] })(colons)).toBe(true);

@@ -1,11 +1,13 @@
 /**
- * Policy: which tools are catalogued at all.
+ * Policy: decides which tools are catalogued. Runs anywhere.
  *
- * - A pattern with colons is compared with a tool's id, part by part; one without with its name. `*` stands for any
- *   characters within a part: `mcp:github:*`, `mcp:*:delete_*`, `send_*`.
- * - What is denied is denied, whatever allows it, and by the name that programs would call it by, too: `delete_user` and
- *   `mcp:*:delete_*` also deny `delete-user`. With an allow list only what it names is allowed; an empty one allows nothing.
- * - A pattern that cannot mean anything is refused: a deny that silently matches nothing would open a door.
+ * - A pattern with colons is compared with a tool's id, part by part; a pattern without colons is compared with the
+ *   tool's name. `*` stands for any characters within a part: `mcp:github:*`, `mcp:*:delete_*`, `send_*`.
+ * - Deny wins over allow. A deny pattern also matches the name by which programs would call the tool: `delete_user` and
+ *   `mcp:*:delete_*` also deny `delete-user`. An allow list allows only the tools that it matches; an empty list allows
+ *   nothing.
+ * - A pattern that cannot match anything is refused: a deny pattern that silently matches nothing would let tools
+ *   through.
  */
 
 import { isRecord } from "../value/shape.ts";
@@ -24,7 +26,7 @@ interface RuledTool {
 
 type ToolRule = (tool: RuledTool) => boolean;
 
-/** What the first part of a pattern can be, given what kinds can. */
+/** The first part of a pattern must be able to match a kind. */
 const KIND_PATTERN = /^[a-z*][a-z\d*-]*$/u;
 
 export function createPolicy(policy: CatalogPolicy): ToolRule {
@@ -36,7 +38,7 @@ export function createPolicy(policy: CatalogPolicy): ToolRule {
     !denied.some((rule) => rule(tool)) && (allowed === undefined || allowed.some((rule) => rule(tool)));
 }
 
-/** One that is misread would let through what it was to keep away. */
+/** A misread policy would let through what it should keep out. */
 function assertPolicy(policy: unknown): asserts policy is CatalogPolicy {
   if (!isRecord(policy) || Array.isArray(policy)) {
     throw new TypeError("Cannot use the policy: expected an object with lists of patterns, { allow, deny }");
@@ -51,7 +53,7 @@ function assertPolicy(policy: unknown): asserts policy is CatalogPolicy {
   }
 }
 
-/** `calledBy` gives the name that a tool counts as having beside its own. */
+/** `calledBy` gives a second name of the tool that the pattern may match. */
 function toRule(pattern: string, calledBy: (tool: RuledTool) => string | undefined): ToolRule {
   if (typeof pattern !== "string" || pattern === "") {
     throw new TypeError("Cannot use an empty pattern in a policy: name a tool, or * for all");
@@ -76,7 +78,7 @@ function toRule(pattern: string, calledBy: (tool: RuledTool) => string | undefin
   };
 }
 
-/** In at most as many steps as both texts multiplied, whatever stars there are. */
+/** Takes at most pattern length times text length steps, however many stars there are. */
 function matches(pattern: string, text: string): boolean {
   let at = 0;
   let from = 0;

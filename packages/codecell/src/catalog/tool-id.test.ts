@@ -8,7 +8,7 @@ describe("tool id [exec-wait:16]", () => {
     expect(toToolId("core", "core", "größe/änderung-2")).toBe("core:core:größe/änderung-2");
   });
 
-  test("has three parts and no pattern in it, whatever the names are", () => {
+  test("has three parts and no pattern characters, whatever the names are", () => {
     expect(toToolId("mcp", "a:b", "c*%: d\n")).toBe("mcp:a%3Ab:c%2A%25%3A%20d%0A");
   });
 

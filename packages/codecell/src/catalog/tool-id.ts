@@ -1,14 +1,14 @@
 /**
- * Ids of catalogued tools: `<kind>:<owner>:<tool>`, like `mcp:github:create_issue`.
+ * Ids of catalogued tools: `<kind>:<owner>:<tool>`, for example `mcp:github:create_issue`. Runs anywhere.
  *
- * - Made of what a tool is, never of where it stands in a list: equal tools have equal ids.
- * - Different tools have different ids: what would read as a separator or a pattern is escaped.
+ * - An id depends on what the tool is, never on its place in a list: equal tools have equal ids.
+ * - Different tools have different ids: characters that would read as a separator or a pattern are escaped.
  */
 
 const KIND = /^[a-z][a-z\d-]*$/u;
-/** Separators, signs of patterns and of escapes. */
+/** The characters of separators, patterns and escapes. */
 const SIGNS = /[%:*]/gu;
-/** What nobody can see or type. */
+/** Characters that nobody can see or type. */
 const UNSEEN = /[\p{C}\p{Z}]/gu;
 
 export function toToolId(kind: string, owner: string, tool: string): string {
@@ -27,7 +27,7 @@ function escape(text: string): string {
   return escapeUnseen(text.replaceAll(SIGNS, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`));
 }
 
-/** As ids have it; also for what is compared with them. */
+/** Escapes invisible characters as ids do; also for text that is compared with ids. */
 export function escapeUnseen(text: string): string {
   return text.replaceAll(UNSEEN, (character) =>
     character.isWellFormed()

@@ -1,20 +1,20 @@
 /**
- * Comment: texts of strangers as comments.
+ * Comment: turns untrusted text into comments. Runs anywhere.
  *
- * - Whatever the text, it cannot end its comment, begin a line of its own, be taken for a directive of the compiler, or
- *   show its reader another order of characters than there is.
+ * - No text can end its comment, begin a line of its own, act as a compiler directive, or change the order in which
+ *   characters are shown.
  */
 import type { Doc } from "./node.ts";
 
-/** How much documentation is shown: all, so many characters of each description, or none. */
+/** How much documentation to show: all of it, at most this many characters of each comment, or none. */
 export type Docs = "full" | "none" | number;
 
-/** No description is read beyond this. */
+/** The most characters of a description that are read. */
 const MOST_CHARACTERS = 20_000;
 
 /**
- * A description as one line of plain text. Markup, the addresses of links and the final full stop go: a program cannot
- * follow a link, and a model reads the rest as well without.
+ * A description as one line of plain text. Markup, the addresses of links and the final full stop are removed: a
+ * program cannot follow a link, and a model reads the text as well without them.
  */
 export function toDocText(text: unknown): string {
   return typeof text === "string"
@@ -22,12 +22,12 @@ export function toDocText(text: unknown): string {
     : "";
 }
 
-/** A text on one line, without what could be taken for a directive or turns the order of characters. */
+/** The text on one line, without anything that could act as a directive or change the order of characters. */
 export function toSafeLine(text: string): string {
   return (
     text
       .toWellFormed()
-      // oxlint-disable-next-line no-control-regex -- they are what is removed
+      // oxlint-disable-next-line no-control-regex -- control characters are removed here
       .replaceAll(/[\s\u0000-\u001F\u007F-\u009F\u2028\u2029\uFEFF]+/gu, " ")
       .replaceAll(/[\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu, "")
       .replaceAll("@ts-", "@ ts-")
@@ -39,18 +39,18 @@ function withoutEnd(line: string): string {
   return line.replaceAll("*/", "* /");
 }
 
-// Bounded repetitions: these run over texts of strangers.
+// Bounded repetitions, because these expressions run over untrusted text.
 const LINK = /\[([^[\]]{1,200})\]\([^()\s]{1,400}\)/gu;
 const TAG = /<\/?(?:p|br|a|ul|ol|li|b|i|em|strong|code|pre|div|span)(?:\s[^<>]{0,400})?\/?>/giu;
 const BOLD = /\*\*([^*\n]{1,200})\*\*/gu;
-/** A single word as code; ticks around more than one show where it ends, and stay. */
+/** A single word in backticks. Backticks around several words stay, because they show where the code ends. */
 const CODE_WORD = /`([\w.:/$-]{1,60})`/gu;
 
 function withoutMarkup(text: string): string {
   return text.replaceAll(LINK, "$1").replaceAll(TAG, " ").replaceAll(BOLD, "$1").replaceAll(CODE_WORD, "$1");
 }
 
-/** The comment for a use of a type, without its marks; empty where there is none. */
+/** The text of the comment at a use of a type, without comment marks; empty if there is no comment. */
 export function docLine(doc: Doc | undefined, docs: Docs): string {
   if (doc === undefined || docs === "none") return "";
   const { notes } = doc;
@@ -59,13 +59,16 @@ export function docLine(doc: Doc | undefined, docs: Docs): string {
   return /[\p{L}\p{N})\]"'`]$/u.test(text) ? `${text}. ${notes}` : `${text} ${notes}`;
 }
 
-/** A comment as it is printed before what it is about; empty for an empty line. */
+/** The comment as it is printed, with comment marks; empty for an empty line. */
 export function toComment(line: string): string {
-  // Only here: lines are put together from parts, and the end of a comment can come about between two of them.
+  // Escaped only here: lines are joined from parts, and joining can create the end of a comment.
   return line === "" ? "" : `/** ${withoutEnd(line)} */ `;
 }
 
-/** At most so many characters: whole sentences if they are not too few, else whole words, never half a character. */
+/**
+ * Cuts to at most `most` characters: at the end of a sentence if enough remains, else at the end of a word, and never
+ * inside a character.
+ */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   if (most < 2) return "";

@@ -1,4 +1,7 @@
-/** Discriminator: OpenAPI's table from the value of one field to the alternative it means, as a literal in each of them. */
+/**
+ * Discriminator: reads OpenAPI's table from a field's values to the alternatives they select, and adds each value to
+ * its alternative as a literal type. Runs anywhere.
+ */
 import { quote } from "./literal.ts";
 import { type Field, intersectionOf, type Node, plain, textNode, unionOf, type Use } from "./node.ts";
 import { isSchemaObject, nameInReference, own, type SchemaObject } from "./schema-object.ts";
@@ -7,7 +10,7 @@ const MOST_ENTRIES = 500;
 
 export interface Literals {
   readonly field: string;
-  /** Values of the field by the reference they stand for. */
+  /** The field's values, by the name of the schema that they select. */
   readonly values: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -26,7 +29,7 @@ export function literalsOf(schema: SchemaObject): Literals | undefined {
   return { field, values };
 }
 
-/** An alternative with its discriminating values, unless it states them itself. */
+/** Adds the discriminating values to an alternative, unless the alternative states them itself. */
 export function narrowed(use: Use, { field, values }: Literals, reference: string | undefined): Use {
   const given = values.get(nameInReference(reference ?? "") ?? "");
   if (given === undefined || statesItself(use.node, field)) return use;

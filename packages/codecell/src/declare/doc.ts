@@ -1,10 +1,13 @@
-/** Doc: what a schema says of itself in words. */
+/** Doc: the documentation that a schema gives about itself. Runs anywhere. */
 import { toDocText } from "./comment.ts";
 import { type Doc, UNKNOWN, type Use } from "./node.ts";
 import { notesOf } from "./notes.ts";
 import { own, type SchemaObject } from "./schema-object.ts";
 
-/** A schema's own words; else those of a part that is there for its words; else those of its only part. */
+/**
+ * The schema's own description and notes. Without them: those of a part that says nothing else, or those of its only
+ * part.
+ */
 export function docOf(schema: SchemaObject, parts: readonly Use[]): Doc | undefined {
   const inherited = (
     parts.find(({ node, doc }) => node === UNKNOWN && doc?.text) ??

@@ -1,8 +1,7 @@
 /**
- * Fit: the most that can be said in a bounded number of characters.
+ * Fit: finds the most detailed text that fits into a number of characters. Runs anywhere.
  *
- * - Documentation gives way first, then what is deep, then what is wide; the steps are fixed, so equal schemas give
- *   equal texts.
+ * - Documentation is shortened first, then depth, then width. The steps are fixed, so equal schemas give equal texts.
  */
 import type { Docs } from "./comment.ts";
 import { plain, UNKNOWN, type Use } from "./node.ts";
@@ -41,8 +40,8 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * `write` makes the whole text from its types; without `aliases` no type is declared apart. Undefined when not even the
- * least fits.
+ * `write` makes the whole text from the rendered types. Without `aliases` no type gets a declaration of its own.
+ * Undefined if not even the shortest text fits.
  */
 export function fit(
   roots: readonly FitRoot[],

@@ -45,7 +45,7 @@ declare const tools: GuestApi<{
   noted: typeof noted;
 }>;
 
-test("[declare:guest-api] inputs are what the schemas take", () => {
+test("[declare:guest-api] inputs have the types that the schemas accept", () => {
   expectTypeOf(tools.weather).parameters.toEqualTypeOf<[{ city: string }]>();
   expectTypeOf(tools.forecast).parameters.toEqualTypeOf<[{ city: string; days?: number | undefined }]>();
   expectTypeOf(tools.later).parameters.toEqualTypeOf<[{ city: string; days?: number | undefined }]>();
@@ -54,7 +54,7 @@ test("[declare:guest-api] inputs are what the schemas take", () => {
   expectTypeOf(tools.noted).parameters.toEqualTypeOf<[string]>();
 });
 
-test("[declare:guest-api] outputs are what arrives after crossing as JSON", () => {
+test("[declare:guest-api] outputs have the types that arrive after the transfer as JSON", () => {
   expectTypeOf(tools.weather).returns.resolves.toEqualTypeOf<{ city: string; celsius: number; at: string }>();
   expectTypeOf(tools.forecast).returns.resolves.toEqualTypeOf<{ celsius: number }>();
   expectTypeOf(tools.later).returns.resolves.toEqualTypeOf<{ celsius: number }>();
@@ -63,7 +63,7 @@ test("[declare:guest-api] outputs are what arrives after crossing as JSON", () =
   expectTypeOf(tools.now).returns.resolves.toEqualTypeOf<null>();
 });
 
-test("[declare:guest-api] mistakes are found", () => {
+test("[declare:guest-api] the compiler finds mistakes", () => {
   // @ts-expect-error no such tool
   void tools.wether;
   // @ts-expect-error no such field

@@ -1,12 +1,12 @@
 /**
- * Guest API: tools as a person sees them who writes a guest program in an editor.
+ * Guest API: the types of tools for a person who writes a guest program in an editor. Types only, no code.
  *
- * - Types only: `declare const tools: GuestApi<typeof myTools>`.
- * - Inputs are what schemas take, outputs what arrives after they have crossed as JSON.
+ * - Use: `declare const tools: GuestApi<typeof myTools>`.
+ * - Inputs have the types that the schemas accept; outputs have the types that arrive after the transfer as JSON.
  */
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 
-/** The `tools` object of a program that is run with these tools. */
+/** The `tools` object of a program that runs with these tools. */
 export type GuestApi<Tools extends ToolSet> = {
   readonly [Name in keyof Tools]: GuestFunction<GuestInput<Tools[Name]>, GuestOutput<Tools[Name]>>;
 };
@@ -15,17 +15,17 @@ type GuestFunction<Input, Output> = undefined extends Input
   ? (input?: Input) => Promise<Output>
   : (input: Input) => Promise<Output>;
 
-/** What a schema takes, where its type is known; else what the tool itself takes. */
+/** What the schema accepts, if its type is known; otherwise what the tool itself accepts. */
 type GuestInput<T extends AnyTool> = Else<SchemaType<T["input"], "input">, Parameters<T["execute"]>[0]>;
 
-/** What a schema gives, where its type is known; else what the tool itself gives. */
+/** What the schema returns, if its type is known; otherwise what the tool itself returns. */
 type GuestOutput<T extends AnyTool> = NothingAsNull<
   AsJson<Else<SchemaType<T["output"], "output">, Delivered<ReturnType<T["execute"]>>>>
 >;
 
 type Else<T, Otherwise> = [T] extends [never] ? Otherwise : T;
 
-/** The type of a Standard Schema before or after it has converted a value; `never` where it is not known. */
+/** The type of a Standard Schema before or after its conversion; `never` if the type is not known. */
 type SchemaType<Schema, Side extends "input" | "output"> = Schema extends {
   readonly "~standard": { readonly types?: infer Types };
 }
@@ -36,12 +36,12 @@ type SchemaType<Schema, Side extends "input" | "output"> = Schema extends {
     : never
   : never;
 
-/** A tool that streams delivers its last value. */
+/** A tool that streams delivers only its last value. */
 type Delivered<T> = T extends AsyncIterable<infer Output> ? Output : Awaited<T>;
 
 type NothingAsNull<T> = unknown extends T ? T : T extends undefined | void ? null : T;
 
-/** A value after it has crossed as JSON. */
+/** The type of a value after the transfer as JSON. */
 export type AsJson<T> = unknown extends T
   ? T
   : T extends { toJSON(): infer Plain }

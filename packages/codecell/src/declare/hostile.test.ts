@@ -1,4 +1,4 @@
-/** Schemas made to be expensive: each is printed within its bound, quickly. */
+/** Schemas made to be expensive: each is printed quickly and within its bound. */
 import { expect, test } from "vitest";
 import { renderDeclarations, renderSignature } from "./render-declarations.ts";
 import { renderType } from "./render-type.ts";
@@ -68,6 +68,6 @@ test.each(Object.entries(HOSTILE))("[declare:any-schema] %s", (_, schema) => {
   const signature = renderSignature("a", tool);
   expect(signature.length).toBeLessThanOrEqual(400);
   expect(signature).not.toContain("\n");
-  // Far above what it takes; exponential work would never end.
+  // Far above the real time; exponential work would never end.
   expect(elapsedMs()).toBeLessThan(5000);
 });

@@ -1,5 +1,5 @@
+/** Public API of codecell/declare. Named exports only. Runs anywhere. */
 export type { Direction } from "../contract/standard-schema.ts";
-// Everything exported here is public API of codecell/declare. Named exports only.
 export type { Docs } from "./comment.ts";
 export type { AsJson, GuestApi } from "./guest-api.ts";
 export type { DeclareOptions } from "./options.ts";

@@ -1,27 +1,27 @@
 /**
- * Intern: makes equal nodes one node, and knows how often and with which words each is used.
+ * Intern: merges equal nodes into one node, and records how often and with which comments each is used. Runs anywhere.
  *
- * - Two nodes are equal when they print the same text, whichever objects of the schema they came from.
- * - Nodes come out children first.
+ * - Two nodes are equal if they print the same text, whichever schema objects they came from.
+ * - Nodes are listed children first.
  */
 import { docLine, type Docs } from "./comment.ts";
 import { childrenOf, type Definition, type Node, type Use } from "./node.ts";
 
-/** What is known of a type over all its uses. */
+/** What is known about a type over all its uses. */
 export interface Usage {
   readonly id: number;
-  /** In how many places of the text it would stand. */
+  /** In how many places of the text the type would be written. */
   uses: number;
-  /** The comments of its uses. */
+  /** The comments at its uses. */
   readonly docs: Set<string>;
-  /** What its name may be made of. */
+  /** The text that its name may be made from. */
   hint: string | undefined;
 }
 
 export class Interned {
   readonly docs: Docs;
   readonly roots: readonly Use[];
-  /** Every node once, children before their parents. */
+  /** Has every node once, children before their parents. */
   readonly usages: Map<Node, Usage> = new Map();
   readonly definitions: Map<Definition, Node> = new Map();
   readonly #byKey = new Map<string, Node>();
@@ -34,18 +34,18 @@ export class Interned {
     for (const use of [...this.roots, ...[...this.usages.keys()].flatMap(childrenOf)]) this.#count(use);
   }
 
-  /** A link's node is the body it links to. */
+  /** The node itself, or, for a link, the body that it links to. */
   bodyOf(node: Node): Node {
     return node.kind === "link" ? (this.definitions.get(node.target) ?? node) : node;
   }
 
-  /** The comment that all uses of a type have in common. */
+  /** The comment of a type's uses, if all of them have the same one. */
   commonDoc(node: Node): string | undefined {
     const [doc, another] = this.usages.get(node)?.docs ?? [];
     return another === undefined ? doc : undefined;
   }
 
-  /** `name` is what a type may be called after where nothing better is known. */
+  /** `name` is a fallback for the type's name. */
   #use({ node, doc }: Use, name: string | undefined): Use {
     return { node: this.#intern(node, name), doc };
   }
@@ -54,7 +54,7 @@ export class Interned {
     const usage = this.usages.get(this.bodyOf(node));
     if (usage === undefined) return;
     const line = docLine(doc, this.docs);
-    // A type that is used inside itself says nothing there; that does not count against what is said outside.
+    // A use of a type inside itself has no comment. It must not hide the comment that all other uses share.
     if (node.kind !== "link" || line !== "") usage.docs.add(line);
     usage.uses++;
   }
@@ -76,7 +76,7 @@ export class Interned {
     this.usages.set(one, usage);
     usage.hint ??= ("hint" in node ? node.hint : undefined) ?? name;
     if (node.kind === "link" && !this.definitions.has(node.target)) {
-      // Reserved before its body is walked: the body links back.
+      // Reserve the entry before walking the body, because the body links back.
       this.definitions.set(node.target, one);
       this.definitions.set(node.target, this.#intern(node.target.body, node.target.hint ?? name));
     }

@@ -1,7 +1,7 @@
 /**
- * Literal: names and JSON values as TypeScript.
+ * Literal: prints names and JSON values as TypeScript. Runs anywhere.
  *
- * - What is no JSON, or too large to be a type, is given as something wider.
+ * - A value that is not JSON, or is too large for a type, becomes a wider type.
  */
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/u;
@@ -13,17 +13,17 @@ export function isIdentifier(name: string): boolean {
   return IDENTIFIER.test(name);
 }
 
-/** The name of a field, in quotes where it needs them. */
+/** The name of a field, in quotes if it needs them. */
 export function toFieldName(name: string): string {
   return isIdentifier(name) ? name : quote(name);
 }
 
-/** The name of a method: `new(…)` would be a constructor. */
+/** The name of a method. `new` gets quotes, because `new(…)` would declare a constructor. */
 export function toMethodName(name: string): string {
   return name === "new" ? quote(name) : toFieldName(name);
 }
 
-/** Ends of lines that JSON allows in a text, and what turns the order in which characters are shown. */
+/** Line ends that JSON allows inside a string, and characters that change the order in which text is shown. */
 const ESCAPED = /[\u2028\u2029\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
 export function quote(text: string): string {
@@ -33,7 +33,7 @@ export function quote(text: string): string {
   );
 }
 
-/** The type that has this value only. */
+/** The type that only this value has. */
 export function toLiteral(value: unknown): string {
   return literal(value, { levels: MOST_LEVELS, values: MOST_VALUES });
 }

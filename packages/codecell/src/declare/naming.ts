@@ -1,8 +1,11 @@
-/** Naming: names of types that are declared apart. Short, unlike each other, and unlike anything that has a meaning. */
+/**
+ * Naming: chooses the names of types that get a declaration of their own. Names are short, and collide neither with
+ * each other nor with names that have a meaning. Runs anywhere.
+ */
 
 const MOST_CHARACTERS = 40;
 
-/** Names a declaration must not take from its surroundings. */
+/** Global names that a declaration must not shadow. */
 const TAKEN = [
   "Array",
   "Promise",
@@ -24,7 +27,7 @@ export class Names {
     this.#taken = new Set([...TAKEN, ...taken]);
   }
 
-  /** A free name like the hint. */
+  /** Takes a free name that resembles the hint. */
   take(hint: string | undefined): string {
     const wanted = toTypeName(hint ?? "");
     let name = wanted;
@@ -34,7 +37,7 @@ export class Names {
   }
 }
 
-/** `user-group.member` as `UserGroupMember`. */
+/** Turns `user-group.member` into `UserGroupMember`. */
 export function toTypeName(hint: string): string {
   const words = hint.slice(0, 200).match(/[A-Za-z0-9]+/gu) ?? [];
   const name = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`).join("");

@@ -1,14 +1,15 @@
 /**
- * Node: a type between its schema and its text.
+ * Node: a type between its schema and its text. Runs anywhere.
  *
- * - Nodes are never changed once made. A graph of them has no cycle but through `link`, so walks over it end.
- * - Documentation belongs to the use of a type, not to the type: equal types stay equal however they are explained.
+ * - Nodes never change after they are made. Cycles in a graph of nodes go only through `link`, so every walk ends.
+ * - Documentation belongs to the use of a type, not to the type. So equal types stay equal, whatever their comments
+ *   say.
  */
 
 export interface Doc {
   /** One line that is safe inside a comment; may be empty. */
   readonly text: string;
-  /** What the type cannot say: formats, bounds, defaults. Short; may be empty. */
+  /** What the type cannot express: formats, bounds, defaults. Short; may be empty. */
   readonly notes: string;
 }
 
@@ -33,9 +34,9 @@ export interface ObjectNode {
   readonly kind: "object";
   readonly hint: string | undefined;
   readonly fields: readonly Field[];
-  /** Index signatures: of all names (`string`), or of those with a prefix (a template literal). */
+  /** Index signatures, for all names (`string`) or for names with a prefix (a template literal). */
   readonly indexes: readonly { readonly key: string; readonly use: Use }[];
-  /** Fields that are not listed. */
+  /** The number of fields that are left out. */
   readonly omitted: number;
 }
 
@@ -48,17 +49,17 @@ export interface TupleNode {
   readonly kind: "tuple";
   readonly hint: string | undefined;
   readonly items: readonly Use[];
-  /** How many of the items have to be there. */
+  /** How many of the items are required. */
   readonly required: number;
   readonly rest: Use | undefined;
 }
 
-/** `union`: one of them; `intersection`: all of them at once. */
+/** `union`: a value fits one member; `intersection`: a value fits all members. */
 export interface CombinedNode {
   readonly kind: "union" | "intersection";
   readonly hint: string | undefined;
   readonly members: readonly Use[];
-  /** Members that are not listed; the last one listed then stands for them. */
+  /** The number of members that are left out; the last listed member stands for them. */
   readonly omitted: number;
 }
 
@@ -68,7 +69,7 @@ export interface LinkNode {
   readonly target: Definition;
 }
 
-/** A type that contains itself. Its body is there as soon as its schema has been read. */
+/** A type that contains itself. Its body is set when its schema has been read. */
 export interface Definition {
   readonly hint: string | undefined;
   body: Node;
@@ -76,7 +77,7 @@ export interface Definition {
 
 export type Node = TextNode | ObjectNode | ArrayNode | TupleNode | CombinedNode | LinkNode;
 
-/** The uses of types directly inside one; what a link leads to is not inside it. */
+/** The uses of types directly inside a node. The target of a link is not inside it. */
 export function childrenOf(node: Node): readonly Use[] {
   switch (node.kind) {
     case "text":
@@ -112,10 +113,10 @@ export function plain(node: Node): Use {
   return { node, doc: undefined };
 }
 
-/** Unions inside unions are taken apart up to so many members. */
+/** Nested unions are flattened up to this many members. */
 const MOST_FLATTENED = 2000;
 
-/** One of several types. Without members there is no value: `never`. */
+/** A union of types; `never` without members. */
 export function unionOf(uses: readonly Use[], hint?: string): Use {
   const members: Use[] = [];
   const seen = new Set<Node | string>();
@@ -135,13 +136,13 @@ export function unionOf(uses: readonly Use[], hint?: string): Use {
   return members.length === 1 ? first : plain({ kind: "union", hint, members, omitted: 0 });
 }
 
-/** A union without documentation or cut is as good as its members. */
+/** The members of a union, if it has no documentation and nothing is left out; otherwise the use itself. */
 function alternatives(use: Use): readonly Use[] {
   const { node, doc } = use;
   return node.kind === "union" && doc === undefined && node.omitted === 0 ? node.members : [use];
 }
 
-/** All of several types at once. Without members anything fits: `unknown`. */
+/** An intersection of types; `unknown` without members. */
 export function intersectionOf(uses: readonly Use[], hint?: string): Use {
   const members = [...new Map(uses.map((use) => [use.node, use])).values()].filter(
     ({ node }) => node !== UNKNOWN,

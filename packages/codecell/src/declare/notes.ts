@@ -1,14 +1,14 @@
-/** Notes: what a schema demands and a type cannot say, in as few words as possible. */
+/** Notes: says in as few words as possible what a schema demands and a type cannot express. Runs anywhere. */
 import { cut, toSafeLine } from "./comment.ts";
 import { toLiteral } from "./literal.ts";
 import type { SchemaObject } from "./schema-object.ts";
 
 const MOST_CHARACTERS = 60;
 
-/** Formats that say no more than the type does. */
+/** Formats that add nothing to the type. */
 const IDLE_FORMATS: ReadonlySet<string> = new Set(["string", "number", "double", "float"]);
 
-/** `description` is what the reader is told anyway; a default it names is not repeated. */
+/** `description` is shown as well, so a default that it names is not repeated. */
 export function notesOf(schema: SchemaObject, description: string): string {
   const isListed = Object.hasOwn(schema, "enum") || Object.hasOwn(schema, "const");
   const notes = [
@@ -53,12 +53,14 @@ function range(low: unknown, high: unknown, unit: string): readonly string[] {
   return most === undefined ? [] : [`<=${most}${unit}`];
 }
 
-/** Libraries write down what every integer of JSON is bound by, which tells nobody anything. */
+/** Libraries write out the bounds that hold for every integer in JSON; these tell the reader nothing. */
 function isBound(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER;
 }
 
-/** Numbers since draft 6; before, and in OpenAPI 3.0, switches beside `minimum` and `maximum`. */
+/**
+ * These keywords are numbers since draft 6. Before, and in OpenAPI 3.0, they are flags beside `minimum` and `maximum`.
+ */
 function exclusive({ exclusiveMinimum: low, exclusiveMaximum: high }: SchemaObject): readonly string[] {
   return [
     ...isNumber(low, (least) => `>${least}`),
@@ -72,7 +74,7 @@ function isNumber(value: unknown, say: (value: number) => string): readonly stri
   return typeof value === "number" ? [say(value)] : [];
 }
 
-/** A long pattern beside a format only spells the format out. */
+/** A long pattern beside a format only repeats the format. */
 function patternOf({ pattern, format }: SchemaObject): readonly string[] {
   if (typeof pattern !== "string" || pattern === "") return [];
   if (typeof format === "string" && pattern.length > MOST_CHARACTERS) return [];

@@ -1,10 +1,12 @@
-/** Options of declarations, resolved once at the door. */
+/** Options of declarations: checked and completed once, when a caller passes them. Runs anywhere. */
 import type { Docs } from "./comment.ts";
 
 export interface DeclareOptions {
-  /** How much documentation: all of it, at most so many characters for each comment, or none. Default "full". */
+  /**
+   * How much documentation to show: all of it, at most this many characters of each comment, or none. Default "full".
+   */
   readonly docs?: Docs | undefined;
-  /** The text is at most this long; what does not fit is left out, and it is said how much. */
+  /** The most characters of the text. What does not fit is left out, and the text says how much. */
   readonly maxCharacters?: number | undefined;
 }
 
@@ -13,7 +15,7 @@ export interface ResolvedOptions {
   readonly maxCharacters: number;
 }
 
-/** Below this nothing useful fits. */
+/** Nothing useful fits into fewer characters. */
 const LEAST_CHARACTERS = 80;
 
 export function resolveOptions(

@@ -1,7 +1,8 @@
 /**
- * Prune: a smaller graph for a smaller text. What is far from the roots goes first, and it is said how much went.
+ * Prune: makes a smaller graph for a shorter text. It removes what is farthest from the roots first, and counts what it
+ * removes. Runs anywhere.
  *
- * - Whatever fitted the type still fits.
+ * - Every value that fitted the type before still fits.
  */
 import {
   childrenOf,
@@ -17,9 +18,9 @@ import {
 } from "./node.ts";
 
 export interface Bounds {
-  /** Levels of objects below each root. */
+  /** The levels of objects that are kept below each root. */
   readonly levels: number;
-  /** Fields of an object, and members of a union. */
+  /** The fields of an object, and the members of a union, that are kept. */
   readonly members: number;
 }
 
@@ -28,7 +29,7 @@ export function prune(uses: readonly Use[], bounds: Bounds): readonly Use[] {
   return uses.map((use) => pruner.use(use));
 }
 
-/** How many objects lie at least between a node and the nearest root. */
+/** The smallest number of objects between each node and a root. */
 function levelsOf(uses: readonly Use[]): ReadonlyMap<Node, number> {
   const levels = new Map<Node, number>();
   let open = uses.map(({ node }) => node);
@@ -113,7 +114,7 @@ class Pruner {
     return { ...node, fields, omitted, indexes: omitted > 0 ? [] : indexes };
   }
 
-  /** The rest of a union is something wider: a text if all of it is texts. */
+  /** Replaces the removed members with a wider type: `string` if all of them are strings. */
   #union(node: CombinedNode): Node {
     const kept = node.members.slice(0, this.#bounds.members).map((member) => this.use(member));
     const rest = node.members.slice(kept.length);
@@ -124,7 +125,7 @@ class Pruner {
   }
 }
 
-/** So many fields in their order; required ones have precedence, since nobody can leave them out. */
+/** Keeps `most` fields in their order. Required fields go first, because no caller can leave them out. */
 function firstFields(fields: readonly Field[], most: number): readonly Field[] {
   if (fields.length <= most) return fields;
   const byNeed = [

@@ -1,4 +1,7 @@
-/** Read array: an array schema to an array or a tuple, whose items the dialects write in two ways. */
+/**
+ * Read array: turns an array schema into an array or a tuple. The dialects have two ways to write a tuple's items. Runs
+ * anywhere.
+ */
 import { type Node, plain, UNKNOWN, type Use } from "./node.ts";
 import type { SchemaPlace, SchemaReader } from "./read-schema.ts";
 import { listOf, own, type SchemaObject } from "./schema-object.ts";
@@ -22,7 +25,7 @@ export function readArray(
   return { kind: "tuple", hint, items, required, rest: more };
 }
 
-/** The schemas of the first items, if there are any, and the schema of the others. */
+/** The schemas of the first items, if given, and the schema of the other items. */
 function split(schema: SchemaObject): readonly [readonly unknown[] | undefined, unknown] {
   const [prefix, items] = [own(schema, "prefixItems"), own(schema, "items")];
   if (Array.isArray(prefix) && prefix.length > 0)

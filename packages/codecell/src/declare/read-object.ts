@@ -1,7 +1,7 @@
 /**
- * Read object: an object schema to fields and index signatures.
+ * Read object: turns an object schema into fields and index signatures. Runs anywhere.
  *
- * - An index signature is wide enough for every field beside it, or the type would not compile.
+ * - An index signature is wide enough for every field beside it; otherwise the type would not compile.
  */
 import { quote } from "./literal.ts";
 import {
@@ -19,7 +19,7 @@ import { isSchemaObject, listOf, own, type SchemaObject } from "./schema-object.
 
 const MOST_FIELDS = 2000;
 const MOST_PATTERNS = 50;
-/** More kinds of fields than these are not repeated in an index signature. */
+/** An index signature repeats the types of the fields, if there are at most this many different types. */
 const MOST_KINDS = 4;
 
 type Index = ObjectNode["indexes"][number];
@@ -43,7 +43,7 @@ export function readObject(
 interface Fields {
   readonly fields: readonly Field[];
   readonly omitted: number;
-  /** Some are left out because of their direction. */
+  /** Whether some fields were left out because of their direction. */
   readonly hasHidden: boolean;
 }
 
@@ -67,7 +67,7 @@ function readFields(reader: SchemaReader, schema: SchemaObject, place: SchemaPla
   return { fields, omitted, hasHidden };
 }
 
-/** Fields that only a condition speaks of: they may be there, and of what type depends. */
+/** Fields that only a condition names. They may be present, and their type depends on the condition. */
 function conditionalNames(schema: SchemaObject): readonly string[] {
   const dependent = own(schema, "dependentSchemas");
   const branches = [
@@ -112,7 +112,7 @@ function readIndexes(
   return uses.length === 0 ? [] : [{ key: "string", use: wideEnough(uses, fields) }];
 }
 
-/** `^x-` is all names with that prefix; other patterns could be any name. */
+/** `^x-` stands for all names with that prefix; other patterns could match any name. */
 function keyOf(pattern: string): string {
   const prefix = /^\^([\w\- .:@/]{1,40})(?:\.[*+])?$/u.exec(pattern)?.[1];
   if (prefix === undefined || /[.]/u.test(prefix)) return "string";

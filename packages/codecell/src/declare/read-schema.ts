@@ -1,10 +1,11 @@
 /**
- * Read schema: JSON Schema (drafts 7 to 2020-12, OpenAPI 3.0 and 3.1) to nodes.
+ * Read schema: turns JSON Schema (drafts 7 to 2020-12, OpenAPI 3.0 and 3.1) into nodes. Runs anywhere.
  *
- * - Never throws, whatever it is given: what cannot be understood is `unknown`, what may not be is `never`.
- * - Every object of the schema is read once, so references, sharing and cycles in memory cost nothing; their number and
- *   their depth are bounded.
- * - Keywords of all dialects are read at once. They do not contradict each other, and few schemas say which they follow.
+ * - Never throws. A part that is not understood becomes `unknown`; a schema that allows nothing becomes `never`.
+ * - Every schema object is read once, so references, sharing and cycles in memory cost nothing. The number of objects
+ *   and their depth are bounded.
+ * - Keywords of all dialects are read at the same time. They do not contradict each other, and few schemas name their
+ *   dialect.
  */
 import type { Direction } from "../contract/standard-schema.ts";
 import { literalsOf, narrowed } from "./discriminator.ts";
@@ -36,18 +37,21 @@ import {
 
 export interface ReadOptions {
   readonly direction: Direction | undefined;
-  /** How many objects of the schema are read at most. */
+  /** The most schema objects that are read. */
   readonly most: number;
 }
 
-/** Where in the schema we are. */
+/** A place in the schema. */
 export interface SchemaPlace {
   readonly depth: number;
-  /** How many fields and items are around: a type may contain itself only inside one. */
+  /** How many fields and items enclose this place. A type may contain itself only inside a field or an item. */
   readonly guards: number;
-  /** How many of them are fields. */
+  /** How many of these are fields. */
   readonly fields: number;
-  /** Since the last field there was an optional item, whose type the compiler wants to know at once. */
+  /**
+   * Whether an optional item lies between this place and the nearest field. The compiler resolves the types of optional
+   * items at once.
+   */
   readonly isEager: boolean;
 }
 
@@ -59,9 +63,9 @@ interface OpenedReference {
 }
 
 const MOST_LEVELS = 96;
-/** Where the bounds end the reading. */
+/** Stands for a part that is not read, because a bound is reached. */
 const CUT: Node = { kind: "text", text: "unknown/* …too deep or large */" };
-/** A type that is nothing but itself: `type A = A | string`. */
+/** A type that refers to nothing but itself, as `A` does in `type A = A | string`. */
 const ITSELF: Node = { kind: "text", text: "unknown/* itself */" };
 
 export function readSchema(schema: unknown, options: ReadOptions): Use {
@@ -74,7 +78,7 @@ export class SchemaReader {
   readonly #done = new Map<object, Use>();
   readonly #open = new Map<object, OpenedReference>();
   #left: number;
-  /** The outermost open schema on whose unfinished reading a result depends. */
+  /** The index of the outermost unfinished schema that the present result depends on. */
   #unfinished = Infinity;
 
   constructor(root: unknown, { direction, most }: ReadOptions) {
@@ -83,7 +87,7 @@ export class SchemaReader {
     this.#left = most;
   }
 
-  /** No more can be read. */
+  /** Whether the bound on schema objects is reached. */
   get isSpent(): boolean {
     return this.#left <= 0;
   }
@@ -121,7 +125,7 @@ export class SchemaReader {
     return use.node === ITSELF ? plain(UNKNOWN) : use;
   }
 
-  /** What a reference points to, if it does. */
+  /** What the schema's reference points to; undefined without a reference or a target. */
   resolve(schema: unknown): unknown {
     const reference = isSchemaObject(schema) ? referenceOf(schema) : undefined;
     return reference === undefined ? undefined : this.#references.find(reference);
@@ -132,7 +136,7 @@ export class SchemaReader {
       this.#unfinished = Math.min(this.#unfinished, opened.index);
       return plain(ITSELF);
     }
-    // The compiler would find that the type needs itself.
+    // The compiler would report that the type refers to itself.
     if (place.isEager && opened.place.fields === place.fields) return plain(UNKNOWN);
     opened.definition ??= { hint: opened.hint, body: UNKNOWN };
     return plain({ kind: "link", target: opened.definition });
@@ -190,7 +194,7 @@ export class SchemaReader {
     return unionOf(uses, hint);
   }
 
-  /** The part a schema says itself, without what it refers to and is composed of. */
+  /** The part that the schema states itself, without its references and its `allOf`, `anyOf` and `oneOf`. */
   #base(
     schema: SchemaObject,
     place: SchemaPlace,
@@ -242,7 +246,7 @@ function referenceOf(schema: SchemaObject): string | undefined {
 const OBJECT_KEYWORDS = ["properties", "required", "patternProperties"];
 const ARRAY_KEYWORDS = ["items", "prefixItems"];
 
-/** Schemas often leave out a type that their other keywords make plain. */
+/** Schemas often leave out a type that follows from their other keywords. */
 function impliedTypes(schema: SchemaObject): readonly string[] {
   const isMap = isSchemaObject(own(schema, "additionalProperties"));
   if (isMap || OBJECT_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return ["object"];

@@ -28,7 +28,7 @@ const tools = {
 };
 
 describe("renderDeclarations", () => {
-  test("a tool a line, after the types they share", () => {
+  test("prints one tool per line, after the types that the tools share", () => {
     expect(renderDeclarations(tools)).toBe(
       [
         "type From={city?:string,street?:string,zip?:string}",
@@ -45,10 +45,10 @@ describe("renderDeclarations", () => {
   test("a tool may have any name", () => {
     const lines = renderDeclarations({ new: { execute }, constructor: { execute }, "a\u202Eb": { execute } });
     expect(lines.split("\n").slice(1, -1)).toEqual([
-      // Without quotes it would be what makes an object, and no tool.
+      // Without quotes this would declare a constructor.
       '"new"(input?:unknown):Promise<unknown>',
       "constructor(input?:unknown):Promise<unknown>",
-      // What turns the order of characters is written, not done.
+      // Characters that change the order of the text are escaped.
       String.raw`"a\u202eb"(input?:unknown):Promise<unknown>`,
     ]);
   });
@@ -66,7 +66,7 @@ describe("renderDeclarations", () => {
 });
 
 describe("renderSignature", () => {
-  test("one line, everything in its place", () => {
+  test("prints one line with all types written out", () => {
     expect(renderSignature("move", tools.move)).toBe(
       "move(input:{from?:{city?:string,street?:string,zip?:string},to:{city?:string,street?:string,zip?:string}}):Promise<{id?:string}>",
     );
@@ -82,7 +82,7 @@ describe("renderSignature", () => {
     );
   });
 
-  test("[declare:bounded] shorter where it must be", () => {
+  test("[declare:bounded] is shortened to fit", () => {
     expect(renderSignature("move", tools.move, { maxCharacters: 120 })).toBe(
       "move(input:{to:{[k:string]:unknown/* …3 more fields */},[k:string]:unknown/* …1 more field */}):Promise<{id?:string}>",
     );

@@ -1,9 +1,9 @@
 /**
- * Render declarations: tools as a model is shown them.
+ * Render declarations: prints tools as a model sees them. Runs anywhere.
  *
  * - Types that several tools use are declared once, before the tools.
- * - What is no tool is refused: it would be declared as one that takes anything.
- * - The text of equal tool sets is equal, so that it can be cached.
+ * - A value that is not a tool is refused; it would be declared as a tool that takes anything.
+ * - Equal tool sets give equal texts, so that the text can be cached.
  */
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
@@ -17,17 +17,19 @@ import { inputSchemaOf, outputSchemaOf } from "./tool-schemas.ts";
 
 const DEFAULT_CHARACTERS = 200_000;
 const DEFAULT_SIGNATURE_CHARACTERS = 400;
-/** At most so many parts of a schema are read, at least so many of each however many tools there are. */
+/** The most parts of each schema that are read, and the least, however many tools there are. */
 const MOST_PARTS = 20_000;
 const LEAST_PARTS = 64;
-/** What stands around the tools when they are cut. */
+/** Characters around the tools when some of them are left out. */
 const AROUND_CHARACTERS = 60;
-/** A signature that does not fit otherwise has its name cut, so that it stays within the least that may be asked for. */
+/**
+ * If nothing else fits, a signature's name is cut to this length, so that the smallest allowed `maxCharacters` is kept.
+ */
 const LONGEST_NAME = 30;
 
 const ACTION = "render declarations";
 
-/** `declare const tools:{…}`, one tool a line, after the types they share. */
+/** Renders `declare const tools:{…}`, one tool per line, after the types that the tools share. */
 export function renderDeclarations(tools: ToolSet, options: DeclareOptions = {}): string {
   assertToolSet(tools, ACTION);
   for (const [name, tool] of Object.entries(tools)) assertTool(tool, name, ACTION, AGENT_TOOL_KEYS);
@@ -47,7 +49,7 @@ export function renderDeclarations(tools: ToolSet, options: DeclareOptions = {})
   return fit(roots, write, resolved) ?? toDeclaration([], firstOf(entries, resolved.maxCharacters));
 }
 
-/** The call of one tool as one line: for search results and messages. No type is declared apart. */
+/** Renders the call of one tool on one line, for search results and messages. Declares no types of its own. */
 export function renderSignature(name: string, tool: AnyTool, options: DeclareOptions = {}): string {
   assertTool(tool, name, "render a signature", AGENT_TOOL_KEYS);
   const resolved = resolveOptions({ ...options, docs: options.docs ?? "none" }, DEFAULT_SIGNATURE_CHARACTERS);
@@ -66,7 +68,10 @@ function rootsOf(tool: AnyTool, most: number): readonly FitRoot[] {
   ];
 }
 
-/** Without an input schema a tool can be called without an input; with one, even an empty object has to be passed. */
+/**
+ * A tool without an input schema may be called without an input. With a schema an input must be passed, even if it is
+ * an empty object.
+ */
 function toSignature(name: string, tool: AnyTool, input: string, output: string): string {
   const optional = tool.input === undefined ? "?" : "";
   return `${toMethodName(name)}(input${optional}:${input}):Promise<${output}>`;
@@ -76,7 +81,7 @@ function toDeclaration(types: readonly string[], tools: readonly string[]): stri
   return [...types, "declare const tools:{", ...tools, "}"].join("\n");
 }
 
-/** Where not even bare names fit: the first tools, and how many more there are. */
+/** For texts in which not even all bare names fit: the first tools, and the number of the others. */
 function firstOf(entries: readonly (readonly [string, AnyTool])[], maxCharacters: number): readonly string[] {
   const lines = entries.map(([name, tool]) => toSignature(name, tool, "unknown", "unknown"));
   let left = maxCharacters - AROUND_CHARACTERS;

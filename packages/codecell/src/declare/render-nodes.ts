@@ -1,8 +1,9 @@
 /**
- * Render nodes: nodes to TypeScript, with declarations of their own for types that are used often or contain themselves.
+ * Render nodes: prints nodes as TypeScript. Types that are used often or contain themselves get declarations of their
+ * own. Runs anywhere.
  *
- * - Every node is rendered once, so the text is at most as long as the graph is large.
- * - Without `aliases` everything stands where it is used; a text that grows beyond `most` is given up.
+ * - Every node is rendered once, so the text is no longer than the graph is large.
+ * - Without `aliases` every type is written out where it is used, and rendering stops when a text exceeds `most`.
  */
 import { docLine, type Docs, toComment } from "./comment.ts";
 import { Interned, type Usage } from "./intern.ts";
@@ -22,7 +23,7 @@ import {
 
 export interface Root {
   readonly use: Use;
-  /** Declare it under this name, instead of giving back its text. */
+  /** If given, the type is declared under this name instead of being returned as text. */
   readonly name?: string | undefined;
 }
 
@@ -33,17 +34,17 @@ export interface RenderOptions {
 }
 
 export interface Rendered {
-  /** Declarations of types, one a line. */
+  /** Declarations of types, one per line. */
   readonly declarations: readonly string[];
-  /** The types of the roots that have no name, in order. */
+  /** The texts of the roots without a name, in order. */
   readonly types: readonly string[];
 }
 
-/** What a declaration costs besides its body, and what a name costs where it is used, in characters. */
+/** Characters of a declaration besides its body, and of a name at each use. */
 const DECLARATION_COST = 8;
 const NAME_COST = 12;
 
-/** Undefined when a text grows beyond `most`. */
+/** Undefined if a text exceeds `most`. */
 export function renderNodes(roots: readonly Root[], options: RenderOptions): Rendered | undefined {
   try {
     return new NodeRenderer(roots, options).render();
@@ -61,7 +62,7 @@ class NodeRenderer {
   readonly #interned: Interned;
   readonly #texts = new Map<Node, string>();
   readonly #aliases = new Map<Node, string>();
-  /** Definitions being written out. */
+  /** The definitions that are being written out. */
   readonly #open = new Set<Definition>();
 
   constructor(roots: readonly Root[], options: RenderOptions) {
@@ -90,7 +91,7 @@ class NodeRenderer {
       if (name !== undefined) this.#aliases.set(this.#interned.bodyOf(node), name);
     }
     if (!this.#options.aliases) return;
-    // Recursive ones first: the texts of the others contain their names.
+    // Recursive types first, because the texts of other types contain their names.
     for (const node of definitions.values()) {
       if (!this.#aliases.has(node)) this.#aliases.set(node, names.take(usages.get(node)?.hint));
     }
@@ -111,7 +112,7 @@ class NodeRenderer {
     return `${doc}type ${name}=${this.#text(node)}`;
   }
 
-  /** A type where it is used: its comment, unless its declaration has it, and its name or itself. */
+  /** A type at a use: its comment, unless the declaration has it, and then its name or its text. */
   #use(use: Use, needsParentheses = false): string {
     return `${this.#commentOf(use)}${this.#named(use.node, needsParentheses)}`;
   }
@@ -160,7 +161,7 @@ class NodeRenderer {
     }
   }
 
-  /** Only where no type is declared apart: written out once, not again inside itself. */
+  /** Used only without aliases: writes the type out once, and not again inside itself. */
   #link({ target }: LinkNode): string {
     if (this.#open.has(target))
       return `unknown/* ${target.hint === undefined ? "itself" : toTypeName(target.hint)} again */`;
@@ -190,7 +191,7 @@ class NodeRenderer {
   }
 
   #braces(members: readonly string[]): string {
-    // A space before a comment costs no token, and is easier to read.
+    // A space before a comment costs no token and is easier to read.
     return `{${members.map((member, index) => (index > 0 && member.startsWith("/**") ? ` ${member}` : member)).join(",")}}`;
   }
 
@@ -204,7 +205,7 @@ class NodeRenderer {
     return `${members.map((member) => this.#use(member, member.node.kind === "intersection")).join("|")}${more}`;
   }
 
-  /** Objects that have no name of their own become one, unless they share a field. */
+  /** Merges objects without a name into one object, unless they share a field. */
   #intersection({ members }: CombinedNode): string {
     const merged: ObjectNode[] = [];
     const parts: string[] = [];

@@ -104,7 +104,7 @@ describe("renderType", () => {
     expect(renderType("T", schema)).toBe('type T=({kind?:string,lives?:number}&{kind:"cat"})|{kind:"dog"}');
   });
 
-  test("inputs leave out what is read-only, outputs what is write-only", () => {
+  test("inputs leave out read-only fields, outputs write-only fields", () => {
     const schema = object(
       { id: { type: "string", readOnly: true }, secret: { $ref: "#/$defs/S" }, name: { type: "string" } },
       { required: ["id"], $defs: { S: { type: "string", writeOnly: true } } },
@@ -114,7 +114,7 @@ describe("renderType", () => {
     expect(renderType("T", schema)).toBe("type T={id:string,secret?:string,name?:string}");
   });
 
-  test("words, formats, bounds and defaults become a comment", () => {
+  test("descriptions, formats, bounds and defaults become a comment", () => {
     const schema = object({
       at: {
         type: "string",
@@ -135,14 +135,14 @@ describe("renderType", () => {
     );
   });
 
-  test("the bounds of every integer are not told", () => {
+  test("bounds that hold for every integer are not shown", () => {
     const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
     const any = { type: "integer", minimum: least, maximum: most } as const;
     expect(renderType("T", any)).toBe("/** int */ type T=number");
     expect(renderType("T", { ...any, minimum: 1 })).toBe("/** int, >=1 */ type T=number");
   });
 
-  test("what is used often is declared once, with the words all its uses share", () => {
+  test("a type that is used often is declared once, with the comment that all uses share", () => {
     const place = object({
       city: { type: "string" },
       street: { type: "string" },
@@ -157,7 +157,7 @@ describe("renderType", () => {
     );
   });
 
-  test("equal schemas give equal texts, whichever objects they are made of", () => {
+  test("equal schemas give equal texts, whether or not their parts are the same objects", () => {
     const place = { type: "object", properties: { city: { type: "string" } }, title: "Place" };
     const shared = object({ a: place, b: place, c: { items: place } });
     expect(renderType("T", shared)).toBe(renderType("T", JSON.parse(JSON.stringify(shared)) as Schema));
@@ -178,7 +178,7 @@ describe("renderType", () => {
     expect(renderType("T", values, { maxCharacters: 200 })).toContain("|string/* …484 more */");
   });
 
-  test("Standard Schemas that say what they are", () => {
+  test("Standard Schemas are converted for the direction", () => {
     const schema = z.object({ id: z.string(), days: z.number().default(3) });
     expect(renderType("T", schema, { direction: "input" })).toBe(
       "type T={id:string, /** default 3 */ days?:number}",

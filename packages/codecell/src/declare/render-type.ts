@@ -1,4 +1,4 @@
-/** Render type: one schema as a TypeScript type, with the types it needs. */
+/** Render type: prints one schema as a TypeScript type, with the declarations that it needs. Runs anywhere. */
 import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { fit } from "./fit.ts";
 import { isIdentifier } from "./literal.ts";
@@ -7,15 +7,15 @@ import { readSchema } from "./read-schema.ts";
 import { toJsonSchema } from "./tool-schemas.ts";
 
 export interface RenderTypeOptions extends DeclareOptions {
-  /** "input" leaves out what is read-only, "output" what is write-only. Default: neither. */
+  /** "input" leaves out read-only fields, "output" leaves out write-only fields. Default: shows both. */
   readonly direction?: Direction | undefined;
 }
 
 const DEFAULT_CHARACTERS = 40_000;
-/** More parts of a schema than this are not read, however much may be written. */
+/** The most parts of a schema that are read, however long the text may be. */
 const MOST_PARTS = 20_000;
 
-/** `type Name=…`, one declaration a line. */
+/** Renders `type Name=…`, one declaration per line. */
 export function renderType(
   name: string,
   schema: StandardSchema | JsonSchema,
@@ -23,7 +23,7 @@ export function renderType(
 ): string {
   if (!isIdentifier(name))
     throw new TypeError(
-      `Cannot declare type "${name}": its name is no identifier, choose letters and digits`,
+      `Cannot declare type "${name}": its name is not an identifier, use letters and digits`,
     );
   const resolved = resolveOptions(options, DEFAULT_CHARACTERS);
   const { direction } = options;

@@ -1,7 +1,7 @@
 /**
- * Schema object: looks into what claims to be a schema, and finds what it refers to.
+ * Schema object: reads a value that claims to be a schema, and resolves its references. Runs anywhere.
  *
- * - Reads own properties only: a schema may come from anywhere.
+ * - Reads own properties only, because a schema may come from anywhere.
  */
 import { isRecord } from "../value/shape.ts";
 
@@ -15,21 +15,21 @@ export function own(object: object, key: string): unknown {
   return Object.hasOwn(object, key) ? (object as SchemaObject)[key] : undefined;
 }
 
-/** Longer lists are cut, one beyond: whoever cares sees that there is more. */
+/** Longer lists are cut to one entry more than this, so that a caller can see that there was more. */
 export const MOST_LISTED = 2000;
 
-/** The entries of a list, holes too; nothing of anything else. */
+/** The entries of a list, holes included; empty if the value is not a list. */
 export function listOf(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) return [];
   return Array.from({ length: Math.min(value.length, MOST_LISTED + 1) }, (_, index): unknown => value[index]);
 }
 
-/** No pointer is longer than this. */
+/** The most segments of a pointer that are followed. */
 const MOST_SEGMENTS = 64;
-/** No more places than these are searched for anchors. */
+/** The most places that are searched for anchors. */
 const MOST_PLACES = 20_000;
 
-/** What `$ref` points to inside one document; references to elsewhere find nothing. */
+/** Finds what a `$ref` points to inside one document. A reference to another document finds nothing. */
 export class References {
   readonly #root: unknown;
   #anchors: ReadonlyMap<string, unknown> | undefined;
@@ -67,7 +67,7 @@ export class References {
   }
 }
 
-/** The last part of a reference, as a name for its type. */
+/** The last part of a reference, as a hint for the name of its type. */
 export function nameInReference(reference: string): string | undefined {
   const last = reference.slice(reference.lastIndexOf("/") + 1).replace(/^#/u, "");
   return last === "" ? undefined : unescape(last);

@@ -1,25 +1,25 @@
 /**
- * Tool schemas: what a tool takes and gives, as JSON Schema.
+ * Tool schemas: a tool's input and output as JSON Schema. Runs anywhere.
  *
- * - JSON Schema is taken as it is. A Standard Schema that implements Standard JSON Schema is asked; one that does not,
- *   or cannot say, gives `true`: anything.
- * - No schema library is loaded; only the interface is known.
+ * - JSON Schema is returned as it is. A Standard Schema that implements Standard JSON Schema is converted. Any other
+ *   Standard Schema, and one that cannot be converted, gives `true`: any value.
+ * - No schema library is loaded; this file knows only the interface.
  */
 import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
 
-/** The dialects asked for, best first. */
+/** The dialects to ask for, best first. */
 const TARGETS = ["draft-2020-12", "draft-07", "openapi-3.0"];
 
 type Convert = (options: { readonly target: string }) => unknown;
 
-/** What the guest passes: the value before the schema has converted it. */
+/** The schema of what the guest passes: the value before the schema converts it. */
 export function inputSchemaOf(tool: AnyTool): JsonSchema {
   return toJsonSchema(tool.input, "input");
 }
 
-/** What the guest gets: the value after the schema has converted it. */
+/** The schema of what the guest gets: the value after the schema has converted it. */
 export function outputSchemaOf(tool: AnyTool): JsonSchema {
   return toJsonSchema(tool.output, "output");
 }
@@ -30,7 +30,7 @@ export function toJsonSchema(
 ): JsonSchema {
   if (schema === undefined || schema === null) return true;
   if (typeof schema !== "object" && typeof schema !== "function") return schema;
-  // Some libraries' schemas are functions.
+  // Schemas of some libraries are functions.
   if (!("~standard" in schema)) return schema;
   const standard: unknown = schema["~standard"];
   const converter = isRecord(standard) ? standard["jsonSchema"] : undefined;
@@ -43,7 +43,7 @@ export function toJsonSchema(
   return true;
 }
 
-/** Libraries throw for targets they do not know and for types that JSON Schema cannot express. */
+/** Libraries throw for unknown targets and for types that JSON Schema cannot express. */
 function tryConvert(convert: Convert, target: string): JsonSchema | undefined {
   try {
     const converted = convert({ target });

@@ -1,6 +1,4 @@
-/**
- * Events and abort signals against Node's.
- */
+/** Events and abort signals compared with those of Node.js. */
 import { runInThisContext } from "node:vm";
 import { expect, test } from "vitest";
 import { openGuest } from "./inside/testing/open-guest.ts";
@@ -59,7 +57,7 @@ test("AbortSignal.timeout aborts with TimeoutError when the core's timer fires",
   expect(guest.evaluate("AbortSignal.timeout(-1)")).toMatch(/^TypeError/);
 });
 
-test("what a listener throws does not stop the others", async () => {
+test("a listener that throws does not stop the others", async () => {
   using guest = await openGuest();
   expect(
     guest.evaluate(

@@ -1,10 +1,8 @@
-/**
- * What counts as looking at the promise of a call, and that nothing else about such a promise is unusual.
- */
+/** What counts as looking at the promise of a call, and that such a promise is otherwise like any other. */
 import { describe, expect, test } from "vitest";
 import { type Guest, openGuest } from "./inside/testing/open-guest.ts";
 
-/** With a promise `p` that is watched, and the functions that settle it. */
+/** A guest with a watched promise `p` and the functions that settle it. */
 async function openWatching(): Promise<Guest> {
   const guest = await openGuest();
   guest.evaluate(
@@ -51,7 +49,7 @@ const OBSERVERS: readonly (readonly [string, string])[] = [
   ["await of one without prototype", "(async () => { await Object.setPrototypeOf(p, null) })()"],
 ];
 
-describe("observes the promise of a call", () => {
+describe("these observe the promise of a call", () => {
   test.each(OBSERVERS)("%s", async (_name, script) => {
     using guest = await openWatching();
     expect(guest.isObserved()).toBe(false);
@@ -61,7 +59,7 @@ describe("observes the promise of a call", () => {
   });
 });
 
-describe("does not", () => {
+describe("these do not observe it", () => {
   test.each([
     ["keeping it", "(globalThis.kept = [p, { p }])"],
     [
@@ -105,14 +103,14 @@ describe("a watched promise is like any other", () => {
     expect(ask("p")).toEqual(ask("plain.promise"));
   });
 
-  test("printed", async () => {
+  test("it is printed the same way", async () => {
     using guest = await openWatching();
     guest.evaluate("(console.log(p, { p }), console.log(plain.promise, { p: plain.promise }))");
     expect(guest.log[0]).toEqual(guest.log[1]);
     expect(guest.log[0]?.text).toContain("Promise");
   });
 
-  test("settles after as many turns of the job queue, however it is waited for", async () => {
+  test("it settles after as many turns of the job queue, in whatever way the program waits", async () => {
     async function turns(promise: string, resolve: string): Promise<unknown> {
       using guest = await openWatching();
       guest.evaluate(`void (async (x) => {
@@ -137,7 +135,7 @@ describe("a watched promise is like any other", () => {
     expect(watched).toEqual(await turns("plain.promise", "plain.resolve"));
   });
 
-  test("the mark can neither be taken off nor lead anywhere", async () => {
+  test("the mark cannot be removed and leads nowhere", async () => {
     using guest = await openWatching();
     expect(guest.evaluate("delete p.constructor")).toBe(false);
     expect(guest.evaluate("Reflect.defineProperty(p, 'constructor', { value: Array })")).toBe(false);

@@ -1,6 +1,4 @@
-/**
- * The guest's console: what Node's readers expect, never more than the bound, never a throw.
- */
+/** The guest's console: its output looks like that of Node.js, stays within its bound, and it never throws. */
 import { format, inspect } from "node:util";
 import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
@@ -44,7 +42,7 @@ describe("values look as in Node", () => {
     );
   });
 
-  // Where its versions differ: Node 22 puts brackets around symbols, Node 26 says what is a proxy.
+  // These differ between versions: Node 22 puts brackets around symbols, Node 26 marks proxies.
   test.each([
     ["({ a: 1, [Symbol('k')]: 1 })", "{ a: 1, Symbol(k): 1 }"],
     ["({ [Symbol.toStringTag]: 'Tagged', a: 1 })", "{ a: 1, Symbol(Symbol.toStringTag): 'Tagged' }"],
@@ -129,7 +127,7 @@ test("table, dir, assert, count, group and time", async () => {
   );
 });
 
-describe("what is left out is counted", () => {
+describe("the text says how much is left out", () => {
   test.each([
     ["Array.from({ length: 250 }, (_, i) => i)", "… 150 more items"],
     ["new Set(Array.from({ length: 101 }, (_, i) => i))", "… 1 more item"],

@@ -1,4 +1,4 @@
-/** Values that a program gives out: JSON text in any case, with a word in place of what JSON cannot carry. */
+/** Values that a program outputs: always JSON text, with a description in place of what JSON cannot carry. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeAll } from "./inside/calls/encode-all.ts";
@@ -7,7 +7,7 @@ import { isReference } from "./inside/testing/reference.ts";
 const read = (value: unknown): unknown => JSON.parse(encodeAll(value));
 
 describe.skipIf(!isReference)("encodeAll", () => {
-  test("writes what JSON can carry as JSON.stringify does", () => {
+  test("writes JSON values as JSON.stringify does", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(encodeAll(value)).toBe(JSON.stringify(value));
@@ -15,7 +15,7 @@ describe.skipIf(!isReference)("encodeAll", () => {
     );
   });
 
-  test("gives JSON for anything", () => {
+  test("gives JSON text for any value", () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -34,7 +34,7 @@ describe.skipIf(!isReference)("encodeAll", () => {
     );
   });
 
-  test("says in its place what a part was, and loses nothing around it [exec-wait:44]", () => {
+  test("replaces a part with a description, and keeps everything around it [exec-wait:44]", () => {
     const cyclic: Record<string, unknown> = { n: 1 };
     cyclic["self"] = cyclic;
     const value = {
@@ -64,14 +64,14 @@ describe.skipIf(!isReference)("encodeAll", () => {
     });
   });
 
-  test("tells of binary data, and does not pass it [exec-wait:45]", () => {
+  test("describes binary data, and does not pass it on [exec-wait:45]", () => {
     expect(read([new Uint8Array(3), new ArrayBuffer(9)])).toEqual([
       "[Uint8Array of 3 items]",
       "[ArrayBuffer of 9 bytes]",
     ]);
   });
 
-  test("bears proxies, getters and toJSON that throw, and great depth", () => {
+  test("survives proxies, getters and toJSON that throw, and great depth", () => {
     const hostile = new Proxy(
       {},
       {

@@ -1,4 +1,4 @@
-/** How values leave the guest: as JSON text, or refused with the path to what JSON cannot carry. */
+/** How values leave the guest: as JSON text, or refused with the path to the part that JSON cannot carry. */
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createHost } from "../run/host/host.ts";
@@ -52,7 +52,7 @@ describe("values that leave the guest", () => {
     expect(await evaluate(`return await tools.echo(${expression})`)).toEqual(expected);
   });
 
-  test("a key __proto__ crosses as data in a result, and never to a tool", async () => {
+  test("a key __proto__ crosses as data in a result, but never to a tool", async () => {
     const expression = "{ ['__proto__']: { admin: true } }";
     expect(await evaluate(`return ${expression}`)).toEqual({ ["__proto__"]: { admin: true } });
     expect(await evaluate(`return await tools.echo(${expression})`)).toContain(
@@ -78,7 +78,7 @@ describe("values that leave the guest", () => {
     expect(await evaluate("return { total: 1n }")).toContain("Cannot pass the result.total: it is a BigInt");
   });
 
-  test("too deep is refused, and the path stays short", async () => {
+  test("a value that is too deep is refused, and the path stays short", async () => {
     const message = await refusal(
       "(() => { let o = {}; for (let i = 0; i < 5000; i++) o = { deep: o }; return o })()",
     );
@@ -95,7 +95,7 @@ describe("values that leave the guest", () => {
     ).toBe(11);
   });
 
-  test("the same object twice is no cycle", async () => {
+  test("the same object twice is not a cycle", async () => {
     expect(await evaluate("const o = { x: 1 }; return await tools.echo([o, o, { o }])")).toEqual([
       { x: 1 },
       { x: 1 },

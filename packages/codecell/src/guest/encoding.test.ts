@@ -1,6 +1,4 @@
-/**
- * TextEncoder and TextDecoder against Node's, and atob/btoa as the engine has them.
- */
+/** TextEncoder and TextDecoder compared with those of Node.js, and the engine's own atob and btoa. */
 import { array, assert, boolean, constantFrom, integer, property, string, uint8Array } from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Guest, openGuest } from "./inside/testing/open-guest.ts";
@@ -73,7 +71,7 @@ const interesting = constantFrom(
 const bytesOf = array(interesting, { maxLength: 12 });
 
 describe("TextDecoder", () => {
-  test("decodes utf-8 like Node's, malformed, cut and streamed", () => {
+  test("decodes utf-8 like Node's, also malformed, cut and streamed bytes", () => {
     const steps = array(bytesOf, { minLength: 1, maxLength: 4 });
     assert(
       property(

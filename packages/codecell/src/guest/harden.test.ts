@@ -1,6 +1,4 @@
-/**
- * What a guest no longer has, and what still works although it is gone.
- */
+/** What hardening removes from a guest, and what still works without it. */
 import { expect, test } from "vitest";
 import { openGuest } from "./inside/testing/open-guest.ts";
 
@@ -36,7 +34,7 @@ test("eval is gone", async () => {
   expect(guest.evaluate("(0, eval)('1')")).toBe("ReferenceError: eval is not defined");
 });
 
-test("functions still know what they are", async () => {
+test("functions keep their classes, names and constructors", async () => {
   using guest = await openGuest();
   expect(
     guest.evaluate(`[
@@ -62,7 +60,7 @@ test("functions still know what they are", async () => {
   ]);
 });
 
-test("no call site is handed out", async () => {
+test("the guest gets no call sites", async () => {
   using guest = await openGuest();
   expect(
     guest.evaluate(`(() => {
@@ -82,7 +80,7 @@ test("no call site is handed out", async () => {
   ).toEqual([["string"], "string", "string", "string", null]);
 });
 
-test("InternalError cannot be named, and a genuine out-of-memory error is told from a forged one", async () => {
+test("InternalError has no name, and a genuine out-of-memory error differs from a forged one", async () => {
   using guest = await openGuest({ memoryBytes: 16 * 1024 * 1024 });
   expect(guest.evaluate("typeof InternalError")).toBe("undefined");
   const genuine = "(() => { try { 'x'.repeat(2 ** 29) } catch (error) { return error } })()";
@@ -113,7 +111,7 @@ test("ordinary programs may override what they inherit", async () => {
   ).toEqual(["mine", 2, false]);
 });
 
-test("performance has only its clock, which stands with Date", async () => {
+test("performance has only its clock, which follows Date", async () => {
   using guest = await openGuest();
   expect(
     guest.evaluate(`[

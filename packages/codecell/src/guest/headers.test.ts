@@ -1,6 +1,4 @@
-/**
- * Headers against Node's.
- */
+/** Headers compared with those of Node.js. */
 import { runInThisContext } from "node:vm";
 import { expect, test } from "vitest";
 import { openGuest } from "./inside/testing/open-guest.ts";

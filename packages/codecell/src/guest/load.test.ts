@@ -1,6 +1,4 @@
-/**
- * Megabytes through the guest's classes: linear time, bounded memory, or a catchable error.
- */
+/** Megabytes through the guest's classes: linear time and bounded memory, or a catchable error. */
 import { expect, test } from "vitest";
 import { openGuest } from "./inside/testing/open-guest.ts";
 

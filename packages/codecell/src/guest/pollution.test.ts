@@ -1,10 +1,8 @@
-/**
- * A guest may ruin its own globals; what the prelude gave it keeps working.
- */
+/** A guest may ruin its own globals; what the prelude gave it keeps working. */
 import { describe, expect, test } from "vitest";
 import { openGuest } from "./inside/testing/open-guest.ts";
 
-/** What the exercise itself needs, taken before the poison. */
+/** What the exercise itself needs, captured before the poisoning. */
 const SETUP = `
   const mapGet = Function.prototype.call.bind(Map.prototype.get);
   const viewLength = Function.prototype.call.bind(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get);
@@ -100,7 +98,7 @@ describe("after a guest has poisoned", () => {
     expect(guest.log.map((line) => line.text)).toEqual(clean.log.map((line) => line.text));
   });
 
-  test("its own Symbol.iterator, only its own iterables suffer", async () => {
+  test("Array.prototype[Symbol.iterator]: only its own iterables suffer", async () => {
     using guest = await openGuest();
     expect(
       guest.evaluate(`(() => {
@@ -110,7 +108,7 @@ describe("after a guest has poisoned", () => {
     ).toBe("mine");
   });
 
-  test("AbortSignal's parent, which gets nothing of ours", async () => {
+  test("AbortSignal's parent: it gets none of the prelude's values", async () => {
     using guest = await openGuest();
     expect(
       guest.evaluate(`(() => {

@@ -1,6 +1,4 @@
-/**
- * The checked-in prelude, and everything a guest can reach from its global object.
- */
+/** The checked-in prelude, and everything that a guest can reach from its global object. */
 import { readFile } from "node:fs/promises";
 import { CompileFlags, QuickJS } from "quickjs-wasi";
 import { describe, expect, test } from "vitest";
@@ -17,7 +15,7 @@ const GLOBALS =
   "crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape globalThis isFinite isNaN parseFloat " +
   "parseInt performance queueMicrotask structuredClone undefined unescape";
 
-/** Walks names, symbols, prototypes and accessors; gives every object found with the path to it. */
+/** Walks names, symbols, prototypes and accessors; returns every object found with the path to it. */
 const WALK = `(() => {
   const found = new Map([[globalThis, ""]]);
   const queue = [globalThis];
@@ -46,7 +44,7 @@ const WALK = `(() => {
   return found;
 })()`;
 
-test("prelude.generated.ts is what scripts/build-guest.ts makes of the sources", async () => {
+test("prelude.generated.ts equals what scripts/build-guest.ts makes from the sources", async () => {
   const checkedIn = await readFile(new URL("prelude.generated.ts", import.meta.url), "utf8");
   expect(checkedIn === (await renderPreludeModule())).toBe(true);
 });
@@ -99,7 +97,7 @@ describe("from the global object", () => {
     expect(guest.evaluate("'evaluated' in globalThis")).toBe(false);
   });
 
-  test("the only functions that are not native are those meant for guests", async () => {
+  test("the only reachable functions that are not native are meant for guests", async () => {
     using guest = await openGuest({ withSource: true });
     const paths = guest.evaluate(`(() => {
       const toString = Function.prototype.toString;
@@ -245,7 +243,7 @@ describe("from the global object", () => {
     `);
   });
 
-  test("no reachable property holds a value of the prelude's own state", async () => {
+  test("no reachable property holds a part of the prelude's own state", async () => {
     using guest = await openGuest();
     const strange = guest.evaluate(`(() => {
       const strange = [];

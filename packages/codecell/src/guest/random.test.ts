@@ -1,11 +1,9 @@
-/**
- * Randomness as a function of the seed.
- */
+/** Random values are a function of the seed. */
 import { createCipheriv } from "node:crypto";
 import { expect, test } from "vitest";
 import { openGuest, SEED } from "./inside/testing/open-guest.ts";
 
-test("the same seed gives the same values, and none come before seeding", async () => {
+test("the same seed gives the same values, and before seeding there are none", async () => {
   const script =
     "[Math.random(), Math.random(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(100))], Math.random()]";
   using one = await openGuest();

@@ -1,6 +1,4 @@
-/**
- * structuredClone, told apart from Node's by what both make of the same expressions.
- */
+/** structuredClone compared with that of Node.js on the same expressions. */
 import { inspect } from "node:util";
 import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
@@ -41,7 +39,7 @@ describe("clones", () => {
     const native = structuredClone(runInThisContext(`(${expression})`) as unknown);
     guest.evaluate(`console.log([structuredClone(${expression})])`);
     const shown = inspect([native], { depth: 3 });
-    // Node shows what is inside a DataView; ours only how long it is.
+    // Node.js shows the contents of a DataView; the guest shows only its length.
     expect(guest.log[0]?.text).toBe(shown.includes("DataView") ? "[ DataView { [byteLength]: 2 } ]" : shown);
   });
 

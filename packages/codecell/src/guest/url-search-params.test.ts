@@ -1,6 +1,4 @@
-/**
- * URLSearchParams against Node's.
- */
+/** URLSearchParams compared with that of Node.js. */
 import { array, assert, constantFrom, property } from "fast-check";
 import { runInThisContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -30,7 +28,7 @@ test
   expect(guest.evaluate(expression)).toEqual(JSON.parse(JSON.stringify(runInThisContext(expression))));
 });
 
-test("a cut sequence does not swallow the character after it, as it does in Node", async () => {
+test("a cut sequence does not swallow the next character, unlike in Node.js", async () => {
   using guest = await openGuest();
   expect(guest.evaluate("[...new URLSearchParams('%E2%98é=%ffü')]")).toEqual([["\uFFFDé", "\uFFFDü"]]);
 });

@@ -1,6 +1,4 @@
-/**
- * The guest's URL against Node's, on a table and on random inputs.
- */
+/** The guest's URL compared with that of Node.js, on a table and on random inputs. */
 import { array, assert, constantFrom, option, property, tuple } from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Guest, openGuest } from "./inside/testing/open-guest.ts";

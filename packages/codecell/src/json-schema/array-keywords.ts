@@ -1,10 +1,10 @@
-/** Keywords for arrays. */
+/** Keywords for arrays. Runs anywhere. */
 import type { Rule, Judging, Evaluated } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
 import { numberIn, own, type SchemaRecord } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
-/** What asks for all items that have been evaluated, if the schema has that; and the other rules. */
+/** The rule of `unevaluatedItems`, if the schema has that keyword, and the other rules. */
 type ArrayRules = readonly [
   ((value: object, judging: Judging, seen: Evaluated) => boolean) | undefined,
   readonly Rule[],
@@ -35,11 +35,14 @@ function sizes(schema: SchemaRecord): Rule[] {
   return rules;
 }
 
-/** Checks for the first items, each its own, and one for those behind them; the older drafts have other words for both. */
+/**
+ * Rules for the first items, one each, and one rule for all items after them. Older drafts use other keywords for both.
+ */
 function places(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
   const items = own(schema, "items");
   const prefix = document.draft === 2020 ? own(schema, "prefixItems") : undefined;
-  // A list of items is the older drafts' word, and is understood where no new one stands beside it.
+  // Older drafts write the first items as a list in `items`. This is understood in every draft, unless `prefixItems` is
+  // present.
   const isOld = prefix === undefined && Array.isArray(items);
   const listed = isOld ? items : prefix;
   const first = (Array.isArray(listed) ? listed : []).map((one) => compile(one));
@@ -84,9 +87,10 @@ function contains(schema: SchemaRecord, { document, compile }: RuleCompiler): Ru
         else if (count >= lowest && highest === Number.POSITIVE_INFINITY) break;
       }
       if (count < lowest)
-        return judging.fail(`must contain at least ${lowest} items of the kind the schema wants`);
+        return judging.fail(`must contain at least ${lowest} items that fit the schema under "contains"`);
       return (
-        count <= highest || judging.fail(`must contain at most ${highest} items of the kind the schema wants`)
+        count <= highest ||
+        judging.fail(`must contain at most ${highest} items that fit the schema under "contains"`)
       );
     },
   ];
@@ -96,7 +100,7 @@ function unique(schema: SchemaRecord): Rule[] {
   if (own(schema, "uniqueItems") !== true) return [];
   return [
     (value, judging) => {
-      // Apart, so that no string is taken for the text of something else.
+      // Two sets, so that no string equals the canonical text of an object.
       const [plain, texts] = [new Set<unknown>(), new Set<unknown>()];
       for (const [index, item] of (value as unknown[]).entries()) {
         judging.spend(1);

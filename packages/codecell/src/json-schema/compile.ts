@@ -1,9 +1,10 @@
 /**
- * Compile: a schema as a tree of functions, made when first needed. No code is generated: it runs where that is forbidden.
+ * Compile: turns a schema into a tree of functions, each made when it is first needed. Runs anywhere, also where
+ * generating code is forbidden.
  *
- * - Each part of the schema is compiled once; references are followed when a value first meets them, so they may be
+ * - Each part of the schema is compiled once. References are followed when a value first reaches them, so they may be
  *   circular.
- * - Keywords are about values of their own type only, so each kind of value meets only the rules that are for it.
+ * - Each keyword applies to values of one type, so a value runs only through the rules for its type.
  */
 import { arrayRules } from "./array-keywords.ts";
 import { type Rule, type Judging, SchemaFault, Evaluated } from "./judging.ts";
@@ -15,10 +16,10 @@ import { objectRules } from "./object-keywords.ts";
 import { referenceRules } from "./reference-keywords.ts";
 import { stringRules } from "./string-keywords.ts";
 
-/** What keywords are compiled with. */
+/** What the compilers of keywords need. */
 export interface RuleCompiler {
   readonly document: Document;
-  /** The rule of a part of the schema. */
+  /** Gives the rule of a part of the schema. */
   readonly compile: (schema: unknown) => Rule;
 }
 
@@ -50,7 +51,10 @@ export function createCompiler(document: Document): RuleCompiler {
   return compiler;
 }
 
-/** What a dynamic reference means depends on the resources that were entered on the way to it, by whatever way. */
+/**
+ * Records that a resource is entered: the meaning of a dynamic reference depends on all resources entered on the way to
+ * it.
+ */
 function inScope(schema: SchemaRecord, document: Document, rule: Rule): Rule {
   const resource = document.resourceOf(schema);
   if (!document.isDynamic || resource.root !== schema) return rule;
@@ -62,7 +66,7 @@ function inScope(schema: SchemaRecord, document: Document, rule: Rule): Rule {
   };
 }
 
-/** A part that no value ever meets is never compiled. */
+/** Compiles a part when a value first reaches it. */
 function later(make: () => Rule): Rule {
   let made: Rule | undefined;
   return (value, judging, seen) => (made ??= make())(value, judging, seen);
@@ -70,7 +74,7 @@ function later(make: () => Rule): Rule {
 
 function toRule(schema: SchemaRecord, compiler: RuleCompiler): Rule {
   const references = referenceRules(schema, compiler);
-  // Older drafts see nothing beside a reference.
+  // Older drafts ignore all keywords beside a reference.
   if (compiler.document.draft <= 7 && typeof own(schema, "$ref") === "string") return inOrder(references);
   const always = [...references, ...valueRules(schema)];
   const logic = logicRules(schema, compiler);
@@ -85,7 +89,7 @@ function toRule(schema: SchemaRecord, compiler: RuleCompiler): Rule {
   ];
   const rule: Rule = (value, judging, seen) => {
     if (typeof value === "string") return forString(value, judging, seen);
-    // What is no number in JSON is printed as null.
+    // NaN and the infinities print as null.
     if (typeof value === "number")
       return Number.isFinite(value) ? forNumber(value, judging, seen) : forOther(null, judging, seen);
     if (typeof value !== "object" || value === null) return forOther(value, judging, seen);
@@ -116,7 +120,7 @@ function inOrder(rules: readonly Rule[]): Rule {
   };
 }
 
-/** Runs what asks for all that has been evaluated after everything else. */
+/** Runs `last`, which needs to know everything that has been evaluated, after all other rules. */
 function watching(
   rule: Rule,
   last: ((value: object, judging: Judging, seen: Evaluated) => boolean) | undefined,

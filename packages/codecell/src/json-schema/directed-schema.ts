@@ -1,14 +1,14 @@
 /**
- * Directed schema: a schema as it holds for what is given in one direction.
+ * Directed schema: adapts a schema to one direction, input or output. Runs anywhere.
  *
- * - What is read-only belongs to outputs, what is write-only to inputs: required or not, it need not be given the other
- *   way. Declarations leave it out there, so a validator must not ask for it.
+ * - Read-only properties belong to outputs and write-only properties to inputs. In the other direction they need not be
+ *   given, even if they are required: declarations leave them out there, so a validator must not demand them.
  */
 import type { Direction } from "../contract/standard-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The same object where nothing is bound to a direction. */
+/** Returns the same object if nothing depends on the direction. */
 export function asGiven(schema: Schema, direction: Direction): Schema {
   const keyword = direction === "input" ? "readOnly" : "writeOnly";
   const isElsewhere = (property: unknown): boolean => {
@@ -39,10 +39,10 @@ export function asGiven(schema: Schema, direction: Direction): Schema {
   return directed(schema) as Schema;
 }
 
-/** Keywords that hold values, which may look like schemas. */
+/** Keywords whose values are data that may look like a schema. */
 const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples"]);
 
-/** Through references within the schema; as many as a sensible one has. */
+/** Follows references within the schema, at most ten in a row. */
 function resolve(property: unknown, root: Schema): unknown {
   let found = property;
   for (let hops = 0; hops < 10 && isObject(found) && typeof found["$ref"] === "string"; hops++) {

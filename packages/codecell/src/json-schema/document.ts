@@ -1,8 +1,8 @@
 /**
- * Document: a schema as a whole: which of its parts have names, and what its references mean.
+ * Document: a schema as a whole: which of its parts have names, and what its references mean. Runs anywhere.
  *
- * - Nothing outside the document is ever fetched: a reference to elsewhere is a fault of the schema.
- * - Looks at each part once, without recursion: a schema may come from anywhere.
+ * - Nothing outside the document is fetched. A reference to another document is a fault of the schema.
+ * - Each part is visited once, without recursion, because a schema may come from anywhere.
  */
 import { type Scope, SchemaFault } from "./judging.ts";
 
@@ -18,7 +18,7 @@ export function own(schema: SchemaRecord, key: string): unknown {
   return Object.hasOwn(schema, key) ? schema[key] : undefined;
 }
 
-/** A keyword that is there and of the wrong kind would be no constraint at all: the author meant one. */
+/** A keyword with a value of the wrong kind is a fault. To ignore it would drop a constraint that the author meant. */
 function typed<T>(schema: SchemaRecord, key: string, is: (value: unknown) => value is T): T | undefined {
   const value = own(schema, key);
   if (value === undefined || is(value)) return value;
@@ -49,7 +49,7 @@ function draftOf(schema: SchemaRecord): Draft {
   return name.includes("2019-09") ? 2019 : 2020;
 }
 
-/** A part of the document with an address of its own. */
+/** A part of the document that has an address of its own. */
 interface Resource extends Scope {
   readonly base: string;
   readonly dynamicAnchors: Map<string, unknown>;
@@ -60,9 +60,9 @@ export interface Target {
   readonly resource: Scope;
 }
 
-/** Keywords whose values are data, which may look like schemas. */
+/** Keywords whose values are data that may look like a schema. */
 const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples"]);
-/** Keywords whose members are named by the schema's author, not by JSON Schema. */
+/** Keywords whose members are named by the author of the schema, not by JSON Schema. */
 const NAMED: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -72,14 +72,14 @@ const NAMED: ReadonlySet<string> = new Set([
   "dependencies",
 ]);
 
-/** Somewhere to resolve against; no reference to it can be written by accident. */
+/** The base address of a schema without an address. Nobody writes a reference to it by accident. */
 const NOWHERE = "codecell-schema:/";
 
 export class Document {
   readonly draft: Draft;
   readonly isDynamic: boolean;
   readonly #resources = new Map<string, Resource>();
-  /** Which resource a part belongs to. */
+  /** The resource that each part belongs to. */
   readonly #owners = new Map<object, Resource>();
   readonly #anchors = new Map<string, unknown>();
   readonly #root: Resource;
@@ -114,7 +114,7 @@ export class Document {
     return resource;
   }
 
-  /** Throws a fault for what is not in the document. */
+  /** Throws a SchemaFault if the target is not in the document. */
   find(reference: string, from: object): Target {
     const { base } = this.resourceOf(from);
     const url = resolved(reference, base);
@@ -136,10 +136,10 @@ export class Document {
     return { schema, resource };
   }
 
-  /** The resource a schema object begins, or the one it is in. */
+  /** The resource that a schema object starts, or the resource that contains it. */
   #ownerOf(part: SchemaRecord, owner: Resource | undefined): Resource {
     const id = own(part, this.draft === 4 ? "id" : "$id");
-    // Beside a reference older drafts see nothing else.
+    // Older drafts ignore all keywords beside a reference.
     const isHidden = this.draft <= 7 && own(part, "$ref") !== undefined;
     const isNew = typeof id === "string" && !isHidden && !(this.draft <= 7 && id.startsWith("#"));
     if (owner !== undefined && !isNew) return owner;
@@ -151,14 +151,14 @@ export class Document {
       dynamicAnchors: new Map(),
       isRecursive: own(part, "$recursiveAnchor") === true,
     };
-    // Two parts with one address: nobody can tell which is meant.
+    // Two parts with the same address: a reference to it would be ambiguous.
     if (this.#resources.has(base)) throw new SchemaFault();
     this.#resources.set(base, resource);
     if (owner === undefined && base !== NOWHERE) this.#resources.set(NOWHERE, resource);
     return resource;
   }
 
-  /** Whether it has a name that dynamic references look for. */
+  /** Records the names of a part. Returns whether a dynamic reference can find the part. */
   #name(part: SchemaRecord, owner: Resource): boolean {
     const id = own(part, this.draft === 4 ? "id" : "$id");
     if (this.draft <= 7 && typeof id === "string" && id.startsWith("#"))

@@ -1,20 +1,23 @@
-/** Equality of JSON values: by a text that equal values share, so that a list is compared with itself in linear time. */
+/**
+ * Equality of JSON values: equal values have the same canonical text, so duplicates in a list are found in linear time.
+ * Runs anywhere.
+ */
 import type { Judging } from "./judging.ts";
 
-/** The order of keys does not matter; what is not printed is not there. */
+/** The order of keys does not matter; members that JSON leaves out are left out. */
 export function canonicalText(value: unknown, judging: Judging): string {
   const parts: string[] = [];
   append(value, judging, parts);
   return parts.join("");
 }
 
-/** Into one list: what is nested is copied once, not at each level. */
+/** Appends to one list, so that nested text is copied once and not at each level. */
 function append(given: unknown, judging: Judging, parts: string[]): void {
   const value = typeof given === "object" && given !== null ? asPrinted(given) : given;
   judging.spend(1);
   if (typeof value === "string") parts.push(quoted(value, judging));
   else if (typeof value !== "object" || value === null) {
-    // 0 and -0 are the same number, and what is none is printed as null.
+    // 0 and -0 are the same number. NaN and the infinities print as null.
     parts.push(typeof value === "boolean" || Number.isFinite(value) ? String(value) : "null");
   } else if (Array.isArray(value)) {
     parts.push("[");
@@ -43,13 +46,13 @@ function quoted(text: string, judging: Judging): string {
   return JSON.stringify(text);
 }
 
-/** An output may be an object that prints itself as something else, as dates do. */
+/** Applies `toJSON`: an output may print itself as something else, as dates do. */
 export function asPrinted(value: object): unknown {
   const { toJSON } = value as { readonly toJSON?: unknown };
   return typeof toJSON === "function" ? (toJSON.call(value) as unknown) : value;
 }
 
-/** Whether JSON has the value of a member; it leaves out the others. */
+/** Whether JSON prints a member with this value; it leaves out other members. */
 export function isPrinted(value: unknown): boolean {
   return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }

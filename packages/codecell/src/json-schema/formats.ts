@@ -1,16 +1,16 @@
 /**
- * Formats: the named formats of strings, each in linear time.
+ * Formats: checks the named formats of strings, each in linear time. Runs anywhere.
  *
- * - Nothing here backtracks over more than a label or a number. A very long text is read on another thread all the same.
- * - A format that is not known is no constraint.
+ * - No expression backtracks over more than a label or a number. Very long texts are still left to another thread.
+ * - An unknown format is no constraint.
  */
 import { type Judging, NotHere } from "./judging.ts";
 
 export type FormatTest = (text: string, judging: Judging) => boolean;
 
-/** Longer ones, such as the data of an image in a URL, are read elsewhere. */
+/** Longer texts, such as an image inside a data URL, are checked on another thread. */
 const LONGEST = 65_536;
-/** Longer ones take the native compiler more than some microseconds. */
+/** Compiling a longer expression takes more than a few microseconds. */
 const LONGEST_REGEX = 256;
 const STEPS_OF_REGEX = 256;
 
@@ -31,7 +31,7 @@ function isTime(text: string): boolean {
   const [offsetHour, offsetMinute] = [Number(found[5] ?? 0), Number(found[6] ?? 0)];
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return false;
   if (second < 60) return true;
-  // A leap second is one in UTC.
+  // A leap second is at 23:59:60 in UTC.
   const offset = (offsetHour * 60 + offsetMinute) * (found[4] === "-" ? 1 : -1);
   return (hour * 60 + minute + offset + 2880) % 1440 === 1439;
 }
@@ -82,10 +82,13 @@ function isEmail(text: string): boolean {
   return /^ipv6:/iu.test(address) ? isIpv6(address.slice(5)) : isIpv4(address);
 }
 
-/** Looks for what is not allowed: repeating what is would need a stack as long as the text. */
+/**
+ * Finds a forbidden character. An expression that repeats the allowed characters would need a stack as long as the
+ * text.
+ */
 const NO_URI_CHARACTER = /[^a-z\d\-._~!$&'()*+,;=:@/?#[\]%]|%(?![\da-f]{2})/iu;
 const SCHEME = /^[a-z][a-z\d+\-.]*:/iu;
-/** What stands between `//` and the path. */
+/** The text between `//` and the path. */
 const AUTHORITY = /^(?:[^@[\]]*@)?(?:\[([\da-f:.]+|v[\da-f]+\.[^\]]+)\]|[^@:[\]]*)(?::\d*)?$/iu;
 
 function isUriReference(text: string): boolean {
@@ -93,7 +96,7 @@ function isUriReference(text: string): boolean {
   const hash = text.indexOf("#");
   if (hash !== -1 && text.includes("#", hash + 1)) return false;
   const rest = (hash === -1 ? text : text.slice(0, hash)).replace(SCHEME, "");
-  // Brackets are for addresses alone; without a scheme the first segment has no colon.
+  // Brackets may only surround an address. Without a scheme the first segment has no colon.
   const [, authority, after = ""] = /^\/\/([^/?]*)([^]*)$/u.exec(rest) ?? [undefined, undefined, rest];
   if (/[[\]]/u.test(after) || (hash !== -1 && /[[\]]/u.test(text.slice(hash)))) return false;
   if (authority !== undefined) {
@@ -103,12 +106,12 @@ function isUriReference(text: string): boolean {
   return SCHEME.test(text) || !/^[^/?]*:/u.test(after);
 }
 
-/** With its scheme, and something behind it. */
+/** A URI has a scheme and text after the scheme. */
 function isUri(text: string): boolean {
   return SCHEME.test(text) && !/^[^:]*:$/u.test(text) && isUriReference(text);
 }
 
-/** One of the web, names in any alphabet. */
+/** A web URL; its host name may use any alphabet. */
 function isUrl(text: string): boolean {
   const found = /^(?:https?|ftp):\/\/(?:[^\s/?#@]*@)?([^\s/?#@:]+)(?::\d{1,5})?(?:[/?#]\S*)?$/iu.exec(text);
   const host = found?.[1] ?? "";
@@ -129,7 +132,7 @@ function isUriTemplate(text: string, judging: Judging): boolean {
 
 function isExpression(text: string, judging: Judging): boolean {
   const names = (/^[+#./;?&=,!@|]?(.+)$/u.exec(text)?.[1] ?? "").split(",");
-  // Many short ones take several times as long as one text of their size.
+  // Many short names take several times as long as one text of the same length.
   judging.spend(names.length);
   return names.every((name) =>
     /^(?:\w|%[\da-f]{2})(?:\w|\.(?!\.|$)|%[\da-f]{2})*(?::[1-9]\d{0,3}|\*)?$/iu.test(name),
@@ -137,7 +140,7 @@ function isExpression(text: string, judging: Judging): boolean {
 }
 
 function isRegex(text: string, judging: Judging): boolean {
-  // Compiling one is native work: nothing can stop it, and classes of Unicode are large.
+  // Compiling an expression is native work that nothing can stop, and Unicode classes are large.
   if ((text.length > LONGEST_REGEX || /\\p/iu.test(text)) && !judging.mayBeSlow) throw new NotHere();
   judging.spend(STEPS_OF_REGEX);
   try {
@@ -176,7 +179,7 @@ export function formatTest(name: string): FormatTest | undefined {
   if (test === undefined) return undefined;
   return (text, judging) => {
     judging.spend(1 + (text.length >> 3));
-    // Elsewhere a long one takes its time and nobody else's.
+    // On another thread a long text delays nobody else.
     if (text.length > LONGEST && !judging.mayBeSlow) throw new NotHere();
     return test(text, judging);
   };

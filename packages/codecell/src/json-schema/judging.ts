@@ -1,47 +1,52 @@
 /**
- * Judging: one value against one schema, and what that may cost.
+ * Judging: the state of checking one value against one schema, and the bound on its cost. Runs anywhere.
  *
  * - Work is counted in steps, never in time: the same value against the same schema always ends the same way.
- * - Problems are collected only while explaining, and only a few: the first time it stops at the first one.
+ * - The first pass stops at the first problem and records none. A second pass, which explains, collects a few problems.
  */
 
-/** Whether a value satisfies what was compiled. `seen` gathers what has been evaluated, where somebody asks for that. */
+/** Says whether a value fits a compiled part of a schema. `seen`, if given, collects what has been evaluated. */
 export type Rule = (value: unknown, judging: Judging, seen: Evaluated | undefined) => boolean;
 
 export interface JudgedProblem {
   readonly path: readonly (string | number)[];
   readonly text: string;
-  /** Says which alternative is meant rather than what is wrong inside it. */
+  /**
+   * Whether the problem shows that another alternative was meant (a type, a constant), rather than a mistake inside
+   * this one.
+   */
   readonly isTag: boolean;
 }
 
-/** It was given up: it would have cost more steps than there are. */
+/** Judging would have cost more steps than allowed. */
 export class OutOfSteps extends Error {}
 
-/** It needs what may not be done on this thread: a regular expression that nobody has proven cheap. */
+/** Judging needs a regular expression that is not proven cheap, which must not run on this thread. */
 export class NotHere extends Error {}
 
-/** The schema itself cannot be used. */
+/** The schema cannot be used. */
 export class SchemaFault extends Error {}
 
-/** Where a schema's references are resolved; those it went through decide about dynamic ones. */
+/**
+ * The resource in which references are resolved. The resources entered on the way decide what dynamic references mean.
+ */
 export interface Scope {
   readonly dynamicAnchors: ReadonlyMap<string, unknown>;
   readonly isRecursive: boolean;
   readonly root: unknown;
 }
 
-/** How many problems are looked for inside one alternative. */
+/** The most problems that are collected inside one alternative. */
 const MOST_PROBLEMS = 4;
-/** Answers remembered, some megabytes; beyond them there are only the steps. */
+/** The most answers that are remembered (some megabytes). Beyond this, only the steps bound the work. */
 const MOST_KEPT = 65_536;
 
 export class Judging {
   steps: number;
-  /** Whether regular expressions that may take for ever are executed all the same. */
+  /** Whether regular expressions without a proven bound may run. */
   readonly mayBeSlow: boolean;
   readonly scopes: Scope[] = [];
-  /** Where the value at hand lies; undefined unless problems are wanted. */
+  /** The path to the value that is judged now; undefined if no problems are wanted. */
   path: (string | number)[] | undefined;
   problems: JudgedProblem[] = [];
   readonly #answers = new Map<Rule, Map<object, boolean>>();
@@ -58,12 +63,12 @@ export class Judging {
     if (this.steps < 0) throw new OutOfSteps();
   }
 
-  /** Whether what has failed may as well stop. */
+  /** Whether a rule that has failed may stop. */
   get isDone(): boolean {
     return this.path === undefined || this.problems.length >= MOST_PROBLEMS;
   }
 
-  /** Always false, as the answer of a rule. */
+  /** Records a problem and returns false, the answer of a failed rule. */
   fail(text: string, isTag = false): false {
     if (!this.isDone) this.problems.push({ path: [...(this.path ?? [])], text, isTag });
     return false;
@@ -78,7 +83,7 @@ export class Judging {
     return fits;
   }
 
-  /** Runs a rule whose problems are nobody's business: that of `not`, of `if`, of an item that `contains` counts. */
+  /** Runs a rule without recording problems: for `not`, `if`, and the items that `contains` counts. */
   quietly(rule: Rule, value: unknown, seen: Evaluated | undefined): boolean {
     const { path } = this;
     this.path = undefined;
@@ -89,7 +94,7 @@ export class Judging {
     }
   }
 
-  /** Runs a rule on a value that it has not seen before; says again what it said otherwise. */
+  /** Runs a rule on a value once, and gives the remembered answer afterwards. */
   once(rule: Rule, value: object): boolean {
     if (this.path !== undefined) return rule(value, this, undefined);
     let answers = this.#answers.get(rule);
@@ -101,14 +106,14 @@ export class Judging {
     return fits;
   }
 
-  /** Adds what one alternative has evaluated. */
+  /** Adds what an alternative has evaluated. */
   gather(seen: Evaluated | undefined, branch: Evaluated | undefined): void {
     if (seen === undefined || branch === undefined) return;
     this.spend(branch.size);
     seen.add(branch);
   }
 
-  /** Runs a rule with a list of problems of its own, which is returned: none for a value that fits. */
+  /** Runs a rule with its own list of problems and returns that list; it is empty if the value fits. */
   apart(rule: Rule, value: unknown): readonly JudgedProblem[] {
     const { problems } = this;
     this.problems = [];
@@ -120,16 +125,16 @@ export class Judging {
   }
 }
 
-/** Which members and items of one value have been evaluated by some keyword. */
+/** The members and items of one value that some keyword has evaluated. */
 export class Evaluated {
   allMembers = false;
   allItems = false;
-  /** Items before this one. */
+  /** All items before this index are evaluated. */
   items = 0;
   readonly members: Set<string> = new Set();
   readonly single: Set<number> = new Set();
 
-  /** What it costs to add it to another. */
+  /** The steps that adding this to another costs. */
   get size(): number {
     return this.members.size + this.single.size;
   }

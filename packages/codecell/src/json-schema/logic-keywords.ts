@@ -1,4 +1,4 @@
-/** Keywords for values of every type: type, const, enum; and those that join schemas. */
+/** Keywords for values of every type (type, const, enum), and keywords that combine schemas. Runs anywhere. */
 import { type Rule, Judging, type JudgedProblem, SchemaFault, Evaluated } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
 import { listIn, own, type SchemaRecord } from "./document.ts";
@@ -24,11 +24,11 @@ function typeRules(schema: SchemaRecord): Rule[] {
   const given = own(schema, "type");
   if (given === undefined) return [];
   const names = new Set<unknown>(Array.isArray(given) ? given : [given]);
-  // Of drafts before the fourth.
+  // "any" is from drafts before the fourth.
   if (names.has("any")) return [];
   const types = [...names].map((name) => TYPES.get(name)).filter((type) => type !== undefined);
   if (types.length === 0 || types.length < names.size) throw new SchemaFault();
-  // OpenAPI's.
+  // `nullable` is from OpenAPI.
   const mayBeNull = own(schema, "nullable") === true;
   const text = `must be ${types.map(([article]) => article).join(" or ")}`;
   const [only] = types;
@@ -61,7 +61,7 @@ function enumRules(schema: SchemaRecord): Rule[] {
 
 function oneOfValues(values: readonly unknown[]): Rule {
   const plain = new Set(values.filter((value) => typeof value !== "object" || value === null));
-  // The schema's own values are not the program's: they cost nothing.
+  // The schema's own values come from its author, not from a program, so they cost no steps.
   const free = new Judging(Number.POSITIVE_INFINITY, false, false);
   const others = new Set(
     values
@@ -147,7 +147,7 @@ function oneOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   ];
 }
 
-/** Tells the problems of the alternative that was probably meant: the one in which the value got furthest. */
+/** Reports the problems of the alternative that was probably meant: the one that the value fits best. */
 function closest(rules: readonly Rule[], value: unknown, judging: Judging): false {
   if (judging.isDone) return false;
   let best: readonly JudgedProblem[] | undefined;
@@ -162,7 +162,7 @@ function closest(rules: readonly Rule[], value: unknown, judging: Judging): fals
   return false;
 }
 
-/** Tags that differ count most: they say that another alternative was meant. */
+/** A tag that differs counts most, because it shows that another alternative was meant. */
 function distance(problems: readonly JudgedProblem[]): number {
   const depth = Math.max(0, ...problems.map(({ path }) => path.length));
   return problems.filter(({ isTag }) => isTag).length * 1000 + problems.length - depth / 1000;
@@ -174,7 +174,7 @@ function not(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
   const rule = compile(part);
   return [
     (value, judging) =>
-      !judging.quietly(rule, value, undefined) || judging.fail("is what the schema excludes"),
+      !judging.quietly(rule, value, undefined) || judging.fail('must not fit the schema under "not"'),
   ];
 }
 

@@ -1,11 +1,11 @@
-/** Keywords for numbers. */
+/** Keywords for numbers. Runs anywhere. */
 import type { Rule } from "./judging.ts";
 import { numberIn, own, type SchemaRecord } from "./document.ts";
 
 export function numberRules(schema: SchemaRecord): Rule[] {
   const rules: Rule[] = [];
   const [least, most] = [numberIn(schema, "minimum"), numberIn(schema, "maximum")];
-  // In draft 4 the exclusive ones are flags of the others.
+  // In draft 4 the exclusive keywords are flags that change `minimum` and `maximum`.
   const [isAbove, isBelow] = ["exclusiveMinimum", "exclusiveMaximum"].map((key) => own(schema, key) === true);
   const add = (
     limit: number | undefined,
@@ -27,7 +27,7 @@ export function numberRules(schema: SchemaRecord): Rule[] {
   return rules;
 }
 
-/** As exact as the numbers themselves: 0.0075 is a multiple of 0.0001 although the quotient of the two is no integer. */
+/** As exact as the numbers themselves: 0.0075 is a multiple of 0.0001, although their quotient is not an integer. */
 function isMultiple(value: number, step: number): boolean {
   const rest = Math.abs(value % step);
   if (Number.isInteger(value) && Number.isInteger(step)) return rest === 0;

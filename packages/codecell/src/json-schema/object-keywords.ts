@@ -1,4 +1,4 @@
-/** Keywords for objects. Own members only, and only those that JSON prints. */
+/** Keywords for objects. They see only own members that JSON prints. Runs anywhere. */
 import type { Rule, Judging, Evaluated } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
 import { listIn, membersIn, numberIn, own, type SchemaRecord } from "./document.ts";
@@ -6,7 +6,7 @@ import { isPrinted } from "./equality.ts";
 import { compilePattern, type PatternTest } from "./pattern.ts";
 import { shown } from "./string-keywords.ts";
 
-/** What asks for all members that have been evaluated, if the schema has that; and the other rules. */
+/** The rule of `unevaluatedProperties`, if the schema has that keyword, and the other rules. */
 type ObjectRules = readonly [
   ((value: object, judging: Judging, seen: Evaluated) => boolean) | undefined,
   readonly Rule[],
@@ -62,7 +62,7 @@ function count(value: unknown, judging: Judging): number {
 }
 
 function required(schema: SchemaRecord): Rule[] {
-  // Draft 3 had a flag of that name.
+  // In draft 3 `required` was a flag.
   const given = own(schema, "required");
   const listed = typeof given === "boolean" ? [] : (listIn(schema, "required") ?? []);
   const keys = listed.filter((key) => typeof key === "string");
@@ -123,7 +123,7 @@ function members(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
   ];
 }
 
-/** Looks for what the schema names rather than at all that the value has. */
+/** Looks up the members that the schema names, instead of visiting all members of the value. */
 function declared(named: ReadonlyMap<string, Rule>): Rule {
   const entries = [...named];
   return (value, judging, seen) => {

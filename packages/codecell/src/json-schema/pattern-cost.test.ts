@@ -28,7 +28,7 @@ describe("the cost of a pattern", () => {
     "^(\\w+\\s?)+$",
     "^(-[a-z-]+)*$",
     "(?i:a)",
-    // None under the flag u, and something else without it.
+    // Invalid under the flag u, and valid with another meaning without it.
     "^(?:\\p{1,})*$",
     "^\\k<(?:a+)+>$",
     "^(?:\\u{1,})*$",
@@ -37,15 +37,15 @@ describe("the cost of a pattern", () => {
     "(".repeat(100) + ")".repeat(100),
     "a".repeat(5000),
     "^(((a{1,99}){1,99}){1,99})$",
-  ])("%s is not known", (pattern) => {
+  ])("%s has no known cost", (pattern) => {
     expect(costOf(pattern)).toBeUndefined();
   });
 
-  test("what is no pattern costs nothing that anybody knows", () => {
+  test("an invalid pattern has no known cost", () => {
     for (const pattern of ["(", "a)", "[", "*", "a**", "\\"]) expect(costOf(pattern)).toBeUndefined();
   });
 
-  test("a matcher that backtracks never takes more steps than were said", () => {
+  test("a backtracking matcher never takes more steps than predicted", () => {
     let known = 0;
     fc.assert(
       fc.property(
@@ -122,7 +122,7 @@ function print(piece: Piece): string {
   }
 }
 
-/** Counts the characters that the plainest matcher there is looks at; stops when there are more than allowed. */
+/** Counts the characters that the simplest backtracking matcher reads; stops when there are more than allowed. */
 function stepsToMatch(piece: Piece, text: string, isAnchored: boolean, most: number): number {
   let steps = 0;
   const match = (one: Piece, at: number, then: (end: number) => boolean): boolean => {

@@ -1,19 +1,20 @@
 /**
- * Pattern cost: how many steps a backtracking matcher can need at most for a regular expression, as far as that can be
- * told from its text.
+ * Pattern cost: an upper bound on the steps that a backtracking matcher needs for a regular expression, derived from
+ * its text. Runs anywhere.
  *
- * - Counts the ways in which the pattern can be laid over a text, from above. What it does not understand, or where the
- *   ways grow faster than a power of the text's length, it calls unknown: never too low, often too high.
+ * - Counts the ways in which the pattern can match parts of a text, rounded up. If it does not understand the pattern,
+ *   or if the ways grow faster than a power of the text's length, the cost is unknown. So a cost is never too low and
+ *   often too high.
  */
 
-/** At most `factor * (length + 1) ** power` steps for a text of that length. */
+/** A text of this length takes at most `factor * (length + 1) ** power` steps. */
 export interface Cost {
   readonly factor: number;
   readonly power: number;
 }
 
 export function costOf(pattern: string): Cost | undefined {
-  // Without that flag some escapes mean something else, and what is no pattern under it is not read here.
+  // Without the flag `u` some escapes mean something else, so a pattern that is invalid under the flag is not analysed.
   if (!isPattern(pattern)) return undefined;
   try {
     const parser = new Parser(pattern);
@@ -45,29 +46,29 @@ class Unknown extends Error {}
 
 const LONGEST_PATTERN = 4000;
 const DEEPEST_GROUP = 50;
-/** Of a repetition that is looked at for its separator. */
+/** The most atoms of a repetition in which a separator is searched. */
 const MOST_ATOMS = 16;
 const MOST_FACTOR = 1e9;
 const QUANTIFIER = /[*+?]|\{(\d+)(?:(,)(\d*))?\}/uy;
-/** What one escape may be, and the text after it that belongs to it. */
+/** An escape with all the text that belongs to it. */
 const ESCAPE =
   /\\(?:[1-9]\d*|k<[^>]*>|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[pP]\{[^}]*\}|[^])/uy;
 const CLASS = /\[(?:[^\\\]]|\\[^])*\]/uy;
 const GROUP = /\((?:\?(?::|=|!|<=|<!|<[A-Za-z_$][\w$]*>))?/uy;
 
-/** A piece of a pattern. */
+/** A part of a pattern. */
 interface Piece {
   readonly ways: Cost;
-  /** Steps along one way, loops taken once. */
+  /** Steps along one way, with each loop taken once. */
   readonly size: number;
   readonly canBeEmpty: boolean;
-  /** The pieces of one character it is made of, in order; undefined if it has other parts. */
+  /** The single-character pieces that it consists of, in order; undefined if it has other parts. */
   readonly atoms: readonly Atom[] | undefined;
 }
 
 interface Atom {
   readonly source: string;
-  /** How often in a row: exactly once, or some loop. */
+  /** Whether it repeats; otherwise it occurs exactly once. */
   readonly isLoop: boolean;
 }
 
@@ -179,7 +180,7 @@ function atom(source: string): Piece {
 
 function escaped(source: string): Piece {
   if (/^\\[bB]$/u.test(source)) return NOTHING;
-  // Compares as much text as its group has matched.
+  // A back reference compares as much text as its group has matched.
   if (/^\\(?:[1-9]|k<)/u.test(source)) {
     return { ways: { factor: 1, power: 1 }, size: 1, canBeEmpty: true, atoms: undefined };
   }
@@ -208,7 +209,7 @@ function repeated(piece: Piece, least: number, most: number): Piece {
   const atoms = single && least === most ? undefined : single && [{ ...single, isLoop: true }];
   const rest = { size, canBeEmpty: canBeEmpty || least === 0, atoms };
   if (Number.isFinite(most)) {
-    // One way at a time: only their number is open.
+    // The repeated piece matches in one way, so only the number of repetitions varies.
     if (ways.factor === 1 && ways.power === 0)
       return { ...rest, ways: { factor: most - least + 1, power: 0 } };
     return { ...rest, ways: bounded({ factor: (ways.factor + 1) ** most, power: ways.power * most }) };
@@ -220,8 +221,8 @@ function repeated(piece: Piece, least: number, most: number): Piece {
 }
 
 /**
- * Whether each repetition begins, or each ends, with a character that stands nowhere else in it: then a text has one way
- * to be cut into repetitions, however long they are. As in `(-[a-z]+)*`.
+ * Whether each repetition begins, or each ends, with a character that occurs nowhere else in it, as in `(-[a-z]+)*`.
+ * Then there is only one way to divide a text into repetitions, however long they are.
  */
 function isSeparated({ atoms }: Piece): boolean {
   if (atoms === undefined || atoms.filter(({ isLoop }) => isLoop).length !== 1) return false;
@@ -233,7 +234,7 @@ function isSeparated({ atoms }: Piece): boolean {
   });
 }
 
-/** The character that a piece of one character stands for, if it is a single one. */
+/** The character that a single-character piece stands for; undefined if it stands for several. */
 function literal(source: string): string | undefined {
   if (source === ".") return undefined;
   if (/^\\[-^$\\.*+?()[\]{}|/]$/u.test(source)) return source.slice(1);

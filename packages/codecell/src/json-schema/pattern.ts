@@ -1,10 +1,11 @@
 /**
- * Pattern: a regular expression of a schema, executed here only when it is proven to be cheap for the text at hand.
+ * Pattern: a regular expression of a schema. It runs here only if it is proven cheap for the given text, or where slow
+ * work is allowed. Runs anywhere.
  */
 import { type Judging, NotHere, SchemaFault } from "./judging.ts";
 import { costOf, stepsFor } from "./pattern-cost.ts";
 
-/** A step of a matcher is far cheaper than one of ours. */
+/** A matcher's step is far cheaper than a step of judging. */
 const STEPS_PER_STEP = 8;
 
 export type PatternTest = (text: string, judging: Judging) => boolean;
@@ -23,13 +24,13 @@ export function compilePattern(pattern: string): PatternTest {
   };
 }
 
-/** Many patterns in use are none by the letter: they escape what needs no escape. */
+/** Many patterns in use are invalid under the flag `u`, because they escape characters that need no escape. */
 function toExpression(pattern: string): RegExp {
   for (const flags of ["u", ""]) {
     try {
       return new RegExp(pattern, flags);
     } catch {
-      // Perhaps without the flag.
+      // Try again without the flag.
     }
   }
   throw new SchemaFault();

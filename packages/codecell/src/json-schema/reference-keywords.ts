@@ -1,4 +1,4 @@
-/** Keywords that refer to other parts of the schema. */
+/** Keywords that refer to other parts of the schema. Runs anywhere. */
 import { type Rule, type Judging, SchemaFault } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
 import { own, type SchemaRecord, type Target } from "./document.ts";
@@ -18,7 +18,7 @@ export function referenceRules(schema: SchemaRecord, compiler: RuleCompiler): Ru
     rules.push(
       followed(compiler, (judging) => {
         const target = findStatic();
-        // Without such an anchor at its target it is a reference like any other.
+        // Without a dynamic anchor at its target this is an ordinary reference.
         if (target.resource.dynamicAnchors.get(name) !== target.schema) return target;
         const outermost = judging.scopes.find(({ dynamicAnchors }) => dynamicAnchors.has(name));
         if (outermost === undefined) return target;
@@ -40,13 +40,14 @@ export function referenceRules(schema: SchemaRecord, compiler: RuleCompiler): Ru
   return rules;
 }
 
-/** What a reference means may depend on the way that led to it, if the schema has names for that. */
+/** Follows a reference. In a schema with dynamic anchors, its target may depend on the resources entered on the way. */
 function followed({ document, compile }: RuleCompiler, find: (judging: Judging) => Target): Rule {
   if (!document.isDynamic) {
     let rule: Rule | undefined;
     return (value, judging, seen) => {
       rule ??= compile(find(judging).schema);
-      // Alternatives that refer to the same part would judge the same value once for each of them, at each level.
+      // Remember the answer: alternatives that refer to the same part would judge the same value again for each of
+      // them, at each level.
       return seen === undefined && typeof value === "object" && value !== null
         ? judging.once(rule, value)
         : rule(value, judging, seen);

@@ -1,4 +1,4 @@
-/** Keywords for strings. */
+/** Keywords for strings. Runs anywhere. */
 import type { Rule } from "./judging.ts";
 import { numberIn, type SchemaRecord, textIn } from "./document.ts";
 import { formatTest } from "./formats.ts";
@@ -13,7 +13,7 @@ export function stringRules(schema: SchemaRecord): Rule[] {
   if (least !== undefined) {
     rules.push((value, judging) => {
       const text = value as string;
-      // A character has at most two units.
+      // A character has at most two UTF-16 units.
       if (text.length >= 2 * least) return true;
       judging.spend(text.length >> 3);
       return characters(text) >= least || judging.fail(`must have at least ${least} characters`);
@@ -41,7 +41,7 @@ export function stringRules(schema: SchemaRecord): Rule[] {
   return rules;
 }
 
-/** Code points. */
+/** The number of code points. */
 function characters(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {

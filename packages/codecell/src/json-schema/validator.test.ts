@@ -13,7 +13,7 @@ function problems(schema: Readonly<Record<string, unknown>>, value: unknown): st
   return found.kind === "unfit" ? found.problems.join("; ") : found.kind;
 }
 
-describe("what is wrong is said with its place, and what to give instead", () => {
+describe("a problem is reported with its place and with what is expected there", () => {
   const order = {
     type: "object",
     properties: {
@@ -48,7 +48,7 @@ describe("what is wrong is said with its place, and what to give instead", () =>
     expect(problems(order, value)).toBe(expected);
   });
 
-  test("of alternatives the one that was meant is told about", () => {
+  test("reports the problems of the alternative that was meant", () => {
     const shape = (kind: string, member: string): object => ({
       type: "object",
       properties: { kind: { const: kind }, [member]: { type: "number" } },
@@ -61,7 +61,7 @@ describe("what is wrong is said with its place, and what to give instead", () =>
     expect(problems({ oneOf: [{ minimum: 1 }, { maximum: 5 }] }, 3)).toContain("more than one");
   });
 
-  test("few problems are told, and no text of a program at length", () => {
+  test("reports few problems, and no long text of a program", () => {
     const wrong = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, 1]));
     const found = verdict({ additionalProperties: { type: "string" } }, wrong);
     expect(found.kind === "unfit" && found.problems.length).toBe(3);
@@ -72,7 +72,7 @@ describe("what is wrong is said with its place, and what to give instead", () =>
 });
 
 describe("the steps of judging", () => {
-  test("are counted the same whatever the machine does", () => {
+  test("have the same count on every machine", () => {
     const value = Array.from({ length: 1000 }, (_, id) => ({ id }));
     const schema = { items: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] } };
     const needed = (steps: number): boolean =>
@@ -88,7 +88,7 @@ describe("the steps of judging", () => {
     expect(high).toBeLessThan(10_000);
   });
 
-  test("end all that would be long, and say so [host:judged-in-steps]", () => {
+  test("end every long judging with the answer unknown [host:judged-in-steps]", () => {
     const many = Array.from({ length: 60_000 }, (_, index) => index);
     const types = Array.from({ length: 24 }, (_, index) => ({
       type: "object",
@@ -117,12 +117,12 @@ describe("the steps of judging", () => {
     }
   });
 
-  test("are few where the first thing is wrong", () => {
+  test("are few if the first item is wrong", () => {
     expect(verdict({ items: { type: "string" } }, Array(200_000).fill(1)).kind).toBe("unfit");
     expect(verdict({ type: "object" }, Array(500_000).fill(1)).kind).toBe("unfit");
   });
 
-  test("are not spent twice on what several references lead to", () => {
+  test("are spent once on a part that several references lead to", () => {
     const levels = Object.fromEntries(
       Array.from({ length: 40 }, (_, level) => [
         `l${level}`,
@@ -134,7 +134,7 @@ describe("the steps of judging", () => {
     expect(verdict(schema, {}).kind).toBe("unfit");
   });
 
-  test("end what refers to itself for ever", () => {
+  test("end a schema that refers to itself for ever", () => {
     const schema = { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } };
     expect(["unknown", "faulty"]).toContain(verdict(schema, 1).kind);
     expect(["unknown", "faulty"]).toContain(verdict(schema, {}, ANYWHERE).kind);
@@ -142,7 +142,7 @@ describe("the steps of judging", () => {
 });
 
 describe("patterns and formats that a program could get stuck in", () => {
-  test("are not executed here, unless they are proven to be cheap for this text", () => {
+  test("run here only if they are proven cheap for the text", () => {
     expect(verdict({ pattern: "^(a+)+$" }, "aaa").kind).toBe("unknown");
     expect(verdict({ pattern: "^[a-z]+(-[a-z]+)*$" }, "a-b-c").kind).toBe("fits");
     expect(verdict({ pattern: "^a*a*a*a*$" }, "a".repeat(10)).kind).toBe("fits");
@@ -152,7 +152,7 @@ describe("patterns and formats that a program could get stuck in", () => {
     expect(verdict({ format: "regex" }, "[").kind).toBe("unfit");
   });
 
-  test("a property that is called pattern is a property", () => {
+  test("a property named pattern is an ordinary property", () => {
     const schema = { type: "object", properties: { pattern: { type: "string" }, $ref: { type: "string" } } };
     expect(verdict(schema, { pattern: "^(a+)+$", $ref: "x" }).kind).toBe("fits");
   });
@@ -189,12 +189,12 @@ describe("patterns and formats that a program could get stuck in", () => {
     "json-pointer-uri-fragment",
     "relative-json-pointer",
   ];
-  test.each(formats)("format %s ends with every text", (format) => {
+  test.each(formats)("format %s gives an answer for every text", (format) => {
     for (const text of hostile) expect(["fits", "unfit"]).toContain(verdict({ format }, text).kind);
     expect(verdict({ format }, "a".repeat(1_000_000)).kind).not.toBe("fits");
   });
 
-  test("a url is one of the web", () => {
+  test("the format url accepts web URLs only", () => {
     for (const url of [
       "http://a.example",
       "https://u:p@x.example:80/y?z#w",
@@ -217,8 +217,8 @@ describe("patterns and formats that a program could get stuck in", () => {
   });
 });
 
-describe("a value counts as what is printed of it", () => {
-  test("dates are texts, members without a value are absent", () => {
+describe("a value is judged as JSON prints it", () => {
+  test("dates are strings, undefined members are absent", () => {
     expect(verdict({ type: "string", format: "date-time" }, new Date(0)).kind).toBe("fits");
     expect(verdict({ required: ["a"] }, { a: undefined }).kind).toBe("unfit");
     expect(verdict({ additionalProperties: false }, { a: undefined, b: () => 1 }).kind).toBe("fits");
@@ -226,7 +226,7 @@ describe("a value counts as what is printed of it", () => {
     expect(verdict({ minProperties: 1 }, { a: undefined }).kind).toBe("unfit");
   });
 
-  test("own members only", () => {
+  test("only own members count", () => {
     expect(verdict({ required: ["toString"] }, {}).kind).toBe("unfit");
     expect(verdict({ properties: { constructor: { type: "number" } } }, {}).kind).toBe("fits");
     expect(verdict({ required: ["__proto__"] }, JSON.parse('{"__proto__":1}')).kind).toBe("fits");
@@ -248,21 +248,21 @@ describe("numbers", () => {
     expect(verdict({ multipleOf }, value).kind).toBe(kind);
   });
 
-  test("what is no number in JSON is printed as null", () => {
+  test("NaN and the infinities count as null", () => {
     expect(verdict({ type: "number" }, Number.NaN).kind).toBe("unfit");
     expect(verdict({ type: "null" }, Number.POSITIVE_INFINITY).kind).toBe("fits");
   });
 });
 
 describe("long texts and deep values", () => {
-  test("a uri may be as long as its content", () => {
+  test("a uri may be very long", () => {
     expect(verdict({ format: "uri" }, `data:image/png;base64,${"A".repeat(70_000)}`, ANYWHERE).kind).toBe(
       "fits",
     );
     expect(verdict({ format: "uri" }, "urn:a:b:").kind).toBe("fits");
   });
 
-  test("are compared in steps too", () => {
+  test("are compared in bounded steps, too", () => {
     let deep: unknown = "x".repeat(250_000);
     for (let level = 0; level < 300; level++) deep = [1, deep];
     const unique = { type: "array", uniqueItems: true };
@@ -272,7 +272,7 @@ describe("long texts and deep values", () => {
     expect(verdict({ items: { format: "regex" } }, expressions).kind).toBe("unknown");
   });
 
-  test("names of members that are not printed are nobody's", () => {
+  test("names of members that JSON leaves out are not judged", () => {
     expect(verdict({ propertyNames: { pattern: "^a" } }, { a: 1, b: undefined }).kind).toBe("fits");
   });
 });
@@ -284,7 +284,7 @@ describe("a schema that cannot be used", () => {
     [{ enum: "a" }, "b"],
     [{ minimum: "5" }, 1],
     [{ allOf: { type: "string" } }, 1],
-  ])("%j has a keyword that would mean nothing, and refuses everything", (schema, value) => {
+  ])("%j has a keyword of the wrong kind and refuses every value", (schema, value) => {
     expect(verdict(schema, value).kind).toBe("faulty");
   });
 
@@ -294,16 +294,16 @@ describe("a schema that cannot be used", () => {
     [{ properties: { a: 5 } }],
     [{ items: "x" }],
     [{ allOf: [{ $id: "https://a.example" }, { $id: "https://a.example" }] }],
-  ])("%j refuses everything", (schema) => {
+  ])("%j refuses every value", (schema) => {
     expect(verdict(schema, { a: 1 }).kind === "faulty" || verdict(schema, [1]).kind === "faulty").toBe(true);
   });
 
-  test("a pattern that is none by the letter is understood as what was meant", () => {
+  test("a pattern with needless escapes works as it was meant", () => {
     expect(verdict({ pattern: "^\\_a\\-b$" }, "_a-b", ANYWHERE).kind).toBe("fits");
     expect(verdict({ pattern: "(" }, "x", ANYWHERE).kind).toBe("faulty");
   });
 
-  test("one that is nested very deeply does not overflow", () => {
+  test("a very deeply nested schema does not overflow the stack", () => {
     let schema: object = {};
     for (let level = 0; level < 20_000; level++) schema = { not: schema };
     expect(["unknown", "faulty"]).toContain(verdict(schema as Readonly<Record<string, unknown>>, 1).kind);

@@ -1,8 +1,8 @@
 /**
- * Validator: a JSON Schema against values, with a bound on what judging one may cost.
+ * Validator: checks values against a JSON Schema, with a bound on the cost of each check. Runs anywhere.
  *
- * - Interprets, generates no code, fetches nothing. Drafts 4 to 2020-12.
- * - The answer depends on schema, value and steps alone, never on the clock or on who else is busy.
+ * - Interprets the schema, generates no code, fetches nothing. Understands drafts 4 to 2020-12.
+ * - The answer depends only on schema, value and steps, never on the clock or the load of the machine.
  */
 import { Judging, NotHere, OutOfSteps, type Rule, type JudgedProblem, SchemaFault } from "./judging.ts";
 import { createCompiler } from "./compile.ts";
@@ -13,14 +13,14 @@ import type { Direction } from "../contract/standard-schema.ts";
 export type Verdict =
   | { readonly kind: "fits" }
   | { readonly kind: "unfit"; readonly problems: readonly string[] }
-  /** Too dear to find out with these steps. */
+  /** Judging the value would cost more than these steps. */
   | { readonly kind: "unknown" }
   /** The schema cannot be used. */
   | { readonly kind: "faulty" };
 
 export interface Effort {
   readonly steps: number;
-  /** Whether regular expressions may be executed that may take for ever: where they can be stopped. */
+  /** Whether regular expressions without a proven bound may run: only where they can be stopped. */
   readonly mayBeSlow: boolean;
 }
 
@@ -32,7 +32,7 @@ const FAULTY: Verdict = { kind: "faulty" };
 const MOST_PROBLEMS = 3;
 const LONGEST_PATH = 200;
 
-/** Never throws: a schema that cannot be read is faulty for every value. */
+/** Never throws. A schema that cannot be read gives "faulty" for every value. */
 export function createValidator(schema: SchemaRecord, direction: Direction): Validator {
   let rule: Rule;
   let document: Document;
@@ -52,7 +52,7 @@ export function createValidator(schema: SchemaRecord, direction: Direction): Val
     try {
       if (judge(value, new Judging(steps, mayBeSlow, false))) return FITS;
     } catch (error) {
-      // A stack that is too short here is long enough elsewhere, or the schema goes in circles.
+      // A stack overflow: another thread may have enough stack, or the schema refers to itself for ever.
       if (error instanceof OutOfSteps || error instanceof NotHere) return UNKNOWN;
       if (error instanceof RangeError) return mayBeSlow ? FAULTY : UNKNOWN;
       if (error instanceof SchemaFault) return FAULTY;
@@ -71,7 +71,7 @@ function explain(
   try {
     judge(value, judging);
   } catch {
-    // What has been found so far is true; the rest is too dear to find.
+    // The problems found so far are true; finding more costs too much.
   }
   const found = judging.problems.slice(0, MOST_PROBLEMS).map((problem) => toText(problem, root));
   return found.length > 0 ? [...new Set(found)] : [`${root}: does not fit the schema`];

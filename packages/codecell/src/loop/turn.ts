@@ -1,32 +1,33 @@
 /**
- * Turn: keeps the host's event loop moving while many large values are parsed and printed.
+ * Turn: keeps the event loop responsive while many large values are parsed and printed. Runs anywhere.
  *
- * - Before each piece of such work: `while (isTurnLong()) await nextTurn();`
- * - Work that is also done at once, where it is small, is written as steps, and yields between two pieces.
+ * - Call `while (isTurnLong()) await nextTurn();` before each piece of long work.
+ * - Work that runs at once when it is small, and in turns when it is large, is a generator (`Steps`) that yields
+ *   between two pieces.
  */
 export type Steps<T> = Generator<void, T, void>;
 
 const LONG_TURN_MS = 8;
 
-/** Browsers have timers only. */
+/** Browsers have no `setImmediate`. */
 const soon: (act: () => void) => unknown =
   typeof setImmediate === "function" ? setImmediate : (act) => setTimeout(act);
 
-/** When the present turn began, as far as we know: an old value only costs the next call one extra turn. */
+/** When the present turn began, as far as we know. An outdated value only costs the next caller one extra turn. */
 let startedAt = 0;
 const waiting: (() => void)[] = [];
 
-/** Called at the start of a turn of the event loop. */
+/** Marks the start of a turn of the event loop. */
 export function beginTurn(): void {
   startedAt = performance.now();
 }
 
-/** Whether the present turn of the event loop has already done much. */
+/** Whether the present turn of the event loop has already lasted long. */
 export function isTurnLong(): boolean {
   return performance.now() - startedAt > LONG_TURN_MS;
 }
 
-/** One waiter goes on in each turn: each may use it up. */
+/** Resolves in a later turn. Each turn releases one waiter, because each waiter may use up its turn. */
 export function nextTurn(): Promise<void> {
   if (waiting.length === 0) soon(release);
   return new Promise((resolve) => {
@@ -40,7 +41,7 @@ function release(): void {
   if (waiting.length > 0) soon(release);
 }
 
-/** Does work a turn after the other. */
+/** Does the work in as many turns as it needs. */
 export async function inTurns<T>(steps: Steps<T>): Promise<T> {
   for (;;) {
     while (isTurnLong()) await nextTurn();
@@ -49,7 +50,7 @@ export async function inTurns<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** Does work that is known to be small. */
+/** Does the work in one go; for work that is known to be small. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();

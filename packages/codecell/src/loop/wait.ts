@@ -1,9 +1,9 @@
-/** Waiting: for some time, or for a promise but not for ever. Runs anywhere. */
+/** Waiting: for a time, or for a promise within a time. Runs anywhere. */
 
-/** Timers cannot be set for longer. */
+/** The longest delay of a timer. */
 export const LONGEST_MS = 2_147_483_647;
 
-/** Waits; a process that has nothing else to do need not wait with it. */
+/** Waits. With `keepsProcess` false, the timer does not keep the process alive. */
 export function pause(ms: number, keepsProcess = true): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -11,7 +11,7 @@ export function pause(ms: number, keepsProcess = true): Promise<void> {
   });
 }
 
-/** Waits for a promise that does not reject, but not for ever. */
+/** Waits until the promise resolves, at most `ms`. The promise must not reject. */
 export async function within(ms: number, done: Promise<unknown>, keepsProcess = true): Promise<void> {
   const patience = Promise.withResolvers<void>();
   const timer = setTimeout(patience.resolve, ms);
@@ -20,7 +20,7 @@ export async function within(ms: number, done: Promise<unknown>, keepsProcess = 
   clearTimeout(timer);
 }
 
-/** Timers of a page are numbers, and keep nothing. */
+/** In a page, timers are numbers and keep no process alive. */
 function letGo(timer: { unref?: () => void } | number): void {
   if (typeof timer === "object") timer.unref?.();
 }

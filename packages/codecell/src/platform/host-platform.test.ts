@@ -8,7 +8,7 @@ describe.each([
   ["node", createNodeHostPlatform()],
   ["page", createPageHostPlatform()],
 ])("platform: %s", (_name, { afterThis, afterTimers, captureContext, createRestTimer, randomUUID }) => {
-  test("what comes after this comes behind it and its microtasks, in order", async () => {
+  test("afterThis calls in order, after the running code and its microtasks", async () => {
     const happened: string[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     await Promise.resolve();
@@ -23,7 +23,7 @@ describe.each([
     expect(happened).toEqual(["now", "microtask", "first", "second"]);
   });
 
-  test("what comes after timers comes behind those that are due with it", async () => {
+  test("afterTimers calls after the timers that are due together", async () => {
     const happened: string[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const fire = (name: string) => (): void => {
@@ -37,14 +37,14 @@ describe.each([
     };
     setTimeout(fire("timer 1"), 1);
     setTimeout(fire("timer 2"), 1);
-    // Both are due by now.
+    // Wait until both are due.
     const until = performance.now() + 5;
     while (performance.now() < until);
     await promise;
     expect(happened).toEqual(["timer 1", "timer 2", "after"]);
   });
 
-  test("a rest timer calls once it was not restarted, and not after it was stopped", () => {
+  test("a rest timer calls when nobody restarts it in time, and not after a stop", () => {
     vi.useFakeTimers();
     let calls = 0;
     const timer = createRestTimer(() => calls++, 100);
@@ -66,14 +66,14 @@ describe.each([
     expect(calls).toBe(2);
   });
 
-  test("captured contexts call what they are given, ids differ", () => {
+  test("a captured context calls its function, and random ids differ", () => {
     expect(captureContext()(() => 5)).toBe(5);
     expect(randomUUID()).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/u);
     expect(randomUUID()).not.toBe(randomUUID());
   });
 });
 
-test("Node.js has its own platform, which keeps the storage of whoever captured it", () => {
+test("on Node.js a captured context keeps the async storage of its capturer", () => {
   const storage = new AsyncLocalStorage<string>();
   const captured = storage.run("mine", () => platform.captureContext());
   expect(storage.run("other", () => captured(() => storage.getStore()))).toBe("mine");

@@ -1,19 +1,23 @@
 /**
- * HostPlatform: what the host's own code takes from where it runs: the order of its event loop, the context of its callers,
+ * HostPlatform: what the host's code takes from its environment: the order of the event loop, the context of callers,
  * random ids. Runs anywhere.
  *
- * - Chosen once, when this file is loaded. What Node.js has is asked for by name and never imported, so a page loads it too.
- * - Globals are read when they are used: tests put others in their place.
+ * - The platform is chosen once, when this file is loaded. It asks Node.js for modules by name and never imports them,
+ *   so a page can load this file too.
+ * - Globals are read at each use, because tests replace them.
  */
 export interface HostPlatform {
-  /** Calls behind what is running now and its microtasks, and before anything that was due later. */
+  /** Calls `act` after the code that runs now and its microtasks, and before anything that is due later. */
   readonly afterThis: (act: () => void) => void;
-  /** Calls behind the timers that are due together with what is running now. */
+  /** Calls `act` after the timers that are due together with the code that runs now. */
   readonly afterTimers: (act: () => void) => void;
-  /** Calls others in the context of whoever called this: where there are such contexts, their storage is intact. */
+  /**
+   * Gives a function that calls others in the present caller's context, with its async storage where the environment
+   * has that.
+   */
   readonly captureContext: () => CallInContext;
   readonly randomUUID: () => string;
-  /** Calls when it was not restarted for so long. Keeps no process alive. Begins with the first `restart`. */
+  /** Calls `act` when nobody restarted the timer for `ms`. The first `restart` starts it. It keeps no process alive. */
   readonly createRestTimer: (act: () => void, ms: number) => RestTimer;
 }
 
@@ -26,7 +30,7 @@ export interface RestTimer {
 
 export function createNodeHostPlatform(): HostPlatform {
   const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
-  // Draws its random bytes in batches.
+  // This function draws random bytes in batches.
   const { randomUUID } = process.getBuiltinModule("node:crypto");
   return {
     afterThis: (act) => process.nextTick(act),
@@ -37,7 +41,7 @@ export function createNodeHostPlatform(): HostPlatform {
   };
 }
 
-/** Restarting one timer is cheaper than making another; most are never due. */
+/** Restarting a timer is cheaper than making a new one, and most timers never become due. */
 class NodeRestTimer implements RestTimer {
   readonly #act: () => void;
   readonly #ms: number;
@@ -54,12 +58,12 @@ class NodeRestTimer implements RestTimer {
 
   stop(): void {
     clearTimeout(this.#timer);
-    // One that was cleared cannot be set again.
+    // A cleared timer cannot be refreshed.
     this.#timer = undefined;
   }
 }
 
-/** Where there is nothing but what pages have. */
+/** For environments that have only what pages have. */
 export function createPageHostPlatform(): HostPlatform {
   return {
     afterThis: createTasks(),
@@ -78,7 +82,7 @@ export function createPageHostPlatform(): HostPlatform {
   };
 }
 
-/** Messages come sooner than timers, which pages hold back. The channel is made when it is needed. */
+/** Messages arrive sooner than timers, which pages delay. The channel is made at its first use. */
 function createTasks(): (act: () => void) => void {
   const tasks: (() => void)[] = [];
   let post: (() => void) | undefined;

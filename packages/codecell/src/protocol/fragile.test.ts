@@ -7,7 +7,7 @@ import { STATUS, STATUS_BYTES } from "./messages.ts";
 const newStatus = (): Int32Array => new Int32Array(new SharedArrayBuffer(STATUS_BYTES));
 
 describe("a fragile moment", () => {
-  test("is one in which the thread may not be ended, and no longer", () => {
+  test("forbids ending the thread, but only while it lasts", () => {
     const status = newStatus();
     const during = inFragileMoment(status, () => [decideEnd(status), decideEnd(status)]);
     expect(during).toEqual([false, false]);
@@ -15,7 +15,7 @@ describe("a fragile moment", () => {
     expect(decideEnd(status)).toBe(true);
   });
 
-  test("ends with a throw too, which goes on", () => {
+  test("ends when its work throws, and passes the error on", () => {
     const status = newStatus();
     const work = (): never => {
       throw new Error("no zlib");
@@ -24,7 +24,7 @@ describe("a fragile moment", () => {
     expect(decideEnd(status)).toBe(true);
   });
 
-  test("is not begun by a thread whose end is decided: it stands still until it is ended", async () => {
+  test("does not begin on a thread whose end is decided: the thread stands still until it is ended", async () => {
     const status = newStatus();
     expect(decideEnd(status)).toBe(true);
     const code = `const { parentPort, workerData } = require("node:worker_threads");
@@ -35,7 +35,7 @@ describe("a fragile moment", () => {
       });`;
     const worker = new Worker(code, { eval: true, workerData: status });
     await once(worker, "message");
-    // Only who waits can be woken, and it goes on waiting.
+    // Only a waiting thread can be woken, and this one goes on waiting.
     await vi.waitUntil(() => Atomics.notify(status, STATUS.fragile) === 1, 20_000);
     await worker.terminate();
     expect(Atomics.load(status, STATUS.entries)).toBe(0);

@@ -1,9 +1,12 @@
-/** What host and worker say to each other about values that are judged apart, on a thread that has no cells. */
+/**
+ * The messages between the host and a judge: a thread without cells that judges values where judging may take long.
+ * Known to both sides.
+ */
 import type { Verdict } from "../json-schema/validator.ts";
 import { isRecord } from "../value/shape.ts";
 import type { Direction } from "../contract/standard-schema.ts";
 
-/** A value to be judged where that may take long. Both as JSON texts. */
+/** A value to judge on a judge's thread. Schema and value are JSON texts. */
 export interface Case {
   readonly schema: string;
   readonly direction: Direction;
@@ -11,19 +14,19 @@ export interface Case {
   readonly root: string;
 }
 
-/** `unknown` when it takes too long there too. */
+/** `unknown` if judging takes too long on that thread, too. */
 export type VerdictApart = Verdict | { readonly kind: "unavailable" };
 
 /** Judges a value on another thread. Never rejects. */
 export type JudgeApart = (apart: Case) => Promise<VerdictApart>;
 
-/** What such a thread is started with, beside its port. */
+/** The role that a judge's thread is started with, beside its port. */
 export const JUDGE_ROLE = "judge";
 
-/** Said once, when the thread can judge. */
+/** The thread sends this once, when it can judge. */
 export const READY = "ready";
 
-/** Undefined for what is no verdict. */
+/** Undefined if the message is not a verdict. */
 export function parseVerdict(message: unknown): Verdict | undefined {
   if (!isRecord(message)) return undefined;
   const { kind, problems } = message;

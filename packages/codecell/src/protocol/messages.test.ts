@@ -51,7 +51,7 @@ const commands: Command[] = [
   { type: "drop", cell: 1 },
 ];
 
-/** The same message with one field somewhere replaced. */
+/** The same message with one field replaced, at any depth. */
 function* withOneFieldChanged(value: unknown, to: unknown): Generator {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
   for (const [key, member] of Object.entries(value)) {
@@ -63,7 +63,7 @@ function* withOneFieldChanged(value: unknown, to: unknown): Generator {
 }
 
 describe("parseCommands", () => {
-  test("accepts what hosts send", () => {
+  test("accepts the commands that hosts send", () => {
     expect(parseCommands(commands)).toEqual(commands);
     expect(parseCommands([])).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe("parseCommands", () => {
 describe("snapshots in messages", () => {
   const given = (bytes: unknown): unknown => [{ kind: "snapshot", cell: 1, bytes }];
 
-  test("are bytes of their own, or none", () => {
+  test("are bytes in a buffer of their own, or null", () => {
     expect(parseAnswers(given(new Uint8Array(3)))).toBeDefined();
     expect(parseAnswers(given(null))).toBeDefined();
     expect(parseAnswers([{ kind: "snapshot_refused", cell: 1 }])).toBeDefined();
@@ -103,7 +103,7 @@ describe("snapshots in messages", () => {
     ["a part of a buffer", new Uint8Array(new ArrayBuffer(8), 2, 3)],
     ["memory others can change", new Uint8Array(new SharedArrayBuffer(3))],
     ["too many bytes", new Uint8Array(MAX_SNAPSHOT_BYTES + 1)],
-    ["what only looks like them", { length: 3, byteLength: 3, buffer: new ArrayBuffer(3) }],
+    ["an object that only looks like bytes", { length: 3, byteLength: 3, buffer: new ArrayBuffer(3) }],
   ])("%s is refused", (_name, bytes) => {
     expect(parseAnswers(given(bytes))).toBeUndefined();
     const [, start] = commands;
@@ -111,7 +111,7 @@ describe("snapshots in messages", () => {
     expect(parseCommands([{ ...start, snapshot: { bytes, progress } }])).toBeUndefined();
   });
 
-  test("an answer of no known kind is none", () => {
+  test("an answer of an unknown kind is refused", () => {
     expect(parseAnswers([{ kind: "report", cell: 1 }])).toBeUndefined();
     expect(parseAnswers([{ kind: "snapshot_refused", cell: -1 }])).toBeUndefined();
   });

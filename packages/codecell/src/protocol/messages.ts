@@ -1,10 +1,11 @@
 /**
- * Protocol: the messages between host and worker, and their validation.
+ * Protocol: the messages between host and worker, and their validation. Known to both sides.
  *
- * - Both sides send arrays: everything that is ready together travels together.
- * - The host trusts nothing a worker sends: a worker may have been taken over by its guest. A message that does not
- *   parse is a crash of that worker.
- * - Cells are named by the number of their placement, never reused, so late messages find nobody.
+ * - Both sides send arrays: everything that is ready at the same time goes into one message.
+ * - The host trusts nothing that a worker sends, because a guest may have taken the worker over. A message that does
+ *   not parse counts as a crash of that worker.
+ * - A message names a cell by the number of its placement. Numbers are never reused, so a late message reaches no other
+ *   cell.
  */
 import type { FeatureSettings } from "../contract/features.ts";
 import type { Language, Delivery, Progress } from "../contract/ledger.ts";
@@ -22,7 +23,7 @@ import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
 
 export { isProgress };
 
-/** The limits a worker enforces. */
+/** The limits that a worker enforces. */
 export interface CellLimits {
   readonly cpuTimeMs: number;
   readonly memoryBytes: number;
@@ -35,7 +36,7 @@ export interface CellLimits {
 }
 
 export type Command =
-  /** The beginning of the history of a cell that is started next; of a long one there are several. */
+  /** The beginning of the history of a cell whose `start` follows; a long history needs several of these. */
   | { readonly type: "history"; readonly cell: number; readonly deliveries: readonly Delivery[] }
   | {
       readonly type: "start";
@@ -44,35 +45,35 @@ export type Command =
       readonly language: Language;
       readonly seed: string;
       readonly clock: number;
-      /** The names as JSON text. */
+      /** The names of the tools as JSON text. */
       readonly toolNames: string;
       readonly features: FeatureSettings;
       readonly limits: CellLimits;
-      /** How often the cell has left a thread because it computes; 0 unless said otherwise. */
+      /** How often the cell has left a thread because it computes; absent means 0. */
       readonly moves?: number;
       /**
-       * Deliveries to repeat at once, behind those told before: empty for a new run, the ledger's for a rebuilt one, those after the snapshot for
-       * one that goes on from there.
+       * Deliveries to repeat at once, after those of `history` commands: empty for a new run, the ledger's deliveries
+       * for a rebuilt run, the deliveries after the snapshot for a cell that continues from a snapshot.
        */
       readonly history: readonly Delivery[];
-      /** Where to go on instead of evaluating the source. */
+      /** Continue from this snapshot instead of evaluating the source. */
       readonly snapshot?: CellSnapshot | undefined;
     }
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
-  /** Answered by a `SnapshotAnswer`, after the reports on all that was commanded before. */
+  /** The worker answers with a `SnapshotAnswer`, after its reports on all earlier commands. */
   | { readonly type: "snapshot"; readonly cell: number }
   | { readonly type: "drop"; readonly cell: number };
 
-/** The memory of a cell, and where in its ledger the run stood when it was taken: one that stands elsewhere is refused. */
+/** The memory of a cell, and the progress at which it was taken. It is refused at any other progress. */
 export interface CellSnapshot {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly progress: Progress;
 }
 
-/** More than any snapshot that a worker gives or takes. */
+/** No worker gives or takes a larger snapshot. */
 export const MAX_SNAPSHOT_BYTES: number = 32 * 1024 * 1024;
 
-/** A timer that was set (a delay) or cleared (null). */
+/** A timer that was set (`delayMs` is its delay) or cleared (`delayMs` is null). */
 export interface TimerChange {
   readonly timer: number;
   readonly delayMs: number | null;
@@ -88,14 +89,14 @@ export type CellEnd =
   | { readonly status: "returned"; readonly result: string }
   | { readonly status: "failed"; readonly failure: CellFailure };
 
-/** A failure, with the call it came from: a failed one of an uncaught error, or one that is detached. */
+/** A failure with its call: the failed call behind an uncaught error, or the detached call. */
 export interface CellFailure {
   readonly failure: Failure;
   readonly call: number | null;
   readonly detached?: Detached;
 }
 
-/** Nobody ever looked at its promise, or it had not ended when the program returned. */
+/** The program never looked at the promise (`unawaited`), or returned before the call ended (`pending`). */
 export type Detached = "unawaited" | "pending";
 
 /** What one cell did since its last report. */
@@ -106,31 +107,31 @@ export interface Report {
   readonly timers: readonly TimerChange[];
   readonly logs: readonly LogLine[];
   readonly logsDropped: number;
-  /** In total, over this placement. */
+  /** The total over this placement. */
   readonly cpuTimeMs: number;
   readonly end: CellEnd | null;
-  /** A rejection nobody has handled so far; said only when the cell itself has nothing to wait for. */
+  /** A rejection that is unhandled so far; reported only if the cell itself has nothing to wait for. */
   readonly unhandled: CellFailure | null;
-  /** The worker has forgotten the cell: it ended and waits for nothing. */
+  /** The worker has removed the cell: the program ended and waits for nothing. */
   readonly isOver: boolean;
-  /** Memory of its vm, said when it is more than the image's. */
+  /** The memory of the cell's vm, reported if it is larger than the image. */
   readonly heapBytes?: number;
 }
 
-/** To a `snapshot` command; null when there is none to give. To the host the bytes are opaque. */
+/** The answer to a `snapshot` command; null if there is no snapshot to give. The host does not read the bytes. */
 export interface SnapshotAnswer {
   readonly kind: "snapshot";
   readonly cell: number;
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
-/** In place of the report on a start: the snapshot is of another build or run, or is none. The cell does not exist. */
+/** The answer to a `start` whose snapshot is of another build or run, or is damaged. The cell does not exist. */
 export interface SnapshotRefusal {
   readonly kind: "snapshot_refused";
   readonly cell: number;
 }
 
-/** In place of a report: the cell computes and others wait. It does not exist any more, and nothing of its turn was told. */
+/** Instead of a report: the cell computes while others wait. It no longer exists, and its turn is not reported. */
 export interface Leave {
   readonly kind: "computes";
   readonly cell: number;
@@ -140,25 +141,25 @@ export type Answer = Report | SnapshotAnswer | SnapshotRefusal | Leave;
 
 /** Indices into the Int32Array that is a worker's status board. */
 export const STATUS = {
-  /** The cell being executed, 0 for none. */
+  /** The cell that the worker is in, 0 for none. */
   cell: 0,
-  /** Counts entries, so that a host can tell a long stay from many short ones. */
+  /** Counts entries into cells, so that the host can tell one long stay from many short ones. */
   entries: 1,
   /** The cell whose guest code must stop. */
   cancel: 2,
-  /** Counts how often guest code was asked whether to go on: it grows only while that code gets processor time. */
+  /** Counts interrupt checks of guest code; it grows only while that code gets processor time. */
   polls: 3,
-  /** Counts messages to the worker: one that waits on it wakes faster than through its event loop. */
+  /** Counts messages to the worker, which wakes faster by waiting on this than through its event loop. */
   posted: 4,
-  /** Counts messages of the worker. */
+  /** Counts messages from the worker. */
   reported: 5,
-  /** Whether the thread may be ended, see `fragile.ts`. */
+  /** Whether the thread may be ended; see `fragile.ts`. */
   fragile: 6,
-  /** Cells that wait for a thread and are on none yet. */
+  /** How many cells wait for a thread and have none yet. */
   wanted: 7,
-  /** What all cells hold, in KiB. */
+  /** The memory that all cells hold, in KiB. */
   held: 8,
-  /** Counts cells dropped as commanded. */
+  /** Counts the cells that were dropped on command. */
   dropped: 9,
 } as const;
 
@@ -174,7 +175,7 @@ const LOG_LEVELS: ReadonlySet<string> = new Set<LogLevel>([
   "json",
 ]);
 
-/** Reads a host's message. Undefined when it is not one. */
+/** Parses a host's message; undefined if it is invalid. */
 export function parseCommands(message: unknown): Command[] | undefined {
   return isArrayOf(message, isCommand) ? (message as Command[]) : undefined;
 }
@@ -210,7 +211,7 @@ function isCellSnapshot(value: unknown): boolean {
   return isRecord(value) && isSnapshot(value["bytes"]) && isProgress(value["progress"]);
 }
 
-/** Bytes of their own: nobody else can change them later, and nothing else came along with them. */
+/** Accepts only bytes with a buffer of their own: nobody can change them later, and no other bytes came along. */
 function isSnapshot(value: unknown): boolean {
   return (
     value instanceof Uint8Array &&
@@ -220,7 +221,7 @@ function isSnapshot(value: unknown): boolean {
   );
 }
 
-/** Reads a worker's message. Undefined when it is not one. */
+/** Parses a worker's message; undefined if it is invalid. */
 export function parseAnswers(message: unknown): Answer[] | undefined {
   return isArrayOf(message, isAnswer) ? (message as Answer[]) : undefined;
 }

@@ -8,7 +8,7 @@ const turns = fc.nat(10_000);
 const waiting = fc.integer({ min: 1, max: 100_000 });
 
 describe("the quantum of a cell", () => {
-  test.prop([moves, waiting])("grows so that what is repeated is a third at most", (last, others) => {
+  test.prop([moves, waiting])("grows so that repeated work is at most a third", (last, others) => {
     for (const of of [quantumMs, guestQuantumMs]) {
       let repeated = 0;
       for (let one = 0; one < last; one++) repeated += of(one, 0, others);
@@ -17,7 +17,7 @@ describe("the quantum of a cell", () => {
   });
 
   test.prop([moves, turns, waiting, waiting])(
-    "of guest code is the shorter the more wait, and never nothing",
+    "of guest code is shorter the more cells wait, and never zero",
     (moved, entered, some, more) => {
       const [few, many] = [some, more].toSorted((one, other) => one - other);
       const long = guestQuantumMs(moved, entered, few ?? 1);

@@ -6,7 +6,7 @@ describe("isRaisedSoon", () => {
     vi.restoreAllMocks();
   });
 
-  test("sees a counter that was raised before", () => {
+  test("sees a counter that was raised before it began", () => {
     expect(isRaisedSoon(Int32Array.of(0, 8), 1, 7, 1)).toBe(true);
   });
 
@@ -17,12 +17,12 @@ describe("isRaisedSoon", () => {
     expect(now).toHaveBeenCalledTimes(5);
   });
 
-  test("gives up though the clock stands still, as it does under fake timers", () => {
+  test("gives up even if the clock stands still, as under fake timers", () => {
     vi.spyOn(performance, "now").mockReturnValue(0);
     expect(isRaisedSoon(Int32Array.of(7), 0, 7, 1)).toBe(false);
   });
 
-  test("sees what was raised while its time passed without it", () => {
+  test("sees a counter that was raised while the thread was off its core", () => {
     let ms = 0;
     const counters = Int32Array.of(7);
     vi.spyOn(performance, "now").mockImplementation(() => {
@@ -38,14 +38,14 @@ describe("isRaisedSoon", () => {
 });
 
 describe("Patience", () => {
-  /** How many times it is not there, until it is again. */
+  /** How many times in a row `isThere` is false. */
   function pauseOf(patience: Patience): number {
     let pause = 0;
     while (!patience.isThere()) pause++;
     return pause;
   }
 
-  test("is there from the beginning, and as long as something is found", () => {
+  test("says yes from the beginning, and as long as spinning succeeds", () => {
     const patience = new Patience();
     for (let time = 0; time < 10; time++) {
       expect(patience.isThere()).toBe(true);
@@ -53,7 +53,7 @@ describe("Patience", () => {
     }
   });
 
-  test("is gone for twice as long after each time in vain, up to a bound", () => {
+  test("says no for twice as long after each failure, up to a bound", () => {
     const patience = new Patience();
     const pauses = Array.from({ length: 7 }, () => {
       patience.found(false);
@@ -62,7 +62,7 @@ describe("Patience", () => {
     expect(pauses).toEqual([4, 8, 16, 32, 64, 64, 64]);
   });
 
-  test("comes back in full when something is found", () => {
+  test("starts afresh after a success", () => {
     const patience = new Patience();
     for (let time = 0; time < 3; time++) patience.found(false);
     patience.found(true);

@@ -1,8 +1,9 @@
 /**
- * Blank a class member: modifiers, marks, and members that exist only for the type checker.
+ * Blank a class member: removes modifiers, the marks `?` and `!`, and members that exist only for the type checker.
+ * Runs anywhere.
  *
- * - A field may have ended by a line break because the next line began with a modifier. The first modifier
- *   leaves a `;`, so that blanking it cannot join the two.
+ * - A line break may end a field because the next line begins with a modifier. The first modifier of a member leaves a
+ *   `;`, so that blanking the modifier cannot join the two members.
  */
 
 import type { Edits } from "./edits.ts";
@@ -50,7 +51,7 @@ function blankModifiers(edits: Edits, node: SyntaxNode, key: SyntaxNode): void {
 function blankMarks(edits: Edits, node: SyntaxNode, key: SyntaxNode): void {
   if (node["optional"] !== true && node["definite"] !== true) return;
   let at = edits.skipForward(key.end);
-  // a computed key may stand in brackets of its own
+  // A computed key may have parentheses of its own.
   while (edits.source[at] === ")" || edits.source[at] === "]") at = edits.skipForward(at + 1);
   if (edits.source[at] === "?" || edits.source[at] === "!") edits.blank(at, at + 1);
 }

@@ -10,7 +10,7 @@ const OPTIONS = {
   errorRecovery: true,
 } as const;
 
-/** The tree of a program as plain data, without types, positions, brackets and empty statements. */
+/** A program's tree as plain data, without types, positions, brackets and empty statements. */
 function treeOf(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.flatMap((item) => {
@@ -84,7 +84,7 @@ function read(text: string, plugins: "typescript"[]): { tree: unknown; complaint
   }
 }
 
-/** Whether the blanked text, read as JavaScript, is the program that was written. */
+/** Expects that the blanked text, read as JavaScript, is the program that was written. */
 function expectSameTree(source: string): void {
   const prepared = prepareSource(source, "typescript");
   if (!prepared.ok) return;
@@ -93,12 +93,12 @@ function expectSameTree(source: string): void {
   const typed = read(source, ["typescript"]);
   const written = typed.complaints.length === 0 ? typed : read(source, []);
   const runs = read(body, []);
-  // two things the parser lets pass in TypeScript alone; the engine refuses both: keywords as names, and `a?.<b`
+  // The parser accepts two things in TypeScript only, and the engine refuses both: keywords as names, and `a?.<b`.
   if (String(runs.complaints[0]).includes("Unexpected keyword") || /\?\.[^]*</u.test(source)) return;
   expect(runs, `${source}\n=>\n${body}`).toEqual(written);
 }
 
-/** The same programs each time; FUZZ_SEED and FUZZ_RUNS look for others. */
+/** The same programs in every run; FUZZ_SEED and FUZZ_RUNS choose others. */
 const RUNS = {
   seed: Number(process.env["FUZZ_SEED"] ?? 1),
   numRuns: Number(process.env["FUZZ_RUNS"] ?? 3000),
@@ -303,8 +303,8 @@ const STATEMENTS = fc.oneof(
   ),
 );
 
-describe("blanked text reads as the program that was written", () => {
-  test("for statements glued by line breaks", () => {
+describe("blanked text parses to the same tree as the source", () => {
+  test("for statements joined by line breaks and semicolons", () => {
     const programs = fc.array(
       fc.tuple(STATEMENTS, fc.constantFrom("\n", "\n", ";", "\n/* c */", " // c\n", ";\n")),
       { maxLength: 6 },
@@ -315,7 +315,7 @@ describe("blanked text reads as the program that was written", () => {
     );
   });
 
-  test("for any tokens that happen to be a program", () => {
+  test("for random tokens that form a program", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(TOKENS, GLUE), { maxLength: 12 }), (pieces) =>
         expectSameTree(`${pieces.flat().join("")}\nreturn 0`),

@@ -1,12 +1,12 @@
 /**
- * Blank: takes the types out of a TypeScript tree's text without moving or changing anything else.
+ * Blank: removes the types from TypeScript text without moving or changing anything else. Runs anywhere.
  *
- * - What exists only for the type checker becomes spaces. What TypeScript would have to generate code for
- *   (enums, namespaces, parameter properties) is refused with advice, and so is any node not known here.
- * - A blanked declaration or class member leaves a `;`, so its neighbours stay apart.
- * - A line break inside a blanked type may not come between `)` and `=>`, or between `return` and a value:
- *   the bracket moves across the type.
- * - A cast in angle brackets becomes a pair of brackets, so that what follows it cannot turn into a block, a
+ * - Text that exists only for the type checker becomes spaces. Constructs for which TypeScript would generate code
+ *   (enums, namespaces, parameter properties) are refused with advice, and so is every unknown TypeScript node.
+ * - A blanked declaration or class member leaves a `;`, so that its neighbours stay apart.
+ * - A blanked type must not leave a line break between `)` and `=>`, or between `return` and a value: in these cases
+ *   the bracket moves to the other side of the type.
+ * - A cast in angle brackets becomes a pair of parentheses, so that the text after the cast cannot become a block, a
  *   declaration or a new statement.
  */
 
@@ -19,7 +19,7 @@ export interface Refusal {
   readonly what: string;
 }
 
-/** What to do with a node: look inside it, leave it, or refuse the source. */
+/** What to do with a node: visit its children, skip them, or refuse the source. */
 export type Blanked = "inside" | "done" | Refusal;
 
 /** Whether a statement exists only for the type checker. */
@@ -161,7 +161,7 @@ function blankCast(edits: Edits, node: SyntaxNode): Blanked {
   return "inside";
 }
 
-/** `a + b as T * c` groups as `(a + b) * c`, which its text without the type does not. */
+/** `a + b as T * c` groups as `(a + b) * c`. Without the type the text would group differently. */
 function regroups(node: SyntaxNode): boolean {
   let left = child(node, "left");
   let typed = false;
@@ -194,7 +194,7 @@ function precedence(node: SyntaxNode): number {
   return PRECEDENCE.findIndex((level) => level.split(" ").includes(operator));
 }
 
-/** Whether what follows type arguments is something TypeScript and the parser disagree on. */
+/** Whether the next character is one that TypeScript and the parser read differently after type arguments. */
 function isFollowedBy(edits: Edits, node: SyntaxNode, pattern: RegExp): boolean {
   return pattern.test(edits.source.charAt(edits.skipForward(node.end)));
 }
@@ -225,14 +225,14 @@ function blankThisParameter(edits: Edits, node: SyntaxNode): void {
   edits.blank(first.start, edits.source[after] === "," ? after + 1 : first.end);
 }
 
-/** The `?` or `!` between a name and its type. */
+/** Blanks the `?` or `!` between a name and its type. */
 function blankMark(edits: Edits, target: SyntaxNode, mark: string): void {
   const annotation = child(target, "typeAnnotation");
   const at = (annotation === undefined ? target.end : edits.skipBack(annotation.start)) - 1;
   if (edits.source[at] === mark) edits.blank(at, at + 1);
 }
 
-/** A string with a type around it is no directive, and must not become one. */
+/** A string with a type around it is not a directive and must not become one. */
 function guardDirective(edits: Edits, first: SyntaxNode | undefined): void {
   if (first?.type !== "ExpressionStatement") return;
   let expression = child(first, "expression");

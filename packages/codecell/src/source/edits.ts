@@ -1,11 +1,10 @@
 /**
- * Edits: the changes that turn the source into the script's body.
+ * Edits: collects the changes that turn the source into the script's body. Runs anywhere.
  *
- * - Blanking writes spaces and keeps line breaks; putting replaces one character by another. Neither
- *   moves anything.
- * - Only insertions move text, within their line. They are recorded, so positions can be mapped back.
- * - Where a statement ended without `;` and its last characters are blanked, a `;` takes the place of the
- *   first of them: the next line can never be read as its continuation.
+ * - `blank` writes spaces and keeps line breaks; `put` replaces one character with another. Neither moves text.
+ * - Only insertions move text, and only within their line. They are recorded, so positions can be mapped back.
+ * - If a statement ended without `;` and its last characters are blanked, a `;` replaces the first of these characters.
+ *   So the engine never reads the next line as a continuation of the statement.
  */
 
 import type { SyntaxNode } from "./tree.ts";
@@ -22,7 +21,7 @@ export interface Comment {
 }
 
 const LINE_BREAK = /[\n\r\u2028\u2029]/u;
-// by UTF-16 unit, so that the length stays
+// Works on UTF-16 units, so that the length stays the same.
 // oxlint-disable-next-line require-unicode-regexp
 const NO_LINE_BREAK = /[^\n\r\u2028\u2029]/g;
 const SPACE = /\s/u;
@@ -66,12 +65,12 @@ export class Edits {
     if (this.source[node.end - 1] !== ";") this.#openEnds.add(node.end);
   }
 
-  /** Notes that what ends here is closed by what follows, whatever `noteEnd` is told. */
+  /** Notes that the text after this node ends it, so the node needs no `;` whatever `noteEnd` is told. */
   closeEnd(node: SyntaxNode): void {
     this.#closedEnds.add(node.end);
   }
 
-  /** The first offset from `at` on that is neither space nor comment. */
+  /** The first offset at or after `at` that is neither in space nor in a comment. */
   skipForward(at: number): number {
     this.#commentStarts ??= new Map(this.#comments.map(({ start, end }) => [start, end]));
     let offset = at;
@@ -112,7 +111,10 @@ export class Edits {
     return { body: body + still.slice(from), insertions };
   }
 
-  /** Where a `;` takes the place of a statement's blanked end; after an insertion it is inserted, too. */
+  /**
+   * Puts a `;` in place of each statement's blanked end. If text is inserted there, the `;` is inserted after that
+   * text.
+   */
   #closeEnds(): Put[] {
     const insertedAt = new Set(this.#insertions.map(({ at }) => at));
     const puts: Put[] = [];
@@ -142,7 +144,7 @@ export function blankText(text: string): string {
   return LINE_BREAK.test(text) ? text.replace(NO_LINE_BREAK, " ") : " ".repeat(text.length);
 }
 
-/** The last of several puts in one place wins. */
+/** If several puts have the same place, the last of them wins. */
 function putAll(text: string, puts: readonly Put[]): string {
   let result = "";
   let from = 0;

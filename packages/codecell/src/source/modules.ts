@@ -1,10 +1,10 @@
 /**
- * Modules: finds every use of modules in the syntax tree, so that none reaches the engine.
+ * Modules: finds every use of modules in the syntax tree, so that none reaches the engine. Runs anywhere.
  *
- * - Refused: import declarations, `import()`, `import.meta`, exports other than the one `shape.ts` unwraps,
- *   and any reference to a free variable `require`, however it is spelled or called.
- * - Not refused: `typeof require`, a `require` the program declares itself, and imports and exports of types
- *   alone, which are blanked.
+ * - Refused: import declarations, `import()`, `import.meta`, every export except the one that `shape.ts` unwraps, and
+ *   every reference to a free variable `require`, however it is spelled or called.
+ * - Allowed: `typeof require`, a `require` that the program declares itself, and imports and exports of types alone,
+ *   which are blanked.
  */
 
 import type { Failure, GuestError } from "../contract/failure.ts";
@@ -18,7 +18,7 @@ export interface ModuleUse {
 
 const ADVICE = "modules are not available, call the host's tools and use the globals instead";
 
-/** What the node has to do with modules, if anything. */
+/** Says how the node itself uses modules; undefined if it does not. */
 export function findModuleUse(node: SyntaxNode): ModuleUse | undefined {
   switch (node.type) {
     case "ImportDeclaration":
@@ -60,14 +60,14 @@ export function toModuleFailure(source: string, { node, what }: ModuleUse): Fail
   };
 }
 
-/** What an engine without modules would have thrown. */
+/** The error that an engine without modules would have thrown. */
 function toGuestError(node: SyntaxNode, what: string): GuestError {
   return node.type === "Identifier"
     ? { name: "ReferenceError", message: "require is not defined" }
     : { name: "SyntaxError", message: `Cannot use ${what} outside a module` };
 }
 
-/** Whether a variable, function, class, parameter or caught error of this name is declared anywhere. */
+/** Whether the program declares a variable, function, class, parameter or caught error of this name anywhere. */
 export function declares(program: SyntaxNode, name: string): boolean {
   let found = false;
   walk(program, (node) => {

@@ -3,7 +3,7 @@ import { prepareSource } from "./prepare.ts";
 
 const n = (text: string, times: number): string => text.repeat(times);
 
-/** Constructs by how they nest or repeat; each is a source that has it `k` times. */
+/** Constructs that nest or repeat; each function makes a source with the construct `k` times. */
 const CONSTRUCTS: Readonly<Record<string, (k: number) => string>> = {
   parentheses: (k) => `return ${n("(", k)}1${n(")", k)}`,
   brackets: (k) => `return ${n("[", k)}${n("]", k)}`,
@@ -61,7 +61,7 @@ const helper = (index: number): string => `
       };`;
 
 describe("work is bounded", () => {
-  test.each(Object.keys(CONSTRUCTS))("for %s, a few, many, and 256 KiB of them", (name) => {
+  test.each(Object.keys(CONSTRUCTS))("for a few, for many and for 256 KiB of: %s", (name) => {
     const construct = CONSTRUCTS[name] ?? String;
     const size = construct(100).length / 100;
     for (const times of [8, 20, 40, 1000, Math.floor((256 * 1024) / size)]) {
@@ -72,14 +72,14 @@ describe("work is bounded", () => {
     }
   });
 
-  test("and what exceeds the bound is called nested too deeply", () => {
+  test("a source beyond the bound is refused as nested too deeply", () => {
     for (const name of ["parentheses", "nested angle casts", "open generic calls", "generic async calls"]) {
       const result = prepareSource(CONSTRUCTS[name]?.(5000) ?? "", "typescript");
       expect(result).toMatchObject({ failure: { code: "syntax_error", message: /nested too deeply$/u } });
     }
   });
 
-  test("far above what honest programs need", () => {
+  test("the bound is far above what honest programs need", () => {
     const source = Array.from({ length: 500 }, (_, index) => helper(index)).join("");
     expect(prepareSource(source, "typescript").ok).toBe(true);
   });
@@ -88,7 +88,7 @@ describe("work is bounded", () => {
     ["digits in a list", `return [${"1,".repeat(100_000)}].length`],
     ["rows of digits", `return [${"[1,-2],".repeat(30_000)}].length`],
     ["short conditions", "a?(b):(c)=>d;".repeat(15_000)],
-  ])("and what is dense is honest, too: %s", (_name, source) => {
+  ])("dense honest programs are accepted: %s", (_name, source) => {
     for (const language of ["typescript", "javascript"] as const)
       expect(prepareSource(source, language).ok).toBe(true);
   });

@@ -1,14 +1,14 @@
 /**
- * Parse: reads the source once, with a bound on the work, and words what is wrong with it.
+ * Parse: parses the source with a bound on the work, and says what is wrong with it. Runs anywhere.
  *
- * - The parser tries some TypeScript constructs in two ways, and nested ones again inside each try: 2^n.
- *   It reads its input through `charCodeAt`, so the input is a string that meters those reads. The
- *   densest honest programs, lists of digits, need less than five reads a character; a source that exhausts the budget
- *   is refused.
- * - Each failed try is an error object, and most of its cost is its stack, which is not recorded here.
- * - Nesting beyond the stack is a failure like any other.
- * - A source that is no TypeScript to the parser but is JavaScript is taken as JavaScript.
- * - What the parser objects to only because the source is no module is left to `modules.ts`.
+ * - The parser tries some TypeScript constructs in two ways, and tries nested ones again inside each attempt: 2^n. The
+ *   parser reads its input through `charCodeAt`, so it is given a string that counts these reads. The densest honest
+ *   programs (lists of digits) need fewer than five reads per character. A source that uses up the budget is refused.
+ * - Each failed attempt creates an error object. Recording its stack is most of the cost, so no stack is recorded here.
+ * - A source nested deeper than the stack allows is refused like any other faulty source.
+ * - A source that does not parse as TypeScript but parses as JavaScript is treated as JavaScript.
+ * - The parser also objects to module syntax, because the source is not a module. These objections are ignored:
+ *   `modules.ts` decides.
  */
 
 import { parse } from "@babel/parser";
@@ -29,10 +29,10 @@ export type SourceReading = ParsedSource | { readonly ok: false; readonly failur
 const BASE_READS = 30_000;
 const READS_PER_CHARACTER = 6;
 
-/** The parser's messages quote names, which can be as long as the source. */
+/** The parser's messages quote names, and a name can be as long as the source. */
 const MESSAGE_LENGTH = 200;
 
-/** Objections that do not hold for the body of an async function, or that are judged elsewhere. */
+/** Objections that do not apply to the body of an async function, or that `modules.ts` handles. */
 const IGNORED: ReadonlySet<string> = new Set([
   "ImportOutsideModule",
   "ImportMetaOutsideModule",
@@ -42,7 +42,7 @@ const IGNORED: ReadonlySet<string> = new Set([
 interface Objection {
   readonly reason: string;
   readonly message: string;
-  /** Absent where the objection is to the source as a whole. */
+  /** Absent if the objection concerns the whole source. */
   readonly offset?: number;
 }
 
@@ -61,13 +61,13 @@ export function parseSource(source: string, language: Language): SourceReading {
   return refuse(source, objection, other.ok ? USE_TYPESCRIPT : hintFor(source));
 }
 
-/** Recovery from errors costs time for each, so it is for sources whose first error is one to ignore. */
+/** Each error recovery costs time, so recovery is on only for a source whose first error is ignored. */
 function parseAs(source: string, language: Language): Attempt {
   const attempt = tryParse(source, language, false);
   return !attempt.ok && IGNORED.has(attempt.objection.reason) ? tryParse(source, language, true) : attempt;
 }
 
-/** A failure with the one grammar of this folder's messages. */
+/** Every message of this folder is built here and has the same form. */
 export function toSyntaxFailure(
   source: string,
   offset: number | undefined,
@@ -127,7 +127,7 @@ class MeteredText extends String {
 class BudgetError extends Error {}
 
 function meter(source: string): string {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the parser only calls methods on it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the parser only calls methods of the string
   return new MeteredText(source) as unknown as string;
 }
 

@@ -1,9 +1,10 @@
 /**
- * Positions: from offsets, and from lines and columns of the engine, to lines and columns of the source.
+ * Positions: converts offsets in the source, and the engine's lines and columns, to lines and columns of the source.
+ * Runs anywhere.
  *
  * - Lines end at LF, CRLF or a lone CR. Columns count UTF-16 units from 1.
- * - The engine counts columns in UTF-8 bytes. It also counts U+2028 and U+2029 between tokens as line ends,
- *   so positions after such a character can be a line off.
+ * - The engine counts columns in UTF-8 bytes. It also counts U+2028 and U+2029 between tokens as line ends, so
+ *   positions after such a character can be a line off.
  */
 
 import type { Position } from "../contract/failure.ts";
@@ -22,7 +23,7 @@ export function toPosition(source: string, offset: number): Position {
   return { line, column: offset - lineStart + 1 };
 }
 
-/** `line` counts from 1 at the body's first line; `column` is the engine's. */
+/** `line` counts from 1 at the body's first line; `column` is the engine's column. */
 export function fromEnginePosition(
   body: string,
   insertions: readonly Insertion[],
@@ -49,7 +50,7 @@ function startOfLine(text: string, line: number): number | undefined {
   return start;
 }
 
-/** How many UTF-16 units the first `bytes` UTF-8 bytes of a line are, at most the whole line. */
+/** Counts the UTF-16 units in the first `bytes` UTF-8 bytes of a line, up to the end of the line. */
 function toUnits(text: string, lineStart: number, bytes: number): number {
   let left = bytes;
   let offset = lineStart;
@@ -61,7 +62,7 @@ function toUnits(text: string, lineStart: number, bytes: number): number {
   return offset - lineStart;
 }
 
-/** An offset in text with insertions as one in the text without them. */
+/** Converts an offset in the text with insertions to an offset in the text without them. */
 export function withoutInsertions(insertions: readonly Insertion[], offset: number): number {
   let inserted = 0;
   for (const { at, text } of insertions) {

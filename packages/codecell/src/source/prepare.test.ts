@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 type Ran = { value: unknown } | { error: string; at: readonly [line: number, column: number] | undefined };
 
-/** Evaluates a script in the real engine and runs the function it is. */
+/** Evaluates a script in the real engine and calls the function that the script evaluates to. */
 async function run(script: string): Promise<Ran> {
   const vm = await QuickJS.create({ wasm, maxStackSize: 256 * 1024 });
   try {
@@ -88,7 +88,7 @@ async function compile(source: string): Promise<string | undefined> {
 
 const FENCE = "```";
 
-/** The same programs each time; FUZZ_SEED and FUZZ_RUNS look for others. */
+/** The same programs in every run; FUZZ_SEED and FUZZ_RUNS choose others. */
 const FIXED = { seed: Number(process.env["FUZZ_SEED"] ?? 1) };
 
 describe("the script", () => {
@@ -144,11 +144,11 @@ describe("what the result is", () => {
     ["nothing after a try", "try { 5 } catch {}", null],
     ["nothing for a generator", "function* g() { return 1 }", null],
     ["nothing for an empty source", " \n// nothing\n;", null],
-    ["nothing but what is returned: in a block", "if (false) { return 1 }\n5", null],
-    ["nothing but what is returned: in a loop", "for (const x of []) return x\n5", null],
-    ["nothing but what is returned: in a try", "try { if (0) return 1 } finally {}\nasync () => 5", null],
+    ["nothing, since a return stands in a block", "if (false) { return 1 }\n5", null],
+    ["nothing, since a return stands in a loop", "for (const x of []) return x\n5", null],
+    ["nothing, since a return stands in a try", "try { if (0) return 1 } finally {}\nasync () => 5", null],
     [
-      "a last expression although functions return",
+      "a last expression, although inner functions have a return",
       "const f = () => { return 1 }\nclass A { m() { return 2 } }\n3",
       3,
     ],
@@ -163,7 +163,7 @@ describe("what the result is", () => {
     ["async function main() {}", false],
     ["export default 1", false],
     ["const x = 1", false],
-  ])("a result that nobody returned is marked: %s", (source, implied) => {
+  ])("a result without a return statement is marked: %s", (source, implied) => {
     expect(prepared(source).isResultImplied).toBe(implied);
   });
 
@@ -183,7 +183,7 @@ describe("what the result is", () => {
     ["none, with space around", `\n \n${FENCE}\nconst a: number = 2\na\n${FENCE}  \n\n`],
     ["tildes", "~~~typescript\nasync () => 2\n~~~"],
     ["CRLF", `${FENCE}js\r\nreturn 2\r\n${FENCE}\r\n`],
-  ])("a fenced block is what is inside it: %s", async (_name, source) => {
+  ])("a fenced block is unwrapped: %s", async (_name, source) => {
     expect(await resultOf(source)).toBe(2);
   });
 });
@@ -321,7 +321,7 @@ describe("types", () => {
     ["type arguments before an index", "const f: any = 1; f<any>\n[1]", "brackets"],
     ["type arguments before a sign", "const f: any = 1; f<any>\n+1", "brackets"],
     ["a cast that would regroup", "let a = 1; a + a as any * a", "brackets"],
-  ])("are refused with advice where they need code: %s", (_name, source, advice) => {
+  ])("that need generated code are refused with advice: %s", (_name, source, advice) => {
     expect(failureOf(source)).toMatchObject({
       code: "syntax_error",
       message: expect.stringContaining(advice),
@@ -380,7 +380,7 @@ describe("modules", () => {
     ["typeof require", "undefined"],
     ["'require(1)' + `import('x')` + /export/.source // require(2)", "require(1)import('x')export"],
     ["require: for (;;) break require\n6", 6],
-  ])("what is no use of them runs: %s", async (source, result) => {
+  ])("a program that only looks as if it used them runs: %s", async (source, result) => {
     expect(await resultOf(source)).toEqual(result);
   });
 });
@@ -418,7 +418,7 @@ describe("text the engine and the parser could read differently", () => {
     "*/",
     "function f() { return await\n(1) }",
     "return typeof new.target",
-  ])("a source that is no program by itself is refused: %s", (source) => {
+  ])("a source that is not a program by itself is refused: %s", (source) => {
     expect(failureOf(source).code).toBe("syntax_error");
   });
 });
@@ -445,7 +445,7 @@ describe("failures", () => {
       "xs.map(x => await f(x))",
       'Cannot run the source: "await" works only at the top level and in async functions, make this function async (line 1, column 13)',
     ],
-  ])("tell what and where: %s", (_name, source, message) => {
+  ])("say what is wrong and where: %s", (_name, source, message) => {
     expect(failureOf(source)).toMatchObject({ code: "syntax_error", message });
   });
 
@@ -463,7 +463,7 @@ describe("failures", () => {
     `${FENCE}ts\nreturn 1`,
     `${FENCE}ts\n1\n${FENCE}\nand\n${FENCE}ts\n2\n${FENCE}`,
     `Here:\n${FENCE}ts\nreturn 1\n${FENCE}`,
-  ])("say that fences are in the way: %s", (source) => {
+  ])("say that the fences must go: %s", (source) => {
     expect(failureOf(source).message).toContain("Markdown");
   });
 
@@ -491,18 +491,18 @@ describe("positions", () => {
     expect(await errorPlace(source)).toEqual({ line, column });
   });
 
-  test("of syntax errors only the engine finds are mapped too", async () => {
+  test("of syntax errors that only the engine finds are mapped, too", async () => {
     expect(await errorPlace("const a: number = 1;\n  var this")).toMatchObject({ line: 2 });
   });
 
-  test("outside the source are none", () => {
+  test("outside the source are undefined", () => {
     const program = prepared("async function main() {\n}");
     expect([0, 1, 4, 5, 1.5, Number.NaN].map((line) => toSourcePosition(program, line, 1))).toEqual(
       Array(6).fill(undefined),
     );
   });
 
-  test("never lie outside the text", () => {
+  test("are never outside the text", () => {
     const program = prepared("const a: number = 1\na");
     expect(toSourcePosition(program, 2, 1000)).toEqual({ line: 1, column: 20 });
     expect(toSourcePosition(program, 3, 1000)).toEqual({ line: 2, column: 2 });
@@ -579,7 +579,7 @@ describe("any text at all", () => {
     );
   });
 
-  test("keeps its lines and, but for recorded insertions, its length", () => {
+  test("keeps its lines and, except for recorded insertions, its length", () => {
     const pieces = fc.constantFrom(
       "const a: T = 1",
       "type A = 1",
@@ -654,7 +654,7 @@ describe("TypeScript's meaning", () => {
   const PRELUDE =
     "Function.prototype.toString = () => 'f'; const v: any[] = [], f: any = (x: any) => x ?? f, o: any = { p: 1, q: { r: 2 } }; class C<T> { t!: T }\n";
 
-  test("is kept: same result as another compiler's output", async () => {
+  test("is kept: the result equals that of another compiler's output", async () => {
     const programs = fc
       .array(fc.tuple(PIECES, JOINS), { maxLength: 6 })
       .map((pieces) => pieces.flat().join(""));

@@ -1,12 +1,12 @@
 /**
- * Prepare: turns the model's text into a guest script, or says why it cannot.
+ * Prepare: turns the model's text into a guest script, or says why that is not possible. Runs anywhere.
  *
- * - The script is one expression, an async arrow function without parameters, whose body is the source with
- *   its types blanked. Lines keep their order and columns their place, but for insertions, which
- *   `toSourcePosition` accounts for.
- * - What runs is what was parsed: text that the parser and the engine might read differently (comments in
- *   HTML style, a hashbang) is blanked, a lone CR becomes LF, and the body cannot close the wrapper.
- * - Never throws. Work is bounded by the length of the source.
+ * - The script is one expression: an async arrow function without parameters. Its body is the source with the types
+ *   blanked. Lines keep their order. Columns stay where they are except for insertions, which `toSourcePosition` takes
+ *   into account.
+ * - What runs is what was parsed. Text that the parser and the engine might read differently (HTML comments, a
+ *   hashbang) is blanked, a lone CR becomes LF, and the body cannot close the wrapper.
+ * - Nothing here throws. The length of the source bounds the work.
  */
 
 import type { Failure, Position } from "../contract/failure.ts";
@@ -21,15 +21,15 @@ import { child, children, type SyntaxNode, walk } from "./tree.ts";
 
 export interface PreparedSource {
   readonly ok: true;
-  /** An expression that evaluates to an async function of no arguments. */
+  /** An expression that evaluates to an async function without parameters. */
   readonly script: string;
   /** Lines of the script before line 1 of the source. */
   readonly lineOffset: number;
   /** Lines of the script that come from the source. */
   readonly lineCount: number;
-  /** Whether the result is the value of a last expression, which the program did not return in so many words. */
+  /** Whether the result is the value of the last expression, because the program has no `return`. */
   readonly isResultImplied: boolean;
-  /** Text the script has and the source has not. */
+  /** Text that is in the script but not in the source. */
   readonly insertions: readonly Insertion[];
 }
 
@@ -61,14 +61,14 @@ export function prepareSource(source: string, language: Language): Prepared {
 
 export interface TypedSource {
   readonly ok: true;
-  /** The statements of an async function: the source as it was written, types and all, in its shape. */
+  /** The statements of an async function: the source with its types, in its shape. */
   readonly body: string;
   readonly isResultImplied: boolean;
-  /** From an offset in the body to one in the source. */
+  /** Converts an offset in the body to an offset in the source. */
   readonly toSourceOffset: (offset: number) => number;
 }
 
-/** The same program for whoever reads its types. Refuses what `prepareSource` refuses, and nothing else. */
+/** The same program for a reader of its types (the check). Refuses exactly what `prepareSource` refuses. */
 export function prepareTypedSource(source: string, language: Language): TypedSource | Refused {
   const read = readSource(source, language);
   if (!read.ok) return read;
@@ -92,7 +92,7 @@ export function prepareTypedSource(source: string, language: Language): TypedSou
 interface ReadSource {
   readonly ok: true;
   readonly parsed: ParsedSource;
-  /** With the types blanked and the shape applied. */
+  /** The types are blanked and the shape is applied. */
   readonly edits: Edits;
   readonly shape: Extract<Shape, { readonly kind: "shaped" }>;
   readonly hasReturn: boolean;
@@ -117,7 +117,7 @@ function readSource(source: string, language: Language): ReadSource | Refused {
   return shape.kind === "shaped" ? { ok: true, parsed, edits, shape, hasReturn, refuse } : refuse(shape);
 }
 
-/** From a line and column the engine reports for the script to the place in the model's own text. */
+/** Converts a line and column that the engine reports for the script to a position in the model's text. */
 export function toSourcePosition(
   prepared: PreparedSource,
   line: number,
@@ -165,9 +165,9 @@ function inspect(edits: Edits, { program, comments }: ParsedSource): SourceInspe
 
 const AWAIT_NAME = '"await" works only at the top level and in async functions, and cannot be a name';
 
-const FENCE_INSIDE = `This is no program, ${NO_FENCE}`;
+const FENCE_INSIDE = `This is not a program, ${NO_FENCE}`;
 
-/** Three backticks are a template called with a template, which no program can mean. */
+/** Three backticks parse as a template tagged with a template. No program means that. */
 function isFence(node: SyntaxNode): boolean {
   return node.type === "TaggedTemplateExpression" && child(node, "tag")?.type === "TemplateLiteral";
 }

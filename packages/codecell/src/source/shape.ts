@@ -1,18 +1,19 @@
 /**
- * Shape: models do not always write a bare body. This decides what the program's result is.
+ * Shape: models do not always write a bare function body. This file decides what the program's result is. Runs
+ * anywhere.
  *
- * 1. A source that is one fenced Markdown block is what is inside it.
- * 2. A program with a `return` of its own (also inside blocks, not inside functions) is left alone.
- * 3. `export default` may be the last statement. A function, or the name of one declared at the top level, is
+ * 1. If the source is one fenced Markdown block, the program is the text inside the block.
+ * 2. A program with a `return` of its own (in blocks too, but not inside functions) stays as it is.
+ * 3. `export default` may be the last statement. A function, or the name of a function declared at the top level, is
  *    called without arguments; any other expression is the result.
- * 4. A program whose only statement declares a function calls it without arguments.
- * 5. If the last statement is an expression, its value is the result. If it is itself an arrow or a function
- *    expression, it is called without arguments.
+ * 4. If the only statement declares a function, that function is called without arguments.
+ * 5. If the last statement is an expression, its value is the result. If this expression is an arrow function or a
+ *    function expression, it is called without arguments.
  * 6. Otherwise there is no result.
  *
- * "Last" and "only" do not count empty statements and types; "last" does not count function declarations either, which
- * do nothing where they stand. Nothing is unwrapped inside blocks. Generators are never called. A function to
- * be called that needs arguments is refused: a program is given none.
+ * "Last" and "only" do not count empty statements and types. "Last" does not count function declarations either,
+ * because they do nothing where they stand. Nothing is unwrapped inside blocks. Generators are never called. A function
+ * that would be called but needs arguments is refused, because a program gets no arguments.
  */
 
 import { isErased, type Refusal } from "./blank.ts";
@@ -21,7 +22,7 @@ import { bareExpression, child, children, type SyntaxNode } from "./tree.ts";
 
 const FENCED = /^\s*(?<mark>`{3,}|~{3,}(?!~))[^\n`]*\n(?:[^]*\n)?[ \t]*\k<mark>[`~]*\s*$/u;
 
-/** Blanks the two fence lines, so that every offset stays. */
+/** Blanks the two fence lines, so that every offset stays the same. */
 export function blankFence(source: string): string {
   const mark = FENCED.exec(source)?.groups?.["mark"];
   if (mark === undefined) return source;
@@ -37,15 +38,15 @@ export function blankFence(source: string): string {
 export type Shape =
   | {
       readonly kind: "shaped";
-      /** Statements after the body. */
+      /** Statements that follow the body. */
       readonly tail: string;
-      /** Whether the result is the value of a last expression that nobody returned. */
+      /** Whether the result is the value of the last expression, because the program has no `return`. */
       readonly isImplied: boolean;
     }
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "module"; readonly node: SyntaxNode };
 
-/** `ls -la` subtracts one undeclared name from another. */
+/** `ls -la` is also valid JavaScript: it subtracts one undeclared name from another. */
 const SHELL = /^\s*[a-z][\w.]*(?:[ \t]+-[a-z]\w*)+\s*$/iu;
 const RETURN = "return(";
 const UNTOUCHED: Shape = { kind: "shaped", tail: "", isImplied: false };

@@ -1,9 +1,9 @@
 /**
- * Tree: the little that is needed of the parser's syntax tree, and a walk over it.
+ * Tree: the parts of the parser's syntax tree that this folder needs, and a walk over the tree. Runs anywhere.
  *
- * - The walk keeps its own stack, so a tree of any depth is walked without recursion.
- * - Names that are no references (property names, labels) are not visited: every visited
- *   `Identifier` is a variable being read, written or declared. Nor are types that stand in an expression.
+ * - The walk keeps its own stack instead of recursing, so it can walk a tree of any depth.
+ * - The walk does not visit names that are not references (property names, labels): every visited `Identifier` is a
+ *   variable that is read, written or declared. It does not visit types inside expressions either.
  */
 
 export interface SyntaxNode {
@@ -13,7 +13,7 @@ export interface SyntaxNode {
   readonly [field: string]: unknown;
 }
 
-/** Called for each node, parents first. Returns whether to visit what is inside. */
+/** Called for each node, parents first. Returns whether to visit the node's children. */
 export type Visit = (node: SyntaxNode, insideFunction: boolean) => boolean;
 
 const FUNCTIONS: ReadonlySet<string> = new Set([
@@ -74,7 +74,7 @@ export function isParenthesized(node: SyntaxNode): boolean {
   );
 }
 
-/** Sees through parentheses and through types around an expression. */
+/** Removes parentheses and types around an expression. */
 export function bareExpression(node: SyntaxNode): SyntaxNode {
   let bare = node;
   for (;;) {

@@ -31,7 +31,7 @@ describe("parseJsonText", () => {
     );
   });
 
-  test("refuses what has more bytes than allowed, counting UTF-8", () => {
+  test("refuses more UTF-8 bytes than allowed", () => {
     expect(parseJsonText('"ää"', 6)).toMatchObject({ ok: true });
     expect(parseJsonText('"ää"', 5)).toEqual({
       ok: false,
@@ -88,7 +88,7 @@ describe("an input", () => {
         problem: expect.stringContaining("__proto__"),
       });
       expect(isProtoText(deep)).toBe(true);
-      // As a result it is data like other data.
+      // As a result the key is ordinary data.
       expect(parseJsonText(deep, 1000)).toMatchObject({ ok: true });
     }
   });
@@ -99,11 +99,11 @@ describe("an input", () => {
     '{"a":"__proto__"}',
     '{"proto":1,"__proto":2}',
     String.raw`"\u0000"`,
-  ])("%s has no such key", (text) => {
+  ])("%s has no key __proto__", (text) => {
     expect(asInput(text, parseJsonText(text, 1000))).toEqual({ ok: true, value: JSON.parse(text) });
   });
 
-  test("is what JSON says unless a key of it is __proto__", () => {
+  test("is accepted unless one of its keys is __proto__", () => {
     const key = fc.oneof(fc.constantFrom("__proto__", "a", "__proto", "\u0001"), fc.string({ maxLength: 3 }));
     const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
       tree: fc.oneof(
@@ -116,7 +116,7 @@ describe("an input", () => {
     fc.assert(
       fc.property(tree, (value) => {
         const text = JSON.stringify(value);
-        // As the engine counts keys, by another way than ours.
+        // Looks for the key with the engine's reviver, not with our code.
         let has = false;
         JSON.parse(text, (name, part: unknown) => ((has ||= name === "__proto__"), part));
         expect(asInput(text, parseJsonText(text, 1e6)).ok).toBe(!has);

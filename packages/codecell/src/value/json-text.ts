@@ -1,22 +1,22 @@
 /**
- * JSON text that crosses a boundary: measured before it is read, and never a reason to throw.
+ * JSON text that crosses a boundary: it is measured before it is parsed, and parsing never throws. Runs anywhere.
  *
- * - Bytes are counted as UTF-8, without encoding.
- * - Its shape is bounded before parsing: a value nested too deeply could not be printed again, one of very many lists
- *   and records would hold the event loop while it is built.
+ * - Bytes are counted as UTF-8, without encoding the text.
+ * - Depth and number of containers are bounded before parsing: a value nested too deeply could not be printed again,
+ *   and a value of very many lists and records would block the event loop while it is built.
  */
 import type { Json } from "../contract/value.ts";
 
-/** What the guest's own encoder allows, and a little more. */
+/** More than the guest's own encoder allows. */
 export const MAX_JSON_DEPTH = 1024;
-/** Lists and records in one value; building as many takes some ten milliseconds. */
+/** Lists and records in one value; building this many takes about ten milliseconds. */
 export const MAX_JSON_CONTAINERS = 65_536;
 
 export type ParsedJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problem: string };
 
-/** Undefined for what is no JSON: cycles, BigInts, functions, nothing at all. */
+/** Undefined if the value is not JSON: a cycle, a BigInt, a function, undefined. */
 export function toJsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -25,7 +25,7 @@ export function toJsonText(value: unknown): string | undefined {
   }
 }
 
-/** For what is small, or nobody else waits for: `value/parse-json.ts` reads large texts in pieces. */
+/** For small texts, and for callers that keep nobody waiting; `value/parse-json.ts` reads large texts in pieces. */
 export function parseJsonText(text: string, maxBytes: number): ParsedJson {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };
@@ -36,15 +36,15 @@ export function parseJsonText(text: string, maxBytes: number): ParsedJson {
   }
 }
 
-/** Why a text is not to be parsed; undefined where it may be, JSON or not. */
+/** Says why a text must not be parsed; undefined if it may be parsed, whether or not it is JSON. */
 export function jsonProblem(text: string, maxBytes: number): string | undefined {
   const bytes = utf8Bytes(text);
   return bytes > maxBytes ? `it has ${bytes} bytes, at most ${maxBytes} are allowed` : shapeProblem(text);
 }
 
 /**
- * What a program, or a client, gives to the host's own code. A key `__proto__` is refused wherever it is: it arrives as a
- * property like others, and sets the prototype of whatever it is copied or merged into.
+ * Checks a value that a program or a client gives to the host's own code. A key `__proto__` at any depth is refused: it
+ * arrives as an ordinary property, but sets the prototype of any object that it is copied or merged into.
  */
 export function asInput(text: string, parsed: ParsedJson): ParsedJson {
   if (!parsed.ok || !mayHaveProto(text) || !hasProto(parsed.value)) return parsed;
@@ -53,12 +53,12 @@ export function asInput(text: string, parsed: ParsedJson): ParsedJson {
 
 const PROTO = "__proto__";
 
-/** Whether a value as JSON has a key `__proto__` somewhere. */
+/** Whether a JSON text has a key `__proto__` at any depth. */
 export function isProtoText(text: string): boolean {
   return mayHaveProto(text) && hasProto(JSON.parse(text) as Json);
 }
 
-/** Written as it is, or with any letter escaped: ordinary texts have neither. */
+/** The key may be written plainly, or with escaped letters. Ordinary texts contain neither. */
 function mayHaveProto(text: string): boolean {
   return text.includes(PROTO) || text.includes("\\u");
 }
@@ -75,7 +75,7 @@ function hasProto(value: Json): boolean {
   return false;
 }
 
-/** UTF-8 length; a lone surrogate counts as the replacement character. */
+/** The length in UTF-8 bytes; a lone surrogate counts as the replacement character. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -91,7 +91,7 @@ export function utf8Bytes(text: string): number {
 }
 
 function shapeProblem(text: string): string | undefined {
-  // Each level needs two characters.
+  // Each level needs two characters, so a short text cannot be nested too deeply.
   if (text.length <= 2 * MAX_JSON_DEPTH) return undefined;
   let depth = 0;
   let containers = 0;
@@ -116,7 +116,10 @@ function shapeProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** Where the string that begins there has its other quote; the end of the text when it has none. */
+/**
+ * The offset of the closing quote of the string that begins at `start`; the end of the text if there is no closing
+ * quote.
+ */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

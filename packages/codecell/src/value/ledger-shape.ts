@@ -1,9 +1,10 @@
 /**
- * LedgerShape: what the parts of a ledger look like, wherever they come from: a message, a token, a store, a caller.
+ * LedgerShape: checks the shape of a ledger's parts, which come from a message, a token, a store or a caller. Runs
+ * anywhere.
  *
- * - Fields that are not known are let through: another version may have written them. Features are not: without one of
- *   them the program would be another.
- * - Codes of failures are any text: the program has seen those of other versions too.
+ * - Unknown fields are accepted, because another version may have written them. Unknown features are refused, because
+ *   the program would behave differently without them.
+ * - A failure code may be any text, because the program may have seen codes of other versions.
  */
 import type { CallFailure } from "../contract/failure.ts";
 import { type FeatureSettings, isSetting } from "../contract/features.ts";
@@ -49,7 +50,10 @@ export function isFeatures(value: unknown): value is FeatureSettings {
   return isRecord(value) && Object.keys(value).every((name) => isSetting(name, value[name]));
 }
 
-/** Whether all outcomes in it are of calls in it: others would meet calls that are yet to be made. */
+/**
+ * Whether each outcome belongs to a call in the ledger. An outcome without its call would be given to a call that the
+ * program makes later.
+ */
 export function isWhole({ calls, deliveries }: Ledger): boolean {
   return deliveries.every(({ items }) =>
     items.every((item) => item.kind === "timer" || item.call < calls.length),
@@ -98,7 +102,7 @@ export function isProgress(value: unknown): value is Progress {
   return isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
 }
 
-/** A timer that was set (a delay) or cleared (null). */
+/** A timer that was set (`delayMs` is its delay) or cleared (`delayMs` is null). */
 export function isTimerChange(
   value: unknown,
 ): value is { readonly timer: number; readonly delayMs: number | null } {
@@ -107,7 +111,7 @@ export function isTimerChange(
   );
 }
 
-/** Either of the two: whatever has a denial is one. */
+/** A resolution or a denial; a value with `deny` counts as a denial. */
 export function isResolution(value: unknown): value is CallResolution {
   return isRecord(value) && ("deny" in value ? isText(value["deny"]) : value["resolution"] !== undefined);
 }

@@ -13,7 +13,7 @@ function byEngine(text: string): unknown {
   }
 }
 
-/** As printed: keys in the order they have, and an own `__proto__` as one. */
+/** Printed, so that the order of keys and an own `__proto__` are compared. */
 async function read(text: string, piece: number): Promise<{ readonly ok: boolean; readonly text: string }> {
   const parsed = await parseJson(text, ALL, piece);
   return { ok: parsed.ok, text: JSON.stringify(parsed) };
@@ -40,7 +40,7 @@ const values = fc.letrec<{ value: unknown }>((tie) => ({
 
 describe("JSON in pieces", () => {
   propertyTest.prop([values, spaces, fc.integer({ min: 1, max: 40 })], { numRuns: 500 })(
-    "is what the engine reads at once",
+    "equals what the engine reads at once",
     async (value, space, piece) => {
       const text = JSON.stringify(value, undefined, space);
       expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
@@ -71,7 +71,7 @@ describe("JSON in pieces", () => {
       text = text.slice(0, at) + put + text.slice(at + (put === "" ? 1 : 0));
     }
     expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
-    // Half a character, which UTF-8 does not have, becomes another one.
+    // UTF-8 has no lone surrogates, so replace them.
     const encoded = text.toWellFormed();
     expect(readBytes(encoded, piece)).toBe(JSON.stringify(byEngine(encoded)));
   });
@@ -97,17 +97,17 @@ describe("JSON in pieces", () => {
     "[,1,2,3]",
     "x[1,2,3,4]",
     "[1,2,3,4]x",
-  ])("whole or not at all: %s", async (text) => {
+  ])("cut at any piece size, equals the engine's reading: %s", async (text) => {
     for (let piece = 1; piece < text.length; piece++) {
       expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
     }
   });
 
-  test("what is small is there at once", () => {
+  test("gives small values without a promise", () => {
     expect(parseJson('{"a":1}', ALL)).toEqual({ ok: true, value: { a: 1 } });
   });
 
-  test("what is too large is refused before anything of it is built", async () => {
+  test("refuses a text that is too large before building any of it", async () => {
     expect(await parseJson(`[${"[],".repeat(70_000)}0]`, ALL)).toMatchObject({ ok: false });
     expect(await parseJson(`"${"ä".repeat(70_000)}"`, 140_001)).toMatchObject({
       problem: "it has 140002 bytes, at most 140001 are allowed",

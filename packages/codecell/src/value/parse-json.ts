@@ -1,16 +1,16 @@
 /**
- * ParseJson: JSON text that crosses a boundary, read within bounds and, where it is large, in pieces.
+ * ParseJson: reads JSON text that crosses a boundary, within bounds. Reads large texts in pieces. Runs anywhere.
  *
- * - A megabyte that a program wrote for it takes an engine a tenth of a second to build, most of it for the names of
- *   fields: so a large text is built a piece at a time, and others have their turn in between.
- * - The value is the one that `JSON.parse` gives, and so are the texts that are refused.
- * - What is small is read at once: an ordinary call waits for nothing.
+ * - An engine needs a tenth of a second to build a megabyte that a program wrote to be slow, most of it for the names
+ *   of fields. So a large text is built piece by piece, and other work runs in between.
+ * - The value equals that of `JSON.parse`, and the same texts are refused.
+ * - Small texts are read at once: an ordinary call does not wait.
  */
 import type { Json } from "../contract/value.ts";
 import { endOfString, jsonProblem, type ParsedJson, parseJsonText } from "./json-text.ts";
 import { inTurns, type Steps } from "../loop/turn.ts";
 
-/** Characters that are built at once: the worst of them take some milliseconds. */
+/** Characters that are built at once: the slowest known text of this length takes some milliseconds. */
 const PIECE = 65_536;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [LIST, LIST_END, RECORD, RECORD_END] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -23,18 +23,18 @@ export function parseJson(
   return text.length <= piece ? parseJsonText(text, maxBytes) : parseLarge(text, maxBytes, piece);
 }
 
-/** Of a text that was printed by the host itself. */
+/** For text that the host itself printed. */
 export function buildJson(text: string, piece: number = PIECE): Json | Promise<Json> {
   return text.length <= piece ? (JSON.parse(text) as Json) : inTurns(buildSteps(text, piece));
 }
 
-/** Throws for what is no JSON. What is no larger than a piece is built at once, which is faster. */
+/** Throws if the text is not JSON. Builds a text that is no longer than a piece at once, which is faster. */
 function* buildSteps(text: string, piece: number = PIECE): Steps<Json> {
   if (text.length <= piece) return JSON.parse(text) as Json;
   return yield* new PieceReader(new TextSource(text), piece).read();
 }
 
-/** The same from UTF-8, of which no more than a piece is a text at a time. */
+/** The same from UTF-8 bytes. At most one piece of them is a string at any time. */
 export function* buildBytesSteps(bytes: Buffer, piece: number = PIECE): Steps<Json> {
   if (bytes.length <= piece) return JSON.parse(bytes.toString("utf8")) as Json;
   return yield* new PieceReader(new BytesSource(bytes), piece).read();
@@ -50,13 +50,13 @@ async function parseLarge(text: string, maxBytes: number, piece: number): Promis
   }
 }
 
-/** What JSON is read from. */
+/** The text or bytes that JSON is read from. */
 interface JsonSource {
   readonly length: number;
-  /** The character there, as far as JSON gives it a meaning outside of texts. */
+  /** The character at `at`. Outside of strings it is exact for every character that means something in JSON. */
   codeAt(at: number): number;
   slice(from: number, to?: number): string;
-  /** Where the string that begins there has its other quote; the end when it has none. */
+  /** The offset of the closing quote of the string that begins at `start`; the end if there is no closing quote. */
   endOfString(start: number): number;
 }
 
@@ -111,29 +111,31 @@ class BytesSource implements JsonSource {
 
 type JsonObject = Record<string, Json>;
 
-/** What stands before the part of a list or record that is not built yet: its bracket, a comma, or a member. */
+/**
+ * What stands directly before the part of a list or record that is not built yet: its bracket, a comma, or a member.
+ */
 type Before = "bracket" | "comma" | "member";
 
-/** A list or record that has begun and not ended. */
+/** A list or record whose beginning is read and whose end is not. */
 interface OpenText {
   readonly isList: boolean;
-  /** Where its bracket is. */
+  /** The offset of its opening bracket. */
   readonly at: number;
-  /** Where the member begins that is being read. */
+  /** The offset of the member that is being read. */
   member: number;
-  /** Where what is not built yet begins. */
+  /** The offset of the first character that is not built yet. */
   from: number;
   before: Before;
-  /** What is built of it; nothing as long as it may be built together with what it is in. */
+  /** What is built so far; undefined as long as this value can be built together with the value that contains it. */
   built: Json[] | JsonObject | undefined;
 }
 
-/** Goes through a text once. What it has gone through is built whenever it has become a piece. */
+/** Reads the text once. Builds what it has read whenever that has grown to a piece. */
 class PieceReader {
   readonly #source: JsonSource;
   readonly #piece: number;
   readonly #open: OpenText[] = [];
-  /** Up to here all is built. */
+  /** Everything before this offset is built. */
   #builtTo = 0;
   #root: Json[] | JsonObject | undefined;
 
@@ -168,7 +170,7 @@ class PieceReader {
       }
     }
     if (this.#root !== undefined) throw new SyntaxError("it does not end");
-    // One text, or hardly more: it has no comma behind its first piece.
+    // A single string, or little more: the text has no comma after its first piece.
     return JSON.parse(source.slice(0)) as Json;
   }
 
@@ -182,7 +184,7 @@ class PieceReader {
     if (last !== undefined) last.member = at;
   }
 
-  /** True when that was all of it. */
+  /** True if this ended the outermost value. */
   #end(at: number): boolean {
     const last = this.#open.pop();
     if (last?.built === undefined) return false;
@@ -198,7 +200,7 @@ class PieceReader {
     return this.#root as Json;
   }
 
-  /** Builds all members that end before this comma, and what they are in. */
+  /** Builds all members that end before this comma, and the lists and records that contain them. */
   #build(comma: number): void {
     let parent: OpenText | undefined;
     for (const one of this.#open) {
@@ -216,7 +218,7 @@ class PieceReader {
     this.#builtTo = comma;
   }
 
-  /** Puts what has just begun to be built where it belongs. */
+  /** Adds a value whose building has just begun to the value that contains it. */
   #attach({ at, built }: OpenText, parent: OpenText): void {
     if (parent.member > parent.from) this.#add(parent, parent.member - 1, false);
     assertJson(parent.before !== "member");
@@ -232,7 +234,7 @@ class PieceReader {
     parent.before = "member";
   }
 
-  /** Builds the members from where it stands up to a comma, or to the end of what they are in. */
+  /** Builds the members from `from` up to a comma, or up to the closing bracket. */
   #add(one: OpenText, to: number, isEnd: boolean): void {
     const text = this.#source.slice(one.from, to);
     const isEmpty = isBlank(text);
@@ -240,7 +242,7 @@ class PieceReader {
     one.from = to + 1;
     one.before = "comma";
     if (isEmpty) {
-      // Nothing may stand between a bracket or a member and the end, and between a member and a comma.
+      // Only space may stand between a bracket or a member and the end, and between a member and a comma.
       assertJson(isEnd ? before !== "comma" : before === "member");
       return;
     }
@@ -261,7 +263,7 @@ function assertJson(holds: boolean): void {
   if (!holds) throw new SyntaxError("it is not JSON");
 }
 
-/** As JSON has it: other space is none. */
+/** Whether the text is only space as JSON defines it; other space characters do not count. */
 function isBlank(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -270,7 +272,7 @@ function isBlank(text: string): boolean {
   return true;
 }
 
-/** A field may be called `__proto__`, and is one then. */
+/** A field named `__proto__` becomes an own property. */
 function setMember(record: JsonObject, name: string, value: Json): void {
   if (name !== "__proto__") record[name] = value;
   else Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });

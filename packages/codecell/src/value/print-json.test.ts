@@ -4,7 +4,7 @@ import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
 import { copyJson, isLarge, printJson, type PrintOptions, printSteps } from "./print-json.ts";
 import { atOnce } from "../loop/turn.ts";
 
-/** A text piece by piece, however small it is. */
+/** Prints in pieces, however small the value is. */
 function printed(value: unknown, options?: PrintOptions): string | undefined {
   const pieces: string[] = [];
   return atOnce(printSteps(value, (piece) => pieces.push(piece), options)) ? pieces.join("") : undefined;
@@ -42,11 +42,11 @@ describe("printJson", () => {
     [{ __proto__: null, "a\u2028": "\ud800" }],
     [undefined],
     [null],
-  ])("gives the text of JSON.stringify for what is printed otherwise than it looks: %#", (value) => {
+  ])("gives the text of JSON.stringify for values that do not print as they look: %#", (value) => {
     expect(printed(value)).toBe(JSON.stringify(value));
   });
 
-  test("prints a value twice that stands at two places, and none that is part of itself", async () => {
+  test("prints a value twice if it occurs twice, and refuses a value that contains itself", async () => {
     const twice = { a: 1 };
     expect(printed([twice, { twice }])).toBe('[{"a":1},{"twice":{"a":1}}]');
     const cycle: unknown[] = [];
@@ -55,7 +55,7 @@ describe("printJson", () => {
     expect(await printJson(cycle)).toBeUndefined();
   });
 
-  test("prints large ones in turns, and small ones at once", async () => {
+  test("prints large values in turns, and small values at once", async () => {
     const large = { list: Array.from({ length: 9 }, (_, at) => fields(2000, `k${at}_`)), at: new Date(0) };
     const printing = printJson(large);
     expect(printing).toBeInstanceOf(Promise);
@@ -63,7 +63,7 @@ describe("printJson", () => {
     expect(printJson(fields(100))).toBe(JSON.stringify(fields(100)));
   });
 
-  test("gives nothing for a large value that is no JSON", async () => {
+  test("gives undefined for a large value that is not JSON", async () => {
     const large: unknown[] = ["a".repeat(100_000)];
     expect(await printJson([...large, 1n])).toBeUndefined();
     large.push(large);
@@ -96,14 +96,14 @@ describe("printJson", () => {
     expect(printed(one, { isSorted: true })).toBe('{"a":0,"b":[{"c":2,"d":1}]}');
   });
 
-  test("spells out what JSON would lose, in large values as in small ones", async () => {
+  test("spells out what JSON would lose, in large and in small values", async () => {
     const spell = (part: unknown): unknown => (part instanceof Set ? [...part] : part);
     const large = { long: "a".repeat(70_000), set: new Set([1, { in: new Set([2]) }]) };
     expect(await copyJson(large, { spell })).toEqual({ long: large.long, set: [1, { in: [2] }] });
     expect(copyJson({ set: new Set([1]) }, { spell })).toEqual({ set: [1] });
   });
 
-  test("gives nothing for what is nested too deeply to be read again", async () => {
+  test("gives undefined for a value nested too deeply to be read again", async () => {
     let deep: unknown = "a".repeat(70_000);
     for (let level = 0; level < 20_000; level++) deep = [deep];
     expect(await printJson(deep)).toBeUndefined();
@@ -119,7 +119,7 @@ describe("printJson", () => {
     expect(await largestTurnMs(prepare, { attempts: 5, enough: 50 })).toBeLessThan(50);
   });
 
-  test("[host:short-turns] prints megabytes of tiny parts in short turns, whatever is kept of them", async () => {
+  test("[host:short-turns] prints megabytes of tiny parts in short turns, even if all texts are kept", async () => {
     const prepare = (): (() => unknown) => {
       const values = Array.from({ length: 4 }, () => JSON.parse(`[${'"",'.repeat(349_000)}""]`) as unknown);
       return async () => {

@@ -1,31 +1,32 @@
 /**
- * PrintJson: values as JSON text, where they are large in pieces, so that others have their turn in between.
+ * PrintJson: prints values as JSON text. Prints large values in pieces, so that other work can run in between. Runs
+ * anywhere.
  *
- * - The text is the one that `JSON.stringify` gives; with names sorted, if that is asked for.
- * - What is small is printed at once: an ordinary call waits for nothing.
- * - Who changes a large value while it is printed gets a text of several moments.
+ * - The text equals that of `JSON.stringify`, with sorted names if asked for.
+ * - Small values are printed at once: an ordinary call does not wait.
+ * - If the caller changes a large value while it is printed, the text mixes old and new parts.
  */
 import type { Json } from "../contract/value.ts";
 import { MAX_JSON_DEPTH } from "./json-text.ts";
 import { buildJson } from "./parse-json.ts";
 import { inTurns, type Steps } from "../loop/turn.ts";
 
-/** Characters, about, that are printed at once where there may be more: well below a millisecond. */
+/** About how many characters are printed at once, without pieces: this takes well below a millisecond. */
 const SMALL = 65_536;
-/** What is printed between two steps. */
+/** About how many characters are printed between two steps. */
 const PIECE = 32_768;
 const PARTS = 2048;
-/** About what the engine itself prints before its stack is full. */
+/** About the depth at which the engine's own printing overflows its stack. */
 const MOST_LEVELS = 4096;
 
 export interface PrintOptions {
-  /** Equal values have the same text then, in whatever order their names are. */
+  /** Sorts names, so that equal values have the same text. */
   readonly isSorted?: boolean;
-  /** What is printed in place of a part. */
+  /** Returns the value to print instead of a part. */
   readonly spell?: ((part: unknown) => unknown) | undefined;
 }
 
-/** Undefined for what is no JSON: cycles, BigInts, functions, nothing at all. */
+/** Undefined if the value is not JSON: a cycle, a BigInt, a function, undefined. */
 export function printJson(
   value: unknown,
   options: Pick<PrintOptions, "spell"> = {},
@@ -33,7 +34,7 @@ export function printJson(
   return isLarge(value) ? printLarge(value, options) : printSmall(value, options);
 }
 
-/** A copy as it survives being stored; undefined for what is no JSON. */
+/** A copy made by printing and parsing, as a store would give it back; undefined if the value is not JSON. */
 export function copyJson(
   value: unknown,
   options: Pick<PrintOptions, "spell"> = {},
@@ -65,7 +66,7 @@ async function printLarge(value: unknown, options: PrintOptions): Promise<string
   }
 }
 
-/** How its text begins, of which no more is printed than it takes; empty for what is no JSON. */
+/** The first `length` characters of the value's text. Prints little more than these. Empty if the value is not JSON. */
 export function printBeginning(value: unknown, length: number): string {
   let text = "";
   const steps = printSteps(value, (piece) => {
@@ -79,18 +80,18 @@ export function printBeginning(value: unknown, length: number): string {
   return text.slice(0, length);
 }
 
-/** Whether its text may be long; of what prints itself nothing is known. */
+/** Whether the value's text may be long. A value with `toJSON` counts as short, because its text is unknown. */
 export function isLarge(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return typeof value === "string" && value.length > SMALL;
   try {
     return weigh(value, SMALL) < 0;
   } catch {
-    // Who prints it finds the same; what is nested so deeply that there is no room to look may be anything.
+    // Printing meets the same error. A value nested so deeply that the stack overflows here may be of any size.
     return true;
   }
 }
 
-/** What is left of so many characters behind it; less than none as soon as they are too few. */
+/** Subtracts the part's approximate text length from `most`. Stops as soon as the rest is negative. */
 function weigh(part: object, most: number): number {
   let left = most - 2;
   if (Array.isArray(part)) {
@@ -111,7 +112,7 @@ function weigh(part: object, most: number): number {
   return left;
 }
 
-/** Characters of a number that is not a small one: of all JSON they take longest to print. */
+/** Characters counted for a number that is not a small integer: numbers take longest to print. */
 const DIGITS = 16;
 
 function weighMember(member: unknown, left: number): number {
@@ -121,15 +122,18 @@ function weighMember(member: unknown, left: number): number {
 }
 
 /**
- * Whether it is nothing but JSON as it is, and a long text. Looks at each part once, whatever their number. Members of records
- * that are undefined are none.
+ * Whether the value consists of plain JSON data alone and has a long text. Visits every part once, however many there
+ * are. Ignores record members that are undefined.
  */
 export function isLargeJson(value: unknown): value is Json {
   const left = typeof value === "object" && value !== null ? leftOf(value, SMALL, 1) : undefined;
   return left !== undefined && left < 0;
 }
 
-/** As `weigh`, to the end; undefined for what is no JSON, is part of itself, or may be another value the next time. */
+/**
+ * Like `weigh`, but visits every part. Undefined if the value is not JSON, contains itself, or could read differently
+ * the next time.
+ */
 function leftOf(part: object, most: number, level: number): number | undefined {
   let left: number | undefined = most - 2;
   if (level > MAX_JSON_DEPTH) return undefined;
@@ -143,7 +147,7 @@ function leftOf(part: object, most: number, level: number): number | undefined {
   if (typeof (part as { readonly toJSON?: unknown }).toJSON === "function") return undefined;
   for (const name of Object.keys(part)) {
     const member = (part as Readonly<Record<string, unknown>>)[name];
-    // It is left out of the text.
+    // Its text leaves this member out.
     if (member === undefined) continue;
     left = leftOfMember(member, left - name.length - 5, level);
     if (left === undefined) return undefined;
@@ -161,18 +165,20 @@ function leftOfMember(member: unknown, left: number, level: number): number | un
   return isJson ? weighMember(member, left) : undefined;
 }
 
-/** A list or record that has begun and not ended. */
+/** A list or record whose beginning is printed and whose end is not. */
 interface OpenValue {
   readonly holder: object;
   readonly isList: boolean;
-  /** Of a record; found when it is come to. */
+  /** A record's names, read when printing reaches the record. */
   names: readonly string[] | undefined;
   at: number;
-  /** Whether nothing of it is printed yet. */
+  /** Whether none of its members is printed yet. */
   isFirst: boolean;
 }
 
-/** Gives the text piece by piece; false for what has none. Throws where `JSON.stringify` does. */
+/**
+ * Gives the text piece by piece to `put`. Returns false if the value has no text. Throws where `JSON.stringify` throws.
+ */
 export function* printSteps(
   value: unknown,
   put: (piece: string) => void,
@@ -180,7 +186,7 @@ export function* printSteps(
 ): Steps<boolean> {
   const open: OpenValue[] = [];
   const holders = new Set<object>();
-  /** Its text, or how it begins; undefined for what is left out. */
+  /** The part's text, or its opening bracket; undefined if the part is left out. */
   const begin = (given: unknown, name: string): string | undefined => {
     const own = ownJson(given, name);
     const part = spell === undefined ? own : spell(own);
@@ -194,11 +200,11 @@ export function* printSteps(
   };
   const first = begin(value, "");
   if (first === undefined) return false;
-  // Joined, not added to each other: such a text is a tree of its parts until somebody reads it, and trees of hundreds of
-  // thousands that are kept hold the thread in the garbage collector.
+  // Pieces are joined, not concatenated: a concatenated text is a tree of its parts until somebody reads it, and kept
+  // trees of hundreds of thousands of parts block the thread in the garbage collector.
   let parts = [first];
   let length = first.length;
-  // What is left out takes its time, too.
+  // Members that are left out take time, too.
   let looked = 0;
   for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
     if (++looked > PARTS || length > PIECE) {
@@ -210,9 +216,9 @@ export function* printSteps(
     }
     if (!last.isList && last.names === undefined) {
       const names = Object.keys(last.holder);
-      // Neither takes long, both together do.
+      // Listing and sorting the names are short enough each, but not together.
       if (names.length > PARTS) yield;
-      // As the engine compares texts, without a function that is asked for each pair.
+      // In the engine's own order, which needs no function call for each pair.
       last.names = isSorted ? names.sort() : names;
       if (isSorted && names.length > PARTS) yield;
     }
@@ -247,7 +253,7 @@ function ownJson(part: unknown, name: string): unknown {
 
 const LEAF_TAGS: ReadonlySet<string> = new Set(["[object Number]", "[object String]", "[object Boolean]"]);
 
-/** What is an object and no record: numbers, texts and the like that were made into one, and JSON text as it is. */
+/** Objects that print as a single value: boxed numbers, strings and booleans, and raw JSON text. */
 function isLeaf(part: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(part);
   if (prototype === Object.prototype || Array.isArray(part)) return false;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bestOf } from "./best.ts";
 
-test("the same as sorting everything above zero and cutting", () => {
+test("bestOf equals sorting all scores above zero and cutting at the limit", () => {
   const scores = fc.array(fc.integer({ min: -2, max: 6 }), { maxLength: 40 });
   fc.assert(
     fc.property(scores, fc.nat(12), (values, limit) => {

@@ -1,7 +1,7 @@
 /**
- * Best: the highest scores of many, without sorting all of them.
+ * Best: finds the highest scores without sorting all of them. Runs anywhere.
  *
- * - Only scores above zero count. Equal scores keep the order of the documents, so results are the same every time.
+ * - Only scores above zero count. Equal scores keep the order of the documents, so the result is always the same.
  */
 
 export interface Ranked {
@@ -22,7 +22,7 @@ export function bestOf(scores: Float64Array, limit: number): Ranked[] {
   return best;
 }
 
-/** Behind everything that scores as much. */
+/** Inserts after all entries with the same score. */
 function insert(best: Ranked[], ranked: Ranked): void {
   let low = 0;
   let high = best.length;

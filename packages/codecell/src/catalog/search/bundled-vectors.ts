@@ -1,7 +1,7 @@
 /**
- * Bundled vectors: the word vectors that come with the library, unpacked on first use and kept.
+ * Bundled vectors: the word vectors that come with the library, unpacked on first use and kept. Runs anywhere.
  *
- * Made by `scripts/search-vectors/`; where they come from is said in docs/decisions/0004-search.md.
+ * `scripts/search-vectors/` makes them; docs/decisions/0004-search.md says where they come from.
  */
 
 import { BUNDLED_VECTORS } from "./bundled-vectors.generated.ts";

@@ -1,8 +1,8 @@
 /**
- * Document: what is known of a tool for finding it, and what its fields say.
+ * Document: what the search knows about a tool, and the texts of its fields. Runs anywhere.
  *
- * - A schema is only looked at for the names and texts of parameters; one that is malformed, cyclic or endless gives
- *   fewer words, never an error. `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
+ * - A schema is read only for the names and texts of its parameters. A malformed, cyclic or endless schema gives fewer
+ *   words, never an error: `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
  */
 
 import { isSchemaObject } from "../../declare/schema-object.ts";
@@ -11,7 +11,7 @@ export interface SearchDocument {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** The connector or server the tool belongs to. */
+  /** The connector or server that the tool belongs to. */
   readonly owner?: string;
   readonly kind?: string;
   readonly tags?: readonly string[];

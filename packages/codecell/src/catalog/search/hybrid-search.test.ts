@@ -9,14 +9,14 @@ const TOOLS: readonly SearchDocument[] = [
   { id: "c", name: "zzz", description: "Qwertz" },
 ];
 
-/** A model to which the third tool is what everybody asks for. */
+/** A model that finds the third tool for every wish. */
 const embed: Embed = async (texts) => texts.map((text) => (/zzz|wish/u.test(text) ? [1, 0] : [0.1, 1]));
 
 const open = (given: Embed, onFailure: (error: unknown) => void = () => {}) =>
   createHybridSearch(TOOLS, createSearchIndex(TOOLS), { embed: given, onFailure });
 
 describe("hybrid search", () => {
-  test("finds what only the model finds, and what only words find", async () => {
+  test("finds tools that only the model finds, and tools that only words find", async () => {
     const search = await open(embed);
     expect((await search.search("wish")).map(({ id }) => id)[0]).toBe("c");
     const ids = (await search.search("refund wish")).map(({ id }) => id);
@@ -31,7 +31,7 @@ describe("hybrid search", () => {
     expect(await search.search("email", { limit: 1 })).toHaveLength(1);
   });
 
-  test("a model that fails for a query leaves the index alone, and the host hears of it", async () => {
+  test("if the model fails for a query, the index answers alone and the host hears of it", async () => {
     const failures: unknown[] = [];
     const failing: Embed = async (texts, purpose) => {
       if (purpose === "query") throw new Error("away");
@@ -42,7 +42,7 @@ describe("hybrid search", () => {
     expect(String(failures[0])).toContain("away");
   });
 
-  test("vectors that do not fit are refused", async () => {
+  test("vectors of the wrong number or length are refused", async () => {
     await expect(open(async () => [])).rejects.toThrow(RangeError);
     await expect(open(async (texts) => texts.map((_, at) => Array<number>(at + 1)))).rejects.toThrow(
       RangeError,
@@ -54,7 +54,7 @@ describe("hybrid search", () => {
     expect(failures).toHaveLength(1);
   });
 
-  test("the model is asked for the beginning of a long request, whole characters of it", async () => {
+  test("the model gets the beginning of a long request, cut between characters", async () => {
     const asked: string[] = [];
     const search = await open(async (texts, purpose) => {
       if (purpose === "query") asked.push(...texts);

@@ -1,10 +1,11 @@
 /**
- * Hybrid search: the index's ranking and that of an embedding model the host brings, merged.
+ * Hybrid search: merges the index's ranking with the ranking of an embedding model that the host provides. Runs
+ * anywhere.
  *
- * - Merged by rank, not by score (reciprocal-rank fusion): scores of different rankers cannot be compared. Few ranks
- *   decide, because both rankings are at their best at the top.
- * - The model is asked once for all tools, in batches, and once per query. When it fails for a query, the host is told
- *   and the index answers alone: a search must not depend on a service that is away.
+ * - Merges by rank, not by score (reciprocal-rank fusion), because scores of different rankers cannot be compared. Few
+ *   ranks decide, because both rankings are best at the top.
+ * - The model embeds all tools once, in batches, and then each query. If it fails for a query, the host hears of the
+ *   failure and the index answers alone: a search must not depend on a service that is away.
  */
 
 import { bestOf } from "./best.ts";
@@ -26,7 +27,7 @@ export type Embed = (
 
 export interface HybridSearchOptions {
   readonly embed: Embed;
-  /** Told when the model failed for a query. */
+  /** Called if the model fails, for the tools or for a query. */
   readonly onFailure?: (error: unknown) => void;
 }
 
@@ -35,9 +36,9 @@ export interface HybridSearch {
 }
 
 const BATCH = 64;
-/** How deep each ranking is looked into, at least. */
+/** The least number of ranks that are read from each ranking. */
 const DEPTH = 50;
-/** The larger, the less the very first ranks count. */
+/** A larger offset gives the very first ranks less weight. */
 const RANK_OFFSET = 10;
 
 export async function createHybridSearch(

@@ -1,9 +1,9 @@
 /**
- * Meanings: compares a request with every tool by what their words mean, so that "give the money back" is near
- * "refund" without sharing a word with it.
+ * Meanings: compares a request with every tool by the meaning of their words, so that "give the money back" is near
+ * "refund" without sharing a word. Runs anywhere.
  *
  * - The meaning of a text is the direction of the weighted sum of its words' vectors.
- * - Likeness is a cosine; 0 for texts without a known word.
+ * - Likeness is a cosine; it is 0 for texts without a known word.
  */
 
 import type { Steps } from "../../loop/turn.ts";
@@ -14,7 +14,7 @@ import { addTo, dot, normalise } from "./vector-arithmetic.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
 export interface Meanings {
-  /** How alike a request is to each document, in their order. */
+  /** The likeness of a request to each document, in the order of the documents. */
   likenessTo(terms: readonly string[]): Float32Array;
 }
 
@@ -23,7 +23,7 @@ interface ToolPart {
   readonly weight: number;
 }
 
-/** How much the parts of a tool say about what it is for, each as a whole, however long. */
+/** How much each part of a tool says about its purpose. The weight is for the whole part, however long it is. */
 export const PARTS: readonly ToolPart[] = [
   { fields: ["name"], weight: 0.8 },
   { fields: ["description"], weight: 1 },
@@ -77,7 +77,7 @@ export function* buildMeanings(
   };
 }
 
-/** Shares the weight of a part among those of its terms that mean something. */
+/** Divides the weight of a part among its terms that have a meaning. */
 function weigh({ fields, weight }: PartTerms, document: number, vectorOf: Int32Array, tally: Tally): void {
   let known = 0;
   for (const { numbers, offsets } of fields) {

@@ -1,9 +1,9 @@
 /**
- * Postings: for each term, the documents that have it and how much it counts there (fielded BM25).
+ * Postings: for each term, the documents that contain it and its score in each (fielded BM25). Runs anywhere.
  *
- * - A term's frequencies in the fields are weighted and normalised by the field's length first, and saturate together:
- *   a word in name and description counts once, more surely, not twice.
- * - What a term adds to a document is worked out when the index is built; a query only adds it up.
+ * - A term's frequencies in the fields are first weighted and normalised by the field's length, and saturate together:
+ *   a word in both name and description counts as one stronger match, not as two.
+ * - The score of a term in a document is computed when the index is built; a query only adds scores.
  */
 
 import type { Steps } from "../../loop/turn.ts";
@@ -11,9 +11,9 @@ import { type SearchField, FIELDS } from "./document.ts";
 import { DOCUMENTS_AT_ONCE, type FieldTerms, type ReadDocuments } from "./read-documents.ts";
 
 interface FieldTuning {
-  /** How much an occurrence counts. */
+  /** The weight of an occurrence. */
   readonly weight: number;
-  /** How far long fields are held back: 0 not at all, 1 in proportion to their length. */
+  /** How much the length of a field lowers the weight: 0 not at all, 1 in proportion. */
   readonly lengthShare: number;
 }
 
@@ -28,13 +28,13 @@ const TUNINGS: Readonly<Record<SearchField, FieldTuning>> = {
 
 const TERMS_AT_ONCE = 1024;
 
-/** How soon further occurrences stop to count. */
+/** How soon further occurrences stop counting. */
 const SATURATION = 1.2;
 
 export interface Posting {
-  /** How much the term tells: the fewer documents have it, the more. */
+  /** How much the term says: more if fewer documents have it. */
   readonly rarity: number;
-  /** Where its documents stand among all. */
+  /** The range of its documents in `Postings.documents`. */
   readonly begin: number;
   readonly end: number;
 }
@@ -43,7 +43,7 @@ export interface Postings {
   of(term: string): Posting | undefined;
   /** The documents of all terms, one term after the other. */
   readonly documents: Uint32Array;
-  /** What the term adds to the score of each of these documents. */
+  /** What the term adds to the score of each document at the same index. */
   readonly impacts: Float64Array;
 }
 
@@ -63,7 +63,7 @@ export function* buildPostings({ size, fields, terms, numberOf }: ReadDocuments)
       for (let at = from; at < to; at += 1) {
         const term = numbers[at]!;
         const end = ends[term]!;
-        // Documents come one after the other, so the last entry is the only one that can be this document's.
+        // Documents are visited in order, so only the last entry can belong to this document.
         if (end > begins[term]! && documents[end - 1] === document) impacts[end - 1]! += share;
         else {
           documents[end] = document;
@@ -89,7 +89,7 @@ export function* buildPostings({ size, fields, terms, numberOf }: ReadDocuments)
   };
 }
 
-/** Where the documents of each term begin when they are put one term after the other; at last, where all end. */
+/** Where the documents of each term begin, one term after the other; the last entry is the end. */
 function* findBegins(fields: readonly FieldTerms[], size: number, terms: number): Steps<Uint32Array> {
   const begins = new Uint32Array(terms + 1);
   const lastDocument = new Int32Array(terms).fill(-1);
@@ -108,7 +108,7 @@ function* findBegins(fields: readonly FieldTerms[], size: number, terms: number)
   return begins;
 }
 
-/** Turns weighted frequencies into what they add to a score. */
+/** Turns weighted frequencies into scores. */
 function saturate(frequencies: Float64Array, rarity: number): void {
   for (let at = 0; at < frequencies.length; at += 1) {
     const frequency = frequencies[at]!;

@@ -1,10 +1,10 @@
 /**
- * Reading documents: the terms of all their fields, as numbers.
+ * Reading documents: turns the terms of all fields into numbers. Runs anywhere.
  *
- * - A run of letters is looked up once, when it is read; all that is counted about terms afterwards is in arrays by their
- *   number. Terms are numbered in the order they are met.
- * - Nothing is kept for a document but its terms, in lists that all documents share: ten thousand tools have sixty
- *   thousand fields, and as many small lists would keep the garbage collector busy.
+ * - Each run of letters is looked up once, when it is first read. From then on all counts about terms are in arrays, by
+ *   the number of the term. Terms are numbered in the order in which they appear.
+ * - A document leaves nothing but its terms, in lists that all documents share: ten thousand tools have sixty thousand
+ *   fields, and as many small lists would keep the garbage collector busy.
  */
 
 import type { Steps } from "../../loop/turn.ts";
@@ -12,21 +12,21 @@ import { type SearchField, FIELDS, readTexts, type SearchDocument } from "./docu
 import { NO_TERM, toTerm } from "./terms.ts";
 import { splitRun, splitRuns } from "./words.ts";
 
-/** A turn may be taken behind so many: the work on one of them is bounded. */
+/** The work on a document is bounded, so a turn may end after this many documents. */
 export const DOCUMENTS_AT_ONCE = 32;
 
-/** What one field of all documents says. */
+/** The terms of one field over all documents. */
 export interface FieldTerms {
-  /** Terms by their number, one document after the other. */
+  /** The numbers of the terms, one document after the other. */
   readonly numbers: readonly number[];
-  /** Where each document begins in them; at last, where all end. */
+  /** Where each document begins in `numbers`; the last entry is the end. */
   readonly offsets: readonly number[];
 }
 
 export interface ReadDocuments {
   readonly size: number;
   readonly fields: Readonly<Record<SearchField, FieldTerms>>;
-  /** By their number. */
+  /** The terms; a term's index is its number. */
   readonly terms: readonly string[];
   readonly numberOf: (term: string) => number | undefined;
 }
@@ -65,9 +65,9 @@ function createList(): { readonly numbers: number[]; readonly offsets: number[] 
 }
 
 class TermReader {
-  /** Numbers by term. */
+  /** The number of each term. */
   readonly known = new Map<string, number>();
-  /** Most runs are one term: a list for each would be one more thing to fetch from memory, half a million times. */
+  /** Most runs are one term. A list for each would cost one more memory access, half a million times. */
   readonly #byRun = new Map<string, number | readonly number[]>();
 
   /** Appends the terms of a text. */

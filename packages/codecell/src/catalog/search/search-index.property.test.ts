@@ -49,7 +49,7 @@ describe("search, whatever the texts are", () => {
     );
   });
 
-  test("a tool is first for its own id, and for its name unless another has that too", () => {
+  test("a tool comes first for its own id, and for its name unless another tool has the same name", () => {
     fc.assert(
       fc.property(documents, (tools) => {
         const index = createSearchIndex(tools);
@@ -64,7 +64,7 @@ describe("search, whatever the texts are", () => {
     );
   });
 
-  test("plain text is cut the same way with and without letters from elsewhere beside it", () => {
+  test("ASCII text is split the same way with and without other letters beside it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary-ascii", maxLength: 80 }), (ascii) => {
         expect(splitWords(`${ascii} é`)).toEqual([...splitWords(ascii), "e"]);
@@ -74,7 +74,7 @@ describe("search, whatever the texts are", () => {
   });
 });
 
-/** Processor time, not the clock: others may keep the machine busy. */
+/** Processor time, not the clock, because other processes may keep the machine busy. */
 function usedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

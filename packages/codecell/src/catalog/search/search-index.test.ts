@@ -50,14 +50,14 @@ describe("search", () => {
     },
   );
 
-  test("[search:nothing-found] nothing fits: an empty list", () => {
+  test("[search:nothing-found] a query that fits nothing gives an empty list", () => {
     expect(find("photosynthesis")).toEqual([]);
     expect(find("")).toEqual([]);
     expect(find("what is it that I would like to have, please?")).toEqual([]);
     expect(createSearchIndex([]).search("anything")).toEqual([]);
   });
 
-  test("of a long request the beginning is looked at, of an id all of it", () => {
+  test("reads only the beginning of a long request, but all of an id", () => {
     expect(find(`forecasts ${"? ".repeat(100_000)}`)).toEqual(["core:weather"]);
     expect(find(`${"? ".repeat(1000)} forecasts`)).toEqual([]);
     const [long] = createSearchIndex([{ id: "x".repeat(3000), name: "long", description: "" }]).search(
@@ -70,7 +70,7 @@ describe("search", () => {
     ["give the customer their money back", "stripe_refund"],
     ["message the team", "slack_post"],
     ["look at picture", "img_resize"],
-  ])("finds what shares no word with it: %s", (query, expected) => {
+  ])("finds a tool that shares no word with the request: %s", (query, expected) => {
     const names: Readonly<Record<string, string>> = {
       stripe_refund: "Refund a charge",
       slack_post: "Post to a channel",
@@ -84,7 +84,7 @@ describe("search", () => {
     expect(found.map(({ id }) => id)).toContain(expected);
   });
 
-  test("a limit that is no count is refused", () => {
+  test("a limit that is not a whole number from 0 on is refused", () => {
     expect(find("issue", 1)).toHaveLength(1);
     expect(find("issue", 0)).toEqual([]);
     expect(() => find("issue", -1)).toThrow(RangeError);

@@ -1,10 +1,10 @@
 /**
- * Search index: finds the tools that fit a request in words.
+ * Search index: finds the tools that fit a request in words. Runs anywhere.
  *
- * - A tool whose id or name is the query comes first, whatever else fits.
- * - Nothing fits: an empty list. The same documents and query give the same results, in the same order.
- * - Runs anywhere; a search in time bounded by the catalog: queries and texts of any length and content are fine. An index
- *   of many tools takes longer, and is built in turns.
+ * - A tool whose id or name equals the query comes first, whatever else fits.
+ * - If nothing fits, the list is empty. The same documents and query give the same results in the same order.
+ * - The size of the catalog bounds the time of a search: queries and texts may have any length and content. Building an
+ *   index of many tools takes longer, and happens in turns.
  */
 
 import { atOnce, type Steps } from "../../loop/turn.ts";
@@ -22,14 +22,14 @@ import { toNameKey } from "./words.ts";
 
 export interface SearchHit {
   readonly id: string;
-  /** Comparable within one list of hits only. */
+  /** Scores can be compared only within one list of hits. */
   readonly score: number;
-  /** The query is this tool's id or name. */
+  /** Whether the query is this tool's id or name. */
   readonly exact: boolean;
 }
 
 export interface SearchOptions {
-  /** At most so many hits; 8 unless said otherwise. */
+  /** The most hits. Default 8. */
   readonly limit?: number;
 }
 
@@ -39,16 +39,16 @@ export interface SearchIndex {
 }
 
 export interface SearchIndexOptions {
-  /** What words mean; the bundled table unless given. Without one, only words and synonyms are compared. */
+  /** The meanings of words. Default: the bundled table. With `false`, only words and synonyms are compared. */
   readonly vectors?: WordVectors | false;
 }
 
 export const DEFAULT_LIMIT = 8;
-/** What full likeness is worth, in the unit of BM25: about two rare words. */
+/** The score of full likeness, in the unit of BM25: about two rare words. */
 const LIKENESS_WEIGHT = 14;
 const LEAST_LIKENESS = 0.25;
 const NONE = -1;
-/** Of a request that is no tool's id, more is not looked at: it has room for hundreds of words. */
+/** The most characters of a request that are read, unless it is a tool's id; hundreds of words fit. */
 const MAX_QUERY_LENGTH = 2000;
 
 export function createSearchIndex(
@@ -58,7 +58,7 @@ export function createSearchIndex(
   return atOnce(searchIndexSteps(documents, options));
 }
 
-/** The same for many tools, in turns. */
+/** The same in turns, for many tools. */
 export function* searchIndexSteps(
   documents: readonly SearchDocument[],
   options: SearchIndexOptions = {},
@@ -76,7 +76,7 @@ export function* searchIndexSteps(
     size: documents.length,
     search(query, { limit = DEFAULT_LIMIT } = {}) {
       if (!Number.isSafeInteger(limit) || limit < 0) {
-        throw new RangeError(`Cannot search: limit is ${limit}, an integer of at least 0 is wanted`);
+        throw new RangeError(`Cannot search: limit is ${limit}, it must be an integer of at least 0`);
       }
       const exact = named(query);
       const terms = new Set(toTerms(cutQuery(query)));
@@ -92,12 +92,15 @@ export function* searchIndexSteps(
   };
 }
 
-/** What is looked at of a request. */
+/** The part of a request that is read. */
 export function cutQuery(query: string): string {
   return query.length > MAX_QUERY_LENGTH ? query.slice(0, MAX_QUERY_LENGTH).toWellFormed() : query;
 }
 
-/** Adds likeness to what words found. What shares no word with the request has to be alike enough to be shown. */
+/**
+ * Adds likeness to the scores of words. A document that shares no word with the request is shown only if it is alike
+ * enough.
+ */
 function addLikeness(scores: Float64Array, likeness: Float32Array): void {
   for (let document = 0; document < scores.length; document += 1) {
     const found = scores[document]!;
@@ -107,10 +110,11 @@ function addLikeness(scores: Float64Array, likeness: Float32Array): void {
   }
 }
 
-/** Documents whose id, or else name, a query is. */
+/** Finds the documents whose id, or else whose name, equals the query. */
 function* numberByName(documents: readonly SearchDocument[]): Steps<(query: string) => readonly number[]> {
   const ids = new Map<string, number>();
-  // Hardly a name is there twice: one number by name, and for each the one before it, instead of a list by name.
+  // Few names occur twice. So each name has the number of its last entry, and each entry the number of the one before
+  // it, instead of a list per name.
   const lastByName = new Map<string, number>();
   const before = new Int32Array(2 * documents.length);
   const add = (name: string, entry: number): void => {

@@ -1,8 +1,8 @@
 /**
- * Spelling: for a word nobody knows, the words of the catalog it was probably meant to be.
+ * Spelling: for an unknown word, finds the catalog's words that were probably meant. Runs anywhere.
  *
- * - One slip (a letter missing, extra, wrong, or two swapped) in words from four letters, two from eight. The first
- *   letter is taken as right, which people rarely miss, and which keeps the comparison to a few hundred words.
+ * - Allows one slip (a letter missing, extra, wrong, or two swapped) in words from four letters on, and two from eight
+ *   on. The first letter must be right: people rarely miss it, and this limits the comparison to a few hundred words.
  */
 
 export interface Spelling {
@@ -46,7 +46,7 @@ function keyOf(term: string, length: number): string {
   return `${term[0]}${length}`;
 }
 
-/** Slips between two words (optimal string alignment); more than `most` when there are more. */
+/** The number of slips between two words (optimal string alignment), or `most + 1` if there are more than `most`. */
 function distanceBetween(a: string, b: string, most: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

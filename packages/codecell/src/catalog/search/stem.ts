@@ -1,9 +1,10 @@
 /**
- * Stem: brings the forms of an English word together ("searching", "searches", "searched" → "search").
+ * Stem: reduces the forms of an English word to one stem ("searching", "searches", "searched" → "search"). Runs
+ * anywhere.
  *
- * - Follows Porter's second English stemmer (snowballstem.org/algorithms/english), leaving out its rarer exceptions.
- * - A stem is a key for comparison, not a word. Other alphabets pass unchanged.
- * - `y` after a vowel or at the start is a consonant and written `Y` while a word is worked on.
+ * - Follows Porter's second English stemmer (snowballstem.org/algorithms/english), without its rarer exceptions.
+ * - A stem is a key for comparison, not a word. Words of other alphabets stay unchanged.
+ * - A `y` after a vowel or at the start is a consonant, and is written `Y` during the work on a word.
  */
 
 const WORD = /^[a-z]{3,}$/u;
@@ -26,10 +27,10 @@ const IRREGULAR: ReadonlyMap<string, string> = new Map(
 );
 
 type SuffixRule = readonly [suffix: string, replacement: string];
-/** By the last letter of their suffixes: most words need not be compared with most rules. */
+/** Grouped by the last letter of the suffixes, so that a word is compared with few rules. */
 type Rules = ReadonlyMap<string, readonly SuffixRule[]>;
 
-// The first suffix that fits decides, so longer ones stand before those they end in.
+// The first suffix that fits decides, so a longer suffix stands before the suffixes that it ends in.
 const DERIVED: Rules = byLastLetter([
   ["ational", "ate"],
   ["fulness", "ful"],
@@ -108,7 +109,7 @@ export function stem(word: string): string {
   return withoutFinalE(stemmed, first, second).toLowerCase();
 }
 
-/** Where the parts begin that endings may be cut from: after the first, and the second, vowel and consonant. */
+/** The two offsets from which endings may be cut: after the first, and after the second, vowel and consonant. */
 function regionsOf(word: string): readonly [first: number, second: number] {
   const fixed = /^(?:gener|commun|arsen)/u.exec(word)?.[0].length;
   const first = fixed ?? afterVowelAndConsonant(word, 0);
@@ -144,7 +145,7 @@ function withoutEnding(word: string, second: number): string {
   const rule = ruleFor(word, ENDINGS);
   if (rule === undefined) return word;
   const [ending, replacement] = rule;
-  // Of "tion" and "sion" the consonant stays.
+  // "tion" and "sion" lose only their "ion".
   return cutWithin(word, ending.endsWith("ion") ? "ion" : ending, replacement, second);
 }
 

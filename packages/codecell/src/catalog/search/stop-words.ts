@@ -1,7 +1,7 @@
 /**
- * Stop words: words that say nothing about which tool is meant, among them those of polite requests.
+ * Stop words: words that say nothing about which tool is meant, including those of polite requests. Runs anywhere.
  *
- * Verbs that tools are named by (get, find, show, make, use, …) are not among them: their weight comes from the catalog.
+ * Verbs in the names of tools (get, find, show, make, use, …) are not stop words: the catalog decides their weight.
  */
 
 const LISTED = `

@@ -7,7 +7,7 @@ test("words of a group find each other, as stems", () => {
   expect(synonymsOf(stem("photograph"))).toContain(stem("image"));
 });
 
-test("a word of several groups has the words of all of them, once, and never itself", () => {
+test("a word of several groups has all their other words, each once", () => {
   const others = synonymsOf(stem("video"));
   expect(new Set(others).size).toBe(others.length);
   expect(others).not.toContain(stem("video"));

@@ -1,9 +1,9 @@
 /**
- * Synonyms: words that requests and tools use for the same thing.
+ * Synonyms: words that requests and tools use for the same thing. Runs anywhere.
  *
- * - Each line is a group; a word of a request also finds the others of its groups, for less than the word itself.
- * - Written for what tools do in general (files, messages, accounts, money, places, code, media), not for any catalog.
- *   What the word vectors already know does not need to be here.
+ * - Each line is a group. A word of a request also finds the other words of its groups, with a lower score.
+ * - The groups cover what tools do in general (files, messages, accounts, money, places, code, media), not one catalog.
+ *   Synonyms that the word vectors already know need not be here.
  */
 
 import { stem } from "./stem.ts";
@@ -124,7 +124,7 @@ reply respond answer
 
 const BY_TERM: ReadonlyMap<string, readonly string[]> = readGroups(GROUPS);
 
-/** Other terms for a term, as the index compares them. */
+/** The synonyms of a term, as stemmed terms. */
 export function synonymsOf(term: string): readonly string[] {
   return BY_TERM.get(term) ?? [];
 }

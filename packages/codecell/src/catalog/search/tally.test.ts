@@ -7,7 +7,7 @@ function takeAll(tally: Tally): [term: number, weight: number][] {
   return taken;
 }
 
-test("adds up each term, in the order they came, and begins anew", () => {
+test("adds up the weights of each term, in order of first use, and starts anew", () => {
   const tally = new Tally(3);
   tally.add(2, 1);
   tally.add(0, 0.5);

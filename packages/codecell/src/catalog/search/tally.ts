@@ -1,12 +1,12 @@
 /**
- * Tally: adds up what each term weighs in one document, then in the next.
+ * Tally: adds up the weights of terms in one document, then in the next. Runs anywhere.
  *
- * - Terms are numbers of a vocabulary; a weight is above zero. Nothing is allocated for a document.
+ * - A term is its number in a vocabulary; a weight is above zero. Nothing is allocated per document.
  */
 
 export class Tally {
   readonly #weights: Float64Array;
-  /** Terms with a weight; only the first `#count` are of this document. */
+  /** Terms with a weight; only the first `#count` belong to this document. */
   readonly #terms: Uint32Array;
   #count = 0;
 
@@ -24,7 +24,7 @@ export class Tally {
     this.#weights[term] = before + weight;
   }
 
-  /** Gives every term once, in the order they were added first, and begins anew. */
+  /** Visits every term once, in the order of its first use, and starts anew. */
   take(visit: (term: number, weight: number) => void): void {
     for (let at = 0; at < this.#count; at += 1) {
       const term = this.#terms[at]!;

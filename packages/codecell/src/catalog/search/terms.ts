@@ -1,8 +1,8 @@
 /**
- * Terms: the words of a text as the index compares them, stemmed and without stop words, in order.
+ * Terms: the words of a text as the index compares them: stemmed, without stop words, in order. Runs anywhere.
  *
- * - The same for tools and queries, so what is written the same way always meets.
- * - What a word becomes is remembered; the memory is bounded and dropped as a whole when full.
+ * - Tools and queries are treated alike, so equal words always meet.
+ * - The term of each word is remembered. The memory is bounded and is cleared when it is full.
  */
 
 import { stem } from "./stem.ts";
@@ -10,7 +10,7 @@ import { isStopWord } from "./stop-words.ts";
 import { splitWords } from "./words.ts";
 
 const MAX_REMEMBERED = 50_000;
-/** What a stop word becomes. */
+/** The term of a stop word. */
 export const NO_TERM = "";
 const remembered = new Map<string, string>();
 

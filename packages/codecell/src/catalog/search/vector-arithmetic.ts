@@ -1,11 +1,11 @@
 /**
- * Vector arithmetic: the loops in which a search spends its time.
+ * Vector arithmetic: the loops in which a search spends its time. Runs anywhere.
  *
- * - Vectors lie one after the other in one array; `offset` is where one begins. Callers see to it that both are long
- *   enough, so elements are taken for granted here: a check for each would cost several times the arithmetic.
+ * - Vectors lie one after the other in one array; `offset` is where a vector begins. Callers make sure that both arrays
+ *   are long enough. Elements are not checked here: a check for each would cost several times the arithmetic.
  */
 
-/** Four sums at a time, because each addition waits for the one before it. */
+/** Keeps four sums, because each addition to one sum would wait for the addition before it. */
 export function dot(a: Float32Array, offset: number, b: Float32Array): number {
   const { length } = b;
   let first = 0;
@@ -23,7 +23,7 @@ export function dot(a: Float32Array, offset: number, b: Float32Array): number {
   return first + second + third + fourth;
 }
 
-/** Adds `weight` times the vector at `offset` to `sum`; quickest to doubles, in which processors add. */
+/** Adds `weight` times the vector at `offset` to `sum`. Fastest for doubles, because processors add in doubles. */
 export function addTo(
   sum: Float64Array | Float32Array,
   vectors: Float32Array,
@@ -34,7 +34,7 @@ export function addTo(
   for (let at = 0; at < length; at += 1) sum[at]! += weight * vectors[offset + at]!;
 }
 
-/** Makes a vector one long, unless it is zero; gives the length it had. */
+/** Scales a vector to length one, unless it is zero. Returns the length that it had. */
 export function normalise(vector: Float32Array): number {
   const length = Math.sqrt(dot(vector, 0, vector));
   if (length > 0) for (let at = 0; at < vector.length; at += 1) vector[at]! /= length;

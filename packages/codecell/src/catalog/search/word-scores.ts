@@ -1,8 +1,9 @@
 /**
- * Word scores: what the words of a request, their synonyms and what they were probably meant to be, find.
+ * Word scores: scores documents by the words of a request, by their synonyms and by likely spellings. Runs anywhere.
  *
- * - Each word counts once, by the best of what stands for it in a document: itself, a synonym, a likely spelling.
- * - A synonym counts no more than the word it stands for: a rare synonym of a common word is still a common wish.
+ * - Each word counts once per document, with its best match there: itself, a synonym, or a likely spelling.
+ * - A synonym counts at most as much as its word: a request with a common word stays common, even if the synonym is
+ *   rare.
  */
 
 import type { Postings } from "./postings.ts";
@@ -11,7 +12,7 @@ import { synonymsOf } from "./synonyms.ts";
 
 const SYNONYM_SHARE = 0.4;
 const SPELLING_SHARE = 0.7;
-/** Words of a request beyond these are not looked at. */
+/** The most words of a request that are used. */
 const MAX_TERMS = 200;
 
 export function scoreWords(

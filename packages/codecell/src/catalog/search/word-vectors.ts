@@ -1,15 +1,16 @@
 /**
- * Word vectors: a table of what words mean, packed into text, and the unpacking of it.
+ * Word vectors: a table of the meanings of words, packed into text, and its unpacking. Runs anywhere.
  *
- * - A row is one byte for its scale and half a byte for each dimension; a longer vector is a word that tells more.
- * - Words are stems, as `terms.ts` makes them. A word that is not in the table has no meaning here, which is fine.
+ * - A row has one byte for its scale and half a byte for each dimension. A longer vector belongs to a word that says
+ *   more.
+ * - Words are stems, as `terms.ts` makes them. A word outside the table has no meaning here, which is fine.
  */
 
 export interface PackedVectors {
   readonly dimensions: number;
   /** The scale of a row whose byte is 255. */
   readonly largestScale: number;
-  /** Separated by spaces, in the order of the rows. */
+  /** The words, separated by spaces, in the order of the rows. */
   readonly words: string;
   /** Base64. */
   readonly rows: string;
@@ -22,7 +23,7 @@ export interface WordVectors {
   readonly values: Float32Array;
 }
 
-/** Half bytes hold -7 to 7, shifted. */
+/** Half bytes hold -7 to 7, shifted by this number. */
 export const ZERO = 8;
 const SCALES = 255;
 

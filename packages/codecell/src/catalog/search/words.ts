@@ -1,17 +1,17 @@
 /**
- * Words: cuts any text into the lower-case words that are indexed and searched.
+ * Words: splits any text into the lower-case words that are indexed and searched. Runs anywhere.
  *
- * - Identifiers fall apart where people would pause: camelCase, snake_case, kebab-case, dots, digits. A word with
- *   such a seam inside is also kept whole, so that both `git hub` and `github` find "GitHub".
+ * - Identifiers are split where people would pause: camelCase, snake_case, kebab-case, dots, digits. A word that is
+ *   split inside is also kept whole, so that both `git hub` and `github` find "GitHub".
  * - Scripts without spaces (Chinese, Japanese) become overlapping pairs of characters.
- * - Work is linear in the text and the text is cut at `MAX_TEXT_LENGTH`; no input throws.
+ * - The work is linear in the text, which is cut at `MAX_TEXT_LENGTH`. No input throws.
  */
 
 import { toNormalForm } from "../../value/normal-form.ts";
 
-/** More of one text is not read: a description of a megabyte must not hold up the host. */
+/** The rest of a longer text is not read: a description of a megabyte must not block the host. */
 const MAX_TEXT_LENGTH = 20_000;
-/** Longer words are base64, hashes and keys. */
+/** Longer words are base64, hashes or keys. */
 const MAX_WORD_LENGTH = 40;
 
 const ASCII = /^[\0-\x7f]*$/u;
@@ -25,10 +25,10 @@ export function splitWords(text: string): string[] {
   return splitRuns(text).flatMap(splitRun);
 }
 
-/** What stands between separators, as it is written but for accents. */
+/** The parts between separators, as written except for accents. */
 export function splitRuns(text: string): readonly string[] {
   const bounded = text.length > MAX_TEXT_LENGTH ? text.slice(0, MAX_TEXT_LENGTH) : text;
-  // Nearly all of a catalog is plain text, which needs no tables of letters.
+  // Nearly all text of a catalog is ASCII, which needs no Unicode tables.
   if (ASCII.test(bounded)) return bounded.match(ASCII_RUN) ?? [];
   return toNormalForm(bounded, "NFKD").replace(ACCENTS, "").match(RUN) ?? [];
 }

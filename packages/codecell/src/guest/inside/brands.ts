@@ -1,9 +1,9 @@
 /**
- * Brands: tells what kind of object a guest value is without running guest code.
+ * Brands: tells the kind of a guest object without running guest code. Runs inside the guest.
  *
- * - The guest's `Proxy` records every proxy it makes, so that ours can look at a proxy without its traps.
- * - A brand is read from internal slots where the engine shows them, never from `constructor`, `instanceof`
- *   or a toStringTag that guest code can set. Promises and generators show none: there the prototype decides.
+ * - The guest's `Proxy` records every proxy that it makes, so that our code can look at a proxy without its traps.
+ * - A brand is read from internal slots where the engine shows them, never from `constructor`, `instanceof` or a
+ *   toStringTag that guest code can set. Promises and generators show no slots: their prototype decides.
  * - An object whose prototype is exactly Object.prototype counts as a plain object.
  */
 import {
@@ -72,7 +72,7 @@ function makeProxy(this: unknown, target: object, handler: ProxyHandler<object>)
   return proxy;
 }
 
-/** What the guest finds as `Proxy`: bound, because the real one has no `prototype` either. */
+/** The guest's `Proxy`. It is a bound function, because the real `Proxy` has no `prototype` either. */
 export const GuestProxy: object = uncurryThis(primordial.Function.prototype.bind)(makeProxy, null) as object;
 defineConstant(GuestProxy, "name", "Proxy", true);
 defineConstant(GuestProxy, "length", 2, true);
@@ -149,7 +149,7 @@ addCheck(DOMException.prototype as object, "DOMException", captureGetter(DOMExce
 addCheck(getPrototypeOf(function* () {}.prototype as object) as object, "Generator");
 addCheck(getPrototypeOf(async function* () {}.prototype as object) as object, "Generator");
 
-/** From here on, instances of this prelude class are platform objects, not plain data. */
+/** Marks the instances of a prelude class as platform objects instead of plain data. */
 export function registerPlatformPrototype(prototype: object): void {
   addCheck(prototype, "Platform");
 }

@@ -1,9 +1,9 @@
 /**
- * Core: what joins the program to its host. Calls out, outcomes in, timers, and how the program ends.
+ * Core: connects the program to its host: calls, outcomes, timers, and the end of the program. Runs inside the guest.
  *
  * - All state lives in closures inside the guest's memory, so a copy of that memory is the whole run.
- * - No global can settle a call, read what is pending or reach these functions.
- * - Calls are numbered by creation. The worker counts them too; the numbers must agree.
+ * - No global can settle a call, read pending calls or reach these functions.
+ * - Calls are numbered in the order of their creation. The worker counts them too, and the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
 import { DETACHED, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
@@ -42,7 +42,7 @@ import { installTools } from "./calls/tools.ts";
 export type HostFunction = (kind: number, ...args: (string | number)[]) => unknown;
 
 interface OpenCall extends PromiseWithResolvers<unknown> {
-  /** Made when the call was, so that its stack shows the line of the call. */
+  /** Made together with the call, so that its stack shows the line of the call. */
   readonly error: Error;
 }
 
@@ -55,7 +55,7 @@ interface Timer {
 }
 
 export interface CoreFunctions {
-  /** In the order of GUEST in ../abi.ts. */
+  /** In the order of `GUEST` in ../abi.ts. */
   readonly functions: readonly unknown[];
   readonly setTimer: (callback: () => void, delayMs: number) => number;
 }
@@ -70,12 +70,12 @@ export function createCore(host: HostFunction): CoreFunctions {
   const unhandled = new primordial.Map<object, unknown>();
   let timerCount = 0;
   const timers = record<Timer | undefined>();
-  /** Only where the program has to wait for its calls. */
+  /** Set only if the program has to wait for its calls. */
   let watch: CallWatch | undefined;
   let hasReturned = false;
-  /** Calls that the program may give up, by their promises. */
+  /** The indices of calls that the program may give up, by their promises. */
   const abortable = new primordial.WeakMap<object, number>();
-  /** Calls that the program has given up, by index. */
+  /** The calls that the program has given up, by index. */
   const givenUp = record<true | undefined>();
   let hasGivenUp = false;
 
@@ -90,7 +90,8 @@ export function createCore(host: HostFunction): CoreFunctions {
       if (typeof refusal === "string") call.reject(toCallError(error, jsonParse(refusal)));
       else {
         const { promise, resolve, reject } = call;
-        // Without a prototype: a program could have it lose its error there, and pass for one without the call.
+        // Without a prototype: through a prototype a program could remove the error, and then pass for a program
+        // without this call.
         pending[calls++] = { __proto__: null, promise, resolve, reject, error } as unknown as OpenCall;
         if (watch !== undefined) watch.watch(calls - 1, call.promise, error);
       }
@@ -104,7 +105,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     let index = NO_CALL;
     const promise = make((input, error) => {
       const own = call(input, error);
-      // Encoding the input may have made calls before this one, and this one may have been refused.
+      // Encoding the input may have made calls before this one, and this call may have been refused.
       if (pending[calls - 1]?.promise === own) index = calls - 1;
       return own;
     });
@@ -126,7 +127,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     hasGivenUp = true;
   }
 
-  /** A call that has neither ended nor been given up. */
+  /** The call, if it has neither ended nor been given up. */
   function awaited(index: number): OpenCall | undefined {
     return givenUp[index] === true ? undefined : pending[index];
   }
@@ -166,7 +167,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     return makeCall(toolCount + behind, input, error);
   }
 
-  /** How the program's result is written. */
+  /** Writes the program's result as text. */
   let encodeResult: (value: unknown, what: string) => string = encode;
 
   const core: GuestCore = {
@@ -207,7 +208,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     try {
       host(HOST.done, encodeResult(value, "the result"));
     } catch (error) {
-      // What cannot cross may well be the promise of a call: that is told first.
+      // A value that cannot cross may be the promise of a call. In that case report the detached call first.
       if (watch !== undefined && !isOutOfMemory(error)) reportDetached(watch);
       report(HOST.thrown, error, THROWN.badResult);
     }
@@ -217,7 +218,9 @@ export function createCore(host: HostFunction): CoreFunctions {
     report(HOST.thrown, error, THROWN.value);
   }
 
-  /** Reads an arbitrary thrown value; its getters may throw, which ends the reading, not the report. */
+  /**
+   * Reports an arbitrary thrown value. If one of its getters throws, the reading stops but the report is still sent.
+   */
   function report(kind: number, thrown: unknown, origin: number): void {
     const value = firstOf(thrown);
     if (isOutOfMemory(value)) {
@@ -236,12 +239,12 @@ export function createCore(host: HostFunction): CoreFunctions {
         stack = bounded(value.stack);
       } else message = thrownText(value);
     } catch {
-      // what was read so far is reported
+      // Report what was read so far.
     }
     host(kind, origin, call, name, message, stack);
   }
 
-  /** What Promise.any rejects with says nothing by itself: the first of its errors is told instead. */
+  /** The error of Promise.any says nothing by itself, so its first inner error is reported instead. */
   function firstOf(thrown: unknown): unknown {
     try {
       if (!isError(thrown) || (ownData(thrown, "message") ?? "") !== "") return thrown;
@@ -265,7 +268,7 @@ export function createCore(host: HostFunction): CoreFunctions {
 
   function finish(): void {
     if (mapSize(unhandled) > 0) reportUnhandled();
-    // Afterwards: reading an error may run code of the program, which may make a call.
+    // After the rejections, because reading an error may run code of the program, which may make a call.
     if (watch !== undefined && hasReturned) reportDetached(watch);
     if (hasReturned && hasGivenUp && !isWaiting()) host(HOST.over);
   }
@@ -283,7 +286,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     });
   }
 
-  /** The first call that the program has not waited for. */
+  /** Reports the first call that the program has not waited for. */
   function reportDetached({ unobserved }: CallWatch): void {
     for (let index = 0; index < calls; index++) {
       const unseen = unobserved[index];
@@ -368,7 +371,7 @@ function toCallback(value: unknown, purpose: string): TimerCallback {
   throw new primordial.TypeError(`Cannot ${purpose}: the callback is not a function`);
 }
 
-/** The lines of a stack that lie in the program; the others are our own. */
+/** The lines of a stack that lie in the program; the other lines are our own. */
 function sourceFrames(stack: string): string {
   let frames = "";
   let start = 0;

@@ -1,8 +1,8 @@
 /**
- * Expose: puts prelude classes and functions where the guest finds them, looking like built-ins.
+ * Expose: makes prelude classes and functions reachable for the guest, looking like built-ins. Runs inside the guest.
  *
- * - Globals are writable, configurable and not enumerable, as in browsers; what the host gives a program to call, and what
- *   lists it, cannot be changed and is enumerable.
+ * - Globals are writable, configurable and not enumerable, as in browsers. What the host gives a program to call, and
+ *   the list of it, is fixed and enumerable.
  */
 import { registerPlatformPrototype } from "./brands.ts";
 import { defineConstant, defineHidden, defineProperty, primordial, toStringTag } from "./primordials.ts";
@@ -24,7 +24,7 @@ export function exposeFixed(name: string, value: object): void {
   } as PropertyDescriptor);
 }
 
-/** Names a class and its instances, and marks them as platform objects. */
+/** Names a class and its instances, and marks the instances as platform objects. */
 export function dressClass(name: string, constructor: Class): void {
   defineConstant(constructor, "name", name, true);
   defineConstant(constructor.prototype, toStringTag, name, true);

@@ -1,31 +1,32 @@
-/** GuestCore: what the core gives to the installers of features, and nothing else of the guest gets. Types only. */
+/**
+ * GuestCore: what the core gives to the installers of features and to nobody else. Types only. For code inside the
+ * guest.
+ */
 import type { StandIn } from "./calls/call-watch.ts";
 import type { MakeCall, ToolFunctions } from "./calls/tools.ts";
 
-/** What an installer may use of the core. */
+/** The part of the core that an installer may use. */
 export interface GuestCore {
-  /** Calls something of `BEHIND`, by its index there. */
+  /** Makes a call of a feature, by its index in `BEHIND`. */
   readonly ask: (behind: number, input: unknown, error: Error) => Promise<unknown>;
-  /** Makes the same call, which `giveUp` then knows by its promise. */
+  /** Makes the same call, so that `giveUp` can find it by its promise. */
   readonly askAbortable: (behind: number, input: unknown, error: Error) => Promise<unknown>;
-  /** Nobody waits any longer for what a call comes to. */
+  /** Gives a call up: the program no longer waits for its outcome. */
   readonly giveUp: (call: Promise<unknown>) => void;
-  /** Calls a tool. */
   readonly callTool: MakeCall;
-  /** Writes a log line. */
   readonly log: (level: string, text: string) => void;
-  /** Puts functions into `tools` that are no tools. */
+  /** Adds functions to `tools` that are not tools. */
   readonly addToTools: (functions: ToolFunctions) => void;
-  /** From now on the program's result is written in this way. */
+  /** Sets how the program's result is written. */
   readonly encodeResultWith: (encode: (value: unknown) => string) => void;
   /** From now on the program has to wait for every call. */
   readonly watchCalls: () => void;
   /**
-   * For a function that waits for its call itself and gives the program a promise of its own. Undefined where the program
-   * need not wait for its calls.
+   * For a function that waits for its call itself and gives the program another promise. Undefined if the program need
+   * not wait for its calls.
    */
   readonly standIn: () => StandIn | undefined;
 }
 
-/** Installs a feature; `text` is its setting where that is a text. */
+/** Installs a feature; `text` is its setting if the setting is a text. */
 export type Installer = (core: GuestCore, text: string) => void;

@@ -1,9 +1,9 @@
 /**
- * Harden: takes away what a guest must not have. Runs last, once, before the image is taken.
+ * Harden: removes what a guest must not have. Runs inside the guest, last and once, before the image is taken.
  *
- * - No code from strings: eval is gone and every Function constructor throws, wherever it is reached from.
- * - No way to our own functions: Error.prepareStackTrace stays undefined, so no call site is handed out.
- * - Engine globals outside the written list are removed, so a new engine version cannot add one unseen.
+ * - No code from strings: eval is gone, and every Function constructor throws, however the guest reaches it.
+ * - No access to our own functions: Error.prepareStackTrace stays undefined, so the guest gets no call sites.
+ * - Engine globals outside the written list are removed, so a new engine version cannot add one unnoticed.
  * - Intrinsics are not frozen: that would break ordinary programs (the override mistake).
  */
 import { GuestProxy } from "./brands.ts";
@@ -40,14 +40,14 @@ const KEPT =
   "parseFloat parseInt performance queueMicrotask undefined unescape";
 
 /**
- * Whether a caught value is the engine's own out-of-memory error. Runs no guest code. A guest that once
- * caught a genuine one could build a look-alike from its prototype: this is for messages, not for limits.
+ * Whether a caught value is the engine's own out-of-memory error. Runs no guest code. A guest that once caught a
+ * genuine error could build a look-alike from its prototype, so use this for messages, not for limits.
  */
 export function isOutOfMemory(value: unknown): boolean {
   if (!isError(value) || getPrototypeOf(value) !== internalErrorPrototype) return false;
   const message = ownData(value, "message");
   if (typeof message !== "string") return false;
-  // The longest text the engine knows would not fit into any program's memory.
+  // The longest string of the engine would not fit into any program's memory.
   return stringIndexOf(message, "out of memory") >= 0 || stringIndexOf(message, "string too long") >= 0;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Installers: one per feature of contract/feature-table.ts. They run inside the guest, when a program starts.
+ * Installers: one for each feature of contract/feature-table.ts. They run inside the guest, when a program starts.
  *
- * - An installer gets what joins it to the host from the core, and puts globals in place; it keeps nothing else.
- * - Nothing of the program has run yet. What the program does later must not reach what an installer made, so what it makes
- *   uses captured primordials only.
+ * - An installer takes its connection to the host from the core and exposes globals; it keeps nothing else.
+ * - Installers run before the program. The program must not be able to change what an installer made, so that code uses
+ *   captured primordials only.
  */
 import type { FeatureName } from "../../contract/features.ts";
 import { installCatalog } from "./calls/catalog.ts";

@@ -1,8 +1,8 @@
 /**
- * Main: builds the guest's world, once, inside the base image.
+ * Main: builds the guest's globals, once, in the image. Runs inside the guest.
  *
- * - `host` and `functions` are bound by the wrapper that scripts/build-guest.ts puts around the bundle:
- *   the prelude is one function expression that takes the host function and returns the worker's functions.
+ * - The wrapper that scripts/build-guest.ts puts around the bundle binds `host` and `functions`: the prelude is one
+ *   function expression that takes the host function and returns the worker's functions.
  */
 import { HOST } from "../abi.ts";
 import { installAbort } from "./web/abort.ts";

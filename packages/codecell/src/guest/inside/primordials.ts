@@ -1,16 +1,17 @@
 /**
- * Primordials: the engine's own functions, captured before any guest code can replace them.
+ * Primordials: the engine's own functions, captured before guest code can replace them. Runs inside the guest.
  *
- * The discipline of everything in this folder, at call time (after guest code has run):
- * - No method calls on values, no for-of, spread or array destructuring over our own data. Guest prototypes
- *   decide what those do. Use the captured functions below; for-of only where a standard says that the
- *   guest's own iterable is iterated.
- * - Our sequences are `List`s: arrays without a prototype. Their type has no methods, so the compiler keeps
- *   the rule, and an index write cannot reach a setter on Array.prototype.
+ * Rules for all code in this folder that runs after guest code has run:
+ * - No method calls on values, and no for-of, spread or array destructuring over our own data, because guest prototypes
+ *   decide what these do. Use the captured functions below. Use for-of only where a standard says that the guest's own
+ *   iterable is iterated.
+ * - Our sequences are `List`s: arrays without a prototype. Their type has no methods, so the compiler enforces the
+ *   rule, and an index write cannot reach a setter on Array.prototype.
  * - Property descriptors and records have no prototype.
- * - `split`, `replace`, `match` and friends consult guest-replaceable symbols even when captured: not used.
- * - Template literals are fine to write: the build makes sums of them, since QuickJS would call a
- *   guest-replaceable String.prototype.concat.
+ * - `split`, `replace`, `match` and similar methods consult symbols that the guest can replace, even when captured. Do
+ *   not use them.
+ * - Template literals are fine: the build turns them into sums, because QuickJS would call String.prototype.concat,
+ *   which the guest can replace.
  * - State lives in module scope or private fields, never on an object that guest code can reach.
  */
 const { bind, call } = Function.prototype;
@@ -96,7 +97,7 @@ export const arraySort: <T>(items: List<T>, compare: (a: T, b: T) => number) => 
   Array.prototype.sort,
 ) as never;
 
-/** For an index that may be outside the text, where `text[index]` would ask guest prototypes. */
+/** For an index that may be outside the text: there `text[index]` would consult guest prototypes. */
 export const stringCharAt: (text: string, index: number) => string = uncurryThis(String.prototype.charAt);
 export const stringCharCodeAt: (text: string, index: number) => number = uncurryThis(
   String.prototype.charCodeAt,
@@ -125,7 +126,7 @@ export const numberToString: (value: number, radix?: number) => string = uncurry
 );
 export const bigintToString: (value: bigint) => string = uncurryThis(BigInt.prototype.toString);
 export const symbolToString: (value: symbol) => string = uncurryThis(Symbol.prototype.toString);
-/** The built-in exec only: `test`, `match` and `replace` would look up a guest-replaceable `exec`. */
+/** The built-in exec. `test`, `match` and `replace` would look up an `exec` that the guest can replace. */
 export const regExpExec: (pattern: RegExp, text: string) => RegExpExecArray | null = uncurryThis(
   RegExp.prototype.exec,
 );
@@ -143,7 +144,7 @@ const regExpFlags = [
 const regExpFlagGetters = regExpFlags.map((key) => captureGetter<boolean>(RegExp.prototype, key));
 export const regExpSource: (pattern: unknown) => string = captureGetter(RegExp.prototype, "source");
 
-/** Flag by flag: the built-in `flags` getter would read guest-replaceable ones. */
+/** Reads each flag by itself: the built-in `flags` getter would read getters that the guest can replace. */
 export function regExpFlagsOf(pattern: unknown): string {
   let flags = "";
   for (let i = 0; i < 8; i += 1) {
@@ -152,10 +153,10 @@ export function regExpFlagsOf(pattern: unknown): string {
   return flags;
 }
 
-/** Always of the engine's own Promise; its record is only read by own names. */
+/** Always makes the engine's own Promise. Read its record by own names only. */
 export const withResolvers: () => PromiseWithResolvers<unknown> = Promise.withResolvers.bind(Promise);
 
-/** Calls one of two functions with what a promise of ours comes to. */
+/** Calls one of the two functions when a promise of ours settles. */
 export const promiseThen: <T>(
   promise: Promise<T>,
   onValue: (value: T) => void,
@@ -192,7 +193,7 @@ export const weakMapHas: <K extends WeakKey, V>(map: WeakMap<K, V>, key: K) => b
 );
 
 const typedArrayPrototype: object = getPrototypeOf(Uint8Array.prototype) as object;
-/** The kind of a typed array ("Uint8Array", …), undefined for anything else; never throws. */
+/** The kind of a typed array ("Uint8Array", …), undefined for any other value; never throws. */
 export const typedArrayKind: Getter<string | undefined> = captureGetter(typedArrayPrototype, toStringTag);
 export const typedArrayLength: Getter<number> = captureGetter(typedArrayPrototype, "length");
 export const typedArrayBuffer: Getter<ArrayBuffer> = captureGetter(typedArrayPrototype, "buffer");
@@ -236,21 +237,21 @@ function descriptor(enumerable: boolean): PropertyDescriptor {
   return made;
 }
 
-/** Like a built-in: writable, configurable, not enumerable. */
+/** Defines a property like a built-in: writable, configurable, not enumerable. */
 export function defineHidden(target: object, key: PropertyKey, value: unknown): void {
   hidden.value = value;
   defineProperty(target, key, hidden);
   hidden.value = undefined;
 }
 
-/** Like an assignment that cannot meet a setter, `__proto__` included. */
+/** Defines a property like an assignment, but without calling setters, `__proto__` included. */
 export function defineVisible(target: object, key: PropertyKey, value: unknown): void {
   visible.value = value;
   defineProperty(target, key, visible);
   visible.value = undefined;
 }
 
-/** Not writable and not enumerable; configurable as said. */
+/** Defines a property that is not writable and not enumerable. */
 export function defineConstant(
   target: object,
   key: PropertyKey,
@@ -263,7 +264,7 @@ export function defineConstant(
   defineProperty(target, key, constant);
 }
 
-/** The value of an own data property; undefined for accessors and absent ones. Not for proxies. */
+/** The value of an own data property; undefined for an accessor or an absent property. Not for proxies. */
 export function ownData(target: object, key: PropertyKey): unknown {
   const found = getOwnPropertyDescriptor(target, key);
   return found !== undefined && hasOwn(found, "value") ? found.value : undefined;

@@ -1,6 +1,4 @@
-/**
- * World: the web globals of the guest, all but those that need the core.
- */
+/** World: installs the guest's web globals, except those that need the core. Runs inside the guest. */
 import { installClock } from "./calls/clock.ts";
 import { createConsole } from "./console/console.ts";
 import { installRandom } from "./web/crypto.ts";

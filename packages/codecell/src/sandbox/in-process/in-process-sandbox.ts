@@ -1,14 +1,14 @@
 /**
- * InProcessSandbox: the Sandbox of one thread, the caller's own. For tests of what is built on sandboxes.
+ * InProcessSandbox: a Sandbox on the caller's own thread, for tests of code that uses sandboxes. Runs on the host.
  *
- * **It protects nobody from a program.** A program that computes holds the caller's event loop for all of its processor time,
- * one in a native loop of the engine for ever, and a fault of the engine is a fault of this process. Never give it to a host
- * that runs what a model wrote.
+ * **It protects nobody from a program.** A program that computes blocks the caller's event loop for all of its
+ * processor time, a native loop of the engine blocks it for ever, and a fault of the engine is a fault of this process.
+ * Never give it to a host that runs what a model wrote.
  *
- * - The worker's own core serves it, through the messages of the protocol, copied and parsed as if they had crossed to a
- *   thread. There is no shared memory.
- * - All commands given in one turn of the event loop are served together, in a later one.
- * - Has no bound on the memory of all cells together, so it evicts nobody.
+ * - It uses the worker's own core through the messages of the protocol, which are copied and parsed as if they had
+ *   crossed to a thread. There is no shared memory.
+ * - All commands given in one turn of the event loop are served together, in a later turn.
+ * - It does not bound the memory of all cells together, so it evicts no cell.
  */
 import type { Delivery } from "../../contract/ledger.ts";
 import { nextTurn } from "../../loop/turn.ts";
@@ -33,7 +33,7 @@ import {
   SandboxUnavailable,
 } from "../sandbox.ts";
 
-/** What it takes from where it runs. */
+/** What it takes from its environment. */
 export interface InProcessParts {
   readonly loadEngine: () => Promise<WebAssembly.Module>;
   /** Takes the status board. */
@@ -45,11 +45,11 @@ type SnapshotBytes = Uint8Array<ArrayBuffer> | undefined;
 interface InProcessCell {
   readonly number: number;
   readonly listener: CellListener;
-  /** Snapshots asked for and not yet answered, in order. */
+  /** Requested snapshots without an answer yet, in order. */
   readonly snapshots: ((bytes: SnapshotBytes) => void)[];
 }
 
-/** Enough that tests see cells parked. */
+/** Few enough that tests see parked cells. */
 const VMS = 16;
 
 export class InProcessSandbox implements Sandbox {
@@ -118,7 +118,7 @@ export class InProcessSandbox implements Sandbox {
     void this.#move();
   }
 
-  /** Serves what was commanded, a turn after the other, until there is no more. */
+  /** Serves the commands, turn by turn, until there are no more. */
   async #move(): Promise<void> {
     while (this.#outbox.length > 0) {
       await nextTurn();
@@ -152,12 +152,12 @@ export class InProcessSandbox implements Sandbox {
     this.#outbox = [];
     try {
       serve();
-      // Not from within: whoever hears of a cell may command another.
+      // Not inside `serve`, because a listener may send further commands.
       const answers = parseAnswers(structuredClone(this.#answers)) ?? [];
       this.#answers = [];
       for (const answer of answers) this.#tell(answer);
     } catch {
-      // As a thread dies: with all of its cells.
+      // The worker ends with all its cells, as a thread would.
       const current = Atomics.load(this.#status, STATUS.cell);
       this.#status.fill(0);
       this.#serve = undefined;
@@ -188,7 +188,7 @@ export class InProcessSandbox implements Sandbox {
     }
   }
 
-  /** False when nobody knows it any more. */
+  /** False if the cell was already removed. */
   #forget(cell: InProcessCell): boolean {
     for (const request of cell.snapshots.splice(0)) request(undefined);
     return this.#cells.delete(cell.number);
@@ -196,14 +196,14 @@ export class InProcessSandbox implements Sandbox {
 
   #loseAll(lossOf: (cell: InProcessCell) => Loss, cause?: unknown): void {
     const cells = [...this.#cells.values()];
-    // Some are placed again meanwhile.
+    // A copy, because listeners place cells again meanwhile.
     for (const cell of cells) {
       if (this.#forget(cell)) cell.listener.onLost(lossOf(cell), cause);
     }
   }
 }
 
-/** A copy: the protocol takes no view of a larger buffer. */
+/** Makes a copy, because the protocol refuses a view of a larger buffer. */
 function withOwnBytes(start: CellStart): CellStart {
   const { snapshot } = start;
   return snapshot === undefined

@@ -16,7 +16,7 @@ describe("planning threads", () => {
     [45, { workers: 1, maxWorkers: 1, computeWorkers: 1, vms: 1 }],
     [60, { workers: 2, maxWorkers: 2, computeWorkers: 1, vms: 1 }],
     [2000, { workers: 2, maxWorkers: 4, computeWorkers: 1, vms: 45 }],
-  ])("of %d GB, with memories of 8.6 GB", (limit, plan) => {
+  ])("with %d GB of addresses and 8.6 GB for each vm", (limit, plan) => {
     expect(planWithin({ limit: limit * GB, used: GB }, 8.6 * GB, WANTED)).toEqual(plan);
   });
 
@@ -29,13 +29,13 @@ describe("planning threads", () => {
     });
   });
 
-  test("with less there are words: what there is, what is needed, what to do", () => {
+  test("with less, the error says what there is, what is needed and what to do", () => {
     expect(() => planWithin({ limit: 11 * GB, used: GB }, 8.6 * GB, WANTED)).toThrow(
       "this process has 10.0 GB left of the 11.0 GB of addresses it may use and 10.7 GB are needed: raise its limit (ulimit -v), or start Node.js with --disable-wasm-trap-handler",
     );
   });
 
-  test("what is planned fits, and is never nothing", () => {
+  test("a plan fits into the addresses, and has at least one worker", () => {
     const bytes = (min: number, max: number): fc.Arbitrary<number> => fc.double({ min, max, noNaN: true });
     const workersOf = fc.integer({ min: 1, max: 128 });
     fc.assert(

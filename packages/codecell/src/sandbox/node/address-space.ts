@@ -1,25 +1,26 @@
 /**
- * Address space: how many threads and vms a process has addresses for, where they are limited (`ulimit -v`).
+ * Address space: how many threads and vms a process has addresses for, if they are limited (`ulimit -v`). Runs on the
+ * host.
  *
- * - Runs on the host, before a pool starts its first worker. Asks the system; where that does not tell, there is no limit.
- * - V8 takes 8 to 10 GiB of addresses for every memory of WebAssembly, whatever it holds, and ends the process when it
- *   finds none for the heap of a thread. So nothing is started that might not fit.
+ * - Runs before a pool starts its first worker. Asks the system; if the system does not say, there is no limit.
+ * - V8 reserves 8 to 10 GiB of addresses for every WebAssembly memory, whatever its size, and ends the process if it
+ *   finds no addresses for a thread's heap. So nothing is started that might not fit.
  */
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { SandboxUnavailable } from "../sandbox.ts";
 
 export interface Threads {
-  /** Workers in ordinary times. */
+  /** The number of workers in ordinary times. */
   readonly workers: number;
-  /** Workers while some are held by single cells, without those for cells that compute. */
+  /** The most workers while single cells hold some of them, not counting compute threads. */
   readonly maxWorkers: number;
-  /** Workers for cells that compute while others wait; where there is none, such cells share the others. */
+  /** Compute threads: workers for cells that compute while others wait. With 0, such cells share the other workers. */
   readonly computeWorkers: number;
 }
 
 export interface ThreadPlan extends Threads {
-  /** Vms that a worker may have at the same time. */
+  /** The most vms that a worker may have at the same time. */
   readonly vms: number;
 }
 
@@ -32,12 +33,12 @@ export interface AddressSpace {
 const GiB = 1024 ** 3;
 /** Heap and stack of a thread: 0.6 to 0.9 GB in Node 22, 24 and 26. */
 const WORKER_BYTES = GiB;
-/** What the rest of the process may still want. */
+/** Reserved for the rest of the process. */
 const SPARE_BYTES = GiB;
-/** V8 keeps a dropped memory until it collects. */
+/** V8 keeps a dropped memory until it collects garbage. */
 const DROPPED_VMS = 1;
 const MOST_VMS = 64;
-/** With fewer, cells that wait are parked at almost every turn: then more threads do not pay. */
+/** With fewer vms, waiting cells are parked at almost every turn, and more threads do not pay off. */
 const GOOD_VMS = 8;
 const PROBE_TEXT =
   'const{readFileSync}=process.getBuiltinModule("node:fs");' +
@@ -45,7 +46,10 @@ const PROBE_TEXT =
   "const before=used();const memory=new WebAssembly.Memory({initial:1,maximum:2048});" +
   'process.getBuiltinModule("node:worker_threads").parentPort.postMessage(Math.max(used()-before,memory.buffer.byteLength))';
 
-/** What the process can have of the threads it wants. Throws, with words for the host's programmer, when it can have none. */
+/**
+ * The threads that the process can have out of those it wants. Throws if it can have none, with a message for the
+ * host's programmer.
+ */
 export async function planThreads(wanted: Threads): Promise<ThreadPlan> {
   const space = readAddressSpace();
   if (space === undefined) return { ...wanted, vms: MOST_VMS };
@@ -60,7 +64,7 @@ export function planWithin(space: AddressSpace, vmBytes: number, wanted: Threads
       wanted.maxWorkers + wanted.computeWorkers,
       Math.floor(left / (WORKER_BYTES + (vms + DROPPED_VMS) * vmBytes)),
     );
-  // One more than in ordinary times, so that a cell that computes does not stop all others.
+  // One thread more than in ordinary times, so that a cell that computes does not stop all others.
   const threads = Math.max(threadsWith(GOOD_VMS), Math.min(wanted.workers + 1, threadsWith(1)));
   if (threads >= 1) {
     const vms = Math.floor((left / threads - WORKER_BYTES) / vmBytes) - DROPPED_VMS;
@@ -75,7 +79,7 @@ export function planWithin(space: AddressSpace, vmBytes: number, wanted: Threads
   );
 }
 
-/** At least one for cells that compute, if there is more than one. */
+/** Divides threads among both kinds; at least one of several is a compute thread. */
 function shared(threads: number, wanted: Threads): Threads {
   const spare = Math.max(1, threads - wanted.workers);
   const computeWorkers = threads > 1 ? Math.min(wanted.computeWorkers, spare) : 0;
@@ -83,13 +87,13 @@ function shared(threads: number, wanted: Threads): Threads {
   return { workers: Math.min(wanted.workers, maxWorkers), maxWorkers, computeWorkers };
 }
 
-/** Whether there are addresses for one more thread, without a vm. */
+/** Whether there are addresses for another thread, without a vm. */
 export function hasRoomForThread(): boolean {
   const space = readAddressSpace();
   return space === undefined || space.limit - space.used > WORKER_BYTES;
 }
 
-/** Undefined where there is no limit. */
+/** Undefined if there is no limit. */
 function readAddressSpace(): AddressSpace | undefined {
   if (process.platform !== "linux") return undefined;
   try {
@@ -98,14 +102,14 @@ function readAddressSpace(): AddressSpace | undefined {
     if (limit === null || used === null) return undefined;
     return { limit: Number(limit[1]), used: Number(used[1]) * 1024 };
   } catch {
-    // Whoever may not read this is told by what fails.
+    // If reading is forbidden, a later failure tells the host.
     return undefined;
   }
 }
 
 /**
- * What a vm's memory takes, which depends on version and flags of Node.js. Tried on a thread of its own, since its end
- * gives the addresses back at once. Infinity when there are too few.
+ * The addresses of a vm's memory, which depend on version and flags of Node.js. Measured on a separate thread, because
+ * its end gives the addresses back at once. Infinity if there are too few.
  */
 async function probeVmBytes(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();

@@ -1,23 +1,23 @@
 /**
- * Crew: the workers of a pool, how many there are of them, and which one a cell is given to. On the host.
+ * Crew: the workers of a pool, their number, and the choice of a worker for a cell. Runs on the host.
  *
- * - Those that pass by and those that compute have workers of their own. While some are held by single cells there are
- *   more, up to a bound; what nobody needs for a while leaves.
- * - A worker on which a suspect is tried is given to nobody else, if there is another.
+ * - Cells with short turns and cells that compute have separate workers. While single cells hold some workers there are
+ *   more, up to a bound; workers that nobody needs for a while leave.
+ * - A worker that tries a suspect gets no other cell, if there is another worker.
  */
 import type { Threads } from "./address-space.ts";
 import { type Duty, NodeWorker, type WorkerOwner, type WorkerParts } from "./node-worker.ts";
 
-/** A worker beyond those of ordinary times leaves when nobody has needed it for so long. */
+/** A surplus worker leaves after nobody has needed it for this long. */
 const KEPT_IDLE_MS = 1000;
 
 export class Crew {
   readonly workers: Set<NodeWorker> = new Set();
-  /** As many as there are addresses for. */
+  /** How many threads there may be, limited by the address space. */
   threads: Threads;
-  /** What they are made of; undefined until it is loaded. */
+  /** What workers are made of; undefined until it is loaded. */
   parts: WorkerParts | undefined;
-  /** Why no worker could be started, the last time. */
+  /** Why the last start of a worker failed. */
   problem: unknown;
   readonly #owner: Omit<WorkerOwner, "duty">;
 
@@ -30,7 +30,7 @@ export class Crew {
     return [...this.workers].filter((worker) => worker.duty === duty);
   }
 
-  /** The least loaded worker that nobody holds; a new one where that would be better. */
+  /** The least loaded worker that no cell holds, or a new worker if that is better. */
   choose(wanted: Duty): NodeWorker | undefined {
     const { workers, maxWorkers, computeWorkers } = this.threads;
     const duty = computeWorkers === 0 ? "pass" : wanted;
@@ -46,7 +46,10 @@ export class Crew {
     return (isNewBetter ? this.spawn(duty) : undefined) ?? best;
   }
 
-  /** Whether one that computes can have a thread now. Also where there is to be none: then such cells share the others. */
+  /**
+   * Whether a cell that computes can have a thread now. True if there are to be no compute threads, because such cells
+   * then share the other workers.
+   */
   hasIdleComputer(): boolean {
     const { computeWorkers } = this.threads;
     const computers = this.on("compute");
@@ -57,17 +60,20 @@ export class Crew {
     );
   }
 
-  /** Where the next suspect can be tried, one at a time; undefined when one is, or nobody would be left for others. */
+  /**
+   * The worker on which to try the next suspect, one at a time; undefined if a suspect is being tried, or if no worker
+   * would be left for others.
+   */
   chooseForSuspect(): NodeWorker | undefined {
     const free = this.on("pass").filter(({ occupied }) => !occupied);
-    // Where there is one worker alone, nobody can be kept apart.
+    // With a single worker, suspects cannot be kept apart.
     if (free.length < Math.min(2, this.threads.maxWorkers) || free.some(({ isTrying }) => isTrying)) {
       return undefined;
     }
     return free.toSorted((one, other) => one.unanswered - other.unanswered)[0];
   }
 
-  /** Undefined where the process may not, or cannot, start one more thread. */
+  /** Undefined if the process may not, or cannot, start another thread. */
   spawn(duty: Duty): NodeWorker | undefined {
     if (this.parts === undefined) return undefined;
     try {
@@ -80,7 +86,7 @@ export class Crew {
     }
   }
 
-  /** Workers beyond those of ordinary times leave when nobody has needed them for a while; true while one is to leave. */
+  /** Ends surplus workers that nobody has needed for a while; true while a surplus worker is still waiting to leave. */
   retire(now: number): boolean {
     const surplus = [...this.on("pass").slice(this.threads.workers), ...this.on("compute")];
     let isOneIdle = false;

@@ -1,8 +1,9 @@
 /**
- * Embedded: worker and engine inside this library's own code, for where their files are not.
+ * Embedded: the worker and the engine inside this library's own code, for installations without their files. Runs on
+ * the host.
  *
- * - Nothing of it is loaded before it is asked for. Bundlers follow the import and take it along.
- * - `embedded.generated.ts` is made by every build, check and test run (`scripts/build-embedded.ts`); it is not checked in.
+ * - Nothing is loaded before it is needed. Bundlers follow the import and include it.
+ * - Every build, check and test run makes `embedded.generated.ts` (`scripts/build-embedded.ts`); it is not checked in.
  */
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
@@ -12,15 +13,15 @@ async function unpack(packed: string): Promise<Buffer> {
 }
 
 /**
- * The worker with all it needs as the text of one script: written to a file, it can be a host's `workerUrl`. Runs as an
- * ES module and as CommonJS.
+ * The worker with everything it needs, as the text of one script. Write it to a file to use the file as a host's
+ * `workerUrl`. It runs as an ES module and as CommonJS.
  */
 export async function loadWorkerText(): Promise<string> {
   const { EMBEDDED_WORKER } = await import("./embedded.generated.ts");
   return (await unpack(EMBEDDED_WORKER)).toString("utf8");
 }
 
-/** What `quickjs-wasi/quickjs.wasm` holds. */
+/** The bytes of `quickjs-wasi/quickjs.wasm`. */
 export async function loadEmbeddedEngine(): Promise<Uint8Array> {
   const { EMBEDDED_ENGINE } = await import("./embedded.generated.ts");
   return await unpack(EMBEDDED_ENGINE);

@@ -1,4 +1,4 @@
-/** The engine, read, cut and compiled once per process and shared by all workers. */
+/** The engine, read, cut and compiled once per process and shared by all workers. Runs on the host. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ let compiled: Promise<WebAssembly.Module> | undefined;
 
 export function loadEngine(): Promise<WebAssembly.Module> {
   compiled ??= compile().catch((error: unknown) => {
-    // A later attempt may find the file again.
+    // A later attempt may find the file.
     compiled = undefined;
     throw error;
   });
@@ -23,14 +23,14 @@ async function compile(): Promise<WebAssembly.Module> {
   const module = cutEngineModule(wasm);
   const [engine] = await Promise.all([
     WebAssembly.compile(withDigest(module, createHash("sha256").update(module).digest())),
-    // Needs this thread alone, which would only wait for those that compile.
+    // Uses only this thread, which would otherwise wait for the compiling threads.
     holdImportWrappers(wasm),
   ]);
   return engine;
 }
 
 async function readFromPackage(): Promise<Uint8Array | undefined> {
-  // Where our own files are not, what is found by this name may be of any version.
+  // If our own files are not here, a file found by this name may be of any version.
   if (ownFile("worker/node") === undefined) return undefined;
   try {
     return await readFile(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));

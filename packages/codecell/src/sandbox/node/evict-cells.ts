@@ -1,14 +1,15 @@
 /**
- * Evicting cells: drops cells that wait so that others have their memory. On the host.
+ * Evicting cells: drops waiting cells, so that others get their memory. Runs on the host.
  *
- * - Largest first; those no larger than the image come last, in the order in which they were placed.
- * - Only where that frees at once: a worker that is held by another cell drops nothing before that leaves.
+ * - Largest first; cells no larger than the image come last, in the order in which they were placed.
+ * - Only on workers where this frees memory at once: a worker that another cell holds drops nothing before that cell
+ *   leaves.
  */
 import { SMALL_CELL_BYTES } from "./heap-budget.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { Resident } from "./resident.ts";
 
-/** Until so many bytes are freed; gives how many are. */
+/** Drops cells until `bytes` are freed; returns how many bytes that frees. */
 export function evictCells(workers: Iterable<NodeWorker>, bytes: number): number {
   const grown: Resident[] = [];
   const small: Resident[] = [];

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type BudgetMember, HeapBudget, sharedHeapBudget } from "./heap-budget.ts";
 
-/** A pool as figures: what is held by cells that are moved, and by those that wait. */
+/** A pool as figures: the bytes that running cells may still get, and the bytes of waiting cells. */
 class Figures implements BudgetMember {
   due = 0;
   waiting: number[] = [];
@@ -35,7 +35,7 @@ function budgetOf(bytes: number, ...members: Figures[]): HeapBudget {
 }
 
 describe("a heap budget", () => {
-  test("lets cells go on as long as what is held, due and needed fits, over all pools", () => {
+  test("lets a cell go on if held, due and needed bytes of all pools fit", () => {
     const [one, other] = [new Figures(), new Figures()];
     const budget = budgetOf(100, one, other);
     one.waiting = [20];
@@ -46,7 +46,7 @@ describe("a heap budget", () => {
     expect(budget.hasRoom(80, 0)).toBe(true);
   });
 
-  test("drops nobody for a cell that has waited for a moment only, while others are being moved", () => {
+  test("drops no cell for a cell that has waited only a moment while others run", () => {
     const pool = new Figures();
     pool.due = 60;
     pool.waiting = [30];
@@ -54,7 +54,7 @@ describe("a heap budget", () => {
     expect(pool.waiting).toEqual([30]);
   });
 
-  test("then drops the largest of those that wait, no more than needed, and is asked again", () => {
+  test("then drops the largest waiting cells, no more than needed, and expects another question", () => {
     const pool = new Figures();
     pool.due = 40;
     pool.waiting = [10, 30, 20];
@@ -64,7 +64,7 @@ describe("a heap budget", () => {
     expect(budget.hasRoom(20, 100)).toBe(true);
   });
 
-  test("drops no more before those it dropped are gone, but does not wait for that for ever", () => {
+  test("drops no more cells before the dropped ones are gone, but does not wait for ever", () => {
     const pool = new Figures();
     pool.clearing = true;
     pool.waiting = [60];
@@ -75,7 +75,7 @@ describe("a heap budget", () => {
     expect(pool.waiting).toEqual([]);
   });
 
-  test("lets one go on that is larger than all of it, alone", () => {
+  test("lets a cell larger than the whole budget go on, alone", () => {
     const pool = new Figures();
     const budget = budgetOf(100, pool);
     expect(budget.hasRoom(1000, 0)).toBe(true);
@@ -83,7 +83,7 @@ describe("a heap budget", () => {
     expect(budget.hasRoom(1000, 60_000)).toBe(false);
   });
 
-  test("whatever cells need, all have their turn, and no more is held than the budget and one of them", () => {
+  test("gives all cells their turn, and never exceeds the budget by more than one cell", () => {
     const cells = fc.array(
       fc.record({ limit: fc.integer({ min: 1, max: 50 }), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
       {
@@ -101,7 +101,7 @@ describe("a heap budget", () => {
           const budget = budgetOf(bytes, pool);
           const moved: { limit: number; part: number }[] = [];
           for (let steps = 0; queue.length > 0; steps++) {
-            // Each look costs at most one eviction of all, so that this many are enough.
+            // Each question drops at most all waiting cells, so this many steps are enough.
             expect(steps).toBeLessThan(1000);
             const [next] = queue;
             if (next !== undefined && moved.length < threads && budget.hasRoom(next.limit, steps * 100)) {
@@ -120,7 +120,7 @@ describe("a heap budget", () => {
     );
   });
 
-  test("that nobody set is at most half of what the machine has, and the same for all hosts", () => {
+  test("is by default at most half of the machine's memory, and the same for all hosts", () => {
     expect(sharedHeapBudget()).toBe(sharedHeapBudget());
     const { bytes } = sharedHeapBudget();
     expect(bytes).toBeGreaterThan(0);

@@ -1,33 +1,37 @@
 /**
- * Heap budget: the bytes that the heaps of all cells together may have, and who may go on while they are scarce.
+ * Heap budget: bounds the bytes of all cells' heaps together, and decides which cell may go on while they are scarce.
+ * Runs on the host.
  *
- * - Runs on the host. Counts what cells really hold, as their workers say, and for each that is about to be moved what it
- *   may come to: its limit. A cell that waits is charged what it has.
- * - A cell for which there is no room waits. After a moment cells that wait for tools are dropped for it, largest first:
- *   the next delivery rebuilds them from their ledgers.
- * - Something always goes on: where nothing is being moved and nothing can be dropped, the next one has its turn.
+ * - Counts what cells really hold, as their workers report it. For each cell that is about to run it also counts what
+ *   the cell may grow to: its limit. A waiting cell counts with what it has.
+ * - A cell without room waits. After a moment cells that wait for tools are dropped for it, largest first; their next
+ *   delivery rebuilds them from their ledgers.
+ * - Something always goes on: if no cell runs and no cell can be dropped, the next cell gets its turn.
  */
 import { freemem, totalmem } from "node:os";
 
 /** A pool of workers, as the budget sees it. */
 export interface BudgetMember {
-  /** What its cells hold. */
+  /** The bytes that its cells hold. */
   heldBytes(): number;
-  /** What those cells may still get that are being moved. */
+  /** The bytes that its running cells may still get. */
   dueBytes(): number;
-  /** Whether cells it has dropped still hold something. */
+  /** Whether cells that it dropped still hold memory. */
   isClearing(): boolean;
-  /** Drops cells that wait, until so much is freed or there are none; gives what that frees. */
+  /** Drops waiting cells until this much is freed or none is left; returns how much that frees. */
   evict(bytes: number): number;
 }
 
-/** A vm of its own, beside what its program gets. */
+/** The bytes of a vm itself, besides those of its program. */
 export const VM_BYTES: number = 4 * 1024 * 1024;
-/** What is freed by a cell that is no larger than the image, when it is parked. */
+/** The bytes that dropping a parked cell frees, if the cell is no larger than the image. */
 export const SMALL_CELL_BYTES: number = 32 * 1024;
-/** How long a cell waits before others are dropped for it: most turns are over sooner. */
+/** How long a cell waits before others are dropped for it; most turns are over sooner. */
 const PATIENCE_MS = 100;
-/** How long cells that were dropped may take to go, before more are: a worker that was taken over may never say so. */
+/**
+ * How long dropped cells may take to go before more are dropped. A worker that a guest took over may never say that
+ * they are gone.
+ */
 const CLEARING_MS = 2000;
 
 export class HeapBudget {
@@ -38,7 +42,7 @@ export class HeapBudget {
     this.#bytes = bytes;
   }
 
-  /** As it is now. */
+  /** The present budget. */
   get bytes(): number {
     return this.#bytes(this.#sum("heldBytes"));
   }
@@ -51,7 +55,7 @@ export class HeapBudget {
     this.#members.delete(member);
   }
 
-  /** Whether a cell that may get so much can go on. It may make room, and is then to be asked again. */
+  /** Whether a cell that needs this much can go on. A call may drop other cells to make room; then ask again. */
   hasRoom(neededBytes: number, waitedMs: number): boolean {
     if (neededBytes <= 0) return true;
     const held = this.#sum("heldBytes");
@@ -79,14 +83,14 @@ export class HeapBudget {
   }
 }
 
-/** Of what the machine, or the container, has: the rest is for the process itself and for others. */
+/** The share of the machine's or the container's memory. The rest is for the process itself and for others. */
 const SHARE = 0.5;
 const LOOK_EVERY_MS = 100;
 
 let machine = { totalBytes: 0, availableBytes: 0, at: -Infinity };
 let shared: HeapBudget | undefined;
 
-/** The budget of all hosts that have none of their own; it follows what the machine or the container has. */
+/** The budget of all hosts without a budget of their own. It follows the memory of the machine or the container. */
 export function sharedHeapBudget(): HeapBudget {
   shared ??= new HeapBudget((held) => {
     const now = performance.now();
@@ -97,15 +101,16 @@ export function sharedHeapBudget(): HeapBudget {
 }
 
 /**
- * What the machine has, or the container where it has less, and what of it nobody uses. A container's own count of what is
- * used has the files it read in it, which it would give back: so its limit is compared with what this process holds.
+ * The memory of the machine, or of the container if that is less, and how much of it is free. A container's own count
+ * of used memory includes cached files, which it would give back. So its limit is compared with what this process
+ * holds.
  */
 function lookAtMachine(): { readonly totalBytes: number; readonly availableBytes: number } {
-  // Zero, or more than there is, where nothing is constrained.
+  // Without a constraint this is zero, or more than the machine has.
   const constrained = process.constrainedMemory();
   const totalBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   const ofContainer = Math.max(0, totalBytes - process.memoryUsage.rss());
-  // macOS counts as free only what it has not found a use for.
+  // On macOS only memory without any use counts as free.
   const availableBytes = process.platform === "darwin" ? ofContainer : Math.min(freemem(), ofContainer);
   return { totalBytes, availableBytes };
 }

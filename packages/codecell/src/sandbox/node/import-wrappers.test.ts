@@ -16,7 +16,7 @@ const AFFECTED = "13.6.233.17-node.53";
 
 setFlagsFromString("--allow-natives-syntax");
 setFlagsFromString("--expose-gc");
-/** How many imports of an instance are still called through code that V8 has not compiled for their signature. */
+/** How many imports of an instance V8 still calls through code that is not compiled for their signature. */
 const uncompiledImports = runInNewContext("(instance) => %CountUnoptimizedWasmToJSWrapper(instance)") as (
   instance: WebAssembly.Instance,
 ) => number;
@@ -25,7 +25,7 @@ const collectGarbage = runInNewContext("gc") as () => void;
 const { Instance } = WebAssembly;
 type Imports = Record<string, Record<string, (...args: never[]) => unknown>>;
 
-/** Keeps what instances are made with; the instances themselves only weakly. */
+/** Records the imports of new instances, and the instances themselves weakly. */
 function watchInstances(): { readonly made: WeakRef<WebAssembly.Instance>[]; readonly imports: Imports[] } {
   const made: WeakRef<WebAssembly.Instance>[] = [];
   const imports: Imports[] = [];
@@ -43,7 +43,7 @@ afterEach(() => {
   WebAssembly.Instance = Instance;
 });
 
-/** Lets the engine forget what the current turn has touched, then collects it. */
+/** Lets V8 drop what the current turn has touched, then collects it. */
 async function collectAll(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -57,19 +57,19 @@ const describeImports = (
 
 describe("import wrappers", () => {
   const cut = new WebAssembly.Module(cutEngineModule(engine));
-  // In the order of the module's imports, the memory last.
+  // In the order of the module's imports; the memory comes last.
   const asked = (describeImports(cut) as { module: string; name: string; kind: string }[]).filter(
     ({ kind }) => kind === "function",
   );
   const parameters = importedSignatures(engine).map(({ params }) => params.length);
 
-  test("every import that the vm answers has as many parameters as its signature", () => {
+  test("every function that the vm gives as an import has as many parameters as its signature", () => {
     const { imports } = watchInstances();
     void new Vm(cut);
     expect(asked.map((one) => imports[0]?.[one.module]?.[one.name]?.length)).toEqual(parameters);
   });
 
-  test("so it is in the embedded worker, which was minified", async () => {
+  test("the same holds in the embedded worker, which is minified", async () => {
     const text = await renderWorkerText();
     const found = asked.map(({ name }) =>
       new RegExp(`\\b${name}:(?:\\((?<list>[^()]*)\\)|(?<one>\\w+))=>`, "u").exec(text),
@@ -78,13 +78,13 @@ describe("import wrappers", () => {
     expect(lists.map((list) => list?.split(",").filter(Boolean).length)).toEqual(parameters);
   });
 
-  test("V8 has compiled the wrapper of every signature of the engine when they are held", () => {
+  test("when the wrappers are held, V8 has compiled one for every signature of the engine", () => {
     const signatures = importedSignatures(engine);
     expect(signatures.length).toBeGreaterThan(0);
     expect(uncompiledImports(callAsImports(signatures))).toBe(0);
   });
 
-  test("calls functions of any number types", () => {
+  test("calls functions with parameters of any number types", () => {
     const valueTypes = fc.constantFrom(...NUMBERS);
     const signature = fc.record({
       params: fc.array(valueTypes, { maxLength: 6 }),
@@ -101,7 +101,7 @@ describe("import wrappers", () => {
     );
   });
 
-  test("what holds them is never collected", async () => {
+  test("the instance that holds the wrappers is never collected", async () => {
     const { made } = watchInstances();
     await holdImportWrappers(engine, AFFECTED);
     callAsImports(importedSignatures(engine));
@@ -116,13 +116,13 @@ describe("import wrappers", () => {
     [AFFECTED, 1],
     ["14.1.146.11-node.10", 0],
     ["14.6.202.34-node.34", 0],
-  ])("on V8 %s it takes %i instances", async (v8, expected) => {
+  ])("on V8 %s holding the wrappers takes %i instances", async (v8, expected) => {
     const { made } = watchInstances();
     await holdImportWrappers(engine, v8);
     expect(made).toHaveLength(expected);
   });
 
-  test("they are held when the engine is loaded, before a worker can be given it", async () => {
+  test("loading the engine holds the wrappers, before a worker can get the engine", async () => {
     const { made } = watchInstances();
     vi.resetModules();
     const { loadEngine } = await import("./engine.ts");
@@ -134,12 +134,12 @@ describe("import wrappers", () => {
     ["with too many parameters", { params: Array.from({ length: 7 }, () => I32), results: [] }],
     ["that gives a 64-bit integer", { params: [], results: [0x7e] }],
     ["takes what is not a number", { params: [0x6f], results: [] }],
-  ])("an engine whose import nobody here can call is refused: %s", (why, signature) => {
+  ])("an engine with an import that cannot be called here is refused: %s", (why, signature) => {
     expect(() => callAsImports([signature])).toThrow(`Cannot use this engine: `);
     expect(() => callAsImports([signature])).toThrow(why);
   });
 
-  test("a module is refused where its imports cannot be read", () => {
+  test("a module whose imports cannot be read is refused", () => {
     const header = engine.subarray(0, 8);
     const module = (...sections: number[]): Uint8Array => Uint8Array.from([...header, ...sections]);
     expect(importedSignatures(module())).toEqual([]);

@@ -1,13 +1,13 @@
 /**
- * Import wrappers: keeps V8 13 from freeing shared machine code twice, which kills the process without a word.
+ * Import wrappers: keeps V8 13 from freeing shared machine code twice, which kills the process without a message. Runs
+ * on the host, before its first worker starts. Owns one small instance, for good.
  *
  * V8 compiles a wrapper for imported functions of one signature at the thousandth call, and all threads of the process
- * share it. When its last user ends while another thread takes it up, V8 13.6 (Node 24) frees it twice. A user that
- * never ends prevents that. Which versions, and how it was shown: docs/decisions/0007-import-wrappers.md.
+ * share it. If the wrapper's last user ends while another thread begins to use it, V8 13.6 (Node 24) frees it twice. A
+ * user that never ends prevents that. Which versions, and how it was shown: docs/decisions/0007-import-wrappers.md.
  *
- * - Runs on the host's thread, before its first worker starts. Owns one small instance, for good.
- * - V8 tells wrappers apart by signature and by the number of parameters of the JavaScript function. The vm's functions
- *   have as many parameters as their signatures, so the engine's signatures are all there is to know.
+ * - V8 distinguishes wrappers by signature and by the number of parameters of the JavaScript function. The vm's
+ *   functions have as many parameters as their signatures, so it is enough to know the engine's signatures.
  */
 import {
   concat,
@@ -26,7 +26,7 @@ export interface Signature {
   readonly results: readonly number[];
 }
 
-/** V8 compiles at the thousandth call. */
+/** V8 compiles the wrapper at the thousandth call. */
 const CALLS = 1100;
 
 const FUNCTION_TYPE = 0x60;
@@ -36,7 +36,7 @@ const I64 = 0x7e;
 const OWN_MODULE = "host";
 const EMPTY = Uint8Array.of(0);
 
-/** The instruction that gives a zero of each type. */
+/** The instruction that pushes a zero of each type. */
 const ZEROS: ReadonlyMap<number, readonly number[]> = new Map([
   [I32, [0x41, 0]],
   [I64, [0x42, 0]],
@@ -44,7 +44,7 @@ const ZEROS: ReadonlyMap<number, readonly number[]> = new Map([
   [0x7c, [0x44, 0, 0, 0, 0, 0, 0, 0, 0]],
 ]);
 
-/** By their number of parameters. Each uses the last one, or a minifier might drop them. */
+/** Functions by their number of parameters. Each uses its last parameter, or a minifier might drop it. */
 const STAND_INS: readonly ((...args: never[]) => number)[] = [
   () => 0,
   (a: unknown) => Number(a),
@@ -55,10 +55,13 @@ const STAND_INS: readonly ((...args: never[]) => number)[] = [
   (_a, _b, _c, _d, _e, f: unknown) => Number(f),
 ];
 
-/** Never read: what is here is not collected. */
+/** Never read. It keeps instances from being collected. */
 const held: WebAssembly.Instance[] = [];
 
-/** Takes the engine as its package has it. Does nothing on a V8 without the flaw. Is done when it returns. */
+/**
+ * Takes the engine's original bytes. Does nothing on a V8 without the flaw. The wrappers are held as soon as it
+ * returns.
+ */
 export async function holdImportWrappers(
   engine: Uint8Array,
   v8: string = process.versions.v8,
@@ -66,7 +69,7 @@ export async function holdImportWrappers(
   if (v8.startsWith("13.")) held.push(callAsImports([...new Set(importedSignatures(engine))]));
 }
 
-/** Of the functions that a module imports, in their order. Those of one type are the same object. */
+/** The signatures of the functions that a module imports, in order. Functions of the same type share one object. */
 export function importedSignatures(wasm: Uint8Array): Signature[] {
   const bodies = new Map([...sectionsOf(wasm)].map(({ id, body }) => [id, body]));
   const types = readTypes(bodies.get(SECTION.type) ?? EMPTY);
@@ -74,7 +77,7 @@ export function importedSignatures(wasm: Uint8Array): Signature[] {
   return imported.map((type) => types[type] ?? refuse("it imports a function of an unknown type"));
 }
 
-/** An instance that has called an imported function of each signature until V8 compiled the wrapper for it. */
+/** Makes an instance that has called an imported function of each signature until V8 compiled its wrapper. */
 export function callAsImports(signatures: readonly Signature[]): WebAssembly.Instance {
   const functions = signatures.map(({ params, results }) => {
     if (results.includes(I64)) refuse("it imports a function that gives a 64-bit integer");
@@ -106,7 +109,7 @@ function readTypes(body: Uint8Array): Signature[] {
   });
 }
 
-/** Numbers of types, in the order of the imports. */
+/** The type numbers of the imported functions, in order. */
 function importedTypes(body: Uint8Array): number[] {
   const count = readLeb(body, 0);
   let offset = count.next;
@@ -124,11 +127,11 @@ function importedTypes(body: Uint8Array): number[] {
   });
 }
 
-/** A module that imports a function of each signature, and exports one that calls them all as often as it is told. */
+/** A module that imports a function of each signature, and exports a function that calls them all as often as told. */
 function renderCaller(signatures: readonly Signature[]): Uint8Array<ArrayBuffer> {
   const own: Signature = { params: [I32], results: [] };
   const calls = signatures.flatMap(renderCall);
-  // A loop around the calls, left when the parameter has been counted down to zero.
+  // A loop around the calls; it ends when the parameter has counted down to zero.
   const again = [0x20, 0, 0x41, 1, 0x6b, 0x22, 0, 0x0d, 0];
   const code = [0, 0x03, 0x40, ...calls, ...again, 0x0b, 0x0b];
   return concat([
@@ -141,7 +144,7 @@ function renderCaller(signatures: readonly Signature[]): Uint8Array<ArrayBuffer>
   ]);
 }
 
-/** A section that is a list: their number, then one behind the other. */
+/** A section that is a list: the number of entries, then the entries. */
 function vector(id: number, entries: readonly (readonly number[])[]): Uint8Array {
   return section(id, Uint8Array.from([...leb(entries.length), ...entries.flat()]));
 }
@@ -154,7 +157,7 @@ function renderImport(_: Signature, index: number): number[] {
   return [...name(OWN_MODULE), ...name(String(index)), IMPORTED_FUNCTION, ...leb(index)];
 }
 
-/** With zeros; what it gives is dropped. */
+/** Calls the function with zeros and drops its result. */
 function renderCall({ params, results }: Signature, index: number): number[] {
   const zeros = params.flatMap(
     (type) => ZEROS.get(type) ?? refuse("an import of it takes what is not a number"),

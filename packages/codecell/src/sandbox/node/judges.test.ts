@@ -34,7 +34,7 @@ describe("a case for a judge", () => {
     expect(await judge(toCase(STUCK, "aaa"))).toEqual({ kind: "fits" });
   });
 
-  test("that is stuck is given up, and holds up only others of its schema from then on", async () => {
+  test("is given up when it is stuck, and from then on delays only cases of its schema", async () => {
     const endings: string[] = [];
     const judged = (name: string, one: Case): Promise<void> =>
       judges
@@ -50,11 +50,11 @@ describe("a case for a judge", () => {
       judged("neighbour", toCase({ type: "number" }, 1)),
       judged("sharer", toCase(STUCK, "aaa")),
     ]);
-    // The sharer has its turn after one of the two.
+    // The sharer gets its turn after one of the two.
     expect(endings).toEqual(["neighbour fits", "hostile unknown", "sharer fits", "hostile unknown"]);
   });
 
-  test("of a run that has ended is not judged any more", async () => {
+  test("is not judged after its run has ended", async () => {
     const own = new Judges(WORKER_URL, 300);
     const ended = new AbortController();
     const first = own.for("other", signal)(stuck);
@@ -65,8 +65,8 @@ describe("a case for a judge", () => {
     expect(await first).toEqual({ kind: "unknown" });
   });
 
-  // Node.js 22 does not say what one thread has used.
-  test.skipIf(!("cpuUsage" in Worker.prototype))("is not refused for the time that others take", async () => {
+  // Node.js 22 does not tell the processor time of a single thread.
+  test.skipIf(!("cpuUsage" in Worker.prototype))("is not given up while other threads compute", async () => {
     const judge = new Judges(WORKER_URL, 300).for("run", signal);
     expect(await judge(toCase({ type: "number" }, 1))).toEqual({ kind: "fits" });
     const neighbours = Array.from({ length: 8 }, () => new Worker("for (;;);", { eval: true }));
@@ -79,7 +79,7 @@ describe("a case for a judge", () => {
     await Promise.all(neighbours.map((worker) => worker.terminate()));
   });
 
-  test("of very much is bounded by its steps, whatever its time", async () => {
+  test("is bounded by steps, however much time it has", async () => {
     const types = Array.from({ length: 400 }, (_, index) => ({ required: [`p${index}`] }));
     const records = Array.from({ length: 60_000 }, () => ({}));
     const patient = new Judges(WORKER_URL, 60_000);
@@ -88,7 +88,7 @@ describe("a case for a judge", () => {
     expect(await patient.for("run", signal)(toCase({ type: "number" }, 1))).toEqual({ kind: "fits" });
   });
 
-  test("keeps no process alive once it is answered", async () => {
+  test("keeps no process alive after its answer", async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       ...SOURCE_FLAGS,
       "--input-type=module",
@@ -100,7 +100,7 @@ describe("a case for a judge", () => {
     expect(stdout).toBe("fits\n");
   });
 
-  test("is judged by the script of its own pool, whatever pools there are beside it", async () => {
+  test("is judged by the script of its own pool, whatever other pools there are", async () => {
     const broken = new URL("data:text/javascript,throw new Error('no worker')");
     const own = judgesOf(WORKER_URL);
     const one = toCase({ type: "number" }, 1);

@@ -1,13 +1,14 @@
 /**
- * Judges: threads of this process on which values are judged that may take long.
+ * Judges: threads that judge values for which judging may take long. Runs on the host.
  *
- * - Shared by all pools of the process whose threads execute the same script, since hardly any value needs them. Started
- *   when first needed, ended when idle; they keep no process alive, and nobody has to close them.
- * - There are two lanes with a thread each. A case that takes too long ends its thread. From then on, as after any slow
- *   one, its schema has the second lane: the first is held up at most once by each schema, and schemas are the host's,
- *   not a program's.
- * - A case whose run has ended leaves its lane; one that has begun is finished.
- * - Within a lane those who wait take turns, whoever has how many.
+ * - All pools of the process whose threads execute the same script share the judges, because few values need them. A
+ *   judge starts when it is first needed and ends when it is idle. Judges keep no process alive, and nobody has to
+ *   close them.
+ * - There are two lanes with one thread each. A case that takes too long ends its thread. After that, as after any slow
+ *   case, its schema uses the second lane. So each schema delays the first lane at most once, and schemas come from the
+ *   host, not from a program.
+ * - A case whose run has ended leaves its lane; a case that has begun is finished.
+ * - Within a lane owners take turns, however many cases each of them has.
  */
 import { receiveMessageOnPort, type Worker } from "node:worker_threads";
 import {
@@ -25,11 +26,11 @@ import { startThread, type Thread } from "./start-thread.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
 /**
- * Far longer than any case takes that is not stuck: other work is bounded by steps. By the processor time of its thread:
- * one that hardly gets a processor is slow, not stuck.
+ * Far longer than any case takes unless it is stuck, because steps bound all other work. Measured as processor time of
+ * the thread: a thread that hardly gets a processor is slow, not stuck.
  */
 const MOST_MS = 3000;
-/** Whoever takes as long goes where others of that kind wait for each other. */
+/** A schema with a case this slow moves to the slow lane. */
 const SLOW_MS = 200;
 const MOST_START_MS = 30_000;
 const IDLE_MS = 10_000;
@@ -46,14 +47,14 @@ interface WaitingCase {
 
 /** Processor time so far, in milliseconds. */
 interface Spent {
-  /** Undefined where the thread does not say: Node.js 22, or a regular expression that is being compiled. */
+  /** Undefined if the thread does not say: on Node.js 22, or while it compiles a regular expression. */
   readonly thread: number | undefined;
   readonly process: number;
 }
 
-/** One thread at a time, and those who wait for it. */
+/** A thread, one at a time, and the cases that wait for it. */
 class Lane {
-  /** By owner, in the order of their turns. */
+  /** The cases by owner, in the order of the owners' turns. */
   readonly #waiting = new Map<string, WaitingCase[]>();
   readonly #workerUrl: URL;
   readonly #mostMs: number;
@@ -61,7 +62,7 @@ class Lane {
   #thread: Thread | undefined;
   #current: WaitingCase | undefined;
   #isReady = false;
-  /** Counts starts, so that one that was given up knows. */
+  /** Counts starts, so that an outdated start notices. */
   #start = 0;
   #postedAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -79,7 +80,7 @@ class Lane {
     this.#next();
   }
 
-  /** Takes back what has not begun. */
+  /** Takes a case back that has not begun. */
   drop(one: WaitingCase): void {
     const queue = this.#waiting.get(one.owner);
     const place = queue?.indexOf(one) ?? -1;
@@ -93,7 +94,7 @@ class Lane {
     if (this.#current !== undefined) return;
     const [first] = this.#waiting;
     if (first === undefined) {
-      // Whoever comes now finds it warm; later it would only use memory.
+      // The next case finds the thread ready for a while; after that the thread would only use memory.
       this.#after(IDLE_MS, () => this.#end());
       return;
     }
@@ -115,7 +116,7 @@ class Lane {
     try {
       const loaded = await loadWorkerScript(this.#workerUrl);
       if (this.#start !== start) return;
-      // V8 would end the process.
+      // Without addresses for its heap, V8 would end the process.
       if (!hasRoomForThread()) throw new SandboxUnavailable("no addresses are left for a thread");
       const thread = startThread("codecell-judge", loaded, { role: JUDGE_ROLE }, LIMITS);
       this.#thread = thread;
@@ -146,14 +147,14 @@ class Lane {
     this.#thread?.port.postMessage(given);
   }
 
-  /** Looks twice, half of its time apart: what the thread did before this case does not count. */
+  /** Measures twice, half of the allowed time apart, because what the thread did before this case does not count. */
   #watch(before?: Spent): void {
     const [thread, current] = [this.#thread, this.#current];
     if (thread === undefined || current === undefined) return;
     this.#after(this.#mostMs / 2, () => {
       void spentBy(thread.worker, this.#mostMs).then((now) => {
         if (this.#thread !== thread || this.#current !== current) return;
-        // Its verdict may lie in the port already: timers come first when this thread was busy.
+        // The verdict may already be in the port: timers run first if this thread was busy.
         const answer = receiveMessageOnPort(thread.port);
         if (answer !== undefined) this.#receive(answer.message);
         else if (before === undefined || between(before, now) < this.#mostMs / 2) this.#watch(before ?? now);
@@ -182,7 +183,7 @@ class Lane {
     this.#settle(verdict);
   }
 
-  /** The thread is of no use any more, and its case stays unknown. */
+  /** Ends the thread; its case stays unknown. */
   #fail(): void {
     this.#end();
     this.#settle(UNKNOWN);
@@ -232,14 +233,14 @@ function toMs({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** That of the whole process is the most that a silent thread can have had. */
+/** The time of the whole process is an upper bound for a thread that does not say. */
 function between(before: Spent, after: Spent): number {
   return before.thread === undefined || after.thread === undefined
     ? after.process - before.process
     : after.thread - before.thread;
 }
 
-/** More than any host has tools; then all begin anew. */
+/** More than any host has tools; beyond this the list is cleared. */
 const MOST_SLOW = 10_000;
 
 export class Judges {
@@ -247,7 +248,7 @@ export class Judges {
   readonly #quick: Lane;
   readonly #slow: Lane;
 
-  /** Takes what the threads execute, and how long a case may take. */
+  /** Takes the URL of the threads' script, and how long a case may take. */
   constructor(workerUrl: URL, mostMs: number = MOST_MS) {
     const note = (schema: string): void => {
       if (this.#slowSchemas.size >= MOST_SLOW) this.#slowSchemas.clear();
@@ -257,7 +258,7 @@ export class Judges {
     this.#slow = new Lane(workerUrl, mostMs, note);
   }
 
-  /** For one owner, such as a run, until the signal is aborted. */
+  /** Judges for one owner, such as a run, until the signal is aborted. */
   for(owner: string, signal: AbortSignal): JudgeApart {
     return (given) =>
       new Promise((resolve) => {
@@ -281,12 +282,12 @@ export class Judges {
   }
 }
 
-/** A process has one script, or two while it changes to another. Pools hold on to theirs by themselves. */
+/** A process has one script, or two while it changes to another. Pools keep their own judges alive. */
 const MOST_SCRIPTS = 8;
 
 const judgesByScript = new Map<string, Judges>();
 
-/** Those of all pools whose threads execute this script. */
+/** The judges of all pools whose threads execute this script. */
 export function judgesOf(workerUrl: URL): Judges {
   let judges = judgesByScript.get(workerUrl.href);
   if (judges === undefined) {

@@ -1,21 +1,21 @@
 /**
- * MemoryLine: cells of one pool that wait until there is room for what they may come to. On the host.
+ * MemoryLine: cells of a pool that wait until there is room for what they may grow to. Runs on the host.
  *
- * - First come, first served: nobody overtakes those who wait, however little they need.
- * - Looks again by itself: what holds the memory may be anywhere in the process.
+ * - First come, first served: no cell overtakes a waiting cell, however little it needs.
+ * - It looks again by itself, because the memory may be held anywhere in the process.
  */
 import type { HeapBudget } from "./heap-budget.ts";
 import { neededBytes, type Resident } from "./resident.ts";
 
-/** Who waits. */
+/** A waiting cell. */
 export interface Queued {
   readonly resident: Resident;
-  /** Since when. */
+  /** Since when it waits. */
   since: number | undefined;
 }
 
 const LOOK_AGAIN_MS = 20;
-/** Whoever waits longer waits for those that compute, and they have to leave. */
+/** After this time the cell waits for cells that compute, and those have to leave. */
 const LATE_MS = 100;
 
 export class MemoryLine<One extends Queued> {
@@ -33,13 +33,13 @@ export class MemoryLine<One extends Queued> {
     return this.#line.size;
   }
 
-  /** Whether the first has waited for long. */
+  /** Whether the first cell has waited for long. */
   get isLate(): boolean {
     const [first] = this.#line;
     return first?.since !== undefined && performance.now() - first.since > LATE_MS;
   }
 
-  /** Whether there is room for it, and nobody before it; else it is in line. */
+  /** Whether there is room for the cell and nobody waits before it; otherwise the cell joins the line. */
   pass(one: One): boolean {
     const [next = one] = this.#line;
     if (next === one && this.fits(one)) {
@@ -55,7 +55,7 @@ export class MemoryLine<One extends Queued> {
     return false;
   }
 
-  /** Whether there is room for it, whoever waits. */
+  /** Whether there is room for the cell, whoever else waits. */
   fits(one: One): boolean {
     const now = performance.now();
     const hasRoom = this.#budget.hasRoom(neededBytes(one.resident), now - (one.since ?? now));
@@ -68,7 +68,7 @@ export class MemoryLine<One extends Queued> {
     one.since = undefined;
   }
 
-  /** Gives each its turn until one has to stay. */
+  /** Admits cells in order, until one has to stay. */
   advance(admit: (one: One) => void): void {
     for (const one of this.#line) {
       admit(one);

@@ -23,7 +23,7 @@ function unitsOf(deliveries: readonly Delivery[]): number {
 }
 
 describe("a history", () => {
-  test("in pieces is the same history, and no piece is large unless one delivery is", () => {
+  test("divided into pieces stays the same, and a piece is large only if one delivery is", () => {
     fc.assert(
       fc.property(fc.array(delivery, { maxLength: 12 }), (history) => {
         const pieces = inPieces(history);
@@ -43,7 +43,7 @@ describe("a message", () => {
     delivery: { clock: 0, items: [{ kind: "output", call: 0, output: "x".repeat(length) }] },
   });
 
-  test("has all commands where they are small, else as many as are copied soon, and one at least", () => {
+  test("has all commands if they are small, else as many as can be copied quickly, and at least one", () => {
     expect(messageOf([deliver(10), { type: "snapshot", cell: 1 }, { type: "drop", cell: 1 }])).toBe(3);
     expect(messageOf([deliver(600_000), deliver(600_000), deliver(1)])).toBe(2);
     expect(messageOf([deliver(4_000_000), deliver(1)])).toBe(1);

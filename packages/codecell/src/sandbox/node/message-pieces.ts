@@ -1,11 +1,14 @@
-/** MessagePieces: commands to a worker in pieces that take no thread long to copy. On the host. */
+/**
+ * MessagePieces: divides commands to a worker into pieces, so that copying a piece takes no thread long. Runs on the
+ * host.
+ */
 import type { Command } from "../../protocol/messages.ts";
 import type { Delivery } from "../../contract/ledger.ts";
 
-/** UTF-16 units of a piece, after which it ends: one to three milliseconds. */
+/** A piece ends after this many UTF-16 units; copying it takes one to three milliseconds. */
 const MOST_UNITS = 1_000_000;
 
-/** A history in pieces; one at least. */
+/** Divides a history into pieces, at least one. */
 export function inPieces(history: readonly Delivery[]): (readonly Delivery[])[] {
   const pieces: (readonly Delivery[])[] = [];
   let units = 0;
@@ -17,12 +20,12 @@ export function inPieces(history: readonly Delivery[]): (readonly Delivery[])[] 
     from = index + 1;
     units = 0;
   }
-  // Most are one piece.
+  // Most histories are one piece.
   pieces.push(from === 0 ? history : history.slice(from));
   return pieces;
 }
 
-/** How many of the commands make the next message; one at least. */
+/** How many commands go into the next message, at least one. */
 export function messageOf(commands: readonly Command[]): number {
   let units = 0;
   for (const [index, command] of commands.entries()) {
@@ -32,7 +35,7 @@ export function messageOf(commands: readonly Command[]): number {
   return commands.length;
 }
 
-/** Buffers that go with a command instead of being copied. */
+/** The buffers that are transferred with a command instead of copied. */
 export function transferredBy(command: Command): ArrayBuffer[] {
   return command.type === "start" && command.snapshot !== undefined ? [command.snapshot.bytes.buffer] : [];
 }
@@ -57,7 +60,7 @@ function historyUnits(history: readonly Delivery[]): number {
   return history.reduce((sum, delivery) => sum + deliveryUnits(delivery), 0);
 }
 
-/** Beside texts an item is a few members. */
+/** Besides its text an item has a few members. */
 function deliveryUnits({ items }: Delivery): number {
   let units = 0;
   for (const item of items) {

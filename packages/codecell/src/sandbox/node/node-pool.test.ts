@@ -12,7 +12,7 @@ testSandbox("pool of threads", ({ heapBytes }) => {
   return new NodePool({ workers: 2, maxWorkers: 4, computeWorkers: 1, workerUrl, budget });
 });
 
-/** How a program ends, placed again whenever it is displaced. */
+/** How a program ends; it is placed again whenever it is lost for another cell's sake. */
 function endOf(pool: NodePool, source: string): Promise<unknown> {
   return new Promise((resolve) => {
     let moves = 0;
@@ -34,7 +34,7 @@ function endOf(pool: NodePool, source: string): Promise<unknown> {
   });
 }
 
-test("where there is one worker alone, native loops and those behind them have their turns", async () => {
+test("with a single worker, native loops and the cells behind them all get their turns", async () => {
   await using pool = new NodePool({
     workers: 1,
     maxWorkers: 1,
@@ -49,8 +49,8 @@ test("where there is one worker alone, native loops and those behind them have t
   expect(ends).toEqual(["overran", "returned", "returned", "overran", "returned"]);
 }, 120_000);
 
-test("cells for which no thread can be started are lost at once, all of them", async () => {
-  // What Node.js refuses to start, as it does where a process may have no more threads.
+test("if no thread can be started, all waiting cells are lost at once", async () => {
+  // Node.js refuses to start this URL, as it refuses a thread when a process may have no more.
   await using pool = new NodePool({
     workers: 1,
     maxWorkers: 2,

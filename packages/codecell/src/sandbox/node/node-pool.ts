@@ -1,14 +1,14 @@
 /**
- * NodePool: the Sandbox of worker threads.
+ * NodePool: the Sandbox of worker threads. Runs on the host.
  *
- * - The number of workers follows the cores. A cell that was moved because it computes goes to one of a few workers that
- *   are there for such cells, one at a time: those that pass by find a worker that is free, or is in a moment.
- * - A cell whose worker is held by another is displaced, not left waiting; one whose worker died likewise. While workers
- *   are held more are started, up to a bound; then the holder has to go.
- * - Suspects, displaced before they made a turn, may be like the one that held their worker. They are tried one by one,
- *   and a worker is kept for who comes meanwhile.
- * - A cell is started or goes on only when there is room for what it may come to. Those without wait in line.
- * - A worker that stays in one cell past that cell's processor time is killed. The thread's end is the only guarantee:
+ * - The number of workers follows the cores. A cell that was moved because it computes goes to one of a few compute
+ *   threads, one cell at a time. So cells with short turns find a worker that is free, or soon will be.
+ * - If another cell holds a cell's worker, or the worker dies, the cell is displaced instead of left waiting. While
+ *   workers are held, more are started, up to a bound; beyond the bound the holder has to go.
+ * - Suspects are cells that were displaced before they made a turn. They may be like the cell that held their worker,
+ *   so they are tried one by one, and one worker stays free for cells that arrive meanwhile.
+ * - A cell starts or goes on only if there is room for what it may grow to. Cells without room wait in line.
+ * - A worker that stays in one cell past that cell's processor time is killed. Ending the thread is the only guarantee:
  *   native loops of the engine do not see interrupts.
  */
 import type { Delivery } from "../../contract/ledger.ts";
@@ -34,27 +34,27 @@ import {
 import { Supervisor } from "./supervisor.ts";
 import { loadWorkerScript } from "./worker-script.ts";
 
-/** With what it is to be told. */
+/** A cell, with what its worker still has to be told. */
 interface PoolEntry {
   readonly resident: Resident;
   readonly start: CellStart;
   readonly deliveries: Delivery[];
-  /** It has been on a worker; if it is on none, it was lost since. */
+  /** Whether it has been on a worker. If it is on no worker now, it was lost since. */
   isPlaced: boolean;
-  /** Since when it has waited for memory. */
+  /** Since when it waits for memory. */
   since: number | undefined;
 }
 
 export interface NodePoolOptions extends Threads {
-  /** What each of them executes. */
+  /** The script that each thread executes. */
   readonly workerUrl: URL;
-  /** What the heaps of all cells may have; other pools may share it. */
+  /** Bounds the heaps of all cells; other pools may share it. */
   readonly budget: HeapBudget;
 }
 
-/** Workers that die before they ever answered, in a row, until the pool gives up. */
+/** The pool gives up after this many workers in a row die before their first answer. */
 const MOST_FAILED_STARTS = 3;
-/** Of the budget, for vms that stand ready. */
+/** The share of the budget for vms that stand ready. */
 const READY_SHARE = 1 / 4;
 
 export class NodePool implements Sandbox, BudgetMember {
@@ -64,11 +64,11 @@ export class NodePool implements Sandbox, BudgetMember {
   readonly #crew: Crew;
   readonly #supervisor: Supervisor;
   #loading = false;
-  /** Entries for which there is no worker, in the order they came. So are the others. */
+  /** Entries without a worker, in the order in which they came, as in the other sets. */
   readonly #waiting = new Set<PoolEntry>();
-  /** Entries for which there is no memory. */
+  /** Entries without memory. */
   readonly #line: MemoryLine<PoolEntry>;
-  /** Entries that compute, while others do. */
+  /** Entries that compute and wait for a compute thread. */
   readonly #computing = new Set<PoolEntry>();
   readonly #suspects = new Set<PoolEntry>();
   #isSuspicious = false;
@@ -137,10 +137,10 @@ export class NodePool implements Sandbox, BudgetMember {
         this.#line.leave(entry);
         if (resident.worker !== undefined) {
           resident.worker.drop(resident);
-          // Its worker may be needed by nobody now.
+          // Perhaps nobody needs its worker now.
           this.#supervisor.watch();
         }
-        // Or by others at once: one whose start has not arrived gives no answer that says so.
+        // Or others need the worker at once: a cell whose start has not arrived gives no answer that would tell.
         this.#admitWaiting();
       },
     };
@@ -171,7 +171,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   isClearing(): boolean {
-    // One that is held by a cell clears when that cell leaves: nobody waits for this.
+    // A held worker clears when its cell leaves; nobody waits for that.
     return [...this.#crew.workers].some((worker) => worker.isClearing && !worker.occupied);
   }
 
@@ -179,7 +179,10 @@ export class NodePool implements Sandbox, BudgetMember {
     return evictCells(this.#crew.workers, bytes);
   }
 
-  /** The pool is closed. Later, and not if it is dropped before: whoever places a cell does not expect to lose it meanwhile. */
+  /**
+   * Loses a cell because the pool is closed. It does so later, unless the cell is dropped before: a caller does not
+   * expect to lose a cell inside `place`.
+   */
   #refuse(entry: PoolEntry): void {
     this.#waiting.add(entry);
     setImmediate(() => {
@@ -188,7 +191,7 @@ export class NodePool implements Sandbox, BudgetMember {
     });
   }
 
-  /** Lets it start, or go on with what was delivered: now if there is a worker and room, else later. */
+  /** Lets a cell start, or go on with its deliveries: now if there is a worker and room, else later. */
   #admit(entry: PoolEntry): void {
     const { resident } = entry;
     if (this.#crew.parts === undefined) {
@@ -201,13 +204,13 @@ export class NodePool implements Sandbox, BudgetMember {
     const [next = entry] = isComputing ? this.#computing : [];
     if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
       this.#line.leave(entry);
-      // Whoever placed one that was lost knows.
+      // The caller already knows about a lost cell.
       if (!isLost) this.#computing.add(entry);
       this.#tell();
       return;
     }
     this.#computing.delete(entry);
-    // Whoever owes an answer has its room already.
+    // A cell that owes an answer has its room already.
     if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
     const worker =
       resident.worker ??
@@ -215,7 +218,8 @@ export class NodePool implements Sandbox, BudgetMember {
       this.#crew.choose("pass");
     if (worker === undefined) {
       this.#waiting.add(entry);
-      // Nobody is there who could become free. Later: whoever places a cell does not expect to lose it meanwhile.
+      // No worker exists that could become free. Lose the cells later: a caller does not expect to lose a cell inside
+      // `place`.
       setImmediate(() => (this.#crew.workers.size === 0 ? this.#loseWaiting(this.#crew.problem) : undefined));
     } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
       this.#displace(worker, [resident]);
@@ -223,7 +227,7 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#supervisor.watch();
   }
 
-  /** One at a time, and not before those who wait for memory. */
+  /** Tries one suspect at a time, and only if nobody waits for memory. */
   #admitSuspects(): void {
     const [entry] = this.#suspects;
     const worker = entry === undefined ? undefined : this.#crew.chooseForSuspect();
@@ -233,7 +237,9 @@ export class NodePool implements Sandbox, BudgetMember {
     startOn(worker, entry);
   }
 
-  /** Cells that compute leave after their quantum if others wait, for the thread or for the memory. */
+  /**
+   * Tells workers how many cells wait, for a thread or for memory. Then cells that compute leave after their quantum.
+   */
   #tell(): void {
     const isTold = this.#line.size + this.#computing.size + this.#suspects.size > 0;
     if (!isTold && !this.#hasTold) return;
@@ -264,7 +270,7 @@ export class NodePool implements Sandbox, BudgetMember {
     );
   }
 
-  /** Somebody has left: a worker, a compute thread or memory may be free. */
+  /** A worker, a compute thread or memory may be free now. */
   #admitWaiting(): void {
     if (this.#closed || this.#isAdmitting) return;
     if (this.#waiting.size + this.#line.size + this.#computing.size === 0) {
@@ -272,7 +278,7 @@ export class NodePool implements Sandbox, BudgetMember {
       return;
     }
     this.#isAdmitting = true;
-    // Some wait again.
+    // A copy, because some entries are added again.
     const waiting = [...this.#waiting];
     try {
       for (const entry of waiting) {
@@ -291,7 +297,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   #loseWaiting(cause: unknown): void {
-    // Nobody hears of cells that a closed pool was left with.
+    // After closing, no listener hears of the remaining cells.
     if (this.#closed) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
@@ -315,7 +321,7 @@ export class NodePool implements Sandbox, BudgetMember {
       if (resident === holder) continue;
       lose(resident, worker.isBroken && resident.unanswered > 0 ? "crashed" : "displaced");
     }
-    // Last: those that waited for it come before it.
+    // The holder comes last, so that the cells that waited for it are placed first.
     if (holder !== undefined) lose(holder, sentence?.loss ?? "crashed");
     if (giveUp) {
       this.#failedStarts = 0;
@@ -326,7 +332,7 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#admitWaiting();
   }
 
-  /** Keeps a worker for those that pass by: beside workers that are held, or in place of one of them. */
+  /** Keeps a worker free for cells with short turns: starts one beside the held workers, or ends a held worker. */
   #relieve(): void {
     const all = this.#crew.on("pass");
     const held = all.filter(({ occupied }) => occupied);
@@ -334,10 +340,11 @@ export class NodePool implements Sandbox, BudgetMember {
     const isEnough = this.#suspects.size > 0 ? free > 1 : free > 0 || held.length === 0;
     const mayBeMore = all.length < this.#crew.threads.maxWorkers;
     if (!isEnough && mayBeMore) {
-      // One that cannot be started is tried again when somebody asks for it.
+      // If starting failed, the next request for a worker tries again.
       if (this.#failedStarts === 0) this.#crew.spawn("pass");
     } else if (!isEnough || this.#line.isLate) {
-      // What it may still get is wanted too. Its other cells are placed again: the fewer, the better.
+      // The memory that the holder may still get is needed, too. The worker's other cells are placed again, so the
+      // worker with the fewest cells is ended.
       const [cheapest] = held.toSorted((one, other) => one.residents.size - other.residents.size);
       if (cheapest !== undefined) this.#supervisor.end(cheapest, "computes");
     }
@@ -348,7 +355,7 @@ export class NodePool implements Sandbox, BudgetMember {
   #displace(worker: NodeWorker, others: readonly Resident[]): void {
     for (const resident of others) {
       worker.drop(resident);
-      // It is placed again from within.
+      // The listener places the cell again during this call.
       this.#isSuspicious = !resident.isKnown;
       try {
         resident.listener.onLost("displaced");

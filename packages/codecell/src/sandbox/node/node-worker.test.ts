@@ -5,7 +5,7 @@ import { NodeWorker } from "./node-worker.ts";
 
 const engine = await loadEngine();
 
-/** Says that it is inside a fragile moment, stays there for a while, and says that it is over. */
+/** Enters a fragile moment, stays there for a while, and leaves it. */
 const STAYS = `
   const { workerData } = process.getBuiltinModule("node:worker_threads");
   const status = new Int32Array(workerData.status);
@@ -25,14 +25,14 @@ function startWorker(code: string, onDeath: () => void = () => {}): NodeWorker {
 }
 
 describe("a thread in a fragile moment", () => {
-  test("is not closed before it is over [host:thread-ends]", async () => {
+  test("is not ended by close before the moment is over [host:thread-ends]", async () => {
     const worker = startWorker(STAYS);
     await vi.waitUntil(() => worker.polls === 1, 20_000);
     await worker.close();
     expect(worker.entries).toBe(1);
   });
 
-  test("is killed when it is over, and its death is told at once [host:thread-ends]", async () => {
+  test("is ended by kill when the moment is over, and its death is reported at once [host:thread-ends]", async () => {
     const deaths: number[] = [];
     const worker = startWorker(STAYS, () => deaths.push(worker.entries));
     await vi.waitUntil(() => worker.polls === 1, 20_000);
@@ -42,7 +42,7 @@ describe("a thread in a fragile moment", () => {
     expect(worker.entries).toBe(1);
   });
 
-  test("is ended all the same when it does not come to an end", async () => {
+  test("is ended anyway if the moment never ends", async () => {
     const worker = startWorker(STAYS.replace("Atomics.wait", "for (;;); Atomics.wait"));
     await vi.waitUntil(() => worker.polls === 1, 20_000);
     await worker.close();

@@ -1,10 +1,10 @@
 /**
- * NodeWorker: one worker thread and the cells placed on it, as the pool sees them.
+ * NodeWorker: one worker thread and the cells placed on it, as the pool sees them. Runs on the host.
  *
- * - Commands given in one turn of the event loop leave in one message, after all microtasks. Where they are large they
- *   leave in several, a turn each: copying them takes this thread's time.
- * - Whatever the thread sends is parsed before use; what does not parse is a crash.
- * - Dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
+ * - Commands given in one turn of the event loop leave in one message, after all microtasks. Large commands leave in
+ *   several messages, one per turn, because copying them takes this thread's time.
+ * - Everything that the thread sends is parsed before use. A message that does not parse counts as a crash.
+ * - A worker dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type MessagePort, receiveMessageOnPort, type Worker } from "node:worker_threads";
@@ -20,53 +20,53 @@ import { startThread } from "./start-thread.ts";
 import type { Delivery } from "../../contract/ledger.ts";
 import type { WorkerScript } from "./worker-script.ts";
 
-/** What workers are made of, the same for all of a pool. */
+/** What all workers of a pool are made of. */
 export interface WorkerParts {
   readonly engine: WebAssembly.Module;
   readonly script: WorkerScript;
-  /** Vms that each may have at the same time. */
+  /** The most vms that each worker may have at the same time. */
   readonly vms: number;
 }
 
-/** Whom a worker is for: those that pass by, or those that compute. */
+/** Which cells a worker is for: cells with short turns, which pass by, or cells that compute. */
 export type Duty = "pass" | "compute";
 
-/** What a worker asks of its pool. */
+/** What a worker needs from its pool. */
 export interface WorkerOwner {
   readonly duty: Duty;
   readonly onDeath: (worker: NodeWorker) => void;
   readonly onFree: () => void;
-  /** Whether all workers together have no more than one cell. */
+  /** Whether all workers together have at most one cell. */
   readonly isOnlyCell: () => boolean;
 }
 
 const STACK_MB = 8;
 const HEAP_MB = 1024;
 const YOUNG_HEAP_MB = 32;
-/** The start of a small program that makes many calls, and what is left to do of the run before it. */
+/** Enough for the start of a small program that makes many calls, after the rest of the run before it. */
 const SPIN_MS = 0.5;
-/** Far longer than the largest snapshot takes: a worker that is there still has been taken over. */
+/** Far longer than the largest snapshot takes. A worker that is still inside has been taken over. */
 const MOST_FRAGILE_MS = 2000;
-/** A suspension without a snapshot is only slower to resume. */
+/** How long to wait for a snapshot. A suspension without a snapshot is only slower to resume. */
 const SNAPSHOT_WAIT_MS = 2000;
 
 export class NodeWorker {
   readonly duty: Duty;
   readonly residents: Map<number, Resident> = new Map();
-  /** Commands not yet answered, over all residents. */
+  /** Commands without an answer yet, over all residents. */
   unanswered = 0;
-  /** What those may still get that owe an answer. */
+  /** The bytes that residents with open answers may still get. */
   dueBytes = 0;
   /** Set by the supervisor while one cell holds the thread and does not leave. */
   occupied = false;
   /** The last suspect that was started here. */
   trial: Resident | undefined;
-  /** Since when nobody needs it; kept by the pool. */
+  /** Since when nobody needs it; the crew keeps this. */
   idleSince: number | undefined;
   ready = false;
-  /** It sent what no true worker sends; one of the cells that owe an answer made it so. */
+  /** Whether it sent what no intact worker sends. One of the cells with open answers caused this. */
   isBroken = false;
-  /** What its thread died of, if that said so. */
+  /** The error that ended its thread, if there was one. */
   problem: unknown;
   #thread: Worker;
   #port: MessagePort;
@@ -77,7 +77,7 @@ export class NodeWorker {
   #onFree: () => void;
   #isOnlyCell: () => boolean;
   #dead = false;
-  /** How long a start takes says nothing about what comes after it. */
+  /** Separate for each command, because the time of a start says nothing about what comes after it. */
   readonly #patience = { start: new Patience(), deliver: new Patience(), snapshot: new Patience() };
   #drops = 0;
 
@@ -96,7 +96,7 @@ export class NodeWorker {
     });
     this.#thread = worker;
     this.#port = port;
-    // A true worker speaks on the port only; on its thread's own channel it is heard as strictly.
+    // An intact worker sends on the port only. Messages on the thread's own channel are checked as strictly.
     for (const channel of [this.#port, this.#thread]) {
       channel.on("message", (message: unknown) => {
         beginTurn();
@@ -109,49 +109,49 @@ export class NodeWorker {
       this.kill();
     });
     this.#thread.on("exit", () => this.kill());
-    // Last: a listener for messages would hold the process again.
+    // `unref` comes last, because adding a message listener would keep the process alive again.
     this.#port.unref();
     this.#thread.unref();
   }
 
-  /** The cell being executed, 0 for none. */
+  /** The cell that the thread is in, 0 for none. */
   get current(): number {
     return Atomics.load(this.#status, STATUS.cell);
   }
 
-  /** Changes with every entry into a cell. */
+  /** Changes each time the thread enters a cell. */
   get entries(): number {
     return Atomics.load(this.#status, STATUS.entries);
   }
 
-  /** Grows while guest code gets processor time, unless it is in a native loop. */
+  /** Grows while guest code gets processor time, unless the code is in a native loop. */
   get polls(): number {
     return Atomics.load(this.#status, STATUS.polls);
   }
 
-  /** Processor time of the thread, asked for in whatever it does; undefined where that cannot be told (before Node 24.6). */
+  /** The thread's processor time, whatever the thread is doing; undefined if it is not available (before Node 24.6). */
   async cpuTimeMs(): Promise<number | undefined> {
-    // Dead threads do not answer.
+    // A dead thread does not answer.
     const usage = await this.#thread.cpuUsage?.().catch(() => undefined);
     return usage === undefined ? undefined : (usage.user + usage.system) / 1000;
   }
 
-  /** Whether a suspect is here of which nobody knows yet whether it ever leaves. */
+  /** Whether it is trying a suspect that has not completed a turn. */
   get isTrying(): boolean {
     return this.trial?.worker === this && !this.trial.isKnown;
   }
 
-  /** Tells it how many cells wait for a thread and are on none yet. */
+  /** Tells the thread how many cells wait for a thread and have none yet. */
   set wanted(cells: number) {
     Atomics.store(this.#status, STATUS.wanted, cells);
   }
 
-  /** What its cells hold. */
+  /** The bytes that its cells hold. */
   get heldBytes(): number {
     return Math.max(0, Atomics.load(this.#status, STATUS.held)) * 1024;
   }
 
-  /** Whether cells that were dropped are still there. */
+  /** Whether dropped cells are still there. */
   get isClearing(): boolean {
     return Atomics.load(this.#status, STATUS.dropped) !== this.#drops;
   }
@@ -169,7 +169,7 @@ export class NodeWorker {
       this.#send(resident, { type: "start", cell, ...start, history });
       return;
     }
-    // A copy of its own: the message would take along the whole buffer a view is of, whatever else lies there.
+    // A copy, because the message transfers the whole buffer behind a view, whatever else is in that buffer.
     const bytes = new Uint8Array(snapshot.bytes);
     this.#send(resident, { type: "start", cell, ...start, history, snapshot: { ...snapshot, bytes } });
   }
@@ -190,18 +190,18 @@ export class NodeWorker {
     return promise;
   }
 
-  /** Forgets a cell; if it is executing, its guest code is told to stop. */
+  /** Removes a cell; if the cell is executing, its guest code is told to stop. */
   drop(resident: Resident): void {
     const { cell } = resident;
     if (!this.#forget(resident)) return;
     if (this.current === cell) Atomics.store(this.#status, STATUS.cancel, cell);
     this.#drops = (this.#drops + 1) | 0;
-    // What has not left is not worth it any more.
+    // Commands to this cell that have not left are pointless now.
     this.#outbox = this.#outbox.filter((command) => command.cell !== cell);
     this.#post({ type: "drop", cell });
   }
 
-  /** Hands over all residents, for good. */
+  /** Removes and returns all residents; used when the worker is dead. */
   evict(): Resident[] {
     const residents = [...this.residents.values()];
     this.residents.clear();
@@ -212,7 +212,7 @@ export class NodeWorker {
     return residents;
   }
 
-  /** Ends the thread; all its residents are lost. */
+  /** Ends the thread. All its residents are lost. */
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
@@ -226,7 +226,7 @@ export class NodeWorker {
     await this.#end();
   }
 
-  /** At once, unless the thread is where that would abort the process. */
+  /** Ends the thread at once, unless it is in a moment in which that would abort the process. */
   async #end(): Promise<void> {
     const deadline = performance.now() + MOST_FRAGILE_MS;
     while (!decideEnd(this.#status) && performance.now() < deadline) await delay(1);
@@ -248,7 +248,7 @@ export class NodeWorker {
     return true;
   }
 
-  /** It owes no answer any more. */
+  /** The cell owes no answer any more. */
   #settle(resident: Resident): void {
     this.dueBytes -= resident.dueBytes;
     resident.dueBytes = 0;
@@ -286,14 +286,15 @@ export class NodeWorker {
   }
 
   /**
-   * A single run whose turns take microseconds is answered before the event loop could go to sleep and be woken. Only
-   * then, never while others wait, and never for long: the turn of the event loop ends in time.
+   * Spins for the answer. For a single run whose turns take microseconds, the answer comes before the event loop could
+   * sleep and wake. This happens only then, never while others wait and never for long, so the turn of the event loop
+   * ends in time.
    */
   #spinForAnswer(commands: readonly Command[], reported: number): void {
     const type = commands.length === 1 ? commands[0]?.type : undefined;
-    // Nothing answers the others.
+    // Other commands get no answer.
     if (type !== "start" && type !== "deliver" && type !== "snapshot") return;
-    // A thread that has not answered yet is still starting.
+    // A thread without any answer so far is still starting.
     if (!this.ready || !this.#isOnlyCell() || isTurnLong()) return;
     const patience = this.#patience[type];
     if (!patience.isThere()) return;
@@ -321,7 +322,7 @@ export class NodeWorker {
     try {
       for (const answer of answers) this.#answer(answer);
     } catch {
-      // Whatever made a listener fail came from this thread.
+      // Something that this thread sent made a listener fail.
       this.#break();
       return;
     }
@@ -330,7 +331,7 @@ export class NodeWorker {
 
   #answer(answer: Answer): void {
     const resident = this.residents.get(answer.cell);
-    // Late answers to dropped cells find nobody.
+    // A late answer about a dropped cell finds no resident.
     if (resident === undefined) return;
     if (answer.kind === "snapshot") {
       const request = resident.snapshots.shift();

@@ -20,13 +20,13 @@ test("files of the sources are found beside this one", () => {
   expect(ownFile("worker/nobody")).toBeUndefined();
 });
 
-test("the build finds the build, whatever its folder is called", () => {
+test("a built file finds built files, whatever the folder is called", () => {
   const self = pathToFileURL(`${folder}/sandbox/node/own-file.js`).href;
   expect(ownFile("worker/node", self)?.href).toBe(pathToFileURL(`${folder}/worker/node.js`).href);
   expect(ownFile("worker/node", self.replace(/\.js$/u, ".ts"))).toBeUndefined();
 });
 
-test("code that has moved finds nothing, whatever lies around it", () => {
+test("code that has moved finds nothing, whatever files are around it", () => {
   const at = (path: string): string => pathToFileURL(`${folder}/${path}`).href;
   expect(ownFile("worker/node", "")).toBeUndefined();
   expect(ownFile("worker/node", at("sandbox/node/server.js"))).toBeUndefined();

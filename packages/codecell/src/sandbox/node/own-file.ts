@@ -1,16 +1,16 @@
 /**
- * Own file: finds another file of this package by where it lies beside this one.
+ * Own file: finds another file of this package relative to this file. Runs on the host.
  *
- * - In a bundle there is none: this code has moved, and what lies around it is not ours, whatever it is called. The same
- *   where an installation was thinned out to what its packer saw being imported.
+ * - In a bundle there is no such file: this code has moved, and the files around it are not ours, whatever their names
+ *   are. The same holds for an installation that a packer reduced to the files it saw imported.
  */
 import { existsSync } from "node:fs";
 
 const SELF = /\/sandbox\/node\/own-file\.(ts|js)$/u;
 
-/** Takes the path below this package's sources or build, without its ending. */
+/** Takes a path below this package's sources or build, without the extension. */
 export function ownFile(path: string, self: string | undefined = import.meta.url): URL | undefined {
-  // Undefined in a CommonJS bundle.
+  // `import.meta.url` is undefined in a CommonJS bundle.
   const ending = SELF.exec(self ?? "")?.[1];
   if (self === undefined || ending === undefined) return undefined;
   const file = new URL(`../../${path}.${ending}`, self);

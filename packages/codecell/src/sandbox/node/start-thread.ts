@@ -1,4 +1,4 @@
-/** Starts a thread of the worker script, with a port of its own. On the host. */
+/** Starts a thread of the worker script, with a port of its own. Runs on the host. */
 import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from "node:worker_threads";
 import type { WorkerScript } from "./worker-script.ts";
 
@@ -7,7 +7,9 @@ export interface Thread {
   readonly port: MessagePort;
 }
 
-/** Gives `setup` to the thread, with the other end of the port. Throws where the process may not, or cannot, start one. */
+/**
+ * Gives `setup` and the other end of the port to the thread. Throws if the process may not, or cannot, start a thread.
+ */
 export function startThread(
   name: string,
   { url, text }: WorkerScript,
@@ -20,7 +22,7 @@ export function startThread(
     name,
     workerData,
     transferList: [port2],
-    // Nothing of the process is the thread's: no variables, no preloaded modules, no other flags.
+    // The thread gets nothing of the process: no variables, no preloaded modules, no command-line options.
     env: {},
     execArgv: [],
     stdout: true,

@@ -1,38 +1,41 @@
 /**
- * Supervisor: notices workers that stay in one cell and do not leave it.
+ * Supervisor: finds workers that stay in one cell and do not leave it. Runs on the host.
  *
- * - A cell that computes leaves by itself when others wait, unless it is in a native loop, which asks nobody. Past its
- *   quantum such a worker counts as occupied: the cells behind the holder are moved away, snapshots that wait there are
- *   given up. One that is there for cells that compute is ended instead if others wait for it.
- * - Past the holder's limit of processor time, or when the holder was dropped and does not leave, the worker is killed.
- * - Counts processor time of the thread. Where that cannot be told, a machine that is busy elsewhere looks like a native
- *   loop for a while.
+ * - A cell that computes leaves by itself when others wait, unless it is in a native loop, which never checks. After
+ *   the cell's quantum such a worker counts as occupied: the cells behind the holder are displaced, and snapshots that
+ *   wait there are given up. A compute thread is ended instead, if others wait for it.
+ * - The worker is killed if its holder exceeds its limit of processor time, or was dropped and does not leave.
+ * - Measures processor time of the thread. If that is not available, a machine that is busy with other work looks like
+ *   a native loop for a while.
  * - Looks only while commands are unanswered; an idle pool costs nothing.
  */
 import type { NodeWorker } from "./node-worker.ts";
 import { giveUpSnapshots, type Resident } from "./resident.ts";
 
 const LOOK_EVERY_MS = 10;
-/** Guest code is asked far more often, by its processor time. */
+/** Guest code checks in far more often than this, in processor time. */
 const SILENT_MS = 5;
-/** What of a stay is not believed where threads have no time of their own. */
+/** The part of a stay that is not counted if threads do not report their processor time. */
 const UNSURE_MS = 230;
-/** What a cell may take beyond its processor time to notice an interrupt; generous, as its thread may have to wait. */
+/**
+ * How long beyond its processor time a cell may take to notice an interrupt; generous, because its thread may have to
+ * wait for a processor.
+ */
 const GRACE_MS = 250;
 
 interface Stay {
-  /** Undefined when the cell was dropped and has not left yet. */
+  /** Undefined if the cell was dropped and has not left yet. */
   readonly holder: Resident | undefined;
   readonly cell: number;
   readonly entries: number;
   readonly since: number;
-  /** At the last look. */
+  /** The worker's polls at the last look. */
   polls: number;
-  /** What it had used when it was last seen to poll. */
+  /** The processor time it had used when it was last seen to poll. */
   polledAtMs: number;
-  /** Of the thread, when it was first asked for. */
+  /** The thread's processor time when it was first measured. */
   threadTimeMs: number | undefined;
-  /** Processor time since, as far as known. */
+  /** The processor time used since then, as far as known. */
   usedMs: number;
   isAsking: boolean;
 }
@@ -43,14 +46,14 @@ export interface Sentence {
   readonly loss: "overran" | "computes";
 }
 
-/** What the supervisor asks of the pool. */
+/** What the supervisor needs from the pool. */
 export interface Supervised {
   readonly workers: ReadonlySet<NodeWorker>;
   /** Moves cells away from a worker that one of them holds. */
   displace(worker: NodeWorker, others: readonly Resident[]): void;
-  /** Whether cells that are on no worker wait for this one. */
+  /** Whether cells without a worker wait for this one. */
   isWanted(worker: NodeWorker): boolean;
-  /** Called after each look; true when it wants to be called again. */
+  /** Called after each look; true asks for another look. */
   onLook(now: number): boolean;
 }
 
@@ -64,7 +67,7 @@ export class Supervisor {
     this.#pool = pool;
   }
 
-  /** Called when commands were sent. */
+  /** Starts looking; called when commands were sent. */
   watch(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
@@ -75,12 +78,12 @@ export class Supervisor {
     this.#timer = undefined;
   }
 
-  /** Why the supervisor ended this worker; undefined when it was an accident. */
+  /** Why the supervisor ended this worker; undefined if the worker died by itself. */
   sentenceOf(worker: NodeWorker): Sentence | undefined {
     return this.#sentences.get(worker);
   }
 
-  /** Ends a worker for the cell that holds it, if it is there still. */
+  /** Ends a worker because of the cell that holds it, if the cell is still there. */
   end(worker: NodeWorker, loss: Sentence["loss"]): void {
     const stay = this.#stays.get(worker);
     if (stay === undefined || stay.cell !== worker.current || stay.entries !== worker.entries) return;
@@ -99,7 +102,7 @@ export class Supervisor {
       }
     }
     if (this.#pool.onLook(now)) return;
-    // It may have started some.
+    // The pool may have started workers.
     for (const { current, unanswered } of this.#pool.workers) if (current !== 0 || unanswered > 0) return;
     this.stop();
   }
@@ -116,10 +119,10 @@ export class Supervisor {
     if (stay.polls !== polls) {
       stay.polls = polls;
       stay.polledAtMs = stay.usedMs;
-      // It is asked, and leaves by itself when others wait.
+      // The cell checks in, so it leaves by itself when others wait.
       worker.occupied = false;
     }
-    // Not only a thread that does not get the processor.
+    // Tells a native loop from a thread that does not get the processor.
     const isSilent = stay.usedMs - stay.polledAtMs > SILENT_MS;
     const stayedMs = now - stay.since;
     void this.#measure(worker, stay, stayedMs);
@@ -129,7 +132,7 @@ export class Supervisor {
     else if (isSilent && stay.usedMs > holder.quantumMs) this.#hold(worker, holder);
   }
 
-  /** What is known at the next look. */
+  /** Measures the processor time for the next look. */
   async #measure(worker: NodeWorker, stay: Stay, stayedMs: number): Promise<void> {
     // A thread that does not get the processor does not answer either.
     if (stay.isAsking) return;

@@ -1,4 +1,4 @@
-/** What the threads of a host execute: the default, the embedded worker, and what its programmer gave. */
+/** What the threads of a host execute: the default worker, the embedded worker, or the programmer's own file. */
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ async function valueOn(workerUrl: HostOptions["workerUrl"], source: string): Pro
   return result.status === "completed" ? result.value : result;
 }
 
-/** A worker that leaves a mark, so that a test knows that it was this one that ran. */
+/** Writes a worker that leaves a mark, so that a test can tell that this worker ran. */
 async function writeWorker(name: string): Promise<{ path: string; ran: () => Promise<string> }> {
   const path = `${folder}/${name}`;
   const mark = `process.getBuiltinModule("node:fs").writeFileSync(${JSON.stringify(`${path}.ran`)}, "ran");\n`;
@@ -41,7 +41,7 @@ async function writeWorker(name: string): Promise<{ path: string; ran: () => Pro
 }
 
 describe("the embedded worker", () => {
-  test("is that of the sources, and the engine is that of the package", async () => {
+  test("equals the worker built from the sources, and the engine equals that of the package", async () => {
     expect(text === (await renderWorkerText())).toBe(true);
     const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
     expect(digest(await loadEmbeddedEngine())).toBe(digest(await readEngine()));
@@ -55,14 +55,14 @@ describe("the embedded worker", () => {
     expect(await valueOn(url.href, "return await tools.double(4)")).toBe(8);
   });
 
-  test("says why when it is started without its text", async () => {
+  test("says what is wrong when it is started without its text", async () => {
     const worker = new Worker(embeddedWorkerUrl(), { workerData: {} });
     const { promise, resolve } = Promise.withResolvers<unknown>();
     worker.once("error", resolve);
     expect(await promise).toMatchObject({ message: expect.stringContaining("gave no text") as unknown });
   });
 
-  test("goes on with what the worker's file has begun, and the other way round", async () => {
+  test("resumes a run that the worker's file began, and the other way round", async () => {
     const sealKey = new Uint8Array(32).fill(1);
     const urls = [defaultWorkerUrl(), embeddedWorkerUrl()] as const;
     for (const [one, other] of [urls, urls.toReversed()]) {
@@ -80,7 +80,7 @@ describe("the embedded worker", () => {
 });
 
 describe("workerUrl", () => {
-  test("by default is the worker's own file, and no text is loaded", async () => {
+  test("is the worker's own file by default, and no text is loaded", async () => {
     const url = defaultWorkerUrl();
     expect(url.href).toBe(new URL("../../worker/node.ts", import.meta.url).href);
     expect(resolveWorkerUrl(undefined).href).toBe(url.href);
@@ -107,7 +107,7 @@ describe("workerUrl", () => {
     expect(await valueOn(new URL(url), "return await tools.double(21)")).toBe(42);
   });
 
-  test("that starts no worker makes runs fail, not hang", async () => {
+  test("makes runs fail instead of hang if it starts no worker", async () => {
     const broken = "data:text/javascript,throw new Error('no worker')";
     expect(await valueOn(broken, "return 1")).toMatchObject({ failure: { code: "unavailable" } });
   });
@@ -123,7 +123,7 @@ describe("workerUrl", () => {
     new URL("https://localhost/worker.mjs"),
     "node:fs",
     { href: 7 },
-  ])("of no use is refused: %j", (given) => {
+  ])("is refused if no thread can start from it: %j", (given) => {
     const options = { workerUrl: given } as HostOptions;
     expect(() => createHost(options)).toThrow(TypeError);
     expect(() => createHost(options)).toThrow(
@@ -131,7 +131,7 @@ describe("workerUrl", () => {
     );
   });
 
-  test("of a file that is not there is refused", () => {
+  test("is refused if the file does not exist", () => {
     const missing = [
       `${folder}/none.mjs`,
       pathToFileURL(`${folder}/none.mjs`),

@@ -1,9 +1,9 @@
 /**
- * Worker script: what the threads of a pool execute: the worker's file, the embedded worker where there is none, or
- * what the host's programmer gave.
+ * Worker script: what the threads of a pool execute: the worker's file, the embedded worker if there is no file, or the
+ * file of the host's programmer. Runs on the host.
  *
- * - The embedded worker's text travels with what a worker is given when it starts, so that its URL is short and known
- *   before the text is loaded.
+ * - The text of the embedded worker goes into the data that a worker gets when it starts. So its URL is short, and is
+ *   known before the text is loaded.
  */
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
@@ -13,11 +13,11 @@ import { ownFile } from "./own-file.ts";
 
 export interface WorkerScript {
   readonly url: URL;
-  /** Of the embedded worker. */
+  /** The text of the embedded worker. */
   readonly text?: string;
 }
 
-/** Not by eval: the process may have been started without it. */
+/** Does not use eval, because the process may forbid it. */
 const START_TEXT =
   'const{workerData:{text}}=process.getBuiltinModule("node:worker_threads");' +
   'if(typeof text!=="string")throw new Error("Cannot start the embedded worker: its host gave no text");' +
@@ -25,12 +25,15 @@ const START_TEXT =
 
 const EMBEDDED_WORKER_URL = `data:text/javascript,${encodeURIComponent(START_TEXT)}`;
 
-/** What hosts without a `workerUrl` start: a file of this package or, in a bundle, a `data:` URL for the embedded worker. */
+/**
+ * The script of hosts without a `workerUrl`: a file of this package or, in a bundle, a `data:` URL for the embedded
+ * worker.
+ */
 export function defaultWorkerUrl(): URL {
   return ownFile("worker/node") ?? embeddedWorkerUrl();
 }
 
-/** Starts the embedded worker wherever a host is given it; of no use without a host, which has the text. */
+/** A `workerUrl` that starts the embedded worker. It works only through a host, which has the text. */
 export function embeddedWorkerUrl(): URL {
   return new URL(EMBEDDED_WORKER_URL);
 }
@@ -39,7 +42,7 @@ export async function loadWorkerScript(url: URL): Promise<WorkerScript> {
   return url.href === EMBEDDED_WORKER_URL ? { url, text: await loadWorkerText() } : { url };
 }
 
-/** Throws a TypeError for what no thread can be started from. */
+/** Throws a TypeError if no thread can be started from the value. */
 export function resolveWorkerUrl(given: unknown): URL {
   if (given === undefined) return defaultWorkerUrl();
   const url = toUrl(given);
@@ -56,10 +59,10 @@ export function resolveWorkerUrl(given: unknown): URL {
   return url;
 }
 
-/** Undefined for what is neither a URL nor an absolute path. */
+/** Undefined if the value is neither a URL nor an absolute path. */
 export function toUrl(given: unknown): URL | undefined {
   if (typeof given === "string" && isAbsolute(given)) return pathToFileURL(given);
-  // URLs of another realm are URLs too.
+  // A URL object of another realm is accepted, too.
   const text = isUrl(given) ? given.href : given;
   return typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
 }

@@ -1,32 +1,33 @@
 /**
- * CallWatch: knows which calls of a program nobody has waited for, in runs where that fails the program.
+ * CallWatch: knows which calls a program has not waited for, in runs where that fails the program. Runs inside the
+ * guest.
  *
- * - A promise counts as observed once its `constructor` was read. `await`, then, catch, finally and the functions of
- *   Promise do that before they wait for one; printing, cloning and encoding do not. The engine then goes its own way,
- *   so a program takes as many turns of the job queue as it does unwatched.
- * - A program that reads `constructor` itself passes for one that waits. So this says nothing about calls that are
- *   pending: the core knows those by itself.
+ * - A promise counts as observed when its `constructor` has been read. `await`, then, catch, finally and the functions
+ *   of Promise read it before they wait; printing, cloning and encoding do not. After that the engine works as usual,
+ *   so a program takes as many turns of the job queue as without a watch.
+ * - A program that reads `constructor` itself counts as one that waits. So the watch says nothing about pending calls;
+ *   the core knows those.
  */
 import { captureGetter, create, defineProperty, primordial, record } from "../primordials.ts";
 
 const { Promise, Error } = primordial;
 
-/** Where an error was made, whatever its own properties say. */
+/** The stack of an error, whatever its own properties say. */
 export const errorStack: (error: unknown) => unknown = captureGetter(Error.prototype, "stack");
 
 export interface CallWatch {
-  /** Watches the promise that the program has of a call, in place of any before. */
+  /** Watches the promise that the program has for a call, instead of a promise watched before. */
   readonly watch: (call: number, promise: object, error: Error) => void;
-  /** Where the call was made; undefined for one that was observed. */
+  /** The error that shows where the call was made; undefined for an observed call. */
   readonly unobserved: { readonly [call: number]: Error | undefined };
 }
 
-/** Makes a call of one kind. */
+/** Makes a call of a fixed kind. */
 export type Ask = (input: unknown, error: Error) => Promise<unknown>;
 
 /**
- * For what waits for a call itself and gives the program a promise of its own: the program has to look at that one.
- * `make` is given the function to call with.
+ * For a function that waits for a call itself and gives the program another promise: the program has to look at that
+ * promise. `make` gets the function that makes the call.
  */
 export type StandIn = (call: Ask, make: (call: Ask) => Promise<unknown>) => Promise<unknown>;
 
@@ -40,7 +41,8 @@ export function createCallWatch(): CallWatch {
         delete unobserved[call];
         return Promise;
       };
-      // First, since it may find no room: a promise that cannot be watched is not held against the program.
+      // This comes first, because it may run out of memory: a promise that cannot be watched must not count against the
+      // program.
       defineProperty(promise, "constructor", property);
       unobserved[call] = error;
     },

@@ -1,8 +1,8 @@
 /**
- * Catalog: the globals of the catalog profile beside `tools` itself.
+ * Catalog: the globals of the catalog profile besides `tools` itself. Runs inside the guest.
  *
- * - The catalog stays on the host: what a program asks of it are calls. `ALL_TOOLS` is there from the start, frozen.
- * - `text` and `json` give out whatever they are given, and never throw because of it.
+ * - The catalog stays on the host; a program asks it through calls. `ALL_TOOLS` is there from the start, frozen.
+ * - `text` and `json` accept any value and never throw because of it.
  */
 import { BEHIND } from "../../abi.ts";
 import { encodeAll } from "./encode-all.ts";
@@ -13,7 +13,7 @@ import type { ToolFunctions } from "./tools.ts";
 
 const { Error } = primordial;
 
-/** The functions of `tools` that are no tools. */
+/** The functions of `tools` that are not tools. */
 function createHelpers({ ask, callTool }: GuestCore): ToolFunctions {
   const helpers = record<(...args: never[]) => Promise<unknown>>();
   helpers["search"] = freeze((query: unknown, options: unknown) =>
@@ -39,7 +39,7 @@ export function installCatalog(core: GuestCore, allTools: string): void {
   const entries = (allTools === "" ? [] : jsonParse(allTools)) as object[];
   for (let index = 0; index < entries.length; index++) freeze(entries[index] as object);
   exposeFixed("ALL_TOOLS", freeze(entries));
-  // Methods, so that they have their names and are no constructors, like built-ins.
+  // Methods, so that they have names and are not constructors, like built-ins.
   const globals = {
     text(value: unknown): void {
       core.log("text", typeof value === "string" ? value : toText(value));
@@ -56,7 +56,7 @@ export function installCatalog(core: GuestCore, allTools: string): void {
   exposeGlobal("load_result", globals.load_result);
 }
 
-/** What has a word for itself is not put in quotes. */
+/** Writes a value that encodes to a JSON string without its quotes. */
 function toText(value: unknown): string {
   if (value === undefined) return "undefined";
   const written = encodeAll(value);

@@ -1,7 +1,7 @@
 /**
- * Clock: `performance`, derived from Date so that both stand still together between deliveries.
+ * Clock: `performance`, derived from Date, so that both clocks stand still between deliveries. Runs inside the guest.
  *
- * - `startClock` marks the run's beginning; until then the origin is the epoch.
+ * - `startClock` marks the beginning of the run; until then the origin is the epoch.
  */
 import { dressClass, exposeGlobal } from "../expose.ts";
 import { create, dateNow, primordial } from "../primordials.ts";

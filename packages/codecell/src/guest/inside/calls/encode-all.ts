@@ -1,8 +1,8 @@
 /**
- * EncodeAll: any guest value as JSON text. What JSON cannot carry stands there as a text that says what it was, in its
- * place; nothing around it is lost.
+ * EncodeAll: encodes any guest value as JSON text. A part that JSON cannot carry is replaced by a text that says what
+ * it was; everything around it is kept. Runs inside the guest.
  *
- * - Throws only when memory or stack run out.
+ * - Throws only if memory or stack run out.
  */
 import { encode } from "./encode.ts";
 import {
@@ -36,7 +36,7 @@ const objectToString = uncurryThis(primordial.Object.prototype.toString);
 const MAX_DEPTH = 100;
 const MAX_NAME = 100;
 
-/** As `encode` writes it, where that can. */
+/** Equals `encode` for every value that `encode` accepts. */
 export function encodeAll(value: unknown): string {
   try {
     return encode(value, "value");
@@ -45,7 +45,7 @@ export function encodeAll(value: unknown): string {
   }
 }
 
-/** Undefined for what an object leaves out. `path` is what lies between the root and the value. */
+/** Undefined for a value that an object leaves out. `path` has the objects between the root and the value. */
 function describe(value: unknown, path: List<object>): string | undefined {
   switch (typeof value) {
     case "undefined":
@@ -117,7 +117,7 @@ function describeRecord(value: Record<string, unknown>, path: List<object>): str
   return `{${arrayJoin(parts, ",")}}`;
 }
 
-/** A getter that throws costs its own field, no more. */
+/** A getter that throws costs only its own field. */
 function describeField(value: Record<string, unknown>, name: string, path: List<object>): string | undefined {
   let field: unknown;
   try {
@@ -140,7 +140,7 @@ function collect(
   return `[${arrayJoin(parts, ",")}]`;
 }
 
-/** An error of the program's own may have anything for a message. */
+/** The message of a program's error may be any value. */
 function messageOf(error: unknown): string {
   try {
     const message = isError(error) ? (error.message as unknown) : undefined;

@@ -1,10 +1,9 @@
 /**
- * Encode: a guest value as JSON text, in one pass.
+ * Encode: encodes a guest value as JSON text in one pass. Runs inside the guest.
  *
- * - Every getter, `toJSON` and proxy trap runs once: what was checked is what crosses.
- * - What JSON cannot carry is refused with its path, never lost: functions, symbols, BigInts, cycles,
- *   promises, collections, binary data. `undefined`, NaN, infinities and functions in lists behave as in
- *   `JSON.stringify`.
+ * - Every getter, `toJSON` and proxy trap runs once: the value that crosses is the value that was checked.
+ * - What JSON cannot carry is refused with its path, never lost: functions, symbols, BigInts, cycles, promises,
+ *   collections, binary data. `undefined`, NaN, infinities and functions in lists behave as in `JSON.stringify`.
  */
 import {
   apply,
@@ -22,10 +21,12 @@ import {
 const objectPrototype = primordial.Object.prototype;
 const objectToString = uncurryThis(objectPrototype.toString);
 
-/** What fits the guest's stack with room for the program's own calls. */
+/** A depth that fits the guest's stack, with room for the program's own calls. */
 const MAX_DEPTH = 200;
 const MOST_KEYS = 20;
-/** Programs use the same few names again and again: remembering how one is written costs less than asking for it. */
+/**
+ * Programs use the same few names again and again: remembering how a name is written costs less than encoding it again.
+ */
 const MOST_LABELS = 64;
 const LONGEST_LABEL = 32;
 const labels = record<string>();
@@ -63,10 +64,10 @@ const HINTS: Readonly<Record<string, string>> = {
   "[object BigUint64Array]": "a BigUint64Array",
 };
 
-/** An object on the way from the root to the value being visited. */
+/** An object between the root and the value that is being visited. */
 interface EncodePlace {
   readonly parent: EncodePlace | undefined;
-  /** Under which key its parent holds it. */
+  /** The key under which its parent holds it. */
   readonly key: string | number;
   readonly item: object;
   readonly depth: number;
@@ -82,7 +83,7 @@ function visit(input: unknown, parent: EncodePlace | undefined, key: string | nu
   if (typeof item === "object" ? item !== null : typeof item === "bigint" || typeof item === "function") {
     const toJson = (item as { toJSON?: unknown }).toJSON;
     if (typeof toJson === "function") item = apply(toJson, item, [parent === undefined ? "" : `${key}`]);
-    // First, since it is what mostly comes here.
+    // This comes first, because most values here are objects.
     if (typeof item === "object" && item !== null) return visitObject(item, parent, key);
   }
   switch (typeof item) {
@@ -105,7 +106,7 @@ function visit(input: unknown, parent: EncodePlace | undefined, key: string | nu
   }
 }
 
-/** One function for lists and records: each frame of a level counts against the guest's stack. */
+/** One function for lists and records, because each frame of a level counts against the guest's stack. */
 function visitObject(item: object, parent: EncodePlace | undefined, key: string | number): string {
   const prototype = getPrototypeOf(item);
   const isList = isArray(item);
@@ -126,7 +127,7 @@ function visitObject(item: object, parent: EncodePlace | undefined, key: string 
   for (let place = parent; place !== undefined; place = place.parent) {
     if (place.item === item) refuse(parent, key, "part of a cycle");
   }
-  // Made for the first child that may hold others: most inputs are flat.
+  // Made when the first child needs it, because most inputs are flat.
   let place: EncodePlace | undefined;
   let text = "";
   if (isList) {
@@ -134,7 +135,7 @@ function visitObject(item: object, parent: EncodePlace | undefined, key: string 
     const { length } = list;
     for (let index = 0; index < length; index++) {
       const element = list[index];
-      // As in JSON.stringify: what has no text leaves a null in its place.
+      // As in JSON.stringify: an item without a text becomes null.
       const part =
         typeof element === "number"
           ? numberText(element)
@@ -163,7 +164,7 @@ function visitObject(item: object, parent: EncodePlace | undefined, key: string 
 }
 
 function numberText(value: number): string {
-  // Without a call of `isFinite`: infinities and NaN differ from themselves.
+  // Saves a call of `isFinite`: subtracting an infinity or NaN from itself gives NaN.
   return value - value === 0 ? `${value}` : "null";
 }
 

@@ -1,9 +1,9 @@
 /**
- * Random: everything random in a run, as a function of the run's seed.
+ * Random: everything random in a run, as a function of the run's seed. Runs inside the guest.
  *
- * - crypto bytes are the ChaCha20 key stream of the seed; Math.random is xoshiro128**, started from another
- *   stream of the same key, so that its outputs (from which its state follows) reveal nothing about crypto.
- * - Before seeding there is no randomness: asking for it throws, so an unseeded base image cannot go unnoticed.
+ * - crypto bytes are the ChaCha20 key stream of the seed. Math.random is xoshiro128**, started from another stream of
+ *   the same key: its outputs reveal its state, but nothing about the crypto bytes.
+ * - Before seeding, asking for random values throws, so an unseeded image cannot go unnoticed.
  */
 import { primordial, stringSlice, typedArrayLength } from "../primordials.ts";
 
@@ -25,7 +25,7 @@ let counterHigh = 0;
 let seed: string | undefined;
 let isSeeded = false;
 
-/** Takes the seed; it is expanded on first use, which most runs never come to. */
+/** Stores the seed. It is expanded on first use, and most runs never use it. */
 export function seedRandom(hexSeed: string): void {
   if (typeof hexSeed !== "string" || hexSeed.length !== SEED_DIGITS) {
     throw new TypeError("Cannot seed: the seed is not 64 hexadecimal digits");

@@ -1,9 +1,9 @@
 /**
- * Tools: the `tools` global.
+ * Tools: the `tools` global. Runs inside the guest.
  *
  * - Reads like an object with one function per tool; nothing can be added, changed or removed.
- * - In the direct profile a name that is no tool gives a function too: calling it asks the host, which answers with the
- *   closest names. In the catalog profile it gives nothing, and there are helpers.
+ * - In the direct profile a name without a tool also gives a function: calling it asks the host, which answers with the
+ *   closest names. In the catalog profile such a name gives undefined, and there are helpers.
  */
 import { exposeFixed } from "../expose.ts";
 import { freeze, hasOwn, keys, primordial, record } from "../primordials.ts";
@@ -14,27 +14,27 @@ type ToolFunction = (...args: never[]) => Promise<unknown>;
 
 export type ToolFunctions = Readonly<Record<string, ToolFunction>>;
 
-/** Asks the host: a tool by its index, or by a name that may be none. */
+/** Asks the host for a tool, by its index or by a name that may have no tool. */
 export type MakeCall = (tool: number | string, input: unknown, error: Error) => Promise<unknown>;
 
 interface InstalledTools {
   readonly addTools: (names: readonly string[]) => void;
-  /** Of the catalog profile. */
+  /** Adds the helpers of the catalog profile. */
   readonly addFunctions: (functions: ToolFunctions) => void;
-  /** Nothing comes any more. */
+  /** Ends the adding of tools. */
   readonly close: () => void;
 }
 
-/** Puts `tools` in place while the image is built; the names come when a run starts. */
+/** Installs `tools` when the image is built; the names arrive when a run starts. */
 export function installTools(call: MakeCall): InstalledTools {
-  /** Index by name. */
+  /** The index of each tool by name. */
   const known = record<number>();
   const functions = record<ToolFunction>();
   let isCatalog = false;
 
   function makeToolFunction(name: string): ToolFunction {
     const tool = known[name] ?? name;
-    // The error is made here, where the fewest frames of our own lie above the program's: each costs.
+    // The error is made here, because here the fewest of our own frames lie above the program's; each frame costs time.
     const fresh = freeze((input: unknown) =>
       call(tool, input === undefined && isCatalog ? record() : input, new Error()),
     );
@@ -50,15 +50,15 @@ export function installTools(call: MakeCall): InstalledTools {
     throw new primordial.TypeError("Cannot change tools: they are given by the host");
   };
 
-  /** In the catalog profile as with any frozen object: it has no effect, and throws in strict code. */
+  /** In the catalog profile writing behaves as with any frozen object: no effect, and an error in strict code. */
   const ignore = (): false => (isCatalog ? false : refuse());
 
   const tools = new primordial.Proxy(record(), {
     __proto__: null,
     get: (_target: object, key: string | symbol): unknown =>
-      // First what was asked for before: programs call the same few tools again and again.
+      // Functions that were already made come first, because programs call the same few tools again and again.
       functions[key as string] ??
-      // `then` must stay absent, or awaiting `tools` would call it.
+      // `then` must stay absent; otherwise awaiting `tools` would call it.
       (typeof key === "symbol" || (!hasOwn(known, key) && (isCatalog || key === "then" || key === "toJSON"))
         ? undefined
         : makeToolFunction(key)),

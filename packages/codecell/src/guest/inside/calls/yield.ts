@@ -1,4 +1,4 @@
-/** Yield: the global with which a program gives control back until its run is resumed. */
+/** Yield: the global with which a program gives control back until its run is resumed. Runs inside the guest. */
 import { BEHIND } from "../../abi.ts";
 import type { Ask } from "./call-watch.ts";
 import { exposeGlobal } from "../expose.ts";
@@ -21,7 +21,7 @@ export function installYield(core: GuestCore): void {
 }
 
 function createYield(call: Ask): (reason?: unknown) => Promise<void> {
-  // A method, so that it has its name and is no constructor, like a built-in.
+  // A method, so that it has a name and is not a constructor, like a built-in.
   const { yield_control } = {
     async yield_control(reason?: unknown): Promise<void> {
       if (reason !== undefined && typeof reason !== "string") {

@@ -1,7 +1,8 @@
 /**
- * Console: the guest's `console`, which turns every call into one bounded text and hands it to `emit`.
+ * Console: the guest's `console`. It turns every call into one bounded text and passes it to `emit`. Runs inside the
+ * guest.
  *
- * - Never throws because of what it is given, and runs no guest code except `toJSON` under %j.
+ * - Never throws because of its arguments, and runs no guest code except `toJSON` under %j.
  * - Counters, timers and the group indent live here, not on the object.
  */
 import { clip, formatArguments } from "./format.ts";

@@ -1,5 +1,6 @@
 /**
- * Format: joins the arguments of one console call into one bounded text, with printf-like specifiers.
+ * Format: joins the arguments of one console call into one bounded text, with printf-like specifiers. Runs inside the
+ * guest.
  */
 import { inspect, renderBigInt, renderPrimitive } from "./inspect.ts";
 import {

@@ -1,6 +1,4 @@
-/**
- * Inspect layout: puts rendered entries on one line if they fit, else on indented lines.
- */
+/** Inspect layout: puts rendered entries on one line if they fit, else on indented lines. Runs inside the guest. */
 import { append, at, arrayJoin, type List, list, stringIndexOf, stringSlice } from "../primordials.ts";
 
 const LINE_WIDTH = 72;
@@ -8,7 +6,7 @@ const BREAK_WIDTH = 80;
 const LEVELS_ON_A_LINE = 3;
 const SHORT_ENTRY = 16;
 
-/** Where an object stands: its own depth, and that of the object entered last, which is inside it or itself. */
+/** The depth of an object, and the depth of the object entered last, which is the object itself or inside it. */
 export type LayoutPlace = { readonly depth: number; readonly innerDepth: number };
 
 export function layOut(
@@ -42,7 +40,7 @@ export function layOut(
   return `${text}\n${close}`;
 }
 
-/** Several short entries to a line. */
+/** Puts several short entries on a line. */
 function fill(entries: List<string>): List<string> {
   const lines = list<string>();
   let line = "";

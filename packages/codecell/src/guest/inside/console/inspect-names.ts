@@ -1,7 +1,7 @@
 /**
- * Inspect names: how functions, errors and class instances introduce themselves.
+ * Inspect names: the names that functions, errors and class instances are shown with. Runs inside the guest.
  *
- * - Names are read from own data properties only; accessors and proxies on the way are passed over.
+ * - Names are read from own data properties only; accessors and proxies on the prototype chain are never read.
  */
 import { type Brand, isProxy } from "../brands.ts";
 import {
@@ -32,7 +32,7 @@ function shortName(value: unknown): string {
   return typeof value === "string" ? stringSlice(value, 0, MAX_NAME) : "";
 }
 
-/** The first data property of that name on the chain, if it is a string. */
+/** The first property of that name on the prototype chain, if it is a data property with a string. */
 function inheritedText(value: object, key: PropertyKey, limit: number): string | undefined {
   let current: object | null = value;
   for (let depth = 0; depth < MAX_CHAIN && current !== null && !isProxy(current); depth += 1) {
@@ -59,7 +59,7 @@ function constructorName(value: object): string | undefined {
   return current === null ? undefined : "Object";
 }
 
-/** What stands before the brace: empty for plain objects and arrays. */
+/** The text before the brace; empty for plain objects and arrays. */
 export function describePrototype(value: object, brand: Brand, size: number): string {
   const prototype = getPrototypeOf(value) as object | null;
   if (brand === "Array" && prototype === arrayPrototype) return "";

@@ -1,5 +1,6 @@
 /**
- * Inspect table: console.table as box-drawn text. Anything that is no table is shown as a plain value.
+ * Inspect table: console.table as box-drawn text. A value that is not a table is shown as a plain value. Runs inside
+ * the guest.
  */
 import { brandOf, unwrapProxy } from "../brands.ts";
 import { inspect } from "./inspect.ts";

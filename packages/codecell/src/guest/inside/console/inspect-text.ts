@@ -1,5 +1,6 @@
 /**
- * Inspect text: quoting of strings and property keys, in linear time and never past the room that is left.
+ * Inspect text: quotes strings and property keys, in linear time and within the room that is left. Runs inside the
+ * guest.
  */
 import {
   fromCharCode,

@@ -1,8 +1,8 @@
 /**
- * Inspect: shows any guest value as text, in the manner of Node's console.
+ * Inspect: shows any guest value as text, like the console of Node.js. Runs inside the guest.
  *
  * - Runs no guest code: getters are shown, not called; proxies are shown as their target, without traps.
- * - Bounded: depth, entries per collection and characters overall; what is left out is counted in the text.
+ * - Depth, entries per collection and characters overall are bounded. The text says how much is left out.
  */
 import { type Brand, brandOf, isProxy, isRevoked, unwrapProxy } from "../brands.ts";
 import { describeError, describeFunction, describePrototype } from "./inspect-names.ts";
@@ -41,9 +41,9 @@ import {
 } from "../primordials.ts";
 
 const MAX_ENTRIES = 100;
-/** Listing the keys of a longer array costs more memory than the array; its named properties are not shown. */
+/** Listing the keys of a longer array costs more memory than the array, so its named properties are not shown. */
 const LISTED_KEYS = 1000;
-/** What showing any object takes from the room, so that empty ones are not free. */
+/** The room that every object takes, so that empty objects are not free. */
 const OBJECT_COST = 4;
 const MAX_BYTES = 50;
 const { Map, Uint8Array } = primordial;
@@ -106,7 +106,9 @@ export function renderPrimitive(value: unknown, room: number): string {
 
 const BIGINT_SHOWN = 10n ** 1000n;
 
-/** Decimal conversion is quadratic in the engine and cannot be interrupted, so huge ones are not converted. */
+/**
+ * The engine's decimal conversion takes quadratic time and cannot be interrupted, so huge BigInts are not converted.
+ */
 export function renderBigInt(value: bigint): string {
   return value < BIGINT_SHOWN && value > -BIGINT_SHOWN ? bigintToString(value) : "<more than 1000 digits>";
 }
@@ -302,7 +304,7 @@ function renderProperties(value: object, brand: Brand, entries: List<string>, st
   if (left > 0) append(entries, more(left, "key"));
 }
 
-/** Integer keys come first in property order: those of arrays, typed arrays and strings were shown as items. */
+/** Integer keys come first in property order. Those of arrays, typed arrays and strings were already shown as items. */
 function skipIndexKeys(value: object, brand: Brand, all: List<string | symbol>): number {
   if (brand === "TypedArray") return typedArrayLength(value);
   if (brand === "String") return unbox.String(value).length;

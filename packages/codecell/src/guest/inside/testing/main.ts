@@ -1,5 +1,6 @@
 /**
- * The prelude's world with a core that only seeds, keeps the clock and fires timers when told: for tests.
+ * A prelude for tests: the real web globals with a stub core, which only seeds, starts the clock, and fires timers on
+ * command. Runs inside the guest.
  */
 import { installAbort } from "../web/abort.ts";
 import { createCallWatch } from "../calls/call-watch.ts";

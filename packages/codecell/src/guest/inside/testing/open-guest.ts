@@ -1,5 +1,5 @@
 /**
- * A guest for tests: the real engine and the real world, with a stub core, and no worker around it.
+ * A guest for tests: the real engine and the real web globals, with a stub core and without a worker. Runs on Node.js.
  */
 import { readFile } from "node:fs/promises";
 import { CompileFlags, type JSValueHandle, QuickJS } from "quickjs-wasi";
@@ -13,12 +13,12 @@ export type LogLine = { readonly level: string; readonly text: string };
 export type Guest = {
   readonly vm: QuickJS;
   readonly log: LogLine[];
-  /** Evaluates a script and gives its value as JSON carries it; a throw becomes "Name: message". */
+  /** Evaluates a script and returns its value through JSON; a thrown error becomes "Name: message". */
   readonly evaluate: (script: string) => unknown;
   readonly drain: () => void;
   readonly fireTimers: () => void;
   readonly isOutOfMemory: (script: string) => boolean;
-  /** Watches a promise as if it were a call's; one at a time. */
+  /** Watches a promise like the promise of a call; one at a time. */
   readonly watch: (script: string) => void;
   readonly isObserved: () => boolean;
   readonly [Symbol.dispose]: () => void;
@@ -37,7 +37,7 @@ const engine = (async () => {
 export type GuestOptions = {
   readonly isSeeded?: boolean;
   readonly memoryBytes?: number;
-  /** Keeps the prelude's source text, so that toString tells its functions from native ones. */
+  /** Keeps the prelude's source text, so that toString shows which functions are not native. */
   readonly withSource?: boolean;
 };
 

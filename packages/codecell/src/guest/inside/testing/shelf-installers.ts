@@ -1,4 +1,7 @@
-/** The installers, and one of a feature that only a test has (test/features/shelf.ts): a namespace of its own. */
+/**
+ * The installers, plus the installer of a feature that exists only in a test (test/features/shelf.ts). It has a
+ * namespace of its own. Runs inside the guest.
+ */
 import { BEHIND } from "../../abi.ts";
 import { exposeFixed } from "../expose.ts";
 import type { GuestCore } from "../guest-core.ts";

@@ -1,6 +1,4 @@
-/**
- * Inputs for comparing the guest's URL with Node's.
- */
+/** Inputs for comparing the guest's URL with that of Node.js. */
 export const BASES: readonly string[] = [
   "http://example.org/foo/bar?q#f",
   "https://user:pw@h.example:8080/a/b/c/../d;p?x=1",
@@ -439,7 +437,7 @@ export const INPUTS: readonly string[] = [
   `http://${"a".repeat(300)}.com/`,
 ];
 
-/** Invalid Punycode: the standard refuses it, Node 24 lets it pass. */
+/** Invalid Punycode: the standard refuses it, Node 24 accepts it. */
 export const INVALID_PUNYCODE: readonly string[] = [
   "http://xn--a",
   "http://xn--",
@@ -448,7 +446,7 @@ export const INVALID_PUNYCODE: readonly string[] = [
   "http://a--b.xn--b",
 ];
 
-/** A URL, the part to set, the value. */
+/** The values to assign to each part of a URL. */
 const VALUES: { readonly [part: string]: readonly string[] } = {
   protocol: ["https", "http:", "ftp:x", "file", "foo", "", ":", "1a", "h t", "h\nttp", "ws", "HTTPS:", "a+b"],
   username: ["", "u", "ü:/@", "%20 "],

@@ -1,5 +1,6 @@
 /**
- * Punycode: RFC 3492, without the prefix. Long labels are refused, since encoding is quadratic.
+ * Punycode: RFC 3492, without the prefix. Long labels are refused, because encoding takes quadratic time. Runs inside
+ * the guest.
  */
 import {
   append,

@@ -1,5 +1,6 @@
 /**
- * URL host: parses the host of a URL to its serialised form (domain, IPv4, [IPv6], opaque), or undefined.
+ * URL host: parses the host of a URL to its serialised form (domain, IPv4, [IPv6], opaque), or to undefined. Runs
+ * inside the guest.
  */
 import {
   append,
@@ -57,7 +58,7 @@ function endsInNumber(domain: string): boolean {
   return regExpExec(DECIMAL, last) !== null || parseIpv4Number(last) >= 0;
 }
 
-/** -1 if it is not a number. */
+/** -1 if the text is not a number. */
 function parseIpv4Number(text: string): number {
   if (text === "") return -1;
   if (stringCharAt(text, 0) === "0" && (stringCharAt(text, 1) === "x" || stringCharAt(text, 1) === "X")) {

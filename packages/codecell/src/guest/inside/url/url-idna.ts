@@ -1,10 +1,10 @@
 /**
- * URL IDNA: domain names to ASCII.
+ * URL IDNA: converts domain names to ASCII. Runs inside the guest.
  *
- * - Close to UTS #46 without its tables: mapping is removal of ignored characters, lower-casing of each
- *   character and NFKC; validity is judged by general category and script. Differences from the real tables:
- *   characters that UTS #46 disallows one by one although their category is fine are accepted, the Bidi rule
- *   is judged by block instead of by Bidi class, and the joiner rule knows only the common viramas.
+ * - Close to UTS #46, but without its tables. Mapping removes ignored characters, lower-cases each character and
+ *   applies NFKC. Validity depends on general category and script.
+ * - Differences from the real tables: it accepts characters that UTS #46 disallows individually although their category
+ *   is fine, the Bidi rule uses blocks instead of Bidi classes, and the joiner rule knows only the common viramas.
  */
 import { decodePunycode, encodePunycode } from "./punycode.ts";
 import {
@@ -41,7 +41,9 @@ function isMatch(pattern: RegExp, text: string): boolean {
   return regExpExec(pattern, text) !== null;
 }
 
-/** Lower case per character, so that a final sigma stays an ordinary one; undefined if one hides a dot. */
+/**
+ * Maps each character by itself, so that a final sigma stays an ordinary sigma; undefined if a character hides a dot.
+ */
 function mapText(text: string): string | undefined {
   const parts = list<string>();
   for (let i = 0; i < text.length;) {
@@ -57,7 +59,7 @@ function mapText(text: string): string | undefined {
   return arrayJoin(parts, "");
 }
 
-/** Cherokee folds to its capitals, everything else to lower case. */
+/** Folds a character: Cherokee to its capitals, everything else to lower case. */
 function toFolded(one: string): string {
   const lower = stringToLowerCase(one);
   const unit = stringCharCodeAt(lower, 0);

@@ -1,8 +1,9 @@
 /**
- * URL parser: the WHATWG basic URL parser, taken component by component instead of character by character.
+ * URL parser: the WHATWG basic URL parser, component by component instead of character by character. Runs inside the
+ * guest.
  *
- * - Each component is found by its delimiters and read once: linear in the input.
- * - `undefined` is failure. Input must be well-formed text.
+ * - Each component is found by its delimiters and read once, so the time is linear in the input.
+ * - `undefined` means failure. The input must be well-formed text.
  */
 import {
   append,
@@ -102,7 +103,7 @@ function skipSlashes(text: string): string {
   return stringSlice(text, (regExpExec(SLASHES, text) as RegExpExecArray)[0].length);
 }
 
-/** A space right before the query or fragment is encoded, so that it survives reparsing. */
+/** Encodes a space right before the query or fragment, so that it survives reparsing. */
 function encodeOpaquePath(text: string, isFollowed: boolean): string {
   const encoded = percentEncode(text, C0_SET);
   return isFollowed && stringCharAt(encoded, encoded.length - 1) === " "
@@ -243,7 +244,7 @@ function parsePathAndRest(text: string, url: UrlRecord): UrlRecord | undefined {
   return parseQueryAndRest(stringSlice(text, end), url);
 }
 
-/** Appends the segments of a path whose leading slash is already taken off. */
+/** Appends the segments of a path whose leading slash is already removed. */
 export function appendPath(text: string, url: UrlRecord): void {
   const isSpecial = isSpecialScheme(url.scheme);
   const encoded = percentEncode(text, PATH_SET);

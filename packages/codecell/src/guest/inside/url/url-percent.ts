@@ -1,6 +1,4 @@
-/**
- * URL percent: percent-encode sets, and percent-decoding to UTF-8 text. Linear in the text.
- */
+/** URL percent: percent-encode sets, and percent-decoding to UTF-8 text. Linear in the text. Runs inside the guest. */
 import { Utf8Decoder } from "../web/encoding-text.ts";
 import {
   append,
@@ -18,7 +16,7 @@ const { Uint8Array } = primordial;
 const encodePercent = encodeURIComponent;
 const decodePercent = decodeURIComponent;
 
-/** Each matches one ASCII character of the set, or a run of non-ASCII ones. */
+/** Each pattern matches one ASCII character of the set, or a run of non-ASCII characters. */
 export const C0_SET = /[\0-\x1f\x7f]|[^\0-\x7f]+/g;
 export const FRAGMENT_SET = /[\0-\x20"<>`\x7f]|[^\0-\x7f]+/g;
 export const QUERY_SET = /[\0-\x20"#<>\x7f]|[^\0-\x7f]+/g;
@@ -58,7 +56,7 @@ function hexValue(unit: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
 
-/** Percent-decodes to UTF-8, malformed sequences becoming U+FFFD; the text must be well formed. */
+/** Percent-decodes to UTF-8; malformed sequences become U+FFFD. The text must be well formed. */
 export function percentDecode(text: string): string {
   if (stringIndexOf(text, "%") < 0) return text;
   try {

@@ -1,5 +1,6 @@
 /**
- * URL record: the parsed URL, its serialisation, and the facts about schemes and paths that parsing needs.
+ * URL record: the parsed URL, its serialisation, and the facts about schemes and paths that parsing needs. Runs inside
+ * the guest.
  */
 import {
   append,
@@ -16,10 +17,10 @@ export type UrlRecord = {
   scheme: string;
   username: string;
   password: string;
-  /** Serialised; null is no host, "" is the empty one. */
+  /** The serialised host; null means no host, "" means the empty host. */
   host: string | null;
   port: number | null;
-  /** A text is an opaque path. */
+  /** A string is an opaque path. */
   path: List<string> | string;
   query: string | null;
   fragment: string | null;

@@ -1,8 +1,8 @@
 /**
- * URL search params: URLSearchParams, alone or as the live view of a URL's query.
+ * URL search params: URLSearchParams, alone or as the live view of a URL's query. Runs inside the guest.
  *
- * - A change only tells the URL that its query is stale; the text is rendered when it is next read, so that
- *   many appends cost no more than their sum.
+ * - A change only marks the URL's query as stale. The text is rendered when it is next read, so that many appends cost
+ *   no more than their sum.
  */
 import { exposeClass, requireArguments } from "../expose.ts";
 import { createPairIterators } from "../web/pair-iterator.ts";
@@ -95,9 +95,9 @@ function renderForm(pairs: List<Pair>): string {
   return arrayJoin(parts, "&");
 }
 
-/** For the URL that owns the params: replaces the pairs by those of a query. */
+/** For the URL that owns the params: replaces the pairs with those of a query. */
 export let resetParams: (params: URLSearchParams, query: string | null) => void;
-/** Makes the params of a URL; `onChange` is told of every change made by guest code. */
+/** Makes the params of a URL; `onChange` is called for every change by guest code. */
 export let createLinkedParams: (query: string | null, onChange: () => void) => URLSearchParams;
 export let renderParams: (params: URLSearchParams) => string;
 export let isParams: (value: unknown) => value is URLSearchParams;

@@ -1,5 +1,6 @@
 /**
- * URL setters: what assigning to a part of a URL does to its record. A value that does not parse changes nothing.
+ * URL setters: what assigning to a part of a URL does to its record. A value that does not parse changes nothing. Runs
+ * inside the guest.
  */
 import {
   append,

@@ -1,8 +1,8 @@
 /**
- * URL: the WHATWG URL class over a parsed record.
+ * URL: the WHATWG URL class over a parsed record. Runs inside the guest.
  *
- * - `searchParams` is made on first use and stays live both ways; a query made stale by it is rendered when
- *   next read.
+ * - `searchParams` is made on first use and stays live in both directions. A query that it makes stale is rendered when
+ *   it is next read.
  */
 import { exposeClass, requireArguments } from "../expose.ts";
 import { numberToString, primordial, stringSlice } from "../primordials.ts";

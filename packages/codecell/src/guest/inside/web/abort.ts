@@ -1,7 +1,7 @@
 /**
- * Abort: AbortController and AbortSignal.
+ * Abort: AbortController and AbortSignal. Runs inside the guest.
  *
- * - Dependent signals (AbortSignal.any) are marked aborted before any event fires, as the standard asks.
+ * - Dependent signals (AbortSignal.any) are marked as aborted before any event fires, as the standard requires.
  */
 import type { Event } from "./events.ts";
 import { EventTarget, fireTrusted, installEvents, reportError, setSignalHook } from "./events.ts";
@@ -17,10 +17,10 @@ let setTimer: SetTimer;
 let isMaking = false;
 let makeSignal: () => AbortSignal;
 let abortSignal: (signal: AbortSignal, reason: unknown) => void;
-/** Why a signal aborted. */
+/** The reason of a signal's abort. */
 export let reasonOf: (signal: AbortSignal) => unknown;
 export let isSignal: (value: unknown) => value is AbortSignal;
-/** Runs the action when the signal aborts; false if it already has. */
+/** Runs the action when the signal aborts; returns false if it has already aborted. */
 export let onAbort: (signal: AbortSignal, action: () => void) => boolean;
 
 export class AbortSignal extends EventTarget {

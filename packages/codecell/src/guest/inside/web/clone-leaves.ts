@@ -1,5 +1,6 @@
 /**
- * Clone leaves: the clones of values that hold no other guest values, and the refusal of what has none.
+ * Clone leaves: clones values that hold no other guest values, and refuses values that cannot be cloned. Runs inside
+ * the guest.
  */
 import type { Brand } from "../brands.ts";
 import {
@@ -94,7 +95,7 @@ export function cloneView(
   return new constructor(cloneOf(buffer), byteOffset, length);
 }
 
-/** Without its cause, which may hold anything. */
+/** Clones an error without its cause, which may hold anything. */
 export function cloneError(source: object): Error {
   const given = (source as { readonly name?: unknown }).name;
   const name = given === undefined ? "Error" : toText(given);

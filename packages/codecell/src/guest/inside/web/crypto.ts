@@ -1,5 +1,5 @@
 /**
- * Crypto: the guest's `crypto` with getRandomValues and randomUUID, fed from the run's seed.
+ * Crypto: the guest's `crypto` with getRandomValues and randomUUID, derived from the run's seed. Runs inside the guest.
  */
 import { dressClass, exposeGlobal } from "../expose.ts";
 import {

@@ -1,8 +1,9 @@
 /**
- * Encoding text: bytes to text and back, on top of the engine's native base64 and URI functions.
+ * Encoding text: converts bytes to text and back, with the engine's native base64 and URI functions. Runs inside the
+ * guest.
  *
- * - base64 joins a byte array to a text of one character per byte; escape/decodeURIComponent turns such a
- *   text into the UTF-8 it spells. Both are native and linear; chunks keep the detour's memory small.
+ * - Base64 connects a byte array with a text of one character per byte. `escape` and `decodeURIComponent` turn such a
+ *   text into the text that its bytes encode in UTF-8. Both are native and linear; chunks keep the extra memory small.
  */
 import {
   append,
@@ -49,7 +50,7 @@ export function base64ToBytes(text: string): Uint8Array {
   return nativeFromBase64(Uint8Array, text);
 }
 
-/** One byte per character. */
+/** The bytes as a text of one character per byte. */
 function binaryText(bytes: Uint8Array, start: number, end: number): string {
   return atob(
     toBase64(new Uint8Array(typedArrayBuffer(bytes), typedArrayByteOffset(bytes) + start, end - start)),
@@ -115,7 +116,7 @@ export function encodeUtf8Into(
   return { read, written };
 }
 
-/** UTF-8 with the standard's replacement rules; keeps a cut sequence between calls. */
+/** Decodes UTF-8 with the standard's replacement rules; keeps a cut sequence between calls. */
 export class Utf8Decoder {
   readonly #fatal: boolean;
   #point = 0;
@@ -219,7 +220,7 @@ function decodeValid(binary: string): string | undefined {
   }
 }
 
-/** An end that does not cut a sequence, as far as lead bytes tell. */
+/** An end that does not cut a sequence, judged by lead bytes. */
 function wholeSequences(bytes: Uint8Array, start: number, end: number): number {
   for (let back = 1; back <= 3 && end - back >= start; back += 1) {
     const byte = bytes[end - back] as number;
@@ -269,13 +270,13 @@ export function decodeUtf16(
   return whole;
 }
 
-/** Where windows-1252 differs from one byte, one character. */
+/** The characters of windows-1252 for the bytes 0x80 to 0x9f; all other bytes equal their character. */
 export const WINDOWS_1252 =
   "\u20AC\x81\u201A\u0192\u201E\u2026\u2020\u2021\u02C6\u2030\u0160\u2039\u0152\x8D\u017D\x8F" +
   "\x90\u2018\u2019\u201C\u201D\u2022\u2013\u2014\u02DC\u2122\u0161\u203A\u0153\x9D\u017E\u0178";
 const C1 = /[\x80-\x9f]/g;
 
-/** Bytes as characters, with 0x80 to 0x9f taken from `high`. */
+/** The bytes as characters; those from 0x80 to 0x9f are taken from `high`. */
 export function asciiText(bytes: Uint8Array, length: number, high: string): string {
   const parts = list<string>();
   for (let start = 0; start < length; start += CHUNK) {

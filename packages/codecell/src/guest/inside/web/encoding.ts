@@ -1,8 +1,9 @@
 /**
- * Encoding: TextEncoder and TextDecoder (utf-8, utf-16le, windows-1252; other labels are RangeErrors).
+ * Encoding: TextEncoder and TextDecoder (utf-8, utf-16le, windows-1252; other labels are RangeErrors). Runs inside the
+ * guest.
  *
- * - Linear time and bounded extra memory: text goes through the engine's native functions in chunks, and
- *   through a loop only where bytes are malformed or cut.
+ * - Linear time and bounded extra memory: text goes through the engine's native functions in chunks. Only malformed or
+ *   cut bytes go through a loop.
  */
 import {
   asciiText,

@@ -1,7 +1,7 @@
 /**
- * Events: Event and EventTarget, without a tree: an event is at its target or nowhere.
+ * Events: Event and EventTarget without a tree: an event has no path but its target. Runs inside the guest.
  *
- * - What a listener throws does not stop the others; it surfaces as an unhandled rejection.
+ * - If a listener throws, the other listeners still run, and the error becomes an unhandled rejection.
  */
 import { exposeClass, requireArguments } from "../expose.ts";
 import { append, apply, at, dateNow, DOMException, type List, list, primordial } from "../primordials.ts";
@@ -188,7 +188,7 @@ function isCallback(callback: unknown): callback is Callback {
   throw new TypeError("Cannot use the listener: it is not a function or an object");
 }
 
-/** Set by abort.ts: stops listening when the signal aborts; says false if it already has. */
+/** Set by abort.ts: calls `stop` when the signal aborts; returns false if it has already aborted. */
 type SignalHook = (signal: unknown, stop: () => void) => boolean;
 let onSignalAbort: SignalHook = () => true;
 
@@ -196,7 +196,7 @@ export function setSignalHook(hook: SignalHook): void {
   onSignalAbort = hook;
 }
 
-/** Dispatches an event of our own making, which guest code cannot fake as trusted. */
+/** Dispatches an event of our own; guest code cannot fake a trusted event. */
 export let fireTrusted: (target: EventTarget, type: string) => void;
 
 export class EventTarget {

@@ -1,9 +1,9 @@
 /**
- * Fetch: the global with which a program of a run with a fetch policy asks the host for a URL.
+ * Fetch: the global with which a program asks the host for a URL, in runs with a fetch policy. Runs inside the guest.
  *
- * - Only shape is judged here; what may be fetched is for the host to say.
- * - A fetch is a call like any other: an abort rejects the program's promise and gives the call up. It goes on without the
- *   program, and ends with it.
+ * - This file checks only the shape of a request; the host decides what may be fetched.
+ * - A fetch is a call like any other. An abort rejects the program's promise and gives the call up: the call goes on
+ *   without the program, and ends with it.
  */
 import { isSignal, onAbort, reasonOf } from "./abort.ts";
 import { BEHIND } from "../../abi.ts";
@@ -30,7 +30,7 @@ interface Init {
 
 const FORM = "application/x-www-form-urlencoded;charset=UTF-8";
 
-/** With a stand-in the program has to look at the promise it gets, or be said to have left the call behind. */
+/** With a stand-in the program has to look at the promise that it gets; otherwise the call counts as detached. */
 export function installFetch(core: GuestCore): void {
   const { giveUp } = core;
   const call: Ask = (request, error) => core.askAbortable(BEHIND["globalThis.fetch"], request, error);
@@ -51,7 +51,7 @@ function createFetch(
   ask: Ask,
   giveUp: GuestCore["giveUp"],
 ): (input: unknown, init?: unknown) => Promise<unknown> {
-  // A method, so that it has its name and is no constructor, like a built-in.
+  // A method, so that it has a name and is not a constructor, like a built-in.
   const { fetch } = {
     async fetch(input: unknown, init: unknown = undefined): Promise<unknown> {
       const error = new Error();
@@ -63,7 +63,7 @@ function createFetch(
       }
       const request = toRequest(input, given);
       const answer = withResolvers();
-      // Forgotten when there is an answer: a signal that outlives many fetches must not keep their bodies.
+      // Cleared when there is an answer: a signal that outlives many fetches must not keep their bodies.
       let abandon: ((reason: unknown) => void) | undefined = answer.reject;
       if (isSignal(signal)) {
         // oxlint-disable-next-line typescript/only-throw-error -- the reason is the guest's
@@ -103,7 +103,7 @@ function toInit(init: unknown): Init {
   );
 }
 
-/** As it crosses to the host. */
+/** The request as it crosses to the host. */
 function toRequest(input: unknown, init: Init): object {
   const request = record<unknown>();
   request["url"] = toWellFormedText(input);
@@ -120,7 +120,7 @@ function toRequest(input: unknown, init: Init): object {
   return request;
 }
 
-/** Gives the type of a body that has one of its own. */
+/** Adds the body to the request. Returns the content type that the body itself implies, if any. */
 function addBody(request: { [key: string]: unknown }, body: unknown): string | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body !== "object" && typeof body !== "function") {

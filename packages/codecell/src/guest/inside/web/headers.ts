@@ -1,7 +1,8 @@
 /**
- * Headers: the Fetch standard's Headers, with no guard but that of responses, which cannot be changed.
+ * Headers: the Fetch standard's Headers. The only guard is that a response's headers cannot be changed. Runs inside the
+ * guest.
  *
- * - Names are kept lower-case; values of one name are kept apart and joined when read, so that appending is
+ * - Names are kept in lower case. Values of one name are kept apart and joined when they are read, so that appending is
  *   cheap. The sorted view is built on demand and dropped on every change.
  */
 import { exposeClass, requireArguments } from "../expose.ts";
@@ -71,9 +72,9 @@ function toValue(value: unknown): string {
 
 let pairAt: (headers: Headers, index: number) => Pair | undefined;
 
-/** Makes headers that cannot be changed any more. */
+/** Makes headers immutable. */
 export let freezeHeaders: (headers: Headers) => void;
-/** All pairs, by name, as they are read. */
+/** All pairs, sorted by name, with joined values. */
 export let pairsOf: (headers: Headers) => List<Pair>;
 
 export class Headers {

@@ -1,5 +1,5 @@
 /**
- * Pair iterator: the iterator objects of Headers and URLSearchParams.
+ * Pair iterator: the iterator objects of Headers and URLSearchParams. Runs inside the guest.
  *
  * - Live: each step asks the target for its pair at the next index.
  */

@@ -1,8 +1,9 @@
 /**
- * Response: what a fetch gives, read-only, with a body that is whole and read once.
+ * Response: the result of a fetch. It is read-only; its body is complete and can be read once. Runs inside the guest.
  *
- * - A body that is UTF-8 is kept as its text, byte order mark included, any other as base64: bytes are exact either way.
- * - Only this prelude makes one; the class is no global.
+ * - A body that is UTF-8 is kept as text, byte order mark included; any other body is kept as base64. So the bytes are
+ *   always exact.
+ * - Only the prelude makes responses; the class is not a global.
  */
 import { base64ToBytes, encodeUtf8, Utf8Decoder } from "./encoding-text.ts";
 import { dressClass } from "../expose.ts";
@@ -28,7 +29,7 @@ export interface ResponseRecord {
   readonly statusText: string;
   readonly redirected: boolean;
   readonly headers: object;
-  /** Absent when the body is no UTF-8; then it is in `bodyBase64`. */
+  /** Absent if the body is not UTF-8; then the body is in `bodyBase64`. */
   readonly body?: string;
   readonly bodyBase64?: string;
 }
@@ -111,7 +112,7 @@ class Response {
     return make(this.#record, this.#headers);
   }
 
-  /** Without the body, which is read by its own functions. */
+  /** Leaves the body out; its own functions read it. */
   toJSON(): object {
     const headers = new Object();
     const pairs = pairsOf(this.#headers);
@@ -139,7 +140,7 @@ class Response {
   }
 }
 
-/** The record may lack one of both, and what it lacks must not be found in a prototype. */
+/** Reads own properties only: the record may lack one of the two, and a prototype must not supply it. */
 function textOf(record: ResponseRecord): string | undefined {
   return hasOwn(record, "body") ? record.body : undefined;
 }

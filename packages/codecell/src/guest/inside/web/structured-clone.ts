@@ -1,10 +1,10 @@
 /**
- * Structured clone: HTML's structuredClone for everything the guest can have.
+ * Structured clone: HTML's structuredClone for every value that the guest can have. Runs inside the guest.
  *
- * - Iterative: depth costs heap, never stack. Visits properties in the order the standard does.
+ * - Iterative: depth costs heap, never stack. Visits properties in the standard's order.
  * - Getters of plain objects run, as the standard says; proxies are refused before any trap can run.
- * - Errors keep name, message, stack and cause. Shared buffers, functions, symbols, promises, weak
- *   collections, generators and platform objects other than DOMException are refused with DataCloneError.
+ * - Errors keep name, message, stack and cause. Shared buffers, functions, symbols, promises, weak collections,
+ *   generators, and platform objects other than DOMException are refused with DataCloneError.
  * - A transferred buffer is copied, then the original is detached: the guest cannot tell the difference.
  */
 import { brandOf } from "../brands.ts";
@@ -35,7 +35,7 @@ import {
 const { Map, Set, TypeError } = primordial;
 const bufferTransfer = uncurryThis(ArrayBuffer.prototype.transfer);
 
-/** A container whose parts are still to be cloned: property keys, set items, or map keys and items in turn. */
+/** A container whose parts are still to be cloned: property keys, set items, or map keys and values alternately. */
 type Frame = {
   readonly kind: "properties" | "map" | "set" | "cause";
   readonly source: object;
@@ -85,7 +85,7 @@ function step(frame: Frame, job: Job): void {
   }
 }
 
-/** The clone of a value; containers come back empty, with a frame on the stack. */
+/** The clone of a value. The clone of a container is empty at first, with a frame on the stack. */
 function enter(value: unknown, job: Job): unknown {
   if (typeof value === "symbol") throw refuse("A symbol");
   if (typeof value !== "function" && (typeof value !== "object" || value === null)) return value;

@@ -1,8 +1,8 @@
 /**
- * WebIDL: the conversions of guest arguments that the web classes share.
+ * WebIDL: the conversions of guest arguments that the web classes share. Runs inside the guest.
  *
- * - Converting runs guest code where the standard says so (toString, iterators, getters); it may throw, and
- *   what it throws is the guest's own.
+ * - A conversion runs guest code where the standard says so (toString, iterators, getters). That code may throw its own
+ *   errors.
  */
 import { brandOf } from "../brands.ts";
 import {
@@ -65,7 +65,7 @@ export function toBytes(source: unknown): Bytes {
 
 export type Pair = { readonly name: string; value: string };
 
-/** The pairs of an iterable of pairs, or of a record, each part converted by `convert`. */
+/** The pairs of an iterable of pairs, or of a record; `convert` converts each part. */
 export function toPairs(init: object, what: string, convert: (value: unknown) => string): List<Pair> {
   const pairs = list<Pair>();
   const method = (init as { readonly [iterator]?: unknown })[iterator];
