@@ -1,7 +1,7 @@
 /**
- * The arguments of a store's methods: checked, copied and made complete. Runs on the host.
+ * Runs in the host. Checks, copies and completes the arguments of a store's methods.
  *
- * - What passes here every database can keep; misuse throws before anything happens.
+ * Every database can keep what passes here. Misuse throws before anything happens.
  */
 import {
   type Claim,
@@ -21,7 +21,7 @@ const LIST_MOST = 1000;
 const STATUSES: ReadonlySet<RunStatus> = new Set(["running", "suspended", "completed", "failed"]);
 const LIVE: readonly RunStatus[] = ["running", "suspended"];
 
-/** One page for runs that have ended, one for those that have not, as far as they are asked for. */
+/** One page for ended runs and one for runs that go on, as far as the query asks for them. */
 export function resolvePages(query: ListQuery): ListPage[] {
   const { scope, claimable = false, order = "id", after, limit = LIST_DEFAULT } = query;
   const { status = LIVE, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = query;
@@ -43,7 +43,7 @@ export function resolvePages(query: ListQuery): ListPage[] {
     limit: Math.min(Math.max(limit, 1), LIST_MOST),
   };
   return [false, true].flatMap((isEnded) => {
-    // Nobody can claim what has ended.
+    // Nobody can claim an ended run.
     if (isEnded && claimable) return [];
     const of = [...asked].filter((one) => isLive(one) !== isEnded);
     return of.length === 0 ? [] : [{ ...common, isEnded, status: of.length === 1 ? of[0] : undefined }];
@@ -82,7 +82,7 @@ export function checkLease({ owner, ms }: Lease): Lease {
 
 export function checkLeaseMs(ms: number): void {
   checkInteger("lease", ms);
-  // Added to a clock, it has to stay a safe integer.
+  // The sum of a clock and this span has to stay a safe integer.
   if (ms < 0 || ms > Number.MAX_SAFE_INTEGER / 2) {
     throw new RangeError(`Cannot lease for ${ms} ms: it is not a span of time`);
   }
@@ -115,13 +115,13 @@ export function checkText(name: string, text: string): void {
   if (!text.isWellFormed() || text.includes("\0")) {
     throw new TypeError(`Cannot use this ${name}: it has a lone surrogate or NUL`);
   }
-  // A string has at least as many bytes as units, so a huge one is not encoded to be refused.
+  // A string has at least as many bytes as units, so a huge string is refused without encoding it.
   if (text.length > STORE_TEXT_BYTES || Buffer.byteLength(text) > STORE_TEXT_BYTES) {
     throw new RangeError(`Cannot use this ${name}: more than ${STORE_TEXT_BYTES} bytes in UTF-8`);
   }
 }
 
-/** The facts as drivers keep them: JSON, in which neither NUL nor a lone surrogate is left. */
+/** The facts as drivers keep them: JSON without NUL and without lone surrogates. */
 export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FACTS): string {
   for (const [name, count] of Object.entries({ calls, failed, pending })) {
     checkInteger(name, count);
@@ -140,7 +140,7 @@ export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FAC
 
 const NO_FACTS: RunFacts = { calls: 0, failed: 0, pending: 0 };
 
-/** Nothing was called, as far as is known, where a driver kept no facts: of runs that older versions put. */
+/** A driver has no facts of runs that older versions put; then nothing is known to have been called. */
 export function fromFactsText(text: string): RunFacts {
   return text === "" ? NO_FACTS : (JSON.parse(text) as RunFacts);
 }
