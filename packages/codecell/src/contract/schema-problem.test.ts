@@ -4,7 +4,7 @@ import { z } from "zod";
 import * as mini from "zod/mini";
 import { schemaProblem } from "./schema-problem.ts";
 
-/** A schema of a library as some of them are: a function that validates. */
+/** A schema of a library may be a function that has a validator. */
 const callable = Object.assign(() => undefined, {
   "~standard": { version: 1, vendor: "test", validate: () => ({ value: 1 }) },
 });
@@ -14,7 +14,7 @@ class OldSchema {
   readonly parse = (value: unknown): unknown => value;
 }
 
-describe("schemas that are some", () => {
+describe("values that are schemas", () => {
   test.each<[string, unknown]>([
     ["none", undefined],
     ["true", true],
@@ -46,23 +46,23 @@ describe("schemas that are some", () => {
     ["draft 3", { extends: { type: "object" }, disallow: "string" }],
   ])("%s", (_name, schema) => {
     expect(schemaProblem(schema)).toBeUndefined();
-    // Again: what was found once is remembered.
+    // Ask twice: a first answer is remembered.
     expect(schemaProblem(schema)).toBeUndefined();
   });
 
-  test("a schema that holds itself", () => {
+  test("a schema that contains itself", () => {
     const list: Record<string, unknown> = { type: "object" };
     list["properties"] = { next: list };
     expect(schemaProblem(list)).toBeUndefined();
   });
 
-  test("a schema nested more deeply than anybody writes is not looked through to its end", () => {
+  test("a very deeply nested schema is not searched to its end", () => {
     let deep: object = { type: "string" };
     for (let level = 0; level < 50_000; level++) deep = { items: deep };
     expect(schemaProblem(deep)).toBeUndefined();
   });
 
-  property.prop([fc.jsonValue()])("any JSON is looked at without failing, and the same twice", (json) => {
+  property.prop([fc.jsonValue()])("any JSON gives an answer, and the same answer twice", (json) => {
     expect(schemaProblem(json)).toBe(schemaProblem(json));
   });
 
