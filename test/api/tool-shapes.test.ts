@@ -1,4 +1,4 @@
-/** Tools and schemas in shapes that nobody here understands: refused at every door, before anything runs. */
+/** Tools and schemas in unknown shapes: every entry point refuses them before anything runs. */
 import { dynamicTool, jsonSchema, tool } from "ai";
 import { createHost, type Ledger, renderDeclarations, run, type ToolSet } from "codecell";
 import { createMemoryStore } from "codecell/store";
@@ -57,7 +57,7 @@ describe.each(doors)("%s", (_name, give) => {
     ["a promise", Promise.resolve({ add }), "it is a promise, await it"],
     ["a text", "add", "it is a string"],
     ["a function", () => ({ add }), "it is a function"],
-  ])("takes %s for no set of tools [tools:shapes]", (_what, tools, problem) => {
+  ])("refuses %s as a set of tools [tools:shapes]", (_what, tools, problem) => {
     expect(() => give(tools as ToolSet)).toThrow(TypeError);
     expect(() => give(tools as ToolSet)).toThrow(
       `tools must be an object of tools by their names, ${problem}`,
@@ -106,7 +106,7 @@ describe.each(doors)("%s", (_name, give) => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("takes what is a tool, and objects of classes with state of their own", () => {
+  test("takes tools, also instances of classes with state", () => {
     const tools = {
       add,
       // oxlint-disable-next-line unicorn/no-thenable
@@ -132,7 +132,7 @@ describe.each(doors)("%s", (_name, give) => {
   });
 });
 
-test("a signature of what is no tool is refused [tools:shapes]", () => {
+test("a signature of a value that is no tool is refused [tools:shapes]", () => {
   const wrong = { inputSchema: z.object({ a: z.number() }), execute } as never;
   expect(() => renderSignature("add", wrong)).toThrow(
     'Cannot render a signature: tool "add" has "inputSchema"',
@@ -148,7 +148,7 @@ describe("tools of agents", () => {
   const prepare = (tools: unknown): unknown =>
     prepareAgentRun({ config: true, context, tools: tools as AgentTools, policy: { deny: ["wrong"] } });
 
-  test("may be direct-only and sequential there, and nowhere else [tools:shapes]", () => {
+  test("may be direct-only and sequential, and no others may [tools:shapes]", () => {
     const agent = { execute, directOnly: true, sequential: true };
     expect(() => prepare({ core: { agent } })).not.toThrow();
     expect(() => host.start({ source: "", tools: { agent } as ToolSet })).toThrow('has "directOnly"');
@@ -170,7 +170,7 @@ describe("tools of agents", () => {
     expect(() => prepare(tools)).toThrow(problem);
   });
 
-  test("that the policy denies may be anything", () => {
+  test("may be anything if the policy denies them", () => {
     expect(() => prepare({ core: { wrong: null, add } })).not.toThrow();
   });
 });
