@@ -4,6 +4,8 @@
  * - A callback runs in a microtask of its own: if it throws, neither the store nor other watchers are disturbed.
  * - Nobody is called after the end of their watch.
  */
+
+/** Who wants to hear of which run; a driver calls them when others change a run. */
 export class Watchers {
   readonly #byId = new Map<string, Set<() => void>>();
 

@@ -5,6 +5,8 @@
  * place of `exec` or `wait`, the request is refused: a model that cannot reach its tools, or sees other tools, must
  * not be asked.
  */
+
+/** A tool of a request to a provider. */
 export interface PayloadTool {
   readonly name: string;
   /** If given, tells tools of the same name apart: the shell's `exec` is not ours. */
