@@ -1,9 +1,9 @@
-/** What cannot be proven about a program is said as advice, and stops nothing. */
+/** A finding that cannot be proven is advice, and stops no program. */
 import { describe, expect, test } from "vitest";
 import type { DiagnosticCode } from "../../packages/codecell/src/contract/diagnostic.ts";
 import { check } from "./harness.ts";
 
-describe("what cannot be proven is advice", () => {
+describe("a finding that cannot be proven is advice", () => {
   test.each<[name: string, source: string, code: DiagnosticCode | undefined]>([
     [
       "an unknown tool in a try",
@@ -342,7 +342,7 @@ describe("what cannot be proven is advice", () => {
     if (code === undefined) expect(advice.filter((each) => each.code !== "type")).toEqual([]);
   });
 
-  test("it is for who wrote the program, not for who set up a compiler", async () => {
+  test("advice is for the writer of the program, not for whoever set up a compiler", async () => {
     const { advice } = await check("console.log(process.env, Buffer, document);\nreturn [].nope2");
     const told = advice.map(({ message }) => message);
     expect(told).toEqual([
@@ -353,12 +353,12 @@ describe("what cannot be proven is advice", () => {
     ]);
   });
 
-  test("JavaScript gets none about types", async () => {
+  test("a program in JavaScript gets no advice about types", async () => {
     const { problems, advice } = await check("let n = 1;\nn = 'a';\nreturn n.nope", "javascript");
     expect({ problems, advice }).toEqual({ problems: [], advice: [] });
   });
 
-  test("it is bounded", async () => {
+  test("advice is bounded", async () => {
     const { advice } = await check(
       Array.from({ length: 100 }, (_, n) => `const a${n}: number = 'a'`).join("\n"),
     );

@@ -1,4 +1,4 @@
-/** Programs that call a tool wrongly, or forget to await it, are refused: how, and where. */
+/** Programs that call a tool wrongly, or forget to await it, are refused: with which message, and at which place. */
 import { describe, expect, test } from "vitest";
 import type { DiagnosticCode } from "../../packages/codecell/src/contract/diagnostic.ts";
 import { check } from "./harness.ts";
@@ -255,7 +255,7 @@ describe("calls that are wrong are refused", () => {
     expect((await check(source, "javascript")).problems).toHaveLength(1);
   });
 
-  test("all of them are told, in order", async () => {
+  test("all problems are listed, in order", async () => {
     const { problems } = await check(
       "const w = tools.weather({ city: 'a' });\nawait tools.refnd({});\nawait tools.weather({});\nreturn w.degrees",
     );

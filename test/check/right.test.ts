@@ -1,8 +1,8 @@
-/** Programs that are right pass without a word. */
+/** Correct programs pass without advice. */
 import { describe, expect, test } from "vitest";
 import { check, FENCE } from "./harness.ts";
 
-describe("programs that are right pass without a word", () => {
+describe("correct programs pass without advice", () => {
   test.each<[name: string, source: string]>([
     ["a body", "const { degrees } = await tools.weather({ city: 'Oslo' });\nreturn degrees + 1"],
     ["nothing", ""],

@@ -7,7 +7,7 @@ interface Input {
   readonly ms?: number;
 }
 
-/** Longer than anything a program waits for besides; only the losers of races take it. */
+/** Longer than anything else that a program waits for; only losers of races take this long. */
 const LATE_MS = 60;
 
 const answer = ({ v }: Input): unknown => ({ v });
@@ -15,7 +15,7 @@ const answer = ({ v }: Input): unknown => ({ v });
 export class ProgramTools {
   readonly executions: Map<string, number> = new Map();
   readonly set: ToolSet;
-  /** Called at the start of every execution with its number. */
+  /** Called with its number at the start of every execution. */
   readonly #onExecution: (count: number) => void;
   #count = 0;
 
