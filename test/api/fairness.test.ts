@@ -58,10 +58,13 @@ async function passBy(times: number): Promise<void> {
 const COMPUTES = "let n = 0; while (n < 4e6) n++;";
 
 describe("among hostile runs", () => {
-  test.each(Object.entries(HOSTILE))("a run that %s keeps nobody waiting [host:fair]", async (_how, source) => {
-    for (let n = 0; n < 6; n++) startHostile(source);
-    await passBy(5);
-  });
+  test.each(Object.entries(HOSTILE))(
+    "a run that %s keeps nobody waiting [host:fair]",
+    async (_how, source) => {
+      for (let n = 0; n < 6; n++) startHostile(source);
+      await passBy(5);
+    },
+  );
 
   test("of all kinds together, short runs end first, at once and later [host:fair]", async () => {
     for (let n = 0; n < 3; n++) for (const source of Object.values(HOSTILE)) startHostile(source);

@@ -75,11 +75,14 @@ describe("a catalog of 5,000 tools", () => {
       "searches, describes and calls by id",
       "const [{ id }] = await tools.search('service number 7', { limit: 1 }); await tools.describe(id); await tools.call(id, {});",
     ],
-  ])("[exec-wait:100] makes a suspended program that %s at most twice as large as 10 tools do", async (_, work) => {
-    const [small, large] = [await suspend(SMALL, work), await suspend(LARGE, work)];
-    expect(small.ledger).toBeGreaterThan(500);
-    expect(large.ledger).toBeLessThan(2 * small.ledger);
-  });
+  ])(
+    "[exec-wait:100] makes a suspended program that %s at most twice as large as 10 tools do",
+    async (_, work) => {
+      const [small, large] = [await suspend(SMALL, work), await suspend(LARGE, work)];
+      expect(small.ledger).toBeGreaterThan(500);
+      expect(large.ledger).toBeLessThan(2 * small.ledger);
+    },
+  );
 
   test("[exec-wait:100] makes the snapshot of a program at most twice as large as 10 tools do", async () => {
     const work =
