@@ -155,13 +155,21 @@ test("declarations are made from schemas if none are given", async () => {
 });
 
 test.each<[name: string, input: z.ZodType, source: string]>([
-  ["it has another in its place", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
-  ["it is made of nothing", z.preprocess(() => ({ city: "b" }), z.object({ city: z.string() })), ""],
-  ["a part is made of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
-  ["a part has another in its place", z.object({ city: z.string().catch("b") }), "{}"],
-  ["so has a part of a part", z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }), "{ at: {} }"],
+  ["the schema gives another value instead", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
   [
-    "so has a part in a list",
+    "the schema makes the value of nothing",
+    z.preprocess(() => ({ city: "b" }), z.object({ city: z.string() })),
+    "",
+  ],
+  ["the schema makes a part of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
+  ["the schema gives another part instead", z.object({ city: z.string().catch("b") }), "{}"],
+  [
+    "the schema gives another nested part instead",
+    z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }),
+    "{ at: {} }",
+  ],
+  [
+    "the schema gives another part in a list instead",
     z.object({ at: z.array(z.object({ x: z.number().catch(1) })) }),
     "{ at: [{}] }",
   ],

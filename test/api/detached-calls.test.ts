@@ -123,7 +123,7 @@ describe("a call that is still pending fails the run [result:detached]", () => {
     ["catch", "tools.slow({}).catch(() => {}); return 1"],
     ["race", "return await Promise.race([tools.echo({ a: 1 }), tools.slow({})])"],
     ["any", "return await Promise.any([tools.echo({ a: 1 }), tools.slow({})])"],
-    ["a function nobody waits for", "(async () => { await tools.slow({}) })(); return 1"],
+    ["a function that nobody waits for", "(async () => { await tools.slow({}) })(); return 1"],
     ["reading its constructor", "const p = tools.slow({}); p.constructor; return 1"],
     [
       "a then of the program's own",
@@ -150,7 +150,7 @@ describe("a program that waits for its calls completes", () => {
       "const p = tools.fail({}); await tools.echo({}); return p.catch(() => 'caught')",
       "caught",
     ],
-    ["refused before it is a call", "tools.echo(1n).catch(() => {}); return 1", 1],
+    ["a call that the guest refuses", "tools.echo(1n).catch(() => {}); return 1", 1],
     ["no call", "return 1", 1],
     ["a timer that is left", "setTimeout(() => tools.echo({}), 1e6); return 1", 1],
     [
@@ -167,7 +167,7 @@ describe("other failures stay what they are", () => {
   test.each([
     ["a program that throws", "tools.slow({}); throw new Error('mine')", "guest_error", "mine"],
     ["a call that fails", "tools.slow({}); await tools.fail({})", "tool_failed", "no"],
-    ["a result that is none", "await tools.echo({}); return { f() {} }", "guest_error", "function"],
+    ["an invalid result", "await tools.echo({}); return { f() {} }", "guest_error", "function"],
     [
       "a rejection of an observed call",
       "tools.fail({}).then(() => {}); await tools.echo({}); await tools.echo({}); return 1",
@@ -253,7 +253,7 @@ test("a call made in the turn of the return is not executed", async () => {
 
 describe("yields are calls", () => {
   test.each([
-    ["nobody looked at", "yield_control('a'); return 1", "unawaited"],
+    ["that nobody awaits", "yield_control('a'); return 1", "unawaited"],
     ["that is pending", "yield_control('a').then(() => {}); return 1", "pending"],
     ["that is passed on", "Promise.race([yield_control(), 1]); return 1", "pending"],
   ])("a yield %s", async (_name, source, state) => {

@@ -103,7 +103,7 @@ describe.each(["a token", "a store"])("a run that comes back from %s", (where) =
   });
 
   test.each(ALTERATIONS)(
-    "makes none of them when it did something else: %s [ledger:divergence]",
+    "makes none of its open calls if its past differs: %s [ledger:divergence]",
     async (_name, alter) => {
       const { result, made, left } = await resumed(alter);
       expect(result).toMatchObject({ status: "failed", failure: { code: "replay_diverged" } });

@@ -227,7 +227,7 @@ describe("a program", () => {
       /^TypeError: Cannot fetch: the second argument is a string/u,
     ],
     [
-      "a signal that is none",
+      "a value that is no signal",
       "fetch(origin, { signal: {} })",
       /^TypeError: Cannot fetch: the signal is not an AbortSignal/u,
     ],
@@ -249,7 +249,7 @@ describe("a program", () => {
       /the method "DELETE" is not allowed\. Allowed are GET, HEAD, POST$/u,
     ],
     [
-      "a header that asks for one",
+      "a header that asks for a refused method",
       "fetch(origin, { headers: { 'x-http-method-override': 'DELETE' } })",
       /asks for a method that is not allowed/u,
     ],
@@ -352,7 +352,7 @@ describe("an abort in the program", () => {
   });
 
   test.each(["wait", "fail"] as const)(
-    "gives it up: the program goes on and returns, and the request ends with it (%s)",
+    "ends the fetch: the program goes on and returns, and the request ends with the run (%s)",
     async (detachedCalls) => {
       const program = `
         const lost = await fetch(origin + "/never", { signal: AbortSignal.timeout(1) }).catch((error) => error.name);

@@ -175,10 +175,10 @@ describe("fork", () => {
   test.each([
     ["nothing", null],
     ["a text", "done"],
-    ["an empty one", {}],
+    ["an empty outcome", {}],
     ["no output", { output: undefined }],
     ["an output that is no JSON", { output: 1n }],
-    ["an error that is none", { error: null }],
+    ["a null error", { error: null }],
     ["an error without a message", { error: { name: "Error" } }],
     ["an error whose name is no text", { error: { name: 5, message: "no" } }],
   ])("an outcome that no call can have is refused: %s", async (_name, outcome) => {

@@ -160,7 +160,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
 
 describe("a call of a tool that never existed", () => {
   test.each([1, 2, 3, 4, 5])(
-    "does not keep its run from being taken up after a crash behind write %i",
+    "does not prevent its run from being resumed after a crash after write %i",
     async (last) => {
       await using store = createMemoryStore();
       const { store: dying, die } = mortal(store);

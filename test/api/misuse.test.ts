@@ -98,12 +98,12 @@ describe("wrong options", () => {
 
   test.each<[string, object, string]>([
     ["a controller for its signal", { signal: new AbortController() }, "give the controller's signal"],
-    ["what is no signal", { signal: {} }, "signal must be an AbortSignal"],
+    ["an object for a signal", { signal: {} }, "signal must be an AbortSignal"],
     ["a text for a signal", { signal: "abort" }, "signal must be an AbortSignal"],
     ["a policy that is no function", { authorize: "allow" }, "authorize must be a function"],
-    ["words that are no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
-    ["a listener that is none", { onError: {} }, "onError must be a function"],
-    ["a deadline that is none", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
+    ["a mapCallFailure that is no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
+    ["a listener that is no function", { onError: {} }, "onError must be a function"],
+    ["an unknown deadline", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
   ])("such as %s are refused by every entry point [host:misuse]", async (_what, wrong, problem) => {
     const made = await ledger;
     expect(() => host.start({ source: "return 1", ...wrong })).toThrow(`Cannot start a run: `);

@@ -128,7 +128,7 @@ test("a run whose calls go on is suspended only if the store can note that", asy
 });
 
 test.each(["watch", "attends", "outcomes"] as const)(
-  "a run whose call goes on elsewhere ends when %s is not answered, and can be taken up again",
+  "a run whose call goes on elsewhere ends when %s is not answered, and can be resumed again",
   async (method) => {
     await using store = createMemoryStore();
     const { tools, made } = desk();

@@ -190,7 +190,7 @@ describe("yields and calls that wait for a decision", () => {
 
 describe("what a program may yield with", () => {
   test.each(["5", "null", "{}", "['x']", "true", "Symbol()", "() => 1", "new String('x')", "1n"])(
-    "%s is refused with a TypeError the program can catch",
+    "%s is refused with a TypeError that the program can catch",
     async (reason) => {
       const source = `
         try { await yield_control(${reason}) } catch (error) { return [error instanceof TypeError, error.message] }`;

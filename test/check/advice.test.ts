@@ -63,7 +63,7 @@ describe("a finding that cannot be proven is advice", () => {
       "unknown_tool",
     ],
     [
-      "a promise in what says itself what it is",
+      "a promise in an object with toJSON",
       "return { w: tools.weather({ city: 'a' }), toJSON: () => 1 }",
       undefined,
     ],
@@ -259,12 +259,12 @@ describe("a finding that cannot be proven is advice", () => {
       undefined,
     ],
     [
-      "a variable that becomes what was promised",
+      "a variable that gets the promised value",
       "let w: any = tools.weather({ city: 'a' });\nw = await w;\nreturn w.degrees",
       undefined,
     ],
     [
-      "a variable that becomes what was promised in a pattern",
+      "a variable that gets the promised value by a pattern",
       "let w = tools.list_orders() as any;\n[w] = [await w];\nreturn w.length",
       undefined,
     ],
@@ -279,12 +279,12 @@ describe("a finding that cannot be proven is advice", () => {
       undefined,
     ],
     [
-      "a variable that becomes part of what was promised",
+      "a variable that gets the promised value by an object pattern",
       "let w = tools.weather({ city: 'a' });\n({ w } = { w: await w } as any);\nreturn (w as any).degrees",
       undefined,
     ],
     [
-      "a list of what has all it needs",
+      "a list whose elements have all that is required",
       "const more = [{ id: 'b' }];\nreturn await tools.rows({ items: [{ id: 'a' }, ...more, JSON.parse('{}')] })",
       undefined,
     ],

@@ -111,7 +111,7 @@ describe("calls that are wrong are refused", () => {
         /write \(await tools\.weather/u,
       ],
       [
-        "a method of what is promised",
+        "a method of the promised value",
         "return tools.list_orders().map(({ id }) => id)",
         "missing_await",
         1,
@@ -119,7 +119,7 @@ describe("calls that are wrong are refused", () => {
         /Cannot read "map"/u,
       ],
       [
-        "a method of what is promised, in a try",
+        "a property of the promised value, in a try",
         "try {\n  const orders = tools.list_orders();\n  return orders.length\n} catch { return 0 }",
         "missing_await",
         3,

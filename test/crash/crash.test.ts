@@ -143,7 +143,7 @@ async function crash(places: (round: number) => StorePlace): Promise<Tally> {
 
 describe("processes that are killed at random steps of random programs", () => {
   test.each(["sqlite", "postgres"] as const)(
-    "on %s the next one goes on: right results, nothing twice, nothing left [store:crash]",
+    "on %s the next process goes on: right results, nothing twice, nothing left [store:crash]",
     async (kind) => {
       const tally = await crash((round) =>
         kind === "sqlite"

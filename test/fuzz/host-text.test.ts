@@ -16,7 +16,7 @@ const tool = { description: "Gives something back", execute: (): null => null };
 
 describe("what a program chooses, on the host's thread", () => {
   test.each(SURFACES.map(({ name }, at) => [name, at] as const))(
-    "[host:short-turns] does not hold it: %s",
+    "[host:short-turns] does not block it: %s",
     { timeout: 120_000 },
     async (_, at) => {
       const findings: unknown[] = [];
@@ -33,7 +33,7 @@ describe("what a program chooses, on the host's thread", () => {
   let seed = 0;
 
   test.each(CALL_SURFACES.map((surface) => [surface.name, surface] as const))(
-    "[host:short-turns] an input of as many fields as there may be does not hold it: %s",
+    "[host:short-turns] an input of the most fields does not block it: %s",
     { timeout: 120_000 },
     async (_, { most, prepare }) => {
       const work = (): Prepared => prepare(nastyJson(new Random(++seed), most, "many fields"));

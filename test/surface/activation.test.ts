@@ -52,7 +52,7 @@ describe("the surface", () => {
 describe("a run without tools", () => {
   test.each([
     ["a raw model call", { tools: {} }],
-    ["one with empty sets", { tools: { core: {}, mcp: { github: {} } } }],
+    ["a run with empty sets", { tools: { core: {}, mcp: { github: {} } } }],
     ["disableTools", { disableTools: true }],
     ["an empty allowlist", { policy: { allow: [] } }],
     ["an allowlist that fits nothing", { policy: { allow: ["no_such_tool"] } }],

@@ -26,7 +26,7 @@ const NOT_ON: readonly (readonly [string, { readonly config?: unknown }])[] = [
   ["{ timeoutMs: 5000 }", { config: { timeoutMs: 5000 } }],
   ['{ enabled: "yes" }', { config: { enabled: "yes" } }],
   ["{ enabled: 1 }", { config: { enabled: 1 } }],
-  ["an enabled that only looks so", { config: { enabled: Object(true) as unknown } }],
+  ["an enabled that only looks like true", { config: { enabled: Object(true) as unknown } }],
   ["a runtime alone", { config: { runtime: "v8" } }],
 ];
 

@@ -127,7 +127,7 @@ describe("abort", () => {
   );
 
   test.each(["of the run", "of the tool call"])(
-    "%s in the instant of suspension leaves nothing",
+    "%s at the moment of suspension leaves nothing",
     async (whose) => {
       const [run, call] = [new AbortController(), new AbortController()];
       const store = createMemoryStore();
@@ -163,7 +163,7 @@ describe("scope", () => {
   });
 
   test.each(foreign)(
-    "[exec-wait:82] with %s nobody continues a program, and its owner can",
+    "[exec-wait:82] with %s nobody can continue a program, but its owner can",
     async (_, context) => {
       for (const hosting of [{}, { store: createMemoryStore() }]) {
         await using desk = await openWarmDesk({ config: SOON, hosting });

@@ -309,7 +309,7 @@ describe("modules", () => {
 
 describe("shell commands", () => {
   test.each(["ls -la", "cat /etc/passwd", "npm install left-pad", "git status", "#!/bin/bash\nls"])(
-    "[exec-wait:38] %j is wrong input, with a hint at tools",
+    "[exec-wait:38] %j is wrong input, and the error has a hint about tools",
     async (code) => {
       for (const language of ["javascript", "typescript"]) {
         const result = await failureOf(code, language);

@@ -21,7 +21,7 @@ describe("an endless program", () => {
     ["a catastrophic pattern", "return /^(a+)+$/.test('a'.repeat(40) + 'b')"],
     ["a getter in the result", "return { get a() { for (;;); } }"],
     ["a toJSON in the result", "return { toJSON() { for (;;); } }"],
-    ["a getter in what is shown", "json({ get a() { for (;;); } })"],
+    ["a getter in printed output", "json({ get a() { for (;;); } })"],
     ["a getter in an input", "await tools.echo({ get a() { for (;;); } })"],
     ["a proxy in the result", "return new Proxy({}, { ownKeys() { for (;;); } })"],
     ["a thenable as result", "return { then() { for (;;); } }"],
@@ -91,7 +91,7 @@ describe("a program that waits for something that cannot happen", () => {
     ["a promise that never settles", "await new Promise(() => {})"],
     ["an empty race", "await Promise.race([])"],
     ["a thenable that never calls back", "return { then() {} }"],
-    ["one that made calls before", "await tools.echo(1); await new Promise(() => {})"],
+    ["a program that made calls before", "await tools.echo(1); await new Promise(() => {})"],
   ])("fails at once, and does not give waiting: %s [exec-wait:62]", async (_what, code) => {
     await using desk = openDesk();
     const elapsedMs = startStopwatch();
@@ -194,7 +194,7 @@ describe("deep recursion", () => {
     ["of a pattern", "new RegExp('('.repeat(100_000) + ')'.repeat(100_000)).test('a')"],
     ["of the parser", "return eval('['.repeat(100_000))"],
     [
-      "of what is returned",
+      "of the returned value",
       "let o = {}; const root = o; for (let i = 0; i < 100_000; i++) o = o.a = {}; return root",
     ],
     [

@@ -261,7 +261,7 @@ describe("rejections", () => {
       "a late catch",
       "const call = tools.boom({}); await tools.echo(1); await tools.echo(2); return [await call.catch((e) => e.message), 'ok']",
     ],
-    ["a catch nobody awaits", "tools.boom({}).catch(() => {}); return ['a', 'b']"],
+    ["a catch that nobody awaits", "tools.boom({}).catch(() => {}); return ['a', 'b']"],
   ])("%s handles them [exec-wait:58]", async (_what, code) => {
     await using desk = openDesk();
     expect(await valueOf(desk.exec(code))).toHaveLength(2);

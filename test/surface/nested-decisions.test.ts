@@ -31,7 +31,7 @@ describe("a value that is no decision", () => {
   const wrong = [null, true, false, "allow", {}, [], { block: undefined }, { block: true }, { allow: true }];
 
   test.each(wrong.map((given) => [JSON.stringify(given), given] as const))(
-    "denies where a hook or an approval gives it: %s [policy:fails-closed]",
+    "from a hook or an approval denies: %s [policy:fails-closed]",
     async (_text, given) => {
       const told: unknown[] = [];
       const onError = ({ error }: { readonly error: unknown }): void => void told.push(String(error));
@@ -241,7 +241,7 @@ describe("hooks that go wrong", () => {
 
 describe("an abort", () => {
   test.each(["hook", "approval"])(
-    "while a %s is pending ends the program, and nothing happens [exec-wait:51]",
+    "while a %s is pending ends the program, and the call is not made [exec-wait:51]",
     async (who) => {
       const person = new Person();
       const abort = new AbortController();

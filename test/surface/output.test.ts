@@ -145,7 +145,7 @@ describe("what JSON cannot carry", () => {
   ];
 
   test.each(CASES)(
-    "[exec-wait:44] %s stands in its place, and nothing around it is lost",
+    "[exec-wait:44] %s is replaced by a text, and nothing around it is lost",
     async (value, shown) => {
       const code = `const x = ${value}; text(x); json(x); json({ before: 1, x, after: [x, 2] }); return { before: 1, x, after: [x, 2] }`;
       const result = expectStatus("completed", await desk.exec(code));

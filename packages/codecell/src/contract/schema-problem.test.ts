@@ -21,10 +21,13 @@ describe("values that are schemas", () => {
     ["false", false],
     ["nothing said", {}],
     ["a Standard Schema", z.object({ a: z.number() })],
-    ["one of another library", mini.object({ a: mini.number() })],
-    ["one that is a function", callable],
+    ["a Standard Schema of another library", mini.object({ a: mini.number() })],
+    ["a Standard Schema that is a function", callable],
     ["JSON Schema made by a library", z.toJSONSchema(z.object({ a: z.number() }))],
-    ["such a one inside another", { type: "object", properties: { a: z.toJSONSchema(z.number()) } }],
+    [
+      "JSON Schema of a library inside another",
+      { type: "object", properties: { a: z.toJSONSchema(z.number()) } },
+    ],
     ["JSON Schema", { type: "object", properties: { type: { type: "string" } } }],
     ["an object of another prototype", Object.assign(Object.create(null), { type: "object" })],
     ["a title", { title: "Anything" }],
@@ -36,8 +39,8 @@ describe("values that are schemas", () => {
     ["OpenAPI's discriminator", { discriminator: { propertyName: "kind" } }],
     ["OpenAPI's xml", { xml: { name: "a", type: "x" } }],
     ["an extension", { "x-order": { type: "string" } }],
-    ["a keyword nobody knows", { markdownDescription: "Any *value*" }],
-    ["one beside a known one", { title: "a", widget: { type: "select" } }],
+    ["an unknown keyword", { markdownDescription: "Any *value*" }],
+    ["an unknown keyword beside a known one", { title: "a", widget: { type: "select" } }],
     ["a schema somewhere else in the document", { type: "object", Address: { type: "object" } }],
     ["items alone", { items: { type: "string" } }],
     ["a default that looks like a schema", { default: { type: "string" } }],
@@ -67,7 +70,7 @@ describe("values that are schemas", () => {
   });
 
   property.prop([fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom("object", "string", ["null"])])(
-    "whatever stands beside a type",
+    "any JSON beside a type",
     (others, type) => {
       expect(schemaProblem({ ...others, type })).toBeUndefined();
     },
@@ -98,7 +101,7 @@ describe("values that are no schemas", () => {
     ["fields of JSON Schema", { a: { type: "number" } }, 'give { type: "object", properties: { a: … } }'],
     ["a field named like a keyword", { title: { type: "string" } }, "properties: { title: … }"],
     [
-      "one named like one that holds schemas",
+      "a field named like a keyword that holds schemas",
       { items: { type: "array" }, n: { type: "number" } },
       "{ n: … }",
     ],

@@ -76,7 +76,7 @@ describe("what a program asks for", () => {
     ["another method, differently", { "x-method-override": " patch" }],
     ["another path than the policy saw", { "X-Original-URL": "/admin" }],
     ["another path, differently", { "x-rewrite-url": "/admin" }],
-    ["another path, in a name that some servers read so", { X_Original_URL: "/admin" }],
+    ["another path, with underscores that some servers read as dashes", { X_Original_URL: "/admin" }],
     ["several methods", { "x-http-method": "GET, DELETE" }],
   ])("headers with %s are refused", (_what, headers) => {
     expect(refusalOf(() => requestOf({ headers }))).toMatch(/^Cannot fetch "https:\/\/a\.example\/x": /u);

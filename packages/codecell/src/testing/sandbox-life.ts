@@ -39,7 +39,7 @@ export function testLife(
     });
 
     unless(evicting)(
-      "stays with a cell that does not give it up, and others go on all the same",
+      "stays with a cell that does not give it up, and other cells go on all the same",
       async () => {
         await using small = await open({ heapBytes: 48 * MiB });
         const waiting = new DrivenCell(small, toStart(toGrown(24 * MiB), { memoryBytes: 32 * MiB }));
