@@ -223,7 +223,7 @@ describe("addresses", () => {
   test("cannot be checked by a custom fetch: both options together are refused", () => {
     const policy = { blockPrivateAddresses: true, fetch: globalThis.fetch };
     expect(() => host.start({ source: "", fetchPolicy: policy })).toThrow(
-      "blockPrivateAddresses cannot be kept",
+      "blockPrivateAddresses cannot be combined",
     );
   });
 });

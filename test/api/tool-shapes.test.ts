@@ -74,7 +74,7 @@ describe.each(doors)("%s", (_name, give) => {
     [
       "a tool of the AI SDK that needs approval",
       tool({ inputSchema: z.object({ a: z.number() }), needsApproval: true, execute }),
-      'has "needsApproval", which nobody here asks',
+      'has "needsApproval", which Codecell does not read',
     ],
     [
       "a tool of the AI SDK",

@@ -20,7 +20,7 @@ describe("calls that are wrong are refused", () => {
         "missing_argument",
         1,
         28,
-        /"city" is missing, "cty" is none of its arguments/u,
+        /"city" is missing, it has no "cty"/u,
       ],
       [
         "several missing arguments",

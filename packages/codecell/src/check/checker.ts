@@ -64,7 +64,7 @@ export interface Checker extends AsyncDisposable {
 
 const CHECK_TIME_MS = 2000;
 const NOT_IN_BUNDLES =
-  "Cannot check programs: the file of the check's thread is not there, which is so in a bundle, keep codecell out of the bundle (external)";
+  "Cannot check programs: the file of the check's thread is missing, as in a bundle, mark codecell as external for the bundler";
 
 export function createChecker(options: CheckerOptions = {}): Checker {
   if (typeof options !== "object" || options === null) {

@@ -81,7 +81,7 @@ function toMissing(
 ): Finding {
   const many =
     missing.length === 1 ? `argument ${quoteAll(missing)} is` : `arguments ${quoteAll(missing)} are`;
-  const others = unknown.length === 0 ? "" : `, ${quoteAll(unknown)} is none of its arguments`;
+  const others = unknown.length === 0 ? "" : `, it has no ${quoteAll(unknown)}`;
   return {
     code: "missing_argument",
     node,

@@ -72,7 +72,7 @@ const KEYS: readonly string[] = [
 ];
 
 const OF_AI_SDK = "tools of the AI SDK go to codecell/ai";
-const APPROVAL = `which nobody here asks: decide in authorize, or in execute with call.suspend (${OF_AI_SDK})`;
+const APPROVAL = `which Codecell does not read: decide in authorize, or in execute with call.suspend (${OF_AI_SDK})`;
 
 /**
  * Keys by which tools of other libraries bound their use. A tool with such a key must not be used without that bound.

@@ -232,7 +232,7 @@ export interface Store extends AsyncDisposable {
 
 /** All codes with which a store refuses, and what they mean. */
 export const STORE_ERROR_CODES = {
-  exists: "There is a run of this id already",
+  exists: "A run with this id exists already",
   stale_claim: "The run was released or claimed by somebody else since, or is gone",
   closed: "The store was closed",
   unavailable: "The database cannot be reached or is locked; trying again is safe",

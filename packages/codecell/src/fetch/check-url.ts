@@ -71,7 +71,8 @@ export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL):
   return url;
 }
 
-export const PRIVATE = "its host has an address that is not on the public internet, and those are blocked";
+export const PRIVATE =
+  "its host has an address that is not on the public internet, and such addresses are blocked";
 
 function isUnder({ origin, pathname }: URL, prefix: UrlPrefix): boolean {
   if (origin !== prefix.origin) return false;

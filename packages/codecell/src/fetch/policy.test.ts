@@ -63,7 +63,7 @@ describe("a fetch policy", () => {
     [{ maxRedirects: Number.NaN }, "maxRedirects is NaN"],
     [{ allowRedirects: "yes" }, "allowRedirects must be a boolean"],
     [{ blockPrivateAddresses: 1 }, "blockPrivateAddresses must be a boolean"],
-    [{ blockPrivateAddresses: true, fetch: globalThis.fetch }, "blockPrivateAddresses cannot be kept"],
+    [{ blockPrivateAddresses: true, fetch: globalThis.fetch }, "blockPrivateAddresses cannot be combined"],
   ])("%j is refused, and the message has the entry", (policy, problem) => {
     const resolve = (): unknown => resolveFetchPolicy(policy as FetchPolicy);
     expect(resolve).toThrow(TypeError);

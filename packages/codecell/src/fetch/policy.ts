@@ -97,7 +97,7 @@ function fetchOf({ fetch }: FetchPolicy, isGuarded: boolean): typeof globalThis.
   if (isGuarded) {
     if (fetch !== undefined) {
       throw wrong(
-        "blockPrivateAddresses cannot be kept by a fetch of your own, leave out one of both and check addresses yourself",
+        "blockPrivateAddresses cannot be combined with a fetch of your own, leave out one of them, and check addresses in your fetch",
       );
     }
     return loadGuardedFetch();

@@ -73,8 +73,7 @@ async function sendOnce(
  * elsewhere.
  */
 function responseUrl(response: Response, { url }: FetchRequest, policy: ResolvedFetchPolicy): URL {
-  if (response.type === "opaqueredirect")
-    throw refusal(url.href, "it redirects, and nobody can see where to");
+  if (response.type === "opaqueredirect") throw refusal(url.href, "it redirects, and its target is hidden");
   const reached = response.url === "" || response.url === undefined ? url : checkUrl(response.url, policy);
   if (!policy.allowRedirects && (response.redirected || reached.href !== url.href)) {
     throw refusal(url.href, "it was redirected, and redirects are not allowed");

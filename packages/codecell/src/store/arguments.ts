@@ -26,7 +26,8 @@ export function resolvePages(query: ListQuery): ListPage[] {
   const { scope, claimable = false, order = "id", after, limit = LIST_DEFAULT } = query;
   const { status = LIVE, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = query;
   if (scope !== undefined) checkText("scope", scope);
-  if (order !== "id" && order !== "newest") throw new TypeError(`Cannot list runs by "${String(order)}"`);
+  if (order !== "id" && order !== "newest")
+    throw new TypeError(`Cannot list runs by "${String(order)}": expected "id" or "newest"`);
   for (const [name, value] of Object.entries({ limit, createdFrom, createdBefore }))
     checkInteger(name, value);
   const asked = new Set(typeof status === "string" ? [status] : status);
@@ -58,7 +59,9 @@ function resolvePlace(after: ListQuery["after"], order: "id" | "newest"): ListPa
   if (after === undefined || after === "") return undefined;
   if (typeof after === "string") {
     if (order === "newest") {
-      throw new TypeError("Cannot go on behind an id alone: a list of the newest needs its createdAt too");
+      throw new TypeError(
+        "Cannot list the newest runs after an id alone: its createdAt is missing, give the last summary",
+      );
     }
     checkText("after", after);
     return { id: after, createdAt: 0 };
@@ -102,16 +105,18 @@ export function checkBounds({ runs, bytes }: EndedBounds): EndedBounds {
 }
 
 export function checkInteger(name: string, value: number): void {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`Cannot use ${value} as ${name}: no whole number`);
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`Cannot use ${value} as ${name}: expected a whole number`);
 }
 
 export function checkId(id: string): void {
   checkText("id", id);
-  if (id === "") throw new RangeError("Cannot use an empty id: give it a name");
+  if (id === "") throw new RangeError("Cannot use an empty id: expected at least one character");
 }
 
 export function checkText(name: string, text: string): void {
-  if (typeof text !== "string") throw new TypeError(`Cannot use a ${typeof text} as ${name}: no string`);
+  if (typeof text !== "string")
+    throw new TypeError(`Cannot use a ${typeof text} as ${name}: expected a string`);
   if (!text.isWellFormed() || text.includes("\0")) {
     throw new TypeError(`Cannot use this ${name}: it has a lone surrogate or NUL`);
   }
@@ -132,7 +137,7 @@ export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FAC
   const bytes = tools.reduce((sum, tool) => sum + Buffer.byteLength(tool), 0);
   if (tools.length > STORE_TOOL_NAMES || bytes > STORE_TEXT_BYTES) {
     throw new RangeError(
-      `Cannot name these tools: at most ${STORE_TOOL_NAMES}, of ${STORE_TEXT_BYTES} bytes together`,
+      `Cannot name these tools: expected at most ${STORE_TOOL_NAMES} names with ${STORE_TEXT_BYTES} bytes together`,
     );
   }
   return JSON.stringify({ calls, failed, pending, tools });
@@ -146,6 +151,6 @@ export function fromFactsText(text: string): RunFacts {
 }
 
 export function copyOf(bytes: Uint8Array): Uint8Array {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError("Cannot store this: no Uint8Array");
+  if (!(bytes instanceof Uint8Array)) throw new TypeError("Cannot store this value: expected a Uint8Array");
   return new Uint8Array(bytes);
 }

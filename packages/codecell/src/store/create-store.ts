@@ -115,7 +115,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
         const run = { id, scope, expiresAt, state: copyOf(state), facts: toFactsText(facts) };
         const fence = await driver.put(run, own);
         if (fence !== undefined) return { id, fence };
-        throw new StoreError("exists", `Cannot put run "${id}": there is one of this id already`);
+        throw new StoreError("exists", `Cannot put run "${id}": a run with this id exists already`);
       }),
     claim: (id, lease, scope) =>
       enter(async () => {
@@ -130,7 +130,10 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
           if (claimed !== undefined) return toClaimed(claimed);
           // Somebody else claimed the run first. The next reading shows who.
         }
-        throw new StoreError("unavailable", `Cannot claim run "${id}": it changed with every look at it`);
+        throw new StoreError(
+          "unavailable",
+          `Cannot claim run "${id}": it changed between every reading and claim, try again later`,
+        );
       }),
     renew: (claim, ms, expiresAt) =>
       change(claim, () => {

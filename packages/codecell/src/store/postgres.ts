@@ -47,7 +47,9 @@ export async function openPostgresStore({
 }: PostgresStoreOptions): Promise<Store> {
   const place = toPlace(name);
   if (pool.options?.max !== undefined && pool.options.max < 2) {
-    throw new RangeError("Cannot use a pool of one connection: one listens, others have to work");
+    throw new RangeError(
+      "Cannot use a pool of one connection: one connection listens, expected at least two",
+    );
   }
   pool.on("error", ignore);
   try {
@@ -309,6 +311,6 @@ function toRow(row: AnswerRow): RunRow {
 
 function toBytes(value: unknown): Uint8Array {
   if (!(value instanceof Uint8Array))
-    throw new TypeError("Cannot read the database: no bytes where bytes belong");
+    throw new TypeError("Cannot read the database: a column has another type, expected bytes");
   return value;
 }

@@ -105,7 +105,7 @@ export class SqliteQueue {
   }
 }
 
-const UNSETTLED: Outcome = { error: new Error("A transaction came to no outcome") };
+const UNSETTLED: Outcome = { error: new Error("A transaction has no outcome") };
 
 /** Tries again while the database is locked. The thread is free in between. */
 export async function whileLocked<T>(timeoutMs: number, work: () => T): Promise<T> {

@@ -331,7 +331,7 @@ function toRow(row: SqliteRow): RunRow {
 
 function toBytes(value: unknown): Uint8Array {
   if (!(value instanceof Uint8Array))
-    throw new TypeError("Cannot read the database: no bytes where bytes belong");
+    throw new TypeError("Cannot read the database: a column has another type, expected bytes");
   return value;
 }
 

@@ -35,12 +35,14 @@ export function checkPayload<T extends PayloadTool>(
     }
     if (more.length > 0) {
       throw new PayloadError(
-        `Cannot send the request: two of its tools are called "${name}", which only code mode may be`,
+        `Cannot send the request: two of its tools are called "${name}", leave out the one that visibleTools does not have`,
       );
     }
     const description = Object.hasOwn(own, name) ? own[name] : undefined;
     if (description !== undefined && !isSame(description, found.description)) {
-      throw new PayloadError(`Cannot send the request: its "${name}" is another tool, not that of code mode`);
+      throw new PayloadError(
+        `Cannot send the request: its "${name}" is another tool, give it the one of code mode`,
+      );
     }
     return found;
   });

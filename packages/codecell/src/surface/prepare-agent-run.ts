@@ -154,7 +154,7 @@ function prepare(
   const visible = ["exec", "wait", ...direct.map(({ name }) => name)];
   if (new Set(visible).size < visible.length) {
     throw new TypeError(
-      `Cannot show the model two tools of one name, it would see ${visible.join(", ")}: rename a direct-only tool`,
+      `Cannot show the model two tools of one name: it would see ${visible.join(", ")}, rename a direct-only tool`,
     );
   }
   const telemetry = new Telemetry(visible, sizesOf(catalog));
