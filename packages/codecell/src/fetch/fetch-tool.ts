@@ -42,7 +42,7 @@ export function createFetchTool(
       if (policy === undefined) {
         throw new CallRefusal(
           "fetch_failed",
-          "Cannot fetch: the run was resumed or forked without a fetch policy, give it fetchPolicy",
+          "Cannot fetch: the run has no fetch policy here, resume or fork it with fetchPolicy",
         );
       }
       const { request, redirect } = parseRequest(input, policy);
