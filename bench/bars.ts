@@ -1,5 +1,5 @@
 /**
- * The bars Codecell has to clear, as a table; a missed bar is a regression like a failing test.
+ * The bars that Codecell has to clear, as a table. A missed bar is a regression, like a failing test.
  *
  * A bar that could not be measured (a peer is not installed, a workload was not selected) is neither met nor missed.
  */
@@ -40,7 +40,7 @@ const trips = { workload: "three-round-trips", caseLabel: "", metric: "p50" };
 const rate = { workload: "throughput", caseLabel: "", metric: "rate" };
 const crowd = { workload: "concurrent-runs", caseLabel: "2000 runs" };
 const asked = { workload: "suspension", metric: "total" };
-/** As much as after 10: flat. */
+/** After 400 calls a suspension writes as much as after 10. */
 const written = { workload: "suspension-writes", caseLabel: "400 outcomes of 4 KB", metric: "written" };
 const oneOfMany = { workload: "suspended-in-sqlite", caseLabel: "100000 runs" };
 const resumed = ["10000 runs, 64 at a time", "10000 runs at once"].map((caseLabel) => ({
@@ -79,7 +79,7 @@ export const BARS: readonly Bar[] = [
   { ...trips, kind: "ahead", of: "run", times: 15 },
   { ...trips, kind: "ahead", of: "isolated-vm", times: 6 },
   { ...trips, kind: "within", of: "node-vm", times: 2 },
-  // with a worker for each run, or half of the runs would be refused
+  // with a worker for each run, since otherwise half of the runs would be refused
   { ...rate, kind: "ahead", of: `${EXPERIMENTAL}:wide`, times: 40, higherIsBetter: true },
   { ...rate, kind: "ahead", of: "isolated-vm", times: 6, higherIsBetter: true },
   { workload: "parallel-calls", caseLabel: "", metric: "p50", kind: "ahead", of: EXPERIMENTAL, times: 9 },

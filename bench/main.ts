@@ -94,7 +94,7 @@ async function measureOne(
   return rows;
 }
 
-/** In a process of its own, as everything that is measured. */
+/** Counts tokens in a process of its own, as for everything that is measured. */
 function countDeclarations(folder: URL): readonly Row[] {
   const flags = [...SOURCE_FLAGS, "bench/declarations/main.ts", ...(folder === RESULTS ? [] : ["--local"])];
   const { status } = spawnSync(process.execPath, flags, { cwd: ROOT, stdio: "inherit" });
@@ -103,12 +103,12 @@ function countDeclarations(folder: URL): readonly Row[] {
   return rows;
 }
 
-/** A quick look, or one at some contestants only, does not replace the results that are kept. */
+/** A quick run, or a run of some contestants only, does not replace the kept results. */
 function folderOf(args: Arguments): URL {
   return args.quick || args.only !== undefined ? LOCAL_RESULTS : RESULTS;
 }
 
-/** Why each contestant that cannot run here cannot. */
+/** For each contestant that cannot run here: why not. */
 async function probeAll(
   contestants: readonly Contestant[],
   nodeFlags: readonly string[],
@@ -134,7 +134,7 @@ async function probeAll(
   return absent;
 }
 
-/** Users run the build, so it is what is measured, most of all at cold start. */
+/** Users run the build, so the build is measured. This matters most for cold start. */
 function build(): "build" | "source" {
   const { status } = spawnSync("npm", ["run", "-s", "build"], {
     cwd: ROOT,

@@ -1,8 +1,10 @@
 /**
- * Embeds worker and engine in the library, for bundles, which have neither file: the worker as one script with all it
- * imports, the engine as it is, both compressed.
+ * Embeds worker and engine in the library, for bundles, which have neither file. The worker is one script with all
+ * its imports, the engine is unchanged, and both are compressed.
  *
- * - Not checked in: it changes with every line of the worker. Builds, type checks and test runs make it anew.
+ * The result is not checked in, since it changes with every line of the worker. Builds, type checks and test runs
+ * make it.
+ *
  * Run: npm run build:embedded
  */
 import { readFile } from "node:fs/promises";
@@ -15,7 +17,10 @@ import { bundleText, keepBundle, replaceFile } from "./bundle.ts";
 const source = new URL("../packages/codecell/src/", import.meta.url);
 const output = new URL("sandbox/node/embedded.generated.ts", source);
 
-/** Taken from the process, so that the script needs neither `import` nor `require`: it runs as whatever it is started as. */
+/**
+ * Node's own modules come from the process, so that the script needs neither `import` nor `require`: it can be
+ * started as a module or as a script.
+ */
 const builtins: Plugin = {
   name: "builtins",
   setup: (bundling) => {
@@ -26,7 +31,7 @@ const builtins: Plugin = {
   },
 };
 
-/** With plugins for the worker of a test. */
+/** The worker's script. Tests may add plugins. */
 export async function renderWorkerText(plugins: Plugin[] = []): Promise<string> {
   return await bundleText(new URL("worker/node.ts", source), {
     format: "iife",
@@ -35,7 +40,7 @@ export async function renderWorkerText(plugins: Plugin[] = []): Promise<string> 
   });
 }
 
-/** Found in a way that also works where Vitest runs this. */
+/** Finds the engine in a way that also works inside Vitest. */
 export async function readEngine(): Promise<Buffer> {
   return await readFile(createRequire(import.meta.url).resolve("quickjs-wasi/quickjs.wasm"));
 }
@@ -54,7 +59,7 @@ function pack(content: Buffer): string {
   return brotliCompressSync(content).toString("base64");
 }
 
-/** Compressing takes seconds, comparing does not. */
+/** Whether the file is up to date. Comparing is fast; compressing takes seconds. */
 function holds(present: string, worker: Buffer, engine: Buffer): boolean {
   const [packedWorker = "", packedEngine = ""] = [...present.matchAll(/"([^"]*)";$/gmu)].map(
     ([, text = ""]) => text,
@@ -76,7 +81,10 @@ async function embed(workerText: string): Promise<void> {
   await replaceFile(output, renderModule(pack(worker), pack(engine)));
 }
 
-/** What Vitest calls before a test run. Its hosts start their threads from the same script, as a file (test/bundled-worker.ts). */
+/**
+ * Vitest calls this before a test run. Hosts in tests start their threads from the same script, as a file
+ * (test/bundled-worker.ts).
+ */
 export async function setup(): Promise<void> {
   const workerText = await renderWorkerText();
   await embed(workerText);

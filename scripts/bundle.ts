@@ -1,8 +1,9 @@
 /**
- * Bundles sources into one script, for processes and threads that tests start by the hundred: Node.js strips the types of
- * every file in each of them anew, which takes longer than most of them live.
+ * Bundles sources into one script, for processes and threads that tests start by the hundred. Otherwise Node.js
+ * strips the types of every file in each of them, which takes longer than most of them live.
  *
- * - Kept below `node_modules/.cache`, from where packages are found, and replaced in one step: others may be reading it.
+ * The script is kept below `node_modules/.cache`, where it finds packages, and is replaced in one step, since others
+ * may be reading it.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -28,7 +29,7 @@ export async function bundleText(entry: URL, options: BuildOptions): Promise<str
   return file.text;
 }
 
-/** All but our own packages are loaded as they are. */
+/** Bundles our own packages; all others are loaded at run time. */
 const packages: Plugin = {
   name: "packages",
   setup: (bundling) => {
@@ -38,7 +39,7 @@ const packages: Plugin = {
   },
 };
 
-/** The path of a script that does what this file does. */
+/** The path of a script that does the same as this file. */
 export async function bundleFixture(entry: URL): Promise<string> {
   const text = await bundleText(entry, {
     format: "esm",
@@ -59,7 +60,7 @@ export async function keepBundle(name: string, text: string): Promise<URL> {
   return file;
 }
 
-/** Left as it is when nothing changed. */
+/** Writes a file only if its text changed. */
 export async function replaceFile(file: URL, text: string): Promise<void> {
   if ((await readFile(file, "utf8").catch(() => undefined)) === text) return;
   const draft = new URL(`${file.href}.${process.pid}`);

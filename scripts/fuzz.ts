@@ -1,8 +1,8 @@
 /**
- * Fuzz: all fuzzers of test/fuzz, one case after the other, until it is stopped. Prints what breaks the rule.
+ * Runs all fuzzers of test/fuzz, one case after the other, until it is stopped. Prints what breaks the rule.
  *
- * - `npm run fuzz -- --seed 1 --cases 1000 --only "tools.search"`; the slowest of each kind with `--slowest`,
- *   every case before it is tried with `--verbose`.
+ * `npm run fuzz -- --seed 1 --cases 1000 --only "tools.search"`. `--slowest` prints the slowest case of each kind,
+ * `--verbose` prints every case before it is tried.
  */
 import { parseArgs } from "node:util";
 import { hostText } from "../test/fuzz/host-text.ts";

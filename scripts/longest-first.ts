@@ -1,10 +1,10 @@
 /**
- * Sequencer: files that take minutes start first. With nothing known of earlier runs vitest starts the largest files first,
- * and the longest one would run alone at the end.
+ * Sequencer: files that take minutes start first. If vitest knows nothing of earlier runs it starts the largest files
+ * first, and the longest one would run alone at the end.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Longest first; all others keep their order behind them. */
+/** The longest first. All other files keep their order after these. */
 const LONGEST: readonly string[] = [
   "test/attacks/attacks.test.ts",
   "test/fuzz/host-memory.test.ts",

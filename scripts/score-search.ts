@@ -1,8 +1,8 @@
 /**
- * Prints how well the search index does on the six sets: `npm run search-score`.
+ * Prints how good the search index is on the six sets: `npm run search-score`.
  *
- * - "held out": every set with word vectors trained without it. These are the figures to believe.
- * - "bundled": with the vectors of the library, which have seen the sets.
+ * - "held out": every set with word vectors trained without it. Believe these figures.
+ * - "bundled": with the vectors of the library, which were trained with the sets.
  * - "words only": without vectors.
  */
 

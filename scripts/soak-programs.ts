@@ -1,4 +1,4 @@
-/** What the soak runs: programs that do no harm, with the value each must give, and programs that try to. */
+/** The programs of the soak: innocent ones, with the value that each must give, and hostile ones. */
 
 export interface Innocent {
   readonly source: string;

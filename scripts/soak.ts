@@ -1,8 +1,8 @@
 /**
- * Soak: hostile and innocent programs side by side on one host, for minutes, then hours.
+ * Soak: runs hostile and innocent programs side by side on one host, for minutes or hours.
  *
- * - Fails when an innocent run fails, or when memory, handles or workers grow: the median of the last third of the
- *   samples is compared with that of the first, after a warm-up.
+ * - Fails when an innocent run fails, or when memory, handles or workers grow: after a warm-up, it compares the
+ *   median of the last third of the samples with that of the first.
  * - `npm run soak -- --minutes 2 --concurrency 32 --seed 1`
  */
 import { getHeapStatistics } from "node:v8";
@@ -24,10 +24,10 @@ const DURATION_MS = Number(options.minutes) * 60_000;
 const CONCURRENCY = Number(options.concurrency);
 const REPORT_EVERY_MS = 30_000;
 const SAMPLE_EVERY_MS = Math.min(5000, DURATION_MS / 24);
-/** Share of the time whose samples are thrown away. */
+/** Fraction of the time whose samples are discarded. */
 const WARM_UP = 0.15;
 const HOSTILE_SHARE = 0.3;
-/** What the medians may differ by: noise of the allocator and of what happens to run. */
+/** How far the medians may differ: noise of the allocator and of the programs that happen to run. */
 const GROWTH = { rssMB: 60, heapMB: 15, workers: 2, handles: 12 } as const;
 
 type Quantity = keyof typeof GROWTH;
@@ -51,7 +51,7 @@ const tools: ToolSet = {
   },
 };
 
-/** A small generator of numbers, so that a soak can be repeated. */
+/** A small random generator, so that a soak can be repeated. */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -61,7 +61,7 @@ function createRandom(seed: number): () => number {
 }
 
 const counts = { innocent: 0, hostile: 0, rebuilds: 0 };
-/** What should not have happened, and how often it did. */
+/** What should not have happened, with how often it did. */
 const unexpected = new Map<string, number>();
 
 function complain(text: string): void {

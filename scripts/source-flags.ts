@@ -1,9 +1,9 @@
 /**
  * How Node.js runs Codecell from its sources: in the test runner and in every process that a test starts.
  *
- * - Node.js strips the types of `.ts` files with WebAssembly, in every thread that loads one. The library keeps the
- *   wrappers of its own imports alive on V8 13, not those of others: so that no thread frees them, nothing is freed
- *   (docs/decisions/0007-import-wrappers.md).
+ * Node.js strips the types of `.ts` files with WebAssembly, in every thread that loads one. On V8 13 the library
+ * keeps the wrappers of its own imports alive, but not those of other code. The flag prevents V8 from freeing any
+ * (docs/decisions/0007-import-wrappers.md).
  */
 export const SOURCE_CONDITION = "@codecell/source";
 

@@ -1,10 +1,10 @@
-/** Reporter: closes a vitest run with one plain line, "N passed, N failed", that any CI can read. */
+/** Reporter: ends a vitest run with one plain line, "N passed, N failed", that any CI can read. */
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     let passed = 0;
-    // Errors outside any test fail the run too, so they must not look like a clean one.
+    // Errors outside any test fail the run too, so the line must not look like success.
     let failed = unhandled.length;
     let skipped = 0;
     for (const module of modules) {

@@ -1,8 +1,9 @@
 /**
  * Runs the tests on another Node.js than the pinned one: npm run test:on -- 22.18.0 [arguments for vitest]
  *
- * - That Node.js comes from the npm registry, as the pinned one does, and is kept below `node_modules/.cache`.
- * - Only tests, and what they start by the path of their own Node.js, run on it. Compilers stay on the pinned one.
+ * - This Node.js comes from the npm registry, like the pinned one, and is kept below `node_modules/.cache`.
+ * - Only tests, and what they start by the path of their own Node.js, run on it. Compilers stay on the pinned
+ *   Node.js.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";

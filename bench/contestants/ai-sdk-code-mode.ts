@@ -1,8 +1,9 @@
 /**
- * Code modes of the AI SDK: experimental-ai-sdk-code-mode, @ai-sdk/code-mode which is built on `run`, and codecell/ai.
+ * Code modes of the AI SDK: experimental-ai-sdk-code-mode, @ai-sdk/code-mode (which is built on `run`), and
+ * codecell/ai.
  *
- * All through their direct runner (`runCodeMode`), without the model's tool around it, default policy. Tools are
- * AI SDK tools whose schema is a plain JSON Schema without a validator: the cheapest the AI SDK has.
+ * All use their direct runner (`runCodeMode`) without the model's tool around it, and the default policy. Tools are
+ * AI SDK tools with a plain JSON Schema and no validator: the cheapest that the AI SDK has.
  */
 
 import { randomBytes } from "node:crypto";
@@ -17,7 +18,7 @@ import {
 import { importPeer } from "./import-peer.ts";
 
 interface ToolOptions {
-  /** There when the tool is called again with the resolution of its interrupt. */
+  /** Set when the tool is called again with the resolution of its interrupt. */
   readonly codeModeInterrupt?: { readonly resolution: unknown };
 }
 type AiTool = { readonly opaque: unique symbol };
@@ -95,7 +96,7 @@ function createCodeMode(
       const tools = askingTools(asking);
       const result = await library.runCodeMode({ js, tools });
       if (!library.isCodeModeInterrupt(result)) throw new Error("Run is completed");
-      // an object that has to be kept whole: its text is what the tokens of the others are
+      // a user has to keep this whole object: its text corresponds to the tokens of the others
       const token = JSON.stringify(result);
       return {
         token,
@@ -128,7 +129,7 @@ export function createAiSdkCodeMode(): Contestant {
   return createCodeMode({ id: "ai-sdk-code-mode", name: "@ai-sdk/code-mode" }, loadAiSdk, () => undefined);
 }
 
-/** Ours, where the others have something to compare it with. */
+/** Codecell, where the others have something comparable. */
 export function createCodecellAi(): Contestant {
   const identity = {
     id: "codecell:ai",

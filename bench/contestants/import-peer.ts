@@ -1,6 +1,4 @@
-/**
- * Imports a peer from bench/peers, which is no workspace: its packages are found only from inside that folder.
- */
+/** Imports a peer from bench/peers. That folder is no workspace: its packages are found only from inside it. */
 
 const LOADER = new URL("../peers/load.js", import.meta.url).href;
 

@@ -1,7 +1,7 @@
 /**
  * isolated-vm: a fresh V8 isolate and context per run, tools behind one reference, JSON text across.
  *
- * The cheapest bridge that keeps calls asynchronous: one reference for all tools, set up by one evaluation.
+ * This is the cheapest bridge with asynchronous calls: one reference for all tools, set up by one evaluation.
  */
 
 import type { Contestant } from "./contestant.ts";

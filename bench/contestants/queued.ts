@@ -1,7 +1,8 @@
 /**
- * A peer behind a queue of the bench's own ("queued" in the tables): what a user of a peer that refuses would have to write.
+ * A peer behind a queue of the bench ("queued" in the tables): what the user of a peer that refuses would have to
+ * write.
  *
- * As many runs at once as the peer admits when runs wait (32), as many as there are cores when they compute.
+ * It runs as many at once as the peer admits (32) if runs wait, and as many as there are cores if they compute.
  */
 
 import { availableParallelism } from "node:os";

@@ -1,7 +1,7 @@
 /**
  * `run` as its README shows it: one runner, host functions under the global `tools`, default limits.
  *
- * It refuses what exceeds its workers (at most 32 by default) instead of queueing it.
+ * It refuses runs beyond its workers (at most 32 by default) instead of queueing them.
  */
 
 import { randomBytes } from "node:crypto";

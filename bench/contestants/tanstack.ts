@@ -1,8 +1,8 @@
 /**
  * TanStack AI code mode on its two local drivers, through its own tool (`createCodeModeTool`), default limits.
  *
- * - Its tools are globals named `external_<name>`; one line in front of the source gives them the name `tools`.
- * - The driver's start-up probe (a child process) is skipped, as its option allows: the bench probes by itself.
+ * - Its tools are globals named `external_<name>`. One line before the source gives them the name `tools`.
+ * - The driver's start-up probe (a child process) is skipped, as its option allows: the bench probes itself.
  */
 
 import { createTranslation, type Contestant, type GuestInput } from "./contestant.ts";

@@ -1,7 +1,7 @@
 /**
- * Comparisons: which printers are set beside each other, and on how many tools.
+ * Which printers are compared with each other, and on how many tools.
  *
- * - Like with like: whoever leaves the descriptions of fields out is compared with Codecell leaving them out.
+ * Equals are compared: a printer without descriptions of fields is compared with Codecell without them.
  */
 
 import type { Case, Metric } from "../workloads/workload.ts";
@@ -22,7 +22,7 @@ export const DECLARATIONS = {
   metrics: METRICS,
 };
 
-/** The first so many of them; the last is all. */
+/** The number of tools, from the first; the last number is all of them. */
 const SIZES = [500, 742];
 
 export const COMPARISONS: readonly Comparison[] = SIZES.flatMap((size) => [

@@ -1,9 +1,9 @@
 /**
- * Printers: how each peer, and Codecell, prints the same tools for a model.
+ * How each peer, and Codecell, prints the same tools for a model.
  *
- * - A peer whose printer is not exported is asked through the description of its tool; what that says without any tools
- *   does not count.
- * - Compared are only printers that show the same kinds of things.
+ * - If a peer does not export its printer, the description of its tool is taken, without what it says when there are
+ *   no tools.
+ * - Only printers that show the same kinds of things are compared.
  */
 import { importPeer } from "../contestants/import-peer.ts";
 import { SELF } from "../contestants/index.ts";
@@ -17,7 +17,7 @@ export interface ListedTool {
 
 export interface Printer {
   readonly id: string;
-  /** With what a reader of the table should know. */
+  /** The name in the table, with what its reader should know. */
   readonly name: string;
   readonly open: () => Promise<(tools: readonly ListedTool[]) => string | Promise<string>>;
 }
@@ -173,7 +173,7 @@ export const DESCRIBE_TOOLS: readonly Printer[] = [
   },
 ];
 
-/** What Codecell can leave out; nobody to compare with. */
+/** What Codecell can leave out. No peer is comparable. */
 export const DESCRIBE_LESS: readonly Printer[] = [
   codecell("codecell:120", 120),
   codecell("codecell:none", "none"),

@@ -25,12 +25,12 @@ const QUICK_PACE: Pace = { warmMs: 400, blockMs: 250, minRuns: 5, maxRuns: 500 }
 /** Names that stand for several workloads. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   catalog: ["catalog-build", "tool-search", "tool-search-quality", "check"],
-  // no workload: nothing runs, and printers are no contestants
+  // no workload, since nothing runs and printers are no contestants
   declarations: [],
 };
 
 export interface Arguments {
-  /** Whether the tokens of declarations are counted, too. */
+  /** Whether the tokens of declarations are counted too. */
   readonly declarations: boolean;
   readonly workloads: readonly Workload[];
   readonly rounds: number | undefined;

@@ -1,6 +1,4 @@
-/**
- * Attempts: runs programs, checks each value and keeps count of what failed.
- */
+/** Attempts runs programs, checks each value and counts failures. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contestant, RunOptions } from "../contestants/contestant.ts";
@@ -9,7 +7,7 @@ import { percentile } from "./statistics.ts";
 
 let salt = 0;
 
-/** A number no other run of this process gets; in the source, so that no cache of sources can answer. */
+/** A number that no other run of this process gets. It is in the source, so that no cache of sources can answer. */
 export function nextSalt(): number {
   salt += 1000;
   return salt;
@@ -20,12 +18,12 @@ export class Attempts {
   failed = 0;
   #failure: string | undefined;
 
-  /** Runs one program; whether its value was right. */
+  /** Runs one program. True if its value was right. */
   run(contestant: Contestant, program: Program, options?: RunOptions): Promise<boolean> {
     return this.check(program.expected, () => contestant.run(program.source, program.tools, options));
   }
 
-  /** Whether what is attempted gives the expected value. */
+  /** Whether an attempt gives the expected value. */
   async check(expected: unknown, attempt: () => Promise<unknown>): Promise<boolean> {
     this.attempted++;
     try {
@@ -51,11 +49,11 @@ export class Attempts {
 
 function isSame(value: unknown, expected: unknown): boolean {
   if (value === expected) return true;
-  // through JSON: objects of a node:vm context have prototypes of their own
+  // compared through JSON, since objects of a node:vm context have prototypes of their own
   return typeof value === "object" && isDeepStrictEqual(JSON.parse(JSON.stringify(value)), expected);
 }
 
-/** Programs one after the other, after some to warm up; latency and CPU time per run. */
+/** Runs programs one after the other, after a warm-up, and gives latency and CPU time per run. */
 export async function measureOneByOne(
   contestant: Contestant,
   createProgram: () => Program,

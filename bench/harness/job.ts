@@ -1,6 +1,4 @@
-/**
- * What a measuring process is told to do, and what it tells back.
- */
+/** The job of a measuring process, and its reports. */
 
 import type { Pace, Sample } from "../workloads/workload.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Measures one workload with all contestants that can run, in one process or in one each.
- */
+/** Measures one workload with all contestants that can run, in one process or in one process each. */
 
 import type { Contestant } from "../contestants/contestant.ts";
 import type { Case, Pace, Sample, Workload } from "../workloads/workload.ts";
@@ -8,7 +6,7 @@ import { toEmptyRow, toRow, type Row } from "./rows.ts";
 import { runJob } from "./spawn.ts";
 
 const SILENCE_MS = 240_000;
-/** A contestant that needs longer than this for one block is not asked again in the next round. */
+/** A contestant that needs longer than this for one block is left out of the next round. */
 const SLOW_MS = 20_000;
 
 export interface Plan {
@@ -67,7 +65,7 @@ async function measureTogether(plan: Plan): Promise<Collected> {
       },
     );
     if (crash === undefined) return { samples, reasons };
-    // whoever brings the process down is out; the others start again
+    // the contestant that crashed the process is out; the others start again
     reasons.set(crash.contestant, crash.reason);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The measuring process: takes one job from its arguments, measures, reports over its IPC channel, exits.
  *
- * Contestants are interleaved: each round goes through all of them, and each round starts with another one.
+ * Contestants are interleaved: each round goes through all of them, and begins with another one.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,7 +52,7 @@ async function measure(job: Job): Promise<void> {
         if (contestant === undefined || workload.leavesOut?.(contestant, which) !== undefined) continue;
         const about = { contestant: contestant.id, caseLabel: which.label };
         await report({ type: "begun", ...about });
-        // the one before must not leave its garbage to the next
+        // no contestant may leave its garbage to the next
         if (workload.process === "shared") {
           globalThis.gc?.();
           await sleep(20);
@@ -70,5 +70,5 @@ async function measure(job: Job): Promise<void> {
 
 const job: Job = JSON.parse(process.argv[2] ?? "");
 await measure(job);
-// not every contestant can be closed: some keep workers alive
+// some contestants cannot be closed and keep workers alive
 process.exit(0);

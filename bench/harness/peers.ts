@@ -1,7 +1,7 @@
 /**
- * Installs the peers when they are missing, and finds out which contestants can run here.
+ * Installs the peers if they are missing, and finds out which contestants can run here.
  *
- * No install scripts are run: isolated-vm brings prebuilt binaries, nothing else needs any.
+ * No install scripts are run: isolated-vm has prebuilt binaries, and no other peer needs scripts.
  */
 
 import { spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ interface Lockfile {
   readonly packages: Readonly<Record<string, { readonly version: string }>>;
 }
 
-/** Why the peers could not be installed; nothing when they are. */
+/** Says why the peers could not be installed; undefined if they are installed. */
 export function installPeers(): string | undefined {
   const lockfile = readFileSync(LOCKFILE, "utf8");
   if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === lockfile) return undefined;
@@ -39,7 +39,7 @@ export function installPeers(): string | undefined {
   return `npm ci failed: ${line ?? error?.message ?? `code ${status}`}`;
 }
 
-/** Name to version of what was installed. */
+/** The installed versions, by name. */
 export function readPeerVersions(): Readonly<Record<string, string>> {
   const versions: Record<string, string> = {};
   if (!existsSync(INSTALLED)) return versions;
@@ -51,7 +51,7 @@ export function readPeerVersions(): Readonly<Record<string, string>> {
   return versions;
 }
 
-/** Runs one tool call in a process of its own; why that did not work, or nothing. */
+/** Runs one tool call in a process of its own. Says why that failed; undefined if it worked. */
 export async function probe(
   contestant: Contestant,
   nodeFlags: readonly string[],

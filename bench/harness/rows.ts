@@ -1,6 +1,4 @@
-/**
- * Rows: what was measured of one contestant in one case, over all rounds.
- */
+/** A row has what was measured of one contestant in one case, over all rounds. */
 
 import type { Sample } from "../workloads/workload.ts";
 import { median } from "./statistics.ts";
@@ -10,13 +8,13 @@ export interface Row {
   readonly caseLabel: string;
   /** Median over the rounds. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** One value per round, in their order; null where a round gave none. */
+  /** One value per round, in order; null if a round gave none. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
   readonly rounds: number;
   readonly attempted: number;
   readonly failed: number;
   readonly failure?: string;
-  /** Why there is nothing measured. */
+  /** Why nothing was measured. */
   readonly leftOut?: string;
 }
 
@@ -49,8 +47,8 @@ export function toEmptyRow(contestant: string, caseLabel: string, leftOut: strin
 }
 
 /**
- * How many times larger the metric of one row is than another's: the median of the ratios round by round, because
- * what disturbs the machine in a round disturbs both. Nothing when they share no round.
+ * How many times larger the metric of one row is than another's. This is the median of the ratios round by round,
+ * since a disturbance of the machine affects both in the same round. Undefined if they share no round.
  */
 export function ratioOf(row: Row | undefined, base: Row | undefined, metric: string): number | undefined {
   const bases = base?.values[metric] ?? [];

@@ -1,8 +1,8 @@
 /**
- * Starts a measuring process for one job and follows it to its end, however it ends.
+ * Starts a measuring process for one job and follows it until it ends in any way.
  *
- * - A process that crashes, or says nothing for too long, is blamed on the contestant it had begun.
- * - What guests print goes nowhere: results travel over IPC.
+ * - If a process crashes or is silent for too long, the contestant that it had begun is blamed.
+ * - What guests print is discarded: results travel over IPC.
  */
 
 import { fork } from "node:child_process";

@@ -1,6 +1,4 @@
-/**
- * Medians and percentiles; of an empty list there is none, so callers get NaN and the tables a dash.
- */
+/** Medians and percentiles. An empty list gives NaN, which tables show as a dash. */
 
 export function percentile(values: readonly number[], fraction: number): number {
   if (values.length === 0) return Number.NaN;

@@ -1,4 +1,2 @@
-/**
- * Imports a peer from the folder it is installed in: a bare specifier resolves from the module that imports it.
- */
+/** Imports a peer from the folder in which it is installed: a bare specifier resolves from the importing module. */
 export const load = (specifier) => import(specifier);

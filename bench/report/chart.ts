@@ -1,6 +1,6 @@
 /**
- * Draws a workload's first metric as an SVG: one group of horizontal bars per case, logarithmic, so that contestants
- * a hundred times apart stay readable together. Colours follow the reader's light or dark mode.
+ * Draws a workload's first metric as an SVG: one group of horizontal bars per case. The scale is logarithmic, so that
+ * contestants that are a hundred times apart stay readable. Colours follow the reader's light or dark mode.
  */
 
 import type { Results } from "./results.ts";

@@ -1,8 +1,8 @@
 /**
- * Rankers: what others reach on the six sets of tool search, set beside Codecell's figures of this run.
+ * Rankers: what others reach on the six sets of tool search, beside Codecell's figures of this run.
  *
- * - The others were measured with the same scorer over the same data, but not by this bench: recall@8 of each set, and the
- *   mean of nDCG@10. Nothing else is known of them.
+ * The others were measured with the same scorer and the same data, but not by this bench: recall@8 of each set, and
+ * the mean of nDCG@10. Nothing else is known about them.
  */
 
 import { SET_NAMES } from "../../test/tool-search/sets.ts";

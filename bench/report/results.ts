@@ -1,6 +1,4 @@
-/**
- * The results as files: one JSON per workload, which the charts and the documentation are drawn from.
- */
+/** Writes the results to files: one JSON per workload, from which the charts and the documentation are made. */
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -16,7 +14,7 @@ export interface Setting {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
-  /** Load average of the last minute before the start: above the number of cores the times are worth little. */
+  /** Load average of the minute before the start. If it exceeds the number of cores, the times mean little. */
   readonly load: number;
   readonly quick: boolean;
   readonly codecell: "build" | "source";

@@ -5,7 +5,7 @@
 import { ratioOf, type Row } from "../harness/rows.ts";
 import type { Metric, Workload } from "../workloads/workload.ts";
 
-/** Characters of a failure's message; the JSON has all of it. */
+/** Most characters of a failure's message; the JSON has all of it. */
 const REMARK = 90;
 
 type Measured = Pick<Workload, "name" | "title" | "metrics">;
@@ -24,7 +24,7 @@ export function renderTable(workload: Measured, rows: readonly Row[], names: Nam
     ];
     for (const row of ofCase) {
       const times = ratioToSelf(first, row, own);
-      // a contestant that left work undone is not to be compared
+      // a contestant that left work undone cannot be compared
       const ratio = row.failed === 0 ? times : `(${times})`;
       const numbers = workload.metrics.map((metric) => renderNumber(row.metrics[metric.key]));
       const failed = row.failed === 0 ? "" : `${row.failed} of ${row.attempted}: ${row.failure ?? ""}`;
@@ -45,7 +45,7 @@ function unitOf(metric: Metric): string {
   return ["ms", "MB", "KB", "%"].includes(metric.unit) ? ` ${metric.unit}` : "";
 }
 
-/** How many times better Codecell is; below 1 it is worse. */
+/** How many times better Codecell is; less than 1 is worse. */
 function ratioToSelf(metric: Metric, row: Row, own: Row | undefined): string {
   const ratio = ratioOf(row, own, metric.key);
   if (ratio === undefined) return "–";

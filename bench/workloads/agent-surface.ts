@@ -1,11 +1,11 @@
 /**
  * exec and wait over a catalog: what one program costs, whatever the number of tools it does not use.
  *
- * - `exec` is a program of three calls, each with the output of the one before; `waiting` and `wait` are those of a program
- *   that stops after one call and is continued; `token` is all that is kept of it meanwhile.
- * - Both cases are measured in turn in one process, and times are the tenth percentile: the cases are compared with each
- *   other, so what disturbs the machine for a while must not count for one of them.
- * - The tools beside the three that are called are real ones, with their descriptions and schemas.
+ * - `exec` is a program of three calls, each with the output of the call before. `waiting` and `wait` are for a
+ *   program that stops after one call and is continued. `token` is all that is kept of it meanwhile.
+ * - Both cases are measured in turn in one process, and times are the tenth percentile: the cases are compared with
+ *   each other, so a disturbance of the machine must not count for one of them only.
+ * - The tools beside the three that are called are real, with their descriptions and schemas.
  */
 
 import type { AnyTool, Host, JsonSchema, RunHandle } from "codecell";

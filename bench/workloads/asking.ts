@@ -1,9 +1,9 @@
 /**
- * Programs that stop for a decision, with a past of calls behind them.
+ * Programs that stop for a decision after a number of calls.
  *
- * - `dropped` keeps a number of each output, `kept` all of them until after the decision: the same record of outcomes,
- *   but not the same memory.
- * - Outputs are rows of words and numbers, no two alike: what compresses in them is what compresses in real ones.
+ * - `dropped` keeps a number of each output, `kept` keeps all outputs until after the decision: the same record of
+ *   outcomes, but not the same memory.
+ * - Outputs are rows of words and numbers, all different, so that they compress as real outputs do.
  */
 
 import type { AskingTools } from "../contestants/contestant.ts";
@@ -11,7 +11,7 @@ import { nextSalt } from "../harness/attempts.ts";
 
 export interface Past {
   readonly calls: number;
-  /** Of each output as JSON, about. */
+  /** Approximate bytes of each output as JSON. */
   readonly bytes: number;
   readonly keeps: "dropped" | "kept";
 }
@@ -25,7 +25,7 @@ export interface AskingProgram {
 const WORDS = "north mill invoice paper river copper ledger spring market stone harbour wheel".split(" ");
 const ROW_BYTES = 64;
 
-/** Fetches rows; which ones depends on the number it is asked for. */
+/** Makes rows that depend on the number that is asked for. */
 function createRows(n: number, bytes: number): { readonly n: number; readonly rows: readonly object[] } {
   let state = (n * 2_654_435_761) >>> 0;
   const draw = (below: number): number => {
@@ -40,7 +40,7 @@ function createRows(n: number, bytes: number): { readonly n: number; readonly ro
   return { n: n + 1, rows };
 }
 
-/** The tools; `onAsk` is called at the moment a decision is asked for. */
+/** The tools. `onAsk` is called at the moment when a decision is asked for. */
 export function createAskingTools({ bytes }: Past, onAsk: () => void = () => {}): AskingTools {
   return {
     fetch: ({ n = 0 }) => createRows(n, bytes),

@@ -1,8 +1,9 @@
 /**
- * Building a catalog: all that is ever computed for all of its tools at once, in a process that has built none before.
+ * Builds a catalog, with everything that is ever computed for all of its tools at once, in a process that has built
+ * no catalog before.
  *
- * - A catalog computes what it is asked for, so it is asked for everything: its entries, convenience names, hash, and one
- *   search, for which the index is built.
+ * A catalog computes on demand, so everything is asked for: its entries, convenience names, hash, and one search, for
+ * which the index is built.
  */
 
 import type { AnyTool, JsonSchema } from "codecell";
@@ -57,7 +58,7 @@ export const catalogBuild: Workload = {
   },
 };
 
-/** As if each of forty servers had some of the tools; a name that one of them has already is changed. */
+/** Spreads the tools over forty servers. A name that a server already has is changed. */
 function toSources(documents: readonly SearchDocument[]): readonly ToolSource[] {
   const tools = Array.from({ length: OWNERS }, (): Record<string, AnyTool> => ({}));
   for (const [at, { name, description, inputSchema }] of documents.entries()) {

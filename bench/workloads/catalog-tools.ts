@@ -1,12 +1,10 @@
-/**
- * Tools for catalogs of any size: those of all six sets, repeated until there are enough.
- */
+/** Tools for catalogs of any size: the tools of all six sets, repeated until there are enough. */
 
 import type { SearchDocument } from "../../packages/codecell/src/catalog/search/document.ts";
 import type { ToolSet } from "../../test/tool-search/sets.ts";
 import type { Workload } from "./workload.ts";
 
-/** A prime: the sets, which differ in how much their tools say, are spread evenly over every size. */
+/** A prime, which spreads the sets evenly over every size: their tools differ in how much they say. */
 const STRIDE = 7919;
 
 export const CATALOG_CASES: Workload["cases"] = [

@@ -1,8 +1,9 @@
 /**
- * The check before a run: a program of 40 lines that names six tools of a large catalog, one after the other.
+ * The check before a run: programs of 40 lines, each naming six tools of a large catalog, checked one after the
+ * other.
  *
- * - `cold` is from creating the checker to the answer about the first program; the compiler is loaded in it.
- * - Every tenth program calls a tool that does not exist and has to be refused, with the closest names.
+ * - `cold` is the time from creating the checker to the answer about the first program, with loading the compiler.
+ * - Every tenth program calls a tool that does not exist, and has to be refused with the closest names.
  * - `host` is what a check costs the host's own thread.
  */
 
@@ -29,7 +30,7 @@ function createDeclarations(count: number): ToolDeclarations {
   };
 }
 
-/** 40 lines; each program has a number and tools of its own. */
+/** 40 lines. Each program has its own number and tools. */
 function createSource(count: number, wrong: boolean): string {
   const salt = nextSalt();
   const tool = (n: number): string => {

@@ -1,7 +1,7 @@
 /**
  * From `import` of the library to the first result, in a process that has loaded nothing of it.
  *
- * Node's own start is not counted: it is the same for everyone.
+ * The start of Node.js is not counted, since it is the same for all.
  */
 
 import { Attempts } from "../harness/attempts.ts";

@@ -1,7 +1,8 @@
 /**
  * Many runs started together, each awaiting one tool of 50 ms: an agent server under load.
  *
- * Wall time until the last one has ended, and the peak of resident memory of a process that did nothing else.
+ * Measures wall time until the last run has ended, and the peak of resident memory of a process that did nothing
+ * else.
  */
 
 import { Attempts, nextSalt } from "../harness/attempts.ts";

@@ -1,6 +1,4 @@
-/**
- * Pure compute in the guest: where an interpreter in WebAssembly is slow, shown as it is.
- */
+/** Pure computing in the guest. An interpreter in WebAssembly is slow here, and the figures show it. */
 
 import { runInThisContext } from "node:vm";
 import { measureOneByOne, nextSalt } from "../harness/attempts.ts";
@@ -8,7 +6,7 @@ import type { Program, Workload } from "./workload.ts";
 
 const tools = { step: ({ n = 0 }) => ({ n: n + 1 }) };
 
-/** Sources take a salt and return `[salt, value]`; what is expected is computed by the same text in the host. */
+/** Sources take a salt and return `[salt, value]`. The same text in the host computes the expected value. */
 const SOURCES: Readonly<Record<string, string>> = {
   "fib(25)": `
 const fib = (n) => (n < 2 ? n : fib(n - 1) + fib(n - 2));

@@ -1,6 +1,4 @@
-/**
- * The written list of workloads, in the order they are run and reported.
- */
+/** The written list of workloads, in the order in which they run and are reported. */
 
 import { agentSurface } from "./agent-surface.ts";
 import { catalogBuild } from "./catalog-build.ts";

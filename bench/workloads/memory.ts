@@ -1,7 +1,7 @@
 /**
- * Resident memory of runs that wait: each has made one call whose output is held back until all have.
+ * Resident memory of waiting runs: each has made one call, whose output is held back until all runs have called.
  *
- * RSS is read when every run has reached its call, then the outputs are given and every value is checked.
+ * RSS is read when every run has reached its call. Then the outputs are given and every value is checked.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import type { Case, Program, Workload } from "./workload.ts";
 
 const PATIENCE_MS = 8000;
 const DRAIN_MS = 120_000;
-/** More than these would be gigabytes, or minutes, for nothing that is not known already. */
+/** More runs would take gigabytes or minutes, and show nothing new. */
 const MOST_RUNS = 10_000;
 const MOST_RUNS_OF_V8 = 500;
 
@@ -67,7 +67,7 @@ export const memory: Workload = {
     const peak = peakResidentMb();
 
     const waiting = reached;
-    // a contestant that runs one after the other keeps the others too
+    // runs that a contestant has queued count too
     const alive = which.size - ended;
     const drainBegun = performance.now();
     gate.resolve();
@@ -98,7 +98,7 @@ async function settle(): Promise<void> {
   }
 }
 
-/** Waits until the count is complete, or has not moved for a while. */
+/** Waits until the count is complete, or has not changed for a while. */
 async function untilStill(count: () => number, complete: number): Promise<void> {
   let last = -1;
   let movedAt = performance.now();

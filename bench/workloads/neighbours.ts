@@ -1,9 +1,9 @@
 /**
- * One-call runs, one after the other, on a host with 100 hostile neighbours that compute in as many ways as there are.
+ * Runs of one call, one after the other, on a host with 100 hostile neighbours that compute in many different ways.
  *
- * - Hostile runs have limits that outlast the measurement: one that ends early is counted as failed.
- * - `first` begins in the same moment as they do and stands in line with them; the others come later.
- * - `calm` is the same run before they were started.
+ * - Hostile runs have limits that outlast the measurement. A hostile run that ends early counts as failed.
+ * - `first` starts at the same moment as they do and queues with them; the others start later.
+ * - `calm` is the same run before the hostile runs were started.
  */
 
 import { Attempts, nextSalt } from "../harness/attempts.ts";
@@ -15,7 +15,7 @@ const RUNS = 300;
 const WARM_RUNS = 100;
 const HOUR_MS = 3_600_000;
 
-/** Some leave when they are asked; the last three are rarely asked, or never. */
+/** Some of these stop when the engine interrupts them. The last three are rarely interrupted, or never. */
 const HOSTILE = [
   "for (;;);",
   "await tools.step({ n: 1 }); for (;;);",

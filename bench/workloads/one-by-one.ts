@@ -1,4 +1,4 @@
-/** A workload of one program, run again and again with nothing beside it. */
+/** A workload of one program that runs again and again, with nothing beside it. */
 
 import { measureOneByOne } from "../harness/attempts.ts";
 import { ONLY_CASE, type Program, type Workload } from "./workload.ts";

@@ -1,6 +1,4 @@
-/**
- * 32 calls at once in one run: do calls travel together, or does each pay its own way?
- */
+/** 32 calls at once in one run: do calls travel together, or does each cost a trip of its own? */
 
 import { nextSalt } from "../harness/attempts.ts";
 import { oneByOne } from "./one-by-one.ts";

@@ -39,7 +39,7 @@ const expectedRows = rows
   .slice(0, KEPT)
   .map(({ id, name }) => ({ id, name }));
 
-// the salt is in the output, so that no text of an earlier output can be used again
+// the salt is in the output, so that no text of an earlier output can be reused
 const tools = { list: ({ n = 0 }) => ({ salt: n, rows }) };
 
 function createProgram(): Program {

@@ -1,10 +1,10 @@
 /**
- * 10,000 suspended runs in a SQLite file whose decisions are there: how many of them are completed per second.
+ * 10,000 suspended runs in a SQLite file, all with decisions: how many of them are completed per second.
  *
- * - Either 64 are resumed at a time, the next when one is done, or all of them are asked for at once, which is harder:
- *   thousands are live together.
- * - Each resume claims its run, opens its seal, brings the program back to where it was, records and delivers the
- *   decision and deletes the run, each step durable.
+ * - Either 64 are resumed at a time, the next when one is done, or all at once, which is harder since thousands are
+ *   live together.
+ * - Each resume claims its run, opens its seal, restores the program, records and delivers the decision, and deletes
+ *   the run. Each step is durable.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ import type { Workload } from "./workload.ts";
 
 const RUNS = 10_000;
 const QUICK_RUNS = 1000;
-/** Fewer than in the other workload, because a run's past is made before anything is measured. */
+/** Fewer than in the other workload, since the calls are made before anything is measured. */
 const CALLS = 3;
 const LANES = 64;
 const IN_LANES = { label: `${RUNS} runs, ${LANES} at a time`, size: RUNS };

@@ -1,6 +1,4 @@
-/**
- * Codecell's runs that a store keeps: some calls behind each, all of them waiting for a decision.
- */
+/** Runs of Codecell in a store: each has made some calls, and waits for a decision. */
 
 import { randomUUID } from "node:crypto";
 import type { ToolSet } from "codecell";
@@ -9,9 +7,9 @@ import { toAskingTools, valueOf } from "../contestants/codecell.ts";
 import { createAskingProgram, createAskingTools, type AskingProgram, type Past } from "./asking.ts";
 
 const OUTPUT_BYTES = 256;
-/** Runs that are brought to their suspension at the same time. */
+/** How many runs are brought to their suspension at the same time. */
 const LANES = 64;
-/** Changes handed to a store at once; it may commit several of them together. */
+/** How many changes are given to a store at once; it may commit several of them together. */
 const BATCH = 1024;
 const LEASE: Lease = { owner: "bench", ms: 60_000 };
 const SEAL_KEY = new Uint8Array(32).fill(7);
@@ -24,7 +22,7 @@ export interface SuspendedRun {
 
 export interface StoredRunsBench extends AsyncDisposable {
   suspendMany(count: number): Promise<SuspendedRun[]>;
-  /** From the id to the value. */
+  /** Resumes a run by its id and gives its value. */
   resume(run: SuspendedRun): Promise<unknown>;
 }
 
@@ -33,7 +31,7 @@ interface Made {
   readonly states: readonly NewRun[];
 }
 
-/** A host on a store. It is imported here, because other workloads measure how long that takes. */
+/** A host on a store. The library is imported here, since other workloads measure how long that takes. */
 export async function openStoredRuns(
   store: Store,
   calls: number,
@@ -76,7 +74,7 @@ export async function openSqlite(path: string): Promise<Store> {
   return openSqliteStore({ path });
 }
 
-/** Real runs with their states, made in memory: a file would be written many times for each. */
+/** Makes real runs with their states, in memory: a file would be written many times for each run. */
 export async function makeRuns(count: number, calls: number): Promise<Made> {
   const { createMemoryStore } = await import("codecell/store");
   await using store = createMemoryStore();
@@ -90,7 +88,10 @@ export async function makeRuns(count: number, calls: number): Promise<Made> {
   return { runs, states };
 }
 
-/** On a busy machine some take long enough to be suspended by an entry of their journal: those are not the usual ones. */
+/**
+ * Adds a run if it is of the usual kind. On a busy machine some runs take so long that they are suspended by an entry
+ * of their journal; those are left out.
+ */
 async function addAtRest(
   store: Store,
   made: SuspendedRun,
@@ -105,7 +106,7 @@ async function addAtRest(
   states.push(run);
 }
 
-/** Puts runs that wait into a store: these, then copies of their bytes under other ids, which cannot be resumed. */
+/** Puts waiting runs into a store: these, then copies of their bytes under other ids, which cannot be resumed. */
 export async function putAtRest(
   store: Store,
   states: readonly NewRun[],

@@ -1,14 +1,14 @@
 /**
- * Surface: what a model reads in place of all its tools, in tokens, and how long it takes to write.
+ * Surface: what a model reads in place of all its tools, in tokens, and how long making it takes.
  *
- * - Counted are both tools as JSON: names, descriptions with the index of tools, schemas.
+ * - Both tools are counted as JSON: names, descriptions with the index of tools, schemas.
  * - It has no public entry yet, so it is measured from the source.
  */
 
 import { createCatalogOf, createFixtureCatalog, surfaceOf, tokensOf } from "../../test/surface/catalogs.ts";
 import type { Case, Workload } from "./workload.ts";
 
-/** Tools of seven MCP servers, on which others were measured, too. */
+/** Tools of seven MCP servers, on which others were measured too. */
 const FIXTURE: Case = { label: "215 tools", size: 215 };
 const CASES: readonly [Case, ...Case[]] = [
   FIXTURE,

@@ -1,8 +1,8 @@
 /**
  * 100,000 suspended runs in a SQLite file: what it takes to find one and to finish it, and how large the file is.
  *
- * - A few thousand of them are real, made by a host; they are scattered among copies of their bytes under other ids.
- *   Copies have the size of a real one but cannot be resumed, because the seal binds the id.
+ * - A few thousand of them are real, made by a host, and scattered among copies of their bytes under other ids.
+ *   Copies have the size of a real run but cannot be resumed, since the seal binds the id.
  * - The file is filled through the store's own operations, closed, and opened again before anything is measured.
  */
 
@@ -68,7 +68,7 @@ export const suspendedInSqlite: Workload = {
   },
 };
 
-/** For some of the real runs: lists a page that begins with it, and goes on with it. */
+/** For some of the real runs: lists a page that begins with the run, and resumes it. */
 async function findAndFinish(path: string, runs: readonly SuspendedRun[]): Promise<Sample> {
   await using store = await openSqlite(path);
   await using stored = await openStoredRuns(store, CALLS);

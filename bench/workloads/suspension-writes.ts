@@ -1,7 +1,7 @@
 /**
  * What suspending a run writes into its store, after few calls and after many.
  *
- * The journal is there already, written call by call; counted is what the suspension itself hands to the store.
+ * The journal was already written, call by call. Only what the suspension itself writes is counted.
  */
 
 import type { Store } from "codecell/store";

@@ -1,9 +1,9 @@
 /**
  * A run stops for a decision and goes on from its sealed token.
  *
- * Measured are two stretches, the same for everyone: from the moment the tool asks (host code, after every earlier
- * call) to the token in the caller's hands, and from handing the token in to the value. The calls before are left
- * out: what they cost is measured elsewhere, and with 200 of them they would hide what suspending costs.
+ * Two spans are measured, the same for all: from the moment when the tool asks (in host code, after all earlier
+ * calls) until the caller has the token, and from giving the token back to the value. The calls before are left out:
+ * their cost is measured elsewhere, and 200 of them would hide what suspending costs.
  */
 
 import { Attempts } from "../harness/attempts.ts";
@@ -23,7 +23,7 @@ const PASTS: ReadonlyMap<string, Past> = new Map([
   [KEPT.label, { calls: 200, bytes: 4096, keeps: "kept" }],
 ]);
 
-/** One needs more than a second for a run: enough for a median, no more. */
+/** One contestant needs more than a second for a run: three runs are enough for a median. */
 const MIN_RUNS = 3;
 const WARM_MS = 500;
 

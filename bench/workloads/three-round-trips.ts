@@ -1,6 +1,4 @@
-/**
- * Three tool calls, each with the output of the one before: what most programs of a model look like.
- */
+/** Three tool calls, each with the output of the call before, like most programs of a model. */
 
 import { nextSalt } from "../harness/attempts.ts";
 import { oneByOne } from "./one-by-one.ts";

@@ -1,8 +1,8 @@
 /**
- * The program of three round trips with 64 runs always in flight.
+ * The program of three round trips, with 64 runs always in flight.
  *
- * 64 lanes start one run after the other. A lane whose run is refused or fails stops, so that a contestant that
- * admits 32 is measured with the 32 it admits, and its refusals are shown instead of being retried in a loop.
+ * 64 lanes start one run after the other. A lane whose run is refused or fails stops. So a contestant that admits 32
+ * is measured with these 32, and its refusals are shown instead of being retried in a loop.
  */
 
 import { Attempts } from "../harness/attempts.ts";
@@ -44,7 +44,7 @@ export const throughput: Workload = {
       };
       await Promise.all(Array.from({ length: LANES }, lane));
       const { user, system } = process.cpuUsage(cpu);
-      // the drain counts in full: every run that was begun has ended
+      // the time after the last start counts too: every run that was begun has ended
       return { attempts: counted, right: rightInTime, elapsedMs: lastRightMs, cpuMs: (user + system) / 1000 };
     }
   },

@@ -1,6 +1,6 @@
 /**
- * `while (true) {}` with a limit of 100 ms: when its end is reported, what the next run pays, and how long the
- * host's own event loop stood still meanwhile.
+ * `while (true) {}` with a limit of 100 ms: when its end is reported, what the next run costs, and how long the
+ * host's own event loop was blocked meanwhile.
  */
 
 import { Attempts, nextSalt } from "../harness/attempts.ts";

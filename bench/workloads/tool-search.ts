@@ -1,11 +1,11 @@
 /**
  * Tool search: how long it takes to index tools and to find some of them, and how often the right ones are found.
  *
- * - Times: tools and requests of all six sets. The index is the first one its process builds, with nothing compiled and
- *   no word vectors unpacked yet.
- * - Quality: each set is judged with word vectors trained without it; "mean" is the mean over the sets.
- * - The index has no public entry of its own, so it is measured from the source; `catalog-build` goes through the one
- *   of catalogs.
+ * - Times: tools and requests of all six sets. The index is the first that its process builds, with nothing compiled
+ *   and no word vectors unpacked.
+ * - Quality: each set is judged with word vectors that were trained without it. "mean" is the mean over the sets.
+ * - The index has no public entry, so it is measured from the source. `catalog-build` uses the public entry of
+ *   catalogs.
  */
 
 import {

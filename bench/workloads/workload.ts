@@ -1,10 +1,10 @@
 /**
  * Workload: one thing to measure, the same for every contestant.
  *
- * - `shared` workloads run in one process with all contestants, interleaved round by round; `own` workloads get a
- *   fresh process per contestant, case and round, because memory or start-up is what they measure.
+ * - `shared` workloads run in one process with all contestants, interleaved round by round. `own` workloads get a new
+ *   process per contestant, case and round, since they measure memory or start-up.
  * - The first metric is the one that is compared and drawn.
- * - A result that is wrong counts as failed, like a refusal or an error.
+ * - A wrong result counts as failed, like a refusal or an error.
  */
 
 import type { Contestant, GuestTools } from "../contestants/contestant.ts";
@@ -24,7 +24,7 @@ export interface Case {
 export interface Pace {
   /** How long runs are made before each block without being counted. */
   readonly warmMs: number;
-  /** How long a block of runs lasts at least, once it has `minRuns`. */
+  /** The shortest duration of a block, once it has `minRuns`. */
   readonly blockMs: number;
   readonly minRuns: number;
   readonly maxRuns: number;
@@ -50,14 +50,14 @@ export interface Workload {
   readonly process: "shared" | "own";
   readonly metrics: readonly [Metric, ...Metric[]];
   readonly cases: readonly [Case, ...Case[]];
-  /** The cases of a quick look, which may be smaller ones; all of them when absent. */
+  /** The cases of a quick run, which may be smaller; default is all cases. */
   readonly quickCases?: readonly Case[];
   readonly rounds: number;
-  /** Set when `measure` opens the contestant by itself. */
+  /** Set if `measure` opens the contestant itself. */
   readonly opens?: true;
-  /** Ids of the contestants it is about; all of them when absent. */
+  /** Ids of the contestants that are measured; default is all. */
   readonly only?: readonly string[];
-  /** Why a contestant is not given this case; nothing when it is. */
+  /** Why a contestant is not given this case; undefined if it is. */
   leavesOut?(contestant: Contestant, which: Case): string | undefined;
   measure(contestant: Contestant, which: Case, pace: Pace): Promise<Sample>;
 }

@@ -1,8 +1,9 @@
 /**
  * Declared: what the package exports, read from its sources: names, kinds, comments, and the fields of types.
  *
- * - Runs in scripts and tests. Reads text, executes nothing.
- * - A name is found through the entries of package.json, wherever its file is: files may move, documents follow.
+ * - Runs in scripts and tests. Reads text and executes nothing.
+ * - A name is found through the entries of package.json, wherever its file is. So files may move without changing
+ *   documents.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -29,7 +30,7 @@ type DeclarationKind = "class" | "constant" | "function" | "type";
 export interface Declaration {
   readonly name: string;
   readonly kind: DeclarationKind;
-  /** Of the declaration, on one line; empty where it has none. */
+  /** The comment of the declaration, on one line; empty without one. */
   readonly comment: string;
   readonly node: SyntaxNode;
   readonly file: SourceFile;
@@ -37,7 +38,7 @@ export interface Declaration {
 
 export interface Field {
   readonly name: string;
-  /** As the source has it, on one line. */
+  /** The type as in the source, on one line. */
   readonly type: string;
   readonly isOptional: boolean;
   readonly comment: string;
@@ -56,7 +57,7 @@ interface Manifest {
 
 const files = new Map<string, SourceFile>();
 
-/** The entries of a package, in the order of its manifest; each with what it exports, in the order of its file. */
+/** The entries of a package, in the order of its manifest. Each has its exports, in the order of its file. */
 export function entriesOf(folder: string): Entry[] {
   const manifest = JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")) as Manifest;
   return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
@@ -68,39 +69,39 @@ export function entriesOf(folder: string): Entry[] {
   });
 }
 
-/** The public declaration of this name, whichever entry has it. */
+/** The public declaration with this name, in any entry. */
 export function declarationOf(name: string, entries: readonly Entry[]): Declaration {
   const found = entries.flatMap(({ exports }) => exports).find((one) => one.name === name);
   if (found === undefined) throw new Error(`Cannot document ${name}: no entry exports it`);
   return found;
 }
 
-/** The fields of an interface or of an object type, its own ones only. */
+/** The own fields of an interface or of an object type. */
 export function fieldsOf({ node, file }: Declaration): Field[] {
   const body = node["body"] as SyntaxNode | undefined;
   if (body?.type === "TSInterfaceBody") return membersOf(body["body"], file);
   return fieldsOfType(node["typeAnnotation"] as SyntaxNode, file);
 }
 
-/** The same with the fields of the interfaces it extends. */
+/** The fields of a type and of all interfaces that it extends. */
 export function allFieldsOf(declaration: Declaration): Field[] {
   const inherited = parentsOf(declaration).flatMap((parent) => allFieldsOf(lookUp(parent, declaration.file)));
   return [...inherited, ...fieldsOf(declaration)];
 }
 
-/** What an interface extends, as the source has it. */
+/** What an interface extends, as in the source. */
 export function parentsOf({ node, file }: Declaration): string[] {
   return ((node["extends"] ?? []) as readonly SyntaxNode[]).map((parent) => textOf(parent, file));
 }
 
-/** The alternatives of a union of object types, each with its fields; those of types it is made of too. */
+/** The alternatives of a union of object types, each with its fields, also those of the types it is made of. */
 export function alternativesOf({ node, file }: Declaration): Field[][] {
   const union = unwrapType(node["typeAnnotation"] as SyntaxNode);
   const types = union.type === "TSUnionType" ? (union["types"] as readonly SyntaxNode[]) : [union];
   return types.map((type) => fieldsOfType(type, file));
 }
 
-/** The texts that a type allows, as the source has them; undefined where it is anything but a union of texts. */
+/** The texts that a type allows, as in the source; undefined if it is no union of texts. */
 export function literalsOf({ node, file }: Declaration): string | undefined {
   const union = node["typeAnnotation"] as SyntaxNode | undefined;
   if (union?.type !== "TSUnionType") return undefined;
@@ -174,7 +175,7 @@ function exportedAs(specifier: SyntaxNode, from: SourceFile): Declaration {
   return { ...lookUp(nameIn(specifier["local"]), from), name: nameIn(specifier["exported"]) };
 }
 
-/** A declaration by the name it has in a file, followed through imports and re-exports. */
+/** Finds a declaration by its name in a file, also through imports and re-exports. */
 function lookUp(name: string, file: SourceFile): Declaration {
   let found: Declaration | undefined;
   for (const statement of file.body) {
@@ -182,7 +183,7 @@ function lookUp(name: string, file: SourceFile): Declaration {
     if (nameOf(declaration) === name) {
       const comment = commentOf(statement, file) || commentOf(declaration, file);
       const node = nodeOf(declaration, name);
-      // Of overloads the first has the comment.
+      // The first of several overloads has the comment.
       found ??= { name, kind: kindOf(declaration), comment, node, file };
       continue;
     }
@@ -235,7 +236,7 @@ function kindOf(declaration: SyntaxNode): DeclarationKind {
   }
 }
 
-/** The comment right above, without its stars; a file's header has a line without text behind it, or imports. */
+/** The comment right above, without its stars. A blank line or imports after it make it the header of the file. */
 function commentOf(node: SyntaxNode, file: SourceFile): string {
   const comments = (node["leadingComments"] ?? []) as readonly (SyntaxNode & { readonly value: string })[];
   const last = comments.at(-1);
@@ -247,7 +248,7 @@ function commentOf(node: SyntaxNode, file: SourceFile): string {
     .trim();
 }
 
-/** On one line, as if it had been written so. */
+/** The text on one line. */
 function textOf({ start, end }: SyntaxNode, file: SourceFile): string {
   return file.text
     .slice(start, end)

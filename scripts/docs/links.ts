@@ -1,15 +1,16 @@
 /**
- * Links of documents: what they lead to, and what becomes of those that lead out of where a document is shown.
+ * Links of documents: where they lead, and how they change where a document is shown outside the repository.
  *
- * - In the repository every link is relative and leads to a file: it works in a clone and on the page of the repository.
- * - On the page of the package, and on the site, source files are elsewhere. There a link leads to the repository, if
- *   package.json names it, and else is its text alone: no link that leads nowhere.
+ * - In the repository every link is relative and leads to a file: it works in a clone and on the page of the
+ *   repository.
+ * - The page of the package and the site do not have the source files. There a link leads to the repository if
+ *   package.json names it. Otherwise only its text stays, so that no link leads nowhere.
  */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { ROOT } from "./declared.ts";
 
-/** A link, or a code span or block, in which there are none. */
+/** A link; or a code span or block, which has no links. */
 const LINK_OR_CODE =
   /(?<code>```[^]*?```|`[^`\n]*`)|(?<!!)\[(?<text>(?:[^\][]|`[^`]*`)*)\]\((?<target>[^()\s]+)\)/gu;
 
@@ -18,7 +19,7 @@ export interface Link {
   readonly target: string;
 }
 
-/** All links but those in code. Text in brackets may have code itself: `[calls/](…)`. */
+/** All links except those in code. The text of a link may have code itself: `[calls/](…)`. */
 export function linksOf(markdown: string): Link[] {
   const links: Link[] = [];
   replaceLinks(markdown, (link) => {
@@ -28,7 +29,7 @@ export function linksOf(markdown: string): Link[] {
   return links;
 }
 
-/** Each link replaced by what is given for it, or left as it is. */
+/** Replaces each link by what `replace` gives for it; undefined leaves the link unchanged. */
 export function replaceLinks(markdown: string, replace: (link: Link) => string | undefined): string {
   return markdown.replaceAll(
     LINK_OR_CODE,
@@ -41,18 +42,18 @@ export function isExternal(target: string): boolean {
   return /^[a-z][a-z\d+.-]*:/iu.test(target);
 }
 
-/** The file that a link in a document leads to, relative to the root; without the place in it. */
+/** The file to which a link in a document leads, relative to the root, without the place in it. */
 export function fileOf(document: string, target: string): string {
   const [path = ""] = target.split("#");
   return path === "" ? document : posix.normalize(posix.join(posix.dirname(document), path));
 }
 
-/** The place in the file, or undefined. */
+/** The place in the file; undefined without one. */
 export function anchorOf(target: string): string | undefined {
   return target.split("#")[1];
 }
 
-/** Where a file of the repository is on the web, or undefined as long as package.json does not say where that is. */
+/** The web address of a file of the repository; undefined if package.json names no repository. */
 export function webAddressOf(file: string): string | undefined {
   const { repository } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {
     readonly repository?: string | { readonly url: string };

@@ -1,4 +1,4 @@
-/** Writes the pages that are made, not written. Run: npm run docs */
+/** Writes the generated pages. Run: npm run docs */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { ROOT } from "./declared.ts";

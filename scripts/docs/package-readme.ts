@@ -1,9 +1,9 @@
-/** The README of a package, which npm shows, made from the repository's: the same text, with links that work there. */
+/** The README of a package, which npm shows: the repository's text, with links that work there. */
 import { readFileSync } from "node:fs";
 import { anchorOf, fileOf, isExternal, replaceLinks, webAddressOf } from "./links.ts";
 import { ROOT } from "./declared.ts";
 
-/** Packages and what they show. A package with a subject of its own will have a page of its own here. */
+/** Packages, and the page that each shows. A package with a subject of its own will have its own page here. */
 export const PACKAGE_READMES: Readonly<Record<string, string>> = {
   "packages/codecell/README.md": "README.md",
 };

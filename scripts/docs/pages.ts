@@ -1,4 +1,4 @@
-/** Pages that are made, not written: by path from the root, with their text. Tests compare them with the files. */
+/** All generated pages: their texts by path from the root. Tests compare them with the files. */
 import { readdirSync, readFileSync } from "node:fs";
 import { ROOT } from "./declared.ts";
 import { PACKAGE_READMES, renderPackageReadme } from "./package-readme.ts";

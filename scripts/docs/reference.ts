@@ -1,8 +1,9 @@
 /**
- * The reference: pages of options, limits, failures, events and exports, rendered from the code they describe.
+ * The reference: pages of options, limits, failures, events and exports, rendered from the code.
  *
- * - Whole pages are made; nothing in docs/reference is written by hand.
- * - A type is found by its public name, a table of codes or bounds is imported: what is gone fails the rendering.
+ * - All pages in docs/reference are generated; nothing there is written by hand.
+ * - A type is found by its public name, and a table of codes or bounds is imported: rendering fails if one of them is
+ *   gone.
  */
 import { CODE_MODE_BOUNDS } from "../../packages/codecell/src/surface/config.ts";
 import { CODE_MODE_ERROR_CODES } from "../../packages/codecell/src/surface/shown/code-mode-result.ts";
@@ -23,7 +24,7 @@ import {
 
 type Row = readonly string[];
 
-/** A heading, a sentence, and the types whose fields stand under it. */
+/** A heading, a sentence, and the types whose fields are listed under it. */
 interface Section {
   readonly title: string;
   readonly text: string;
@@ -96,7 +97,7 @@ const OPTIONS: readonly Section[] = [
   },
 ];
 
-/** Paths below docs/reference, and their text. */
+/** Texts of the pages, by path below docs/reference. */
 export function renderReference(): Readonly<Record<string, string>> {
   const entries = entriesOf("packages/codecell");
   return {
@@ -148,7 +149,7 @@ function fieldTable(fields: readonly Field[], entries: readonly Entry[]): string
   ]);
 }
 
-/** In place of a name for a few texts, the texts. */
+/** If a type is a name for a few texts, gives the texts. */
 function spelledOut(type: string, entries: readonly Entry[]): string {
   const named = entries.flatMap(({ exports }) => exports).find(({ name }) => name === type);
   return (named === undefined ? undefined : literalsOf(named)) ?? type;
@@ -285,12 +286,12 @@ function table([head = [], ...body]: readonly Row[]): string {
   return [head, head.map(() => "---"), ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** In a table, a bar ends a cell even in code. */
+/** In a table a bar ends a cell even inside code. */
 function code(text: string): string {
   return text === "" ? "" : `\`${text.replaceAll("|", "\\|")}\``;
 }
 
-/** What is no code must not be read as markup. */
+/** Escapes markup outside code. */
 function prose(text: string): string {
   return text
     .split(/(`[^`]*`)/u)

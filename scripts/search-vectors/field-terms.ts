@@ -1,6 +1,4 @@
-/**
- * Field terms: the words of a tool by where they stand, and weighed as the index weighs them.
- */
+/** Field terms: the words of a tool by field, weighted as the index weights them. */
 
 import {
   type SearchField,

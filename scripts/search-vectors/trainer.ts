@@ -1,8 +1,8 @@
 /**
- * Trainer: moves word vectors so that a request and the tool it asks for point the same way.
+ * Trainer: moves word vectors so that a request and the tool it asks for point in the same direction.
  *
- * - A text is the normalised sum of its words' vectors. For each left text its right one has to beat the others of the
- *   batch (softmax over cosines); words of the left text are left out at random, so that no single one decides.
+ * - A text is the normalised sum of its words' vectors. For each left text, its right text has to beat the others of
+ *   the batch (softmax over cosines). Words of the left text are dropped at random, so that no single word decides.
  * - Deterministic: one seed, one order of additions.
  */
 
@@ -16,9 +16,9 @@ export interface Bag {
 export interface Batch {
   readonly left: readonly Bag[];
   readonly right: readonly Bag[];
-  /** For each left text the right one it belongs to. */
+  /** For each left text, the right text that belongs to it. */
   readonly target: readonly number[];
-  /** Whether a right text fits as well, and is therefore not pushed away. */
+  /** Whether another right text fits as well, so that it is not pushed away. */
   readonly isAlsoRight: (left: number, right: number) => boolean;
 }
 
@@ -27,7 +27,7 @@ export interface TrainerOptions {
   readonly steps: number;
   readonly rate: number;
   readonly temperature: number;
-  /** Share of the words of a left text that are left out. */
+  /** The fraction of a left text's words that are dropped. */
   readonly dropped: number;
 }
 
@@ -109,7 +109,7 @@ export class Trainer {
     return loss / left.length;
   }
 
-  /** From the direction of a text to the vectors of its words. */
+  /** Passes a text's gradient on to the vectors of its words. */
   #spread({ bag, unit, length, gradient }: Text, touched: Set<number>): void {
     const { dimensions } = this.#options;
     const along = dot(gradient, 0, unit);

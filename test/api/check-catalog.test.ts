@@ -1,4 +1,4 @@
-/** The check before a run of the catalog profile: it knows its globals and helpers. */
+/** The check before a run of the catalog profile knows the globals and helpers of that profile. */
 import { createChecker, createHost, type GuestCatalog, type ToolSet } from "codecell";
 import { afterAll, expect, test } from "vitest";
 

@@ -16,7 +16,7 @@ const tools: ToolSet = {
 const checker = createChecker({ checkTimeMs: 20_000 });
 const check: HostCheck = {
   checker,
-  // Says more than the schemas do: what comes out.
+  // Says more than the schemas do: the output.
   declare: (name) => `${name}(input: { city: string }): Promise<{ degrees: number }>`,
 };
 const host = createHost({ workers: 1, check });
@@ -43,7 +43,7 @@ test("a program that can only fail is not run [check:before]", async () => {
   expect((await host.replay(run.ledger()).result).status).toBe("failed");
 });
 
-test("what is no program fails as it does without a check", async () => {
+test("a source that is no program fails as it does without a check", async () => {
   await using plain = createHost({ workers: 1 });
   for (const source of ["const a = ;", "import 'fs'", "return await"]) {
     const [checked, unchecked] = await Promise.all([
@@ -72,13 +72,13 @@ test("advice comes with a failure, and only then [check:advice]", async () => {
   expect(result).not.toHaveProperty("failure");
 });
 
-test("a program that may yield knows how", async () => {
+test("the check knows yield_control in a program that may yield", async () => {
   const result = await host.start({ source: "await yield_control('a'); return 1", tools, mayYield: true })
     .result;
   expect(result).toMatchObject({ status: "suspended" });
 });
 
-test("a program is checked with the globals it is said to have [check:before]", async () => {
+test("a program is checked with the globals that the check declares [check:before]", async () => {
   const globals = "declare const connectors: { github: { callTool(name: string): Promise<unknown> } };";
   await using connected = createHost({ workers: 1, check: { checker, globals } });
   const ended = async (source: string): Promise<unknown> =>
@@ -91,7 +91,7 @@ test("a program is checked with the globals it is said to have [check:before]", 
       ),
     },
   });
-  // Declaring it does not make it.
+  // A declaration does not create the global.
   expect(await ended("return await connectors.github.callTool('a')")).toMatchObject({
     failure: { code: "guest_error" },
   });
@@ -112,7 +112,7 @@ test("a fork is checked when it has a program of its own [check:before]", async 
     failure: { code: "check_failed", message: expect.stringContaining('"wheather": no such tool') },
   });
   expect(await forked(source)).toMatchObject({ failure: { code: "tool_failed" } });
-  // Its outcome is given: what the tool would say to the call does not matter.
+  // The fork has a given outcome: it does not matter what the tool would say to this call.
   const right = "const a = await tools.weather({ town: 'b' });\nreturn [a]";
   expect(await forked(right)).toMatchObject({ status: "completed", value: [2] });
 });
@@ -124,7 +124,7 @@ test("a run that is aborted while it is checked ends at once", async () => {
   expect(await result).toMatchObject({ status: "failed", failure: { code: "aborted" } });
 });
 
-test("checking takes nothing of a run's time", async () => {
+test("checking does not count as the run's time", async () => {
   let checkMs = 0;
   const slow: Checker = {
     check: async () => {
@@ -142,7 +142,7 @@ test("checking takes nothing of a run's time", async () => {
   expect(await patient.start({ source: "return 1" }).result).toMatchObject({ status: "completed" });
 });
 
-test("declarations are made from schemas unless they are given", async () => {
+test("declarations are made from schemas if none are given", async () => {
   await using plain = createHost({ workers: 1, check: { checker } });
   const ended = async (source: string, given = tools): Promise<unknown> =>
     (await plain.start({ source, tools: given }).result).status;
@@ -160,13 +160,21 @@ test("declarations are made from schemas unless they are given", async () => {
 });
 
 test.each<[name: string, input: z.ZodType, source: string]>([
-  ["it has another in its place", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
-  ["it is made of nothing", z.preprocess(() => ({ city: "b" }), z.object({ city: z.string() })), ""],
-  ["a part is made of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
-  ["a part has another in its place", z.object({ city: z.string().catch("b") }), "{}"],
-  ["so has a part of a part", z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }), "{ at: {} }"],
+  ["the schema gives another value instead", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
   [
-    "so has a part in a list",
+    "the schema makes the value of nothing",
+    z.preprocess(() => ({ city: "b" }), z.object({ city: z.string() })),
+    "",
+  ],
+  ["the schema makes a part of nothing", z.object({ city: z.preprocess(() => "b", z.string()) }), "{}"],
+  ["the schema gives another part instead", z.object({ city: z.string().catch("b") }), "{}"],
+  [
+    "the schema gives another nested part instead",
+    z.object({ at: z.object({ x: z.number() }).catch({ x: 1 }) }),
+    "{ at: {} }",
+  ],
+  [
+    "the schema gives another part in a list instead",
     z.object({ at: z.array(z.object({ x: z.number().catch(1) })) }),
     "{ at: [{}] }",
   ],
@@ -178,7 +186,7 @@ test.each<[name: string, input: z.ZodType, source: string]>([
   expect(await result).toMatchObject({ status: "completed" });
 });
 
-test("an input is refused when its schema refuses it, whoever made it", async () => {
+test("an input is refused when its schema refuses it", async () => {
   await using plain = createHost({ workers: 1, check: { checker } });
   const input = z.strictObject({
     city: z.string(),
@@ -196,7 +204,7 @@ test("an input is refused when its schema refuses it, whoever made it", async ()
   expect(await told("{ city: 'a', at: { x: 1 } }")).toBe("completed");
 });
 
-test("what is read-only is not declared, and passed all the same [check:provable]", async () => {
+test("a read-only field is not declared, and may be passed all the same [check:provable]", async () => {
   await using plain = createHost({ workers: 1, check: { checker } });
   const properties = { id: { type: "string", readOnly: true }, city: { type: "string" } };
   const input = { type: "object", properties, required: ["id", "city"], additionalProperties: false };
@@ -222,13 +230,13 @@ test.each<[how: string, check: Checker["check"]]>([
       throw new Error("broken");
     },
   ],
-])("a checker of somebody else that %s stops nothing [check:fails-open]", async (_how, broken) => {
+])("a custom checker that %s stops nothing [check:fails-open]", async (_how, broken) => {
   const others: Checker = { check: broken, warm: async () => {}, [Symbol.asyncDispose]: async () => {} };
   await using open = createHost({ workers: 1, check: { checker: others } });
   expect(await open.start({ source: "return 1", tools }).result).toMatchObject({ value: 1 });
 });
 
-test("the check knows the globals that a program has, and no others", async () => {
+test("the check knows exactly the globals that a program has", async () => {
   await using plain = createHost({ workers: 1 });
   const seen = await plain.start({ source: "return Object.getOwnPropertyNames(globalThis)" }).result;
   const names = (seen.status === "completed" ? seen.value : []) as string[];

@@ -1,4 +1,4 @@
-/** Tokens that have the memory of their program in place of what it was given. */
+/** Tokens that hold the memory of their program instead of what tools gave to it. */
 import { createHost, type Host, type RunResult, type ToolSet } from "codecell";
 import { afterAll, describe, expect, test } from "vitest";
 import { killWorkers } from "../property/worker-threads.ts";
@@ -12,7 +12,7 @@ afterAll(async () => {
   await whole[Symbol.asyncDispose]();
 });
 
-/** What nothing can shorten much. */
+/** Text that hardly compresses. */
 function noise(seed: number): string {
   let state = seed + 1;
   return Array.from({ length: 4096 }, () => {
@@ -32,7 +32,7 @@ const tools: ToolSet = {
   ask: { execute: (_input, call) => call.resolution ?? call.suspend("Go on?") },
 };
 
-/** Keeps a number of each, asks, and does so again. */
+/** Keeps one number of each row, asks, and repeats this. */
 const SUMS = `let sum = 0;
 for (let round = 0; round < 3; round++) {
   for (let n = 0; n < 60; n++) sum += (await tools.row({ n })).n;
@@ -54,7 +54,7 @@ async function resumed(host: Host, result: RunResult): Promise<RunResult> {
 }
 
 describe("compact tokens", () => {
-  test("are small where a program was given much and kept little, and go on from there [suspend:resume]", async () => {
+  test("are small if a program got much and kept little, and the run goes on from there [suspend:resume]", async () => {
     const [large, small] = await Promise.all(
       [whole, compact].map(async (host) => host.start({ source: SUMS, tools }).result),
     );
@@ -74,13 +74,13 @@ describe("compact tokens", () => {
     expect(rows, "calls made before are not repeated").toBe(120);
   });
 
-  test("are good on hosts that make others, which keep what they have", async () => {
+  test("can be resumed by hosts that make full tokens", async () => {
     let result = await compact.start({ source: SUMS, tools }).result;
     while (result.status === "suspended") result = await resumed(whole, result);
     expect(result).toMatchObject({ status: "completed", value: SUM });
   });
 
-  test("survive that every worker dies while the run goes on", async () => {
+  test("still work when every worker dies while the run goes on", async () => {
     const first = await compact.start({ source: SUMS, tools }).result;
     const { token, pending } = suspensionOf(first);
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: 1 } };
@@ -104,7 +104,7 @@ describe("compact tokens", () => {
     expect(killed).toBe(1);
   });
 
-  test("have the ledger as ever where that is small, or the program kept what it was given", async () => {
+  test("have the full ledger if it is small or if the program kept what it got", async () => {
     const asked = await compact.start({ source: "return await tools.ask({})", tools }).result;
     const kept = await compact.start({ source: KEEPS, tools }).result;
     expect(suspensionOf(kept).token.length).toBeGreaterThan(100_000);
@@ -117,7 +117,7 @@ describe("compact tokens", () => {
     }
   });
 
-  test("leave a ledger that says it cannot be repeated, and is refused where it would have to be", async () => {
+  test("leave a hollow ledger, which replay and fork refuse", async () => {
     const { token, pending } = suspensionOf(await compact.start({ source: SUMS, tools }).result);
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: 1 } };
     const run = compact.resume({ token, tools, resolutions });

@@ -1,4 +1,4 @@
-/** Calls that a program has not waited for when it returns: they fail it where that is asked for. */
+/** Calls that a program has not waited for when it returns: they fail the program if the run asks for that. */
 import { createHost, type Failure, type RunHandle, type RunResult, type ToolSet } from "codecell";
 import { afterAll, describe, expect, test } from "vitest";
 import { killWorkers } from "../property/worker-threads.ts";
@@ -7,7 +7,7 @@ import { suspensionOf } from "./suspension-of.ts";
 
 const detachedCalls = "fail";
 
-/** `slow` ends when it is told to stop, or when `go` is called. */
+/** `slow` ends when it is aborted or when `go` is called. */
 class Office {
   readonly made: string[] = [];
   aborted = 0;
@@ -123,7 +123,7 @@ describe("a call that is still pending fails the run [result:detached]", () => {
     ["catch", "tools.slow({}).catch(() => {}); return 1"],
     ["race", "return await Promise.race([tools.echo({ a: 1 }), tools.slow({})])"],
     ["any", "return await Promise.any([tools.echo({ a: 1 }), tools.slow({})])"],
-    ["a function nobody waits for", "(async () => { await tools.slow({}) })(); return 1"],
+    ["a function that nobody waits for", "(async () => { await tools.slow({}) })(); return 1"],
     ["reading its constructor", "const p = tools.slow({}); p.constructor; return 1"],
     [
       "a then of the program's own",
@@ -150,7 +150,7 @@ describe("a program that waits for its calls completes", () => {
       "const p = tools.fail({}); await tools.echo({}); return p.catch(() => 'caught')",
       "caught",
     ],
-    ["refused before it is a call", "tools.echo(1n).catch(() => {}); return 1", 1],
+    ["a call that the guest refuses", "tools.echo(1n).catch(() => {}); return 1", 1],
     ["no call", "return 1", 1],
     ["a timer that is left", "setTimeout(() => tools.echo({}), 1e6); return 1", 1],
     [
@@ -167,7 +167,7 @@ describe("other failures stay what they are", () => {
   test.each([
     ["a program that throws", "tools.slow({}); throw new Error('mine')", "guest_error", "mine"],
     ["a call that fails", "tools.slow({}); await tools.fail({})", "tool_failed", "no"],
-    ["a result that is none", "await tools.echo({}); return { f() {} }", "guest_error", "function"],
+    ["an invalid result", "await tools.echo({}); return { f() {} }", "guest_error", "function"],
     [
       "a rejection of an observed call",
       "tools.fail({}).then(() => {}); await tools.echo({}); await tools.echo({}); return 1",
@@ -183,7 +183,7 @@ describe("other failures stay what they are", () => {
   });
 });
 
-test("without being asked, a run waits for its calls as ever", async () => {
+test("by default a run waits for its calls", async () => {
   for (const more of [{}, { detachedCalls: "wait" as const }]) {
     const office = new Office();
     const handle = host.start({ source: "tools.slow({}); return 1", tools: office.tools, ...more });
@@ -212,7 +212,7 @@ test("the failure names the place of the call in the model's source, its id, and
   expect(result.stats.calls).toBe(3);
 });
 
-test("a call that no line of the source makes has no place", async () => {
+test("the failure has no place for a call that no line of the source makes", async () => {
   const failure = await detachedOf(
     "setTimeout(tools.echo, 0, {}); await new Promise((resolve) => setTimeout(resolve, 2)); return 1",
   );
@@ -220,14 +220,14 @@ test("a call that no line of the source makes has no place", async () => {
   expect(failure.message).toContain('its call of "echo": await every call');
 });
 
-test("of several calls the first is named", async () => {
+test("the failure names the first of several calls", async () => {
   const first = "tools.slow({}).catch(() => {}); tools.echo(1); await tools.echo(2); return 1";
   expect((await detachedOf(first)).details).toMatchObject({ tool: "slow", state: "pending" });
   const second = "tools.echo(1); tools.slow({}).catch(() => {}); await tools.echo(2); return 1";
   expect((await detachedOf(second)).details).toMatchObject({ tool: "echo", state: "unawaited" });
 });
 
-test("pending calls are told to stop, and the run ends when they have", async () => {
+test("pending calls are aborted, and the run ends when they have stopped", async () => {
   const office = new Office();
   let ended = false;
   const slow: ToolSet[string] = {
@@ -253,28 +253,28 @@ test("a call made in the turn of the return is not executed", async () => {
 
 describe("yields are calls", () => {
   test.each([
-    ["nobody looked at", "yield_control('a'); return 1", "unawaited"],
+    ["that nobody awaits", "yield_control('a'); return 1", "unawaited"],
     ["that is pending", "yield_control('a').then(() => {}); return 1", "pending"],
     ["that is passed on", "Promise.race([yield_control(), 1]); return 1", "pending"],
-  ])("one %s", async (_name, source, state) => {
+  ])("a yield %s", async (_name, source, state) => {
     const failure = await detachedOf(source, { mayYield: true });
     expect(failure.details).toMatchObject({ tool: "yield_control", state });
     expect(failure.position).toMatchObject({ line: 1 });
   });
 
-  test("one that is waited for ends when the run is resumed, and gives nothing", async () => {
+  test("a yield that is waited for ends when the run is resumed, and gives undefined", async () => {
     const source =
       "const x = await yield_control('a'); return [x === undefined, yield_control.name, yield_control.length]";
     const { token } = suspensionOf(await host.start({ source, mayYield: true, detachedCalls }).result);
     expect(await host.resume({ token }).result).toMatchObject({ value: [true, "yield_control", 1] });
   });
 
-  test("one with a wrong reason is a rejection, and no call", async () => {
+  test("a yield with a wrong reason rejects and is no call", async () => {
     const failure = await failureOf("yield_control(1); return 1", { mayYield: true, detachedCalls });
     expect(failure.code).toBe("guest_error");
   });
 
-  test("one nobody looked at before the run was suspended by another fails it after it was resumed", async () => {
+  test("a yield that nobody awaits, before a second yield suspends the run, fails the run after it is resumed", async () => {
     const source = "yield_control('a'); await yield_control('b'); return 1";
     const { token } = suspensionOf(await host.start({ source, mayYield: true, detachedCalls }).result);
     expect(failureIn(await host.resume({ token }).result).details).toMatchObject({ state: "unawaited" });
@@ -301,7 +301,7 @@ describe("the same wherever the run goes on", () => {
     expect(outcomeOf(await other.replay(ledger).result)).toEqual(outcomeOf(live));
   });
 
-  // The program decides, so that both a short ledger and one worth a snapshot are suspended.
+  // The program chooses the size, so that a short ledger and one worth a snapshot are both suspended.
   test.each([
     ["from its ledger", 1],
     ["from a snapshot", 60_000],

@@ -1,4 +1,4 @@
-/** Suspended runs that are given up. */
+/** Suspended runs that the host discards. */
 import { createHost, type ToolSet } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { describe, expect, test } from "vitest";
@@ -12,8 +12,8 @@ const tools = {
   },
 };
 
-describe.each(["token", "store"])("a run that is suspended into a %s and given up", (where) => {
-  test("can be resumed by nobody, and leaves nothing [suspend:discard]", async () => {
+describe.each(["token", "store"])("a run that is suspended into a %s and discarded", (where) => {
+  test("cannot be resumed, and leaves nothing [suspend:discard]", async () => {
     await using memory = createMemoryStore();
     const store: Partial<Record<"store", Store>> = where === "store" ? { store: memory } : {};
     await using host = createHost({ workers: 1, sealKey, ...store });
@@ -34,14 +34,14 @@ describe.each(["token", "store"])("a run that is suspended into a %s and given u
   });
 });
 
-test("giving up wants one name", async () => {
+test("discard takes either a token or an id", async () => {
   await using host = createHost({ workers: 1 });
   await expect(host.discard({})).rejects.toThrow("give either its token or its id");
   expect(await host.discard({ id: "nobody's" })).toBe(false);
   expect(await host.discard({ token: "no token" })).toBe(false);
 });
 
-test("a store that fails is no run that is gone", async () => {
+test("discard does not report a failing store as a missing run", async () => {
   await using memory = createMemoryStore();
   let failing: "claim" | "delete" | undefined = "claim";
   const refuse = async (): Promise<never> => {
@@ -57,12 +57,12 @@ test("a store that fails is no run that is gone", async () => {
     await expect(host.discard({ id })).rejects.toMatchObject({ name: "StoreError" });
   }
   failing = undefined;
-  // Whoever could not delete it held it for a moment.
+  // The host that could not delete the run held it for a moment.
   await until(() => host.discard({ id }));
   expect(await memory.list()).toEqual([]);
 });
 
-test("one that goes on elsewhere is not given up, nor by the name of an earlier suspension [suspend:discard]", async () => {
+test("a run that goes on elsewhere is not discarded, and neither is one by the token of an earlier suspension [suspend:discard]", async () => {
   await using store = createMemoryStore();
   await using host = createHost({ workers: 1, sealKey, store });
   const started = Promise.withResolvers<void>();
@@ -93,7 +93,7 @@ test("one that goes on elsewhere is not given up, nor by the name of an earlier 
   }
 });
 
-test("a call that still executes brings nothing back, and its executor leaves [suspend:discard]", async () => {
+test("a call that still executes does not bring the run back, and its executor leaves [suspend:discard]", async () => {
   await using memory = createMemoryStore();
   let executor = "";
   const posts: boolean[] = [];

@@ -34,7 +34,10 @@ function desk(): { readonly tools: ToolSet; readonly made: string[] } {
 
 type Alter = (ledger: Ledger) => Ledger;
 
-/** As a version in which programs run otherwise might seal it. Without a snapshot: from that nothing is repeated. */
+/**
+ * The run as another version of Codecell, in which programs run differently, might seal it. Without its snapshot,
+ * since nothing is repeated from a snapshot.
+ */
 function altered({ snapshot: _unused, ...run }: SuspendedRun, alter: Alter): SuspendedRun {
   return { ...run, id: crypto.randomUUID(), ledger: alter(run.ledger) };
 }
@@ -72,7 +75,7 @@ describe.each(["a token", "a store"])("a run that comes back from %s", (where) =
   const open = (store: Store): Host =>
     createHost({ workers: 1, sealKey, ...(where === "a store" ? { store } : {}) });
 
-  /** Suspends the run on one host, and resumes what is made of it on another. */
+  /** Suspends the run on one host, alters it, and resumes it on another. */
   async function resumed(
     alter: Alter,
   ): Promise<{ readonly result: unknown; readonly made: readonly string[]; readonly left: number }> {
@@ -99,12 +102,12 @@ describe.each(["a token", "a store"])("a run that comes back from %s", (where) =
   });
 
   test.each(ALTERATIONS)(
-    "makes none of them when it did something else: %s [ledger:divergence]",
+    "makes none of its open calls if its past differs: %s [ledger:divergence]",
     async (_name, alter) => {
       const { result, made, left } = await resumed(alter);
       expect(result).toMatchObject({ status: "failed", failure: { code: "replay_diverged" } });
       expect(made).toEqual([]);
-      // Another version may agree with it.
+      // Another version may agree with the ledger, so the run stays.
       expect(left).toBe(where === "a store" ? 1 : 0);
     },
   );

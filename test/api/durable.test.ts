@@ -5,12 +5,12 @@ import { describe, expect, test } from "vitest";
 
 const sealKey = new Uint8Array(32).fill(5);
 
-/** A host as a process of its own would have one: its workers, its leases, the same store and key. */
+/** A host as another process would have it: its own workers and leases, the same store and key. */
 function open(store: Store, leaseMs = 60_000): Host {
   return createHost({ workers: 1, store, sealKey, leaseMs });
 }
 
-/** A tool whose calls are answered from outside, and that counts them. */
+/** A tool that counts its calls and is answered from outside. */
 function gate(): {
   readonly tools: ToolSet;
   readonly made: string[];
@@ -56,7 +56,7 @@ function codeOf(result: RunResult): string {
 }
 
 describe("runs in a store", () => {
-  test("a run that ended leaves nothing behind [store:nothing-left]", async () => {
+  test("an ended run leaves nothing behind [store:nothing-left]", async () => {
     await using store = createMemoryStore();
     await using host = open(store);
     const { tools } = gate();
@@ -100,7 +100,7 @@ describe("runs in a store", () => {
     expect(await store.list()).toEqual([]);
   });
 
-  test("of two processes that resume a run at once one goes on [store:one-claimant]", async () => {
+  test("exactly one of two processes that resume a run at once goes on [store:one-claimant]", async () => {
     await using store = createMemoryStore();
     await using one = open(store);
     await using other = open(store);
@@ -152,7 +152,7 @@ describe("runs in a store", () => {
   test("a process that lost its run stops, and the other goes on [store:fencing]", async () => {
     await using store = createMemoryStore();
     const { tools, made, answer } = gate();
-    // A lease that ends at once and is not renewed: as if the process had stood still.
+    // A lease that ends at once and is not renewed, as if the process had been stopped.
     const unrenewed = Object.create(store, { renew: { value: () => Promise.resolve() } }) as Store;
     await using slow = open(unrenewed, 1);
     const run = slow.start({ source: "return [await tools.look({}), await tools.quick({})]", tools });
@@ -169,7 +169,7 @@ describe("runs in a store", () => {
     expect(made).toEqual(["look", "look", "quick"]);
   });
 
-  test("a call whose outcome nobody knows fails in the program, unless its tool may be repeated [store:unknown]", async () => {
+  test("a call with an unknown outcome fails in the program, unless its tool may be called again [store:unknown]", async () => {
     await using store = createMemoryStore();
     const { tools, made, answer } = gate();
     const first = open(store);
@@ -199,7 +199,7 @@ describe("runs in a store", () => {
     expect(made).toEqual([]);
   });
 
-  test("timers and clock go on where they were", async () => {
+  test("timers and the clock go on where they stopped", async () => {
     await using store = createMemoryStore();
     const { tools, made, answer } = gate();
     const first = open(store);
@@ -239,7 +239,7 @@ describe("runs in a store", () => {
       tools,
     });
     await using second = open(store);
-    // Before it is resumed elsewhere, and after.
+    // The first outcome comes before the run is resumed elsewhere, the second after.
     answer("early");
     await until(() => made.length === 2);
     expect(await second.resume(resolved(0)).result).toMatchObject({ value: ["yes", "early"] });
@@ -279,7 +279,7 @@ describe("runs in a store", () => {
 
   const brief = { limits: { callsInFlight: 1, wallTimeMs: 300 }, atDeadline: "suspend" } as const;
 
-  test("calls that go on elsewhere are not made again, however little the queue holds [store:late]", async () => {
+  test("calls that go on elsewhere are not made again, however short the queue is [store:late]", async () => {
     await using store = createMemoryStore();
     await using host = open(store);
     await host.start({ source: "" }).result;
@@ -287,7 +287,7 @@ describe("runs in a store", () => {
     const source = "return await Promise.all([tools.pay({}), tools.pay({})])";
     const first = await host.start({ source, tools, ...brief }).result;
     expect(codeOf(first)).toBe("suspended");
-    // The second call takes the only place while the first still executes for the run as it was.
+    // The second call takes the only place while the first still executes for the earlier suspension.
     const again = { id: first.runId, tools, atDeadline: "suspend" } as const;
     expect(codeOf(await host.resume(again).result)).toBe("suspended");
     const third = host.resume(again);
@@ -318,7 +318,7 @@ describe("runs in a store", () => {
     const { runId } = await host.start({ source, tools, ...brief }).result;
     const resolutions = { [`${runId}:0`]: { resolution: "go" }, [`${runId}:1`]: { deny: "no" } };
     const again = { id: runId, tools, atDeadline: "suspend" } as const;
-    // The call that was allowed takes long, and the one that was denied waits behind it.
+    // The allowed call takes long, and the denied call waits behind it.
     expect(await host.resume({ ...again, resolutions }).result).toMatchObject({
       status: "suspended",
       suspension: { pending: [] },
@@ -328,7 +328,7 @@ describe("runs in a store", () => {
     expect(seen).toEqual([undefined, undefined, "go"]);
   });
 
-  test("the scope that counts is the sealed one [suspend:scope]", async () => {
+  test("the sealed scope counts [suspend:scope]", async () => {
     await using store = createMemoryStore();
     await using host = open(store);
     const { tools } = gate();

@@ -1,4 +1,6 @@
-/** Runs that a store keeps after their end: who may list them, who may read them, and what is left in the open. */
+/**
+ * Runs that a store keeps after their end: who may list them, who may read them, and what is readable without a key.
+ */
 import { type HostError, createHost, defineTool, type HostOptions, inspect } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
@@ -22,7 +24,7 @@ function hostOn(store: Store, options: HostOptions = {}) {
   return createHost({ workers: 1, store, sealKey, keepEnded: { forMs: DAY_MS }, ...options });
 }
 
-test("a host keeps no ended run unless it is told to [store:ended]", async () => {
+test("by default a host keeps no ended run [store:ended]", async () => {
   await using store = createMemoryStore();
   await using host = createHost({ workers: 1, store, sealKey });
   const { runId, result } = host.start({ source: "return 1" });
@@ -69,13 +71,13 @@ describe.each([
         expiresAt: expect.any(Number),
       },
     ]);
-    // It is over: nobody goes on with it, and no list of what can go on has it.
+    // The run is over: nobody can go on with it, and no list of live runs has it.
     expect(await store.list()).toEqual([]);
     const again = await host.resume({ id: handle.runId, scope: "ana", tools }).result;
     expect(again).toMatchObject({ failure: { code: "run_unknown" } });
   });
 
-  test("a run that failed is read with calls that nobody made for it any more", async () => {
+  test("a failed run can be read, with calls that were never executed", async () => {
     await using store = await open();
     await using host = hostOn(store);
     const handle = host.start({ source: `tools.echo("never"); throw new Error("no")`, tools });
@@ -130,7 +132,7 @@ test("lists count the calls of a run while it runs", async () => {
   await result;
 });
 
-test("what a program calls tools by does not come into lists [store:open-facts]", async () => {
+test("names that a program made up do not get into lists [store:open-facts]", async () => {
   await using store = createMemoryStore();
   await using host = hostOn(store, { listToolNames: true });
   const source = `await tools.echo(1); await tools["ignore all rules"]().catch(() => {});
@@ -139,7 +141,7 @@ test("what a program calls tools by does not come into lists [store:open-facts]"
   expect(await store.list({ status: ENDED })).toMatchObject([{ calls: 3, failed: 2, tools: ["echo"] }]);
 });
 
-test("names of tools are in no list unless the host allows it", async () => {
+test("names of tools are in lists only if the host allows it", async () => {
   await using store = createMemoryStore();
   await using host = hostOn(store);
   await host.start({ source: "return tools.echo(1)", tools }).result;
@@ -148,7 +150,7 @@ test("names of tools are in no list unless the host allows it", async () => {
   expect(run).not.toHaveProperty("tools");
 });
 
-test("nothing but the summary is in the open where the host encrypts [store:open-facts]", async () => {
+test("if the host encrypts, only the summary can be read [store:open-facts]", async () => {
   await using memory = createMemoryStore();
   const written: Uint8Array[] = [];
   const store = instead(memory, {
@@ -165,8 +167,8 @@ test("nothing but the summary is in the open where the host encrypts [store:open
   }
 });
 
-describe("an ended run is read by nobody [store:ended]", () => {
-  test("after its time, whatever the store says", async () => {
+describe("nobody can read an ended run [store:ended]", () => {
+  test("after its expiry, whatever the store says", async () => {
     await using memory = createMemoryStore();
     let expiresAt = 0;
     const store = instead(memory, {
@@ -195,7 +197,7 @@ describe("an ended run is read by nobody [store:ended]", () => {
     await expect(stranger.readEnded({ id: runId, scope: "ana" })).rejects.toMatchObject({
       failure: { code: "token_key", message: expect.stringMatching(/^Cannot read: /u) as unknown },
     });
-    // A store that gives a run to another scope is not believed.
+    // The host does not trust a store that gives a run to another scope.
     const lying = instead(store, {
       readEnded: async () => {
         const found = await store.readEnded(runId);
@@ -231,7 +233,7 @@ describe("an ended run is read by nobody [store:ended]", () => {
   });
 });
 
-test("a run whose ledger is larger than a suspension may be is kept without it", async () => {
+test("a run whose ledger is larger than limits.suspensionBytes is kept without it", async () => {
   await using store = createMemoryStore();
   await using host = hostOn(store, { limits: { suspensionBytes: 65_536 } });
   const large = defineTool({ execute: () => "x".repeat(100_000) });
@@ -245,8 +247,8 @@ test("a run whose ledger is larger than a suspension may be is kept without it",
   expect(record).not.toHaveProperty("ledger");
 });
 
-describe("what is kept is bounded [store:ended]", () => {
-  test("by number: the oldest go, after results were given", async () => {
+describe("the number of kept runs is bounded [store:ended]", () => {
+  test("by number: the oldest are deleted, after results were given", async () => {
     await using memory = createMemoryStore();
     const gate = Promise.withResolvers<void>();
     let expiries = 0;
@@ -259,11 +261,11 @@ describe("what is kept is bounded [store:ended]", () => {
     });
     await using host = hostOn(store, { keepEnded: { forMs: DAY_MS, runs: 2 } });
     for (let n = 0; n < 4; n++) {
-      // Though nothing is deleted yet.
+      // Results come although nothing is deleted yet.
       expect(await host.start({ source: `return ${n}` }).result).toMatchObject({ value: n });
     }
     expect(await memory.list({ status: ENDED })).toHaveLength(4);
-    // One at a time, however many runs ended.
+    // One expiry runs at a time, however many runs ended.
     expect(expiries).toBe(1);
     gate.resolve();
     await until(async () => (await memory.list({ status: ENDED })).length === 2);
@@ -287,7 +289,7 @@ test("a store that cannot keep a run does not change its result", async () => {
   expect(await host.start({ source: "return 1" }).result).toMatchObject({ status: "completed", value: 1 });
 });
 
-test("a store without room for an ended run deletes it, and prunes: it never stays as one to be resumed", async () => {
+test("a store without room for an ended run deletes the run and prunes others, so that nobody can resume it", async () => {
   await using memory = createMemoryStore();
   let expiries = 0;
   const store = instead(memory, {

@@ -1,4 +1,4 @@
-/** Calls that go on where their run was suspended: what those who take the run up keep of them. */
+/** Calls that go on in the process where their run was suspended: what the next process keeps of them. */
 import { createHost, type Host, type RunHandle, type ToolSet } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ function open(store: Store): Host {
   return createHost({ workers: 1, store, sealKey, leaseMs: 200 });
 }
 
-/** `pay` asks first. The first time it was answered, it ends when it is told to; `ask` holds the run up. */
+/** `pay` asks first. After the first answer it ends when told to. `ask` keeps the run waiting. */
 function desk(): {
   readonly tools: ToolSet;
   readonly answers: unknown[];
@@ -37,7 +37,7 @@ function desk(): {
 
 const SOURCE = "return await Promise.all([tools.ask({}), tools.pay({})])";
 
-/** Suspended while `pay`, which was approved, goes on in the first host. */
+/** A run that is suspended while the approved call of `pay` goes on in the first host. */
 async function approved(host: Host, tools: ToolSet): Promise<string> {
   const { runId: id } = await host.start({ source: SOURCE, tools }).result;
   const resolutions = { [`${id}:1`]: { resolution: "yes" } };
@@ -49,7 +49,7 @@ function decide(host: Host, id: string, tools: ToolSet): RunHandle {
   return host.resume({ id, resolutions: { [`${id}:0`]: { resolution: "go" } }, tools });
 }
 
-test("a call that is made again when its executor died has its decision still [store:executor]", async () => {
+test("a call that is made again after its executor died still has its decision [store:executor]", async () => {
   await using store = createMemoryStore();
   const { tools, answers } = desk();
   const { store: dying, die } = mortal(store);
@@ -60,7 +60,7 @@ test("a call that is made again when its executor died has its decision still [s
   expect(answers).toEqual([undefined, "yes", "yes"]);
 });
 
-test("also when the run was suspended again meanwhile [store:executor]", async () => {
+test("it has its decision also when the run was suspended again meanwhile [store:executor]", async () => {
   await using store = createMemoryStore();
   const { tools, answers } = desk();
   const { store: dying, die } = mortal(store);
@@ -72,12 +72,12 @@ test("also when the run was suspended again meanwhile [store:executor]", async (
   expect(answers).toEqual([undefined, "yes", "yes"]);
 });
 
-test("an outcome that came while the run was taken up and suspended again is kept [store:executor]", async () => {
+test("an outcome that comes while the run is resumed and suspended again is kept [store:executor]", async () => {
   await using store = createMemoryStore();
   const { tools, answers, finish } = desk();
   await using first = open(store);
   const id = await approved(first, tools);
-  // Posted when the next state is on its way: whoever writes that does not know of it.
+  // Posted while the next state is being written, by a process that does not know of this outcome.
   const late = instead(store, {
     release: async (claim, next) => {
       finish("paid");
@@ -91,7 +91,7 @@ test("an outcome that came while the run was taken up and suspended again is kep
   expect(answers).toEqual([undefined, "yes"]);
 });
 
-/** The store, where watching is refused once, and how many watch. */
+/** A store that refuses the first watch, and the number of its watchers. */
 function watching(store: Store): { readonly store: Store; readonly watchers: () => number } {
   let refusals = 0;
   let watchers = 0;
@@ -107,7 +107,7 @@ function watching(store: Store): { readonly store: Store; readonly watchers: () 
   return { store: instead(store, { watch }), watchers: () => watchers };
 }
 
-test("an executor is waited for although the store could not be watched at first [store:executor]", async () => {
+test("a run waits for an executor although the store refused the first watch [store:executor]", async () => {
   await using store = createMemoryStore();
   const { tools, finish } = desk();
   await using first = open(store);

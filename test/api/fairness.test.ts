@@ -1,5 +1,5 @@
 /**
- * Runs that compute, in whatever way, beside runs that only pass by.
+ * Runs that compute, in many ways, beside short runs.
  *
  * No test looks at the clock: hostile runs have limits of an hour, so whatever ends, ends before they do.
  */
@@ -58,18 +58,21 @@ async function passBy(times: number): Promise<void> {
 const COMPUTES = "let n = 0; while (n < 4e6) n++;";
 
 describe("among hostile runs", () => {
-  test.each(Object.entries(HOSTILE))("one that %s keeps nobody waiting [host:fair]", async (_how, source) => {
-    for (let n = 0; n < 6; n++) startHostile(source);
-    await passBy(5);
-  });
+  test.each(Object.entries(HOSTILE))(
+    "a run that %s keeps nobody waiting [host:fair]",
+    async (_how, source) => {
+      for (let n = 0; n < 6; n++) startHostile(source);
+      await passBy(5);
+    },
+  );
 
-  test("of all kinds together, those that pass by end first, at once and later [host:fair]", async () => {
+  test("of all kinds together, short runs end first, at once and later [host:fair]", async () => {
     for (let n = 0; n < 3; n++) for (const source of Object.values(HOSTILE)) startHostile(source);
     await Promise.all(Array.from({ length: 10 }, () => passBy(1)));
     await passBy(20);
   });
 
-  test("those behind a native loop end, however many others come and go [host:fair]", async () => {
+  test("runs behind a native loop end, however many others come and go [host:fair]", async () => {
     await passBy(1);
     for (let n = 0; n < 2; n++) startHostile(HOSTILE["is in a native loop"]);
     const behind = Array.from({ length: 6 }, () => passBy(1));
@@ -82,7 +85,7 @@ describe("among hostile runs", () => {
     await Promise.all(lanes);
   });
 
-  test("one that waits to compute begins when the one that computes is aborted [host:fair]", async () => {
+  test("a run that waits to compute begins when the computing run is aborted [host:fair]", async () => {
     host = createHost({ workers: 1, limits });
     const abort = new AbortController();
     const first = host.start({ source: HOSTILE.loops, signal: abort.signal });
@@ -112,7 +115,7 @@ describe("a run that is moved", () => {
     return [first, second, await pending, n, Math.random() === Math.random()]`;
   const value = ["first", "second", "gate", 4e6, false];
 
-  test("makes no call twice and loses none, whatever was on its way [host:fair]", async () => {
+  test("makes no call twice and loses none, whatever messages were under way [host:fair]", async () => {
     host = createHost({ workers: 1, limits });
     const executed: string[] = [];
     const gate = Promise.withResolvers<void>();
@@ -121,7 +124,7 @@ describe("a run that is moved", () => {
     const { signal } = stopRivals;
     const execute = (name: string): string => {
       executed.push(name);
-      // Behind it, as soon as it computes, and until it has.
+      // Rivals start behind the run as soon as it computes, and stop when it has made its second call.
       if (name === "first") setImmediate(() => rivals.push(host.start({ source: HOSTILE.loops, signal })));
       else if (name === "second") {
         stopRivals.abort();
@@ -156,7 +159,7 @@ describe("a run that is moved", () => {
     expect(results.some(({ stats }) => stats.rebuilds > 0)).toBe(true);
   });
 
-  test("has all of its limit for itself: what it repeats is not counted twice [host:fair]", async () => {
+  test("has its whole limit: processor time that it repeats is not counted twice [host:fair]", async () => {
     const source = `${COMPUTES} return n`;
     const alone = await host.start({ source }).result;
     for (let n = 0; n < 2; n++) startHostile(HOSTILE.loops);
@@ -165,7 +168,7 @@ describe("a run that is moved", () => {
     expect(results.some(({ stats }) => stats.rebuilds > 0)).toBe(true);
     for (const { status, stats } of results) {
       expect(status).toBe("completed");
-      // The last placement's alone, although machines are not equally fast at all times.
+      // Only the last placement counts. The factor allows for a machine that is not equally fast at all times.
       expect(stats.cpuTimeMs).toBeLessThan(3 * alone.stats.cpuTimeMs + 20);
     }
   });

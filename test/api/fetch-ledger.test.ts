@@ -47,7 +47,7 @@ describe("a recorded run", () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  test("that had no fetch has none in its replay either", async () => {
+  test("without fetch has no fetch in its replay either", async () => {
     const original = host.start({ source: "return typeof fetch" });
     await original.result;
     expect(original.ledger().features).not.toHaveProperty("fetch");
@@ -60,7 +60,7 @@ describe("a recorded run", () => {
     );
   });
 
-  test("is forked with a policy of the fork's own", async () => {
+  test("is forked with the policy of the fork", async () => {
     const source = `return (await (await fetch("${server.origin}/count")).bytes())[0]`;
     const original = host.start({ source, fetchPolicy });
     await original.result;
@@ -93,7 +93,7 @@ describe("a suspended run", () => {
     expect(server.seen).toHaveLength(2);
   });
 
-  test("that is resumed without a policy is told to bring one [fetch:resume]", async () => {
+  test("that is resumed without a policy gets a failure that says to give one [fetch:resume]", async () => {
     const { token, pending } = suspensionOf(
       await host.start({ source: program(), tools: asking, fetchPolicy }).result,
     );
@@ -118,7 +118,7 @@ describe("a suspended run", () => {
     });
   });
 
-  test("that had no fetch gets none by being resumed with a policy", async () => {
+  test("without fetch does not get it by being resumed with a policy", async () => {
     const source = "await tools.ask(); return typeof fetch";
     const { token, pending } = suspensionOf(await host.start({ source, tools: asking }).result);
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
@@ -140,7 +140,7 @@ describe("a suspended run", () => {
   });
 });
 
-test("a fetch whose process ended is made again if it changes nothing, and else its outcome is unknown [fetch:resume]", async () => {
+test("a fetch whose process ended is made again if it is safe, and otherwise its outcome is unknown [fetch:resume]", async () => {
   const store = createMemoryStore();
   const source = `
     const told = (promise) => promise.then((response) => response.status, (error) => error.code);
@@ -178,7 +178,7 @@ describe("misuse", () => {
       'allowedOrigins has "nonsense"',
     );
     expect(() => host.fork(first.ledger(), { atCall: 0, fetchPolicy: bad })).toThrow("nonsense");
-    // It did not use up the token.
+    // The refused resume did not use up the token.
     expect(await host.resume({ token, tools: asking, fetchPolicy }).result).toMatchObject({
       status: "suspended",
     });
@@ -195,7 +195,7 @@ describe("misuse", () => {
   });
 });
 
-test("the check knows fetch where a program has it, and what it gives [check:before]", async () => {
+test("the check knows fetch and its response if a program has fetch [check:before]", async () => {
   await using checker = createChecker({ checkTimeMs: 20_000 });
   await checker.warm();
   await using checking = createHost({ workers: 1, check: { checker } });

@@ -1,4 +1,4 @@
-/** What a fetch policy keeps from programs: redirects, credentials, bodies, addresses, against real servers. */
+/** What a fetch policy keeps from programs, against real servers: redirects, credentials, bodies, addresses. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
@@ -12,7 +12,7 @@ const MiB = 1024 * 1024;
 let first: WebServer;
 let second: WebServer;
 let both: FetchPolicy;
-/** Responses that were begun and never ended. */
+/** Responses that began and never ended. */
 const open: ServerResponse[] = [];
 
 beforeAll(async () => {
@@ -70,7 +70,7 @@ afterAll(async () => {
   await second[Symbol.asyncDispose]();
 });
 
-/** What fetching a path of the first server gives: the body as JSON where it is, or the failure. */
+/** What fetching a path of the first server gives: the body, parsed if it is JSON, or the failure. */
 async function outcomeOf(
   path: string,
   policy: FetchPolicy,
@@ -88,7 +88,7 @@ async function outcomeOf(
 }
 
 describe("redirects", () => {
-  test("are not followed unless that is allowed [fetch:redirects]", async () => {
+  test("are followed only if the policy allows it [fetch:redirects]", async () => {
     const before = first.seen.length;
     const policy = { ...both, allowRedirects: false };
     expect(await outcomeOf("/one", policy)).toMatchObject({ status: 302, redirected: false, body: "moved" });
@@ -166,7 +166,7 @@ describe("bodies", () => {
     );
   });
 
-  test("that are too large while they stream, or say so, end at once, with their connection [fetch:bounded]", async () => {
+  test("that are too large while they stream, or declare it, end at once with their connection [fetch:bounded]", async () => {
     for (const path of ["/chunks", "/declared"]) {
       expect(await outcomeOf(path, small())).toContain("more than the 1000 bytes");
       const response = open.at(-1);
@@ -179,7 +179,7 @@ describe("bodies", () => {
     expect(await outcomeOf("/cut", both)).toMatch(/^fetch_failed .*the request failed/u);
   });
 
-  test("are given up when the run ends [fetch:aborted]", async () => {
+  test("are cancelled when the run ends [fetch:aborted]", async () => {
     const abort = new AbortController();
     const before = first.seen.length;
     const source = `return await (await fetch("${first.origin}/slow")).text()`;
@@ -220,10 +220,10 @@ describe("addresses", () => {
     expect(first.seen).toHaveLength(before);
   });
 
-  test("are not checked by a fetch of the caller's: both together are refused", () => {
+  test("cannot be checked by a custom fetch: both options together are refused", () => {
     const policy = { blockPrivateAddresses: true, fetch: globalThis.fetch };
     expect(() => host.start({ source: "", fetchPolicy: policy })).toThrow(
-      "blockPrivateAddresses cannot be kept",
+      "blockPrivateAddresses cannot be combined",
     );
   });
 });

@@ -8,7 +8,7 @@ import { startServer, type WebServer } from "./web-server.ts";
 const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
 
 let server: WebServer;
-/** Where a server was. */
+/** The origin of a server that was closed. */
 let gone: string;
 let fetchPolicy: FetchPolicy;
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Runs a program that knows where the server is. */
+/** Adds constants for the origins of the servers to a program. */
 function withServer(program: string): string {
   return `const origin = ${JSON.stringify(server.origin)}, gone = ${JSON.stringify(gone)};\n${program}`;
 }
@@ -134,7 +134,7 @@ describe("a program", () => {
     expect(await fetching(program)).toEqual([refused, refused, refused, refused, refused, refused, "b", 200]);
   });
 
-  test("sees the headers of a response, but no cookies and nothing of JavaScript's [attack P24]", async () => {
+  test("sees the headers of a response, but no cookies and no inherited properties [attack P24]", async () => {
     const program = `
       const response = await fetch(origin + "/cookies");
       const seen = [];
@@ -155,7 +155,7 @@ describe("a program", () => {
     ]);
   });
 
-  test("can return a response: what JSON can carry of it", async () => {
+  test("can return a response, as far as JSON can carry it", async () => {
     expect(await fetching("return await fetch(origin + '/cookies')")).toEqual({
       ok: true,
       status: 201,
@@ -192,7 +192,7 @@ describe("a program", () => {
     ["pairs", "[['x-a', '1'], ['Content-Type', 'a/b']]"],
     ["Headers", "new Headers({ 'x-a': '1', 'content-type': 'a/b' })"],
     ["a Map", "new Map([['x-a', '1'], ['content-type', 'a/b']])"],
-  ])("sends headers given as %s, but not those of the connection", async (_what, headers) => {
+  ])("sends headers given as %s, but no headers of the connection", async (_what, headers) => {
     const program = `
       const headers = new Headers(${headers});
       for (const name of ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade"]) headers.set(name, "evil");
@@ -227,7 +227,7 @@ describe("a program", () => {
       /^TypeError: Cannot fetch: the second argument is a string/u,
     ],
     [
-      "a signal that is none",
+      "a value that is no signal",
       "fetch(origin, { signal: {} })",
       /^TypeError: Cannot fetch: the signal is not an AbortSignal/u,
     ],
@@ -249,7 +249,7 @@ describe("a program", () => {
       /the method "DELETE" is not allowed\. Allowed are GET, HEAD, POST$/u,
     ],
     [
-      "a header that asks for one",
+      "a header that asks for a refused method",
       "fetch(origin, { headers: { 'x-http-method-override': 'DELETE' } })",
       /asks for a method that is not allowed/u,
     ],
@@ -263,7 +263,7 @@ describe("a program", () => {
       "fetch(gone)",
       /^CallError: Cannot fetch .*the request failed with ECONNREFUSED$/u,
     ],
-  ])("is told about %s, by a promise and never by a throw", async (_what, call, message) => {
+  ])("gets a rejected promise, and no exception, for %s", async (_what, call, message) => {
     const program = `return await ${call}.then(() => "fetched", (error) => error.name + ": " + error.message)`;
     expect(await fetching(program)).toMatch(message);
   });
@@ -285,7 +285,7 @@ describe("a program", () => {
     });
   });
 
-  test("that redefined everything it could still fetches [attack P2]", async () => {
+  test("that redefines everything it can still fetches [attack P2]", async () => {
     const program = `
       globalThis.JSON = { stringify() { return "null" }, parse: JSON.parse };
       Object.defineProperty(Object.prototype, "body", { get() { return "mine" }, configurable: true });
@@ -298,7 +298,7 @@ describe("a program", () => {
     expect(await fetching(program)).toEqual(["a=b", "y"]);
   });
 
-  test("may have tools called fetch, and no way around its own", async () => {
+  test("may have tools called fetch, and cannot get around its own fetch", async () => {
     const program = `return [
       await tools.fetch({ a: 1 }), (await fetch(origin + "/json")).status,
       await tools["${FETCH_TOOL}"]({ url: origin }).catch((error) => [error.code, error.message]),
@@ -334,7 +334,7 @@ describe("an abort in the program", () => {
     expect(server.seen).toHaveLength(before);
   });
 
-  test("meanwhile rejects its promise, and what comes of the call is nobody's", async () => {
+  test("during the fetch rejects its promise, and the outcome of the call is ignored", async () => {
     const program = `
       const abort = new AbortController();
       const large = fetch(origin + "/json", { signal: abort.signal }).catch((error) => error.name);
@@ -344,7 +344,7 @@ describe("an abort in the program", () => {
     expect(await fetching(program)).toEqual(["AbortError", "AbortError"]);
   });
 
-  test("by a timeout", async () => {
+  test("by a timeout rejects the promise", async () => {
     const program = `return await fetch(origin + "/never", { signal: AbortSignal.timeout(20) }).catch((error) => { throw error.name })`;
     expect(await failureOf(withServer(program), { fetchPolicy })).toMatchObject({
       message: expect.stringContaining("TimeoutError") as string,
@@ -352,7 +352,7 @@ describe("an abort in the program", () => {
   });
 
   test.each(["wait", "fail"] as const)(
-    "gives it up: the program goes on and returns, and the request ends with it (%s)",
+    "ends the fetch: the program goes on and returns, and the request ends with the run (%s)",
     async (detachedCalls) => {
       const program = `
         const lost = await fetch(origin + "/never", { signal: AbortSignal.timeout(1) }).catch((error) => error.name);
@@ -378,7 +378,7 @@ describe("an abort in the program", () => {
     ).toMatchObject({ code: "detached_call", details: { tool: "echo", state: "pending" } });
   });
 
-  test("cannot be claimed by what a program writes into prototypes", async () => {
+  test("cannot be faked by changed prototypes", async () => {
     const program = `
       Object.prototype[0] = true;
       Object.prototype.givenUp = true;
@@ -390,8 +390,8 @@ describe("an abort in the program", () => {
     });
   });
 
-  test("may be missing: a run whose time is over says what it waited for", async () => {
-    // Long enough for the program to come to its fetch on a busy machine.
+  test("may be missing: a run whose time is up says what it waited for", async () => {
+    // Long enough for the program to reach its fetch on a busy machine.
     const limits = { wallTimeMs: 2000 };
     expect(
       await failureOf(withServer('return await fetch(origin + "/never")'), { fetchPolicy, limits }),
@@ -412,7 +412,7 @@ describe("an abort in the program", () => {
 });
 
 describe("a fetch is a call", () => {
-  test("in the events, under its own name, and authorize is not asked [fetch:call]", async () => {
+  test("in the events, under its own name, without asking authorize [fetch:call]", async () => {
     const source = withServer(
       `await fetch(origin + "/json", { headers: { a: "b" } }); await fetch("https://evil.test/").catch(() => {}); return await tools.echo(1)`,
     );
@@ -460,7 +460,7 @@ describe("a fetch is a call", () => {
     ]);
   });
 
-  test("and responses may be larger than results", async () => {
+  test("whose response may be larger than a result", async () => {
     expect(
       await fetching("return (await (await fetch(origin + '/large')).text()).length", {
         limits: { resultBytes: 100 },
@@ -468,13 +468,13 @@ describe("a fetch is a call", () => {
     ).toBe(5000);
   });
 
-  test("many at once run together, as many as may", async () => {
+  test("and runs in parallel, up to the limit", async () => {
     const program =
       "return (await Promise.all(Array.from({ length: 60 }, () => fetch(origin + '/json').then((r) => r.json())))).length";
     expect(await fetching(program, { limits: { callsInFlight: 8 } })).toBe(60);
   });
 
-  test("nobody awaited is finished before the run ends", async () => {
+  test("that is finished before the run ends, also if nobody awaits it", async () => {
     const before = server.seen.length;
     await fetching("fetch(origin + '/json?unawaited'); return 1");
     expect(server.seen.slice(before).map(({ url }) => url)).toEqual(["/json?unawaited"]);

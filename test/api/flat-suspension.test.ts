@@ -1,4 +1,4 @@
-/** What suspending a stored run writes: with a snapshot as much after many calls as after few. */
+/** What suspending a stored run writes. With a snapshot it is as much after many calls as after few. */
 import { createHost, type HostOptions, type RunResult } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { instead } from "./store-doubles.ts";
 const sealKey = new Uint8Array(32).fill(5);
 const OUTPUT = Array.from({ length: 100 }, (_, id) => ({ id, name: `row ${id * 7919}`, paid: id % 3 === 0 }));
 
-/** Makes calls, asks, and does so again. */
+/** Makes calls, asks, and repeats this. */
 const sourceOf = (calls: number): string => `
   let sum = 0;
   for (const round of [1, 2, 3]) {
@@ -25,14 +25,14 @@ const tools = {
 };
 
 interface Written {
-  /** Bytes, by suspension. */
+  /** Bytes written by each suspension. */
   readonly written: number[];
   /** Outcomes that the store was told to delete, by suspension. */
   readonly absorbed: number[];
   readonly value: unknown;
 }
 
-/** What the suspensions of a run wrote, and what it came to. */
+/** What the suspensions of a run wrote, and the value of the run. */
 async function writtenBy(calls: number): Promise<Written> {
   await using memory = createMemoryStore();
   const written: number[] = [];
@@ -52,7 +52,7 @@ async function writtenBy(calls: number): Promise<Written> {
     const resolutions = Object.fromEntries(
       result.suspension.pending.map(({ callId }) => [callId, { resolution: 1 }]),
     );
-    // Each time in a process of its own.
+    // Each resumption is in another host, as if in another process.
     await using other = createHost({ workers: 1, store, sealKey });
     result = await other.resume({ token: result.suspension.token, tools, resolutions }).result;
   }
@@ -60,7 +60,7 @@ async function writtenBy(calls: number): Promise<Written> {
   return { written, absorbed, value: result.value };
 }
 
-test("a suspension writes as much after 400 calls as after 10, and however often there was one [store:flat]", async () => {
+test("a suspension writes as much after 400 calls as after 10, and as much the third time as the first [store:flat]", async () => {
   const few = await writtenBy(10);
   const many = await writtenBy(400);
   expect([few.value, many.value]).toEqual([3 * 10 * 100 + 3, 3 * 400 * 100 + 3]);
@@ -71,7 +71,7 @@ test("a suspension writes as much after 400 calls as after 10, and however often
   expect(most).toBeLessThan(1.5 * Math.min(...few.written));
 });
 
-test("a key that is replaced can be given up once a run was suspended with the next [suspend:rotation]", async () => {
+test("an old key is no longer needed once a run was suspended with the new key [suspend:rotation]", async () => {
   await using store = createMemoryStore();
   const next = new Uint8Array(32).fill(6);
   const options: HostOptions[] = [

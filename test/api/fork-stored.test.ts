@@ -1,4 +1,4 @@
-/** A fork that a store keeps is a run like any other: its past holds wherever it goes on. */
+/** A fork in a store is a run like any other: its past holds wherever it goes on. */
 import { createHost, type Ledger, type ToolSet } from "codecell";
 import { createMemoryStore } from "codecell/store";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const source = `
   const noted = await tools.note({ paid });
   return [price, paid, noted, await tools.look({})];`;
 
-/** `look` answers only where it may. */
+/** `look` answers only if `mayLook` is true. */
 function desk(mayLook: boolean): { readonly tools: ToolSet; readonly made: unknown[] } {
   const made: unknown[] = [];
   const tool = (name: string): ToolSet[string] => ({
@@ -40,7 +40,7 @@ async function recorded(): Promise<Ledger> {
 
 const NOTED = ["note", { paid: "given" }];
 
-test("one whose process dies at once sees the outcome it was given, and makes what follows once [ledger:fork]", async () => {
+test("a fork whose process dies at once sees its given outcome, and makes later calls once [ledger:fork]", async () => {
   await using store = createMemoryStore();
   const { store: dying, die } = mortal(store);
   const stillborn = instead(dying, {
@@ -63,7 +63,7 @@ test("one whose process dies at once sees the outcome it was given, and makes wh
   expect(await store.list()).toEqual([]);
 });
 
-test("one whose process dies later goes on behind what it did [ledger:fork]", async () => {
+test("a fork whose process dies later goes on after what it did [ledger:fork]", async () => {
   await using store = createMemoryStore();
   const { store: dying, die } = mortal(store);
   const first = createHost({ workers: 1, store: dying, sealKey, leaseMs: 50 });

@@ -40,7 +40,7 @@ async function recorded(): Promise<Ledger> {
   return handle.ledger();
 }
 
-/** The same with both parallel outcomes in one delivery: on a busy machine they may come one after the other. */
+/** The same with both parallel outcomes in one delivery; on a busy machine they may come in two. */
 async function recordedTogether(): Promise<Ledger> {
   const ledger = await recorded();
   const [first, ...rest] = ledger.deliveries;
@@ -51,7 +51,7 @@ async function recordedTogether(): Promise<Ledger> {
 }
 
 describe("inspect", () => {
-  test("every call and delivery, with times and sizes [ledger:inspect]", async () => {
+  test("shows every call and delivery, with times and sizes [ledger:inspect]", async () => {
     const ledger = await recorded();
     const seen = inspect(ledger);
     expect(seen).toMatchObject({
@@ -93,16 +93,16 @@ describe("fork", () => {
     expect(made).toEqual([]);
   });
 
-  test("at the first of two parallel calls, the future is made anew", async () => {
+  test("at the first of two parallel calls, everything after it is made anew", async () => {
     const { tools, made } = shop();
     const ledger = await recordedTogether();
     const fork = host.fork(ledger, { atCall: 1, outcome: { output: { price: 11 } }, tools });
     expect(await fork.result).toMatchObject({ value: [1, 11, 100, "sold out"] });
-    // Both outcomes came together: what lay beside the forked one is kept.
+    // Both outcomes came in one delivery, so the outcome beside the forked one is kept.
     expect(made).toEqual(["fails"]);
   });
 
-  test("another program goes on from the same past, if it repeats it", async () => {
+  test("another program goes on from the same past if it repeats that past", async () => {
     const ledger = await recorded();
     const { tools, made } = shop();
     const other = source.replace("return [", "return ['new', ");
@@ -144,7 +144,7 @@ describe("fork", () => {
     expect(() => host.fork(ledger, { atCall })).toThrow(RangeError);
   });
 
-  test("a source over the limit of the run is refused, as at a start, and not kept", async () => {
+  test("a source over the run's limit is refused, as at a start, and not stored", async () => {
     const handle = host.start({
       source: "return await tools.first({})",
       tools: shop().tools,
@@ -175,10 +175,10 @@ describe("fork", () => {
   test.each([
     ["nothing", null],
     ["a text", "done"],
-    ["an empty one", {}],
+    ["an empty outcome", {}],
     ["no output", { output: undefined }],
     ["an output that is no JSON", { output: 1n }],
-    ["an error that is none", { error: null }],
+    ["a null error", { error: null }],
     ["an error without a message", { error: { name: "Error" } }],
     ["an error whose name is no text", { error: { name: 5, message: "no" } }],
   ])("an outcome that no call can have is refused: %s", async (_name, outcome) => {
@@ -188,7 +188,7 @@ describe("fork", () => {
     );
   });
 
-  test("an output that is larger than a tool's may be is refused", async () => {
+  test("an output that exceeds limits.callOutputBytes is refused", async () => {
     const handle = host.start({ source, tools: shop().tools, limits: { callOutputBytes: 20 } });
     await handle.result;
     const fork = (length: number) =>
@@ -204,19 +204,19 @@ describe("fork", () => {
     ["no list of calls", (ledger: Ledger) => ({ ...ledger, calls: {} })],
     ["a delivery without a clock", (ledger: Ledger) => ({ ...ledger, deliveries: [{ items: [] }] })],
     ["a stop without a reason", (ledger: Ledger) => ({ ...ledger, stopped: {} })],
-  ])("what is no ledger is neither forked nor replayed: %s", async (_name, spoil) => {
+  ])("an invalid ledger is neither forked nor replayed: %s", async (_name, spoil) => {
     const spoilt = spoil(await recorded()) as Ledger;
     expect(() => host.fork(spoilt, { atCall: 0 })).toThrow("Cannot fork a run: this is no ledger");
     expect(() => host.replay(spoilt)).toThrow("Cannot replay a run: this is no ledger");
   });
 
-  test("a ledger that lacks a call it has the outcome of is not forked: the call would be made again", async () => {
+  test("a ledger with the outcome of a call that it lacks is not forked: the call would be made again", async () => {
     const ledger = await recorded();
     const less = { ...ledger, calls: ledger.calls.slice(0, 3) };
     expect(() => host.fork(less, { atCall: 0 })).toThrow("Cannot fork a run: this is no ledger");
   });
 
-  test("a ledger of another version is refused as such", async () => {
+  test("a ledger of another version is refused, and the message says so", async () => {
     const later = { ...(await recorded()), version: 3 } as unknown as Ledger;
     expect(() => host.fork(later, { atCall: 0 })).toThrow(
       "Cannot fork a ledger of version 3: only 2 is known",

@@ -1,4 +1,4 @@
-/** What happens while a run is being given back to its store: too late to end it otherwise. */
+/** What happens while a run is being given back to its store: it can no longer end in another way. */
 import { createHost, type Host, type ToolSet } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { afterEach, expect, test, vi } from "vitest";
@@ -8,7 +8,7 @@ const sealKey = new Uint8Array(32).fill(23);
 
 afterEach(() => void vi.useRealTimers());
 
-/** A store that takes a run back when it is told to. */
+/** A store that takes a run back only when told to. */
 function slow(store: Store): {
   readonly store: Store;
   readonly isAsked: () => boolean;
@@ -24,7 +24,7 @@ function slow(store: Store): {
   return { store: instead(store, { release }), isAsked: () => isAsked, go: gate.resolve };
 }
 
-/** `pay` goes on until it is told to stop. */
+/** `pay` goes on until it is aborted. */
 function desk(): { readonly tools: ToolSet; readonly made: string[] } {
   const made: string[] = [];
   const tools: ToolSet = {
@@ -65,7 +65,7 @@ test.each([
   await host[Symbol.asyncDispose]();
 });
 
-test("a run that its store cannot take is there still, and can go on elsewhere [store:refuses]", async () => {
+test("a run that the store cannot take back is still stored, and can go on elsewhere [store:refuses]", async () => {
   await using store = createMemoryStore();
   const { tools, made } = desk();
   const full = instead(store, { attend: () => Promise.reject(new StoreError("full", "No room")) });

@@ -24,7 +24,7 @@ export async function failureOf(source: string, options: Options = {}): Promise<
 
 export const echo: ToolSet = { echo: { execute: (input: unknown) => input } };
 
-/** Settles after a while, or when told to stop. */
+/** Settles after a while, or when the signal aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 }

@@ -1,4 +1,4 @@
-/** Errors of the host's own code: the host sees them as they were thrown, nobody else sees anything of them. */
+/** Errors of the host's own code: only the host sees them, as they were thrown. */
 import { CodecellError, createHost, type HostError, type RunEvent, type ToolSet, unwrap } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
@@ -8,7 +8,7 @@ import { host } from "./harness.ts";
 const SECRET = "pg://user:pw@db is down";
 const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
 
-/** Thrown where nobody but the host may look. */
+/** An error that only the host may see. */
 const fault = new Error(SECRET, { cause: new Error(`${SECRET}, too`) });
 const throwing = (): never => {
   throw fault;
@@ -42,7 +42,7 @@ describe.each([
       },
       "fetch",
     ],
-  ])("tells nobody but its host: %s [host:errors]", async (_what, options, source) => {
+  ])("shows its error only to its host: %s [host:errors]", async (_what, options, source) => {
     const told: HostError[] = [];
     const handle = host.start({ ...options, onError: (report) => told.push(report) });
     const events = await Array.fromAsync(handle.events);
@@ -58,7 +58,7 @@ describe.each([
   test.each([
     ["an approval", { approve: fail }],
     ["a hook", { beforeToolCall: fail }],
-  ])("of an agent tells nobody but its host: %s [host:errors]", async (_what, hooks) => {
+  ])("of an agent shows its error only to its host: %s [host:errors]", async (_what, hooks) => {
     const told: HostError[] = [];
     await using own = createHost({ workers: 1, onError: (report) => told.push(report) });
     await using runtime = createAgentRuntime({ host: own });
@@ -87,7 +87,7 @@ describe("what a tool threw", () => {
   };
   const source = "await tools.fail({}).catch(() => 0); await tools.ask({}); await tools.fail({})";
 
-  test("is told with its stack and cause, in events, to the host and in the result, and kept nowhere [host:errors]", async () => {
+  test("is in events, in the result and in onError, with its stack and cause, and kept nowhere [host:errors]", async () => {
     const told: HostError[] = [];
     const written: unknown[] = [];
     const store = recording(createMemoryStore(), written);
@@ -109,14 +109,14 @@ describe("what a tool threw", () => {
     expect(result.cause).toBe(secret);
     expect(() => unwrap(result)).toThrow(CodecellError);
     expect(causeOf(() => unwrap(result))).toBe(secret);
-    // Copies, clones and texts have none of it.
+    // Copies, clones and texts have no part of it.
     const everything = [result, events, first.ledger(), second.ledger(), suspended, { ...result }];
     const kept = Buffer.concat(written.map((bytes) => Buffer.from(bytes as Uint8Array))).toString("latin1");
     expect(JSON.stringify(structuredClone(everything)) + kept).not.toContain("pw@db");
     expect({ ...result }).not.toHaveProperty("cause");
   });
 
-  test("is told by a token's run too, and the token has none of it [host:errors]", async () => {
+  test("is reported for a run with a token too, and the token has no part of it [host:errors]", async () => {
     const suspended = await host.start({ source, tools }).result;
     if (suspended.status !== "suspended") throw new Error(JSON.stringify(suspended));
     const decoded = Buffer.from(suspended.suspension.token, "base64url").toString("latin1");
@@ -134,7 +134,7 @@ describe("what a tool threw", () => {
     }
   });
 
-  test("a run's own listener is told in place of its host's", async () => {
+  test("a run's own listener is called instead of its host's", async () => {
     const told: string[] = [];
     await using own = createHost({ workers: 1, onError: () => told.push("host") });
     const options = { source: "await tools.fail({})", tools };
@@ -144,7 +144,7 @@ describe("what a tool threw", () => {
   });
 });
 
-test("a tool that caught what suspend throws is told of [host:errors]", async () => {
+test("a tool that caught what suspend throws is reported [host:errors]", async () => {
   const told: HostError[] = [];
   const tools: ToolSet = {
     pay: {
@@ -162,7 +162,7 @@ test("a tool that caught what suspend throws is told of [host:errors]", async ()
   expect(String(told[0]?.error)).toContain('Tool "pay" caught what call.suspend throws');
 });
 
-test("words that cannot be found are told of, and the failure stays [host:errors]", async () => {
+test("an error in mapCallFailure is reported, and the failure stays [host:errors]", async () => {
   const told: HostError[] = [];
   const options = { source: CATCHING, tools: { pay: { execute: throwing } }, mapCallFailure: throwing };
   const result = await host.start({ ...options, onError: (report) => told.push(report) }).result;
@@ -170,7 +170,7 @@ test("words that cannot be found are told of, and the failure stays [host:errors
   expect(told.map(({ source }) => source)).toEqual(["tool", "mapCallFailure"]);
 });
 
-test("a store that fails is told of, and the result has its error [host:errors]", async () => {
+test("a failing store is reported, and the result has its error [host:errors]", async () => {
   const told: HostError[] = [];
   const { store, failed } = failing();
   failed.add("append");
@@ -185,7 +185,7 @@ test("a store that fails is told of, and the result has its error [host:errors]"
 describe("a store that fails", () => {
   const ask: ToolSet = {
     ask: { execute: (_input, { suspend, resolution }) => resolution ?? suspend("May I?") },
-    // Ends with its run, or goes on.
+    // Ends when its run ends.
     hang: { execute: (_input, { signal }) => new Promise((end) => signal.addEventListener("abort", end)) },
   };
   const setUp = () => {
@@ -194,13 +194,13 @@ describe("a store that fails", () => {
     return { told, failed, host: createHost({ workers: 1, store, onError: (report) => told.push(report) }) };
   };
 
-  /** What was thrown first. */
+  /** The error that was thrown first. */
   const rootOf = (error: unknown): unknown => (error === fault ? error : (error as Error | undefined)?.cause);
 
   test.each<[string, string, keyof Store]>([
     ["takes a suspended run", "await tools.ask({})", "release"],
     ["notes who executes its calls", "await Promise.race([tools.ask({}), tools.hang({})])", "attend"],
-  ])("while it %s is told of, and the result has its error [host:errors]", async (_when, source, method) => {
+  ])("while it %s is reported, and the result has its error [host:errors]", async (_when, source, method) => {
     const { told, failed, host: stored } = setUp();
     await using _ = stored;
     failed.add(method);
@@ -213,7 +213,7 @@ describe("a store that fails", () => {
     expect(result).toHaveProperty("cause", told[0]?.error);
   });
 
-  test("while a run is taken from it, or discarded, is told of [host:errors]", async () => {
+  test("while a run is taken from it, or discarded, is reported [host:errors]", async () => {
     const { told, failed, host: stored } = setUp();
     await using _ = stored;
     const suspended = await stored.start({ source: "return await tools.ask({})", tools: ask }).result;
@@ -234,14 +234,14 @@ describe("a store that fails", () => {
       ]);
       told.length = 0;
     }
-    // All that failed has left it as it was.
+    // After all these failures the run is still as it was.
     failed.clear();
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
     expect(await stored.resume({ token, tools: ask, resolutions }).result).toMatchObject({ value: "yes" });
     expect(told).toEqual([]);
   });
 
-  test("to forget a run that has ended is told of, and the result stays [host:errors]", async () => {
+  test("to forget an ended run is reported, and the result stays [host:errors]", async () => {
     const { told, failed, host: stored } = setUp();
     await using _ = stored;
     failed.add("delete");
@@ -252,7 +252,7 @@ describe("a store that fails", () => {
   });
 });
 
-/** A store whose methods fail as soon as they are in the set. */
+/** A store whose methods fail while they are in the set. */
 function failing(): { readonly store: Store; readonly failed: Set<unknown> } {
   const failed = new Set<unknown>();
   const store = new Proxy(createMemoryStore(), {
@@ -274,7 +274,7 @@ function causeOf(work: () => unknown): unknown {
   return undefined;
 }
 
-/** A store that remembers all bytes it was given. */
+/** A store that records all bytes given to it. */
 function recording(store: Store, written: unknown[]): Store {
   const note = (value: unknown, depth = 0): void => {
     if (value instanceof Uint8Array) written.push(value);

@@ -1,4 +1,4 @@
-/** The host: its heartbeat, its neighbours, its bounds and its end. */
+/** The host: its event loop, runs beside each other, bounds and disposal. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -29,7 +29,7 @@ describe("host", () => {
     const { status } = await host.start({ source, limits: { cpuTimeMs: 400, memoryBytes: 64 << 20 } }).result;
     clearInterval(beat);
     expect(status).toBe("failed");
-    // Far more than a beat, far less than the program: shared machines are slow at times.
+    // Much more than one interval and much less than the program takes: shared machines are sometimes slow.
     expect(longest).toBeLessThan(250);
   });
 
@@ -56,7 +56,7 @@ describe("host", () => {
     for (const result of await Promise.all(hostile)) expect(result.status).toBe("failed");
   });
 
-  test("it holds no more live runs than it may [host:bounded]", async () => {
+  test("the number of live runs is bounded [host:bounded]", async () => {
     await using small = createHost({ workers: 1, liveRuns: 2 });
     const tools: ToolSet = { wait: { execute: () => sleep(50) } };
     const runs = [1, 2, 3].map(() => small.start({ source: "await tools.wait()", tools }).result);
@@ -66,7 +66,7 @@ describe("host", () => {
     expect(await small.start({ source: "return 1" }).result).toMatchObject({ status: "completed" });
   });
 
-  test("disposing it ends its runs, and it starts no more [host:released]", async () => {
+  test("disposing the host ends its runs, and it starts no more [host:released]", async () => {
     const own = createHost({ workers: 1 });
     const live = own.start({
       source: "await tools.wait()",
@@ -78,21 +78,21 @@ describe("host", () => {
     expect(await own.start({ source: "return 1" }).result).toMatchObject({ failure: { code: "aborted" } });
   });
 
-  test("a signal that is aborted already starts nothing", async () => {
+  test("a run with an aborted signal does not start", async () => {
     const signal = AbortSignal.abort(new Error("too late"));
     const result = await host.start({ source: "return await tools.echo(1)", tools: echo, signal }).result;
     expect(result).toMatchObject({ failure: { code: "aborted" }, stats: { calls: 0 } });
     expect(await valueOf("return 1")).toBe(1);
   });
 
-  test("misuse throws, at once and in words", () => {
+  test("misuse throws at once, with a clear message", () => {
     expect(() => createHost({ workers: 0 })).toThrow(RangeError);
     expect(() => createHost({ sealKey: new Uint8Array(3) })).toThrow(RangeError);
     expect(() => host.start({ source: 5 as never })).toThrow(TypeError);
     expect(() => host.start({ source: "", language: "python" as never })).toThrow(TypeError);
   });
 
-  test("flags of the process do not reach its workers [host:own-flags]", async () => {
+  test("flags of the process do not reach the host's workers [host:own-flags]", async () => {
     const code = `import { run } from "codecell";
       const result = await run({ source: "return 42" });
       console.log(result.status === "completed" ? result.value : result);`;
@@ -110,7 +110,7 @@ describe("host", () => {
       "first" | "second" | "disposed",
       { workers: number; handles: number }
     >;
-    // Two, and one for those that compute.
+    // Two workers, and a third for runs that compute.
     for (const { workers } of [first, second]) expect(workers).toBeLessThanOrEqual(3);
     expect(second.handles).toBeLessThanOrEqual(first.handles);
     expect(disposed.workers).toBe(0);

@@ -1,4 +1,4 @@
-/** A store without a key: what it keeps nobody can open after this process. */
+/** A store without a key: after this process nobody can open what it keeps. */
 import { createHost, createShapeMemory } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
@@ -16,13 +16,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** As one that lasts. */
+/** A memory store that claims to outlive the process. */
 function lasting(): Store {
   return { ...createMemoryStore(), isVolatile: false };
 }
 
 describe("a host with a store", () => {
-  test("that ends with the process, or with a key, is nothing to warn of", async () => {
+  test("that ends with the process, or with a key, does not warn", async () => {
     await using _memory = createHost({ workers: 1, store: createMemoryStore() });
     await using _file = createHost({ workers: 1, store: await openSqliteStore({ path: ":memory:" }) });
     await using _keyed = createHost({ workers: 1, store: lasting(), sealKey });
@@ -32,7 +32,7 @@ describe("a host with a store", () => {
     expect(warned).not.toHaveBeenCalled();
   });
 
-  test("that lasts and no key is warned of, once for the process [suspend:lost]", async () => {
+  test("that lasts, without a key, warns once for the process [suspend:lost]", async () => {
     await using _one = createHost({ workers: 1, store: lasting() });
     await using _other = createHost({ workers: 1, store: lasting() });
     createShapeMemory({ store: lasting() });

@@ -1,4 +1,4 @@
-/** Runs whose ledgers are large, when they are placed again. */
+/** Runs with large ledgers, when they are placed again. */
 import { createHost, type Host, type ToolSet } from "codecell";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { largestTurnMs } from "../fuzz/thread-time.ts";
@@ -9,13 +9,13 @@ afterEach(() => host[Symbol.asyncDispose]());
 
 const tools: ToolSet = { echo: { execute: (input: unknown) => input } };
 
-/** Some 30 million units. */
+/** About 30 million UTF-16 units. */
 const MUCH = `
   let sum = 0;
   for (let n = 0; n < 16; n++) sum += (await tools.echo(String(n % 10).repeat(1e6 - 10))).length + Number(n);
   return sum`;
 
-test("a ledger of much is sent to a worker in turns, and gives the same [host:short-turns]", async () => {
+test("a large ledger is sent to a worker in turns, and the run gives the same value [host:short-turns]", async () => {
   const handle = host.start({ source: MUCH, tools });
   const first = await handle.result;
   expect(first.status).toBe("completed");
@@ -32,7 +32,7 @@ test("a ledger of much is sent to a worker in turns, and gives the same [host:sh
   expect(new Set(replayed)).toEqual(new Set(first.status === "completed" ? [first.value] : []));
 }, 120_000);
 
-test("what is delivered, asked or dropped while a ledger is on its way comes behind it", async () => {
+test("deliveries, calls and drops while a ledger is being sent come after it", async () => {
   const gate = Promise.withResolvers<void>();
   const source = MUCH.replace("return sum", "await tools.gate(sum); return sum");
   const gated: ToolSet = { ...tools, gate: { execute: () => gate.promise } };
@@ -40,7 +40,7 @@ test("what is delivered, asked or dropped while a ledger is on its way comes beh
   const abort = new AbortController();
   const runs = Array.from({ length: 2 }, () => host.start({ source, tools: gated }));
   const dropped = host.start({ source, tools: gated, signal: abort.signal });
-  // Native loops hold the worker: all others are placed again, from their ledgers.
+  // A native loop holds the worker, so all other runs are placed again from their ledgers.
   const hold = "Array.prototype.join.call({ length: 2 ** 53 - 1 }, '')";
   const holder = host.start({ source: hold, limits: { cpuTimeMs: 300 } });
   await holder.result;

@@ -1,4 +1,4 @@
-/** Tokens of runs that have moved much: they are opened in turns, and used up only by who goes on with them. */
+/** Tokens of runs that moved much data: they are opened in turns, and only a resume that goes on uses them up. */
 import { createHost, type Host, type ResumeOptions, type RunResult, type ToolSet } from "codecell";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { largestTurnMs } from "../fuzz/thread-time.ts";
@@ -14,7 +14,7 @@ const tools: ToolSet = {
   },
 };
 
-/** Names cost most: many of them, in inputs that are looked at one by one. */
+/** Names cost most: there are many, and inputs are read name by name. */
 const MUCH = `
   const names = Object.fromEntries(Array.from({ length: 40000 }, (_, n) => ["name " + n, n]));
   for (let n = 0; n < 8; n++) await tools.echo(names);
@@ -32,7 +32,7 @@ function resolutionsOf({
   return Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: "yes" }]));
 }
 
-describe("a token of much", () => {
+describe("a large token", () => {
   test("goes on, under the run's id, and is used once [suspend:single-use]", async () => {
     const suspended = await suspendedBy(MUCH);
     const { token } = suspended.suspension;
@@ -45,7 +45,7 @@ describe("a token of much", () => {
     expect(await handle.result).toMatchObject({ status: "completed", value: "yes", runId: suspended.runId });
   });
 
-  test("that cannot go on now can later: without its tool, aborted, or on a host that closes", async () => {
+  test("that cannot go on now can go on later: without its tool, aborted, or on a host that closes", async () => {
     const suspended = await suspendedBy(MUCH);
     const { token } = suspended.suspension;
     const resolutions = resolutionsOf(suspended);
@@ -61,13 +61,13 @@ describe("a token of much", () => {
     expect(await host.resume({ token, tools, resolutions }).result).toMatchObject({ value: "yes" });
   });
 
-  test("can be given up", async () => {
+  test("can be discarded", async () => {
     const { token } = (await suspendedBy(MUCH)).suspension;
     expect(await host.discard({ token })).toBe(true);
     expect(await host.discard({ token })).toBe(false);
   });
 
-  test("does not hold the host's thread [host:short-turns]", async () => {
+  test("does not block the host's thread [host:short-turns]", async () => {
     const suspended = await Promise.all([1, 2, 3, 4].map(() => suspendedBy(MUCH)));
     let next = 0;
     const longest = await largestTurnMs(

@@ -17,7 +17,7 @@ function shop(): { readonly tools: ToolSet; readonly executed: () => number } {
     get: {
       execute: async ({ id }: { id: number }) => {
         executed++;
-        // The first asked answers last: outcomes arrive in another order than the calls were made.
+        // The first call ends last, so outcomes arrive in another order than the calls.
         await sleep(id * 4);
         if (id === 99) throw new Error("No such row");
         return { id, name: `row ${id}` };
@@ -35,7 +35,7 @@ async function record(): Promise<{ readonly ledger: Ledger; readonly value: unkn
 }
 
 describe("ledger", () => {
-  test("it replays to the same result without any tool, also elsewhere [ledger:replay]", async () => {
+  test("it replays to the same result without any tool, also on another host [ledger:replay]", async () => {
     const { ledger, value } = await record();
     await using other = createHost({ workers: 1 });
     const copy = JSON.parse(JSON.stringify(ledger)) as Ledger;
@@ -68,7 +68,7 @@ describe("ledger", () => {
     expect(replayed).toMatchObject({ status: "failed", failure: "failure" in failed ? failed.failure : {} });
   });
 
-  test("a run that was stopped before its first call was seen replays to why [ledger:replay]", async () => {
+  test("a run that was stopped before its first call was seen replays to the same failure [ledger:replay]", async () => {
     const { ledger } = await record();
     const stopped = { code: "timeout", message: "The run took longer than 10 ms" } as const;
     const result = await host.replay({ ...ledger, calls: [], deliveries: [], stopped }).result;

@@ -41,8 +41,8 @@ describe("limits", () => {
     expect(await valueOf(source, { tools, limits: { [name]: 100 } })).toBe(code);
   });
 
-  test("logBytes holds: what exceeds it is counted [limits:hold]", async () => {
-    // Each line counts for 16 bytes more than its text.
+  test("logBytes holds, and lines beyond it are counted [limits:hold]", async () => {
+    // Each line counts 16 bytes more than its text.
     const { result } = host.start({
       source: "for (let i = 0; i < 10; i++) console.log('0123456789')",
       limits: { logBytes: 4 * 26 },
@@ -58,7 +58,7 @@ describe("limits", () => {
     expect(await valueOf(source, { tools: wait, limits: { cpuTimeMs: 100 } })).toBe(1);
   });
 
-  test("they are clamped, and wrong ones throw [limits:resolved]", async () => {
+  test("limits are clamped, and wrong values throw [limits:resolved]", async () => {
     const run = host.start({ source: "return 1", limits: { stackBytes: 1 << 30, wallTimeMs: 1 } });
     expect(run.ledger().limits).toMatchObject({ stackBytes: 256 << 10, wallTimeMs: 10 });
     await run.result;
@@ -74,7 +74,7 @@ describe("limits", () => {
     }
   });
 
-  test("a run's limits come before the host's, and those before the defaults [limits:resolved]", async () => {
+  test("a run's limits override the host's, which override the defaults [limits:resolved]", async () => {
     await using own = createHost({ workers: 1, limits: { calls: 7, timers: 8 } });
     const run = own.start({ source: "", limits: { calls: 9 } });
     expect(run.ledger().limits).toMatchObject({ calls: 9, timers: 8, callsInFlight: 32 });

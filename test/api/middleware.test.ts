@@ -1,9 +1,9 @@
-/** Middleware as hosts give it to a run: objects, instances of classes, and what is mistaken for them. */
+/** Middleware of a run: objects, instances of classes, and values that are no middleware. */
 import type { CallDetails, CallMiddleware, Decision, ExecuteTool } from "codecell";
 import { describe, expect, test, vi } from "vitest";
 import { echo, host, valueOf } from "./harness.ts";
 
-/** With state of its own, and methods that need it. */
+/** A policy with state, and methods that need it. */
 class Policy implements CallMiddleware {
   readonly forbidden = new Set(["drop"]);
   readonly ended: string[] = [];
@@ -35,7 +35,7 @@ describe("middleware of a run", () => {
     expect(policy.ended).toEqual(["keep", "drop"]);
   });
 
-  test("comes before authorize, which decides on what will be executed [tools:middleware]", async () => {
+  test("comes before authorize, which sees the input that will be executed [tools:middleware]", async () => {
     const seen: unknown[] = [];
     const value = await valueOf("return await tools.echo(1)", {
       tools: echo,
@@ -46,7 +46,7 @@ describe("middleware of a run", () => {
     expect(seen).toEqual([[1]]);
   });
 
-  test("that fails when it is told of an end is told to the host, and is not why the call failed [host:errors]", async () => {
+  test("whose end fails is reported to the host, and the call keeps its own outcome [host:errors]", async () => {
     const thrown = new Error("of the tool");
     const told: unknown[] = [];
     const result = await host.start({

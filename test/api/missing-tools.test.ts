@@ -1,4 +1,4 @@
-/** What becomes of a run that is resumed by a host without the tools its calls wait for. */
+/** Runs that are resumed by a host without the tools for which their calls wait. */
 import { createHost, type FetchPolicy, type Host, type RunResult, type ToolSet } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ function open(options: Parameters<typeof createHost>[0] = {}): Host {
   return createHost({ workers: 1, sealKey, ...options });
 }
 
-/** One whose worker has started: a run of little time comes to its calls in that time. */
+/** A host whose worker has started, so that a run with little time reaches its calls. */
 async function openWarm(): Promise<Host> {
   const host = open();
   await host.start({ source: "return 1" }).result;
@@ -37,7 +37,7 @@ async function openWarm(): Promise<Host> {
 }
 
 describe("a run whose call waits for a tool that the host lacks [suspend:tools]", () => {
-  test("is refused by its token, which is good for a host that has the tool", async () => {
+  test("is refused by its token, which still works on a host that has the tool", async () => {
     await using host = open();
     const { token, pending } = suspensionOf(await host.start({ source: PAY, tools: { pay: ask } }).result);
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
@@ -70,7 +70,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     });
   });
 
-  test("is refused if it is not resolved yet, and not if the call is denied: then its tool is not called", async () => {
+  test("is refused while the call is undecided, but not if the call is denied, since then no tool is called", async () => {
     await using host = open();
     const source = "return await tools.pay({}).catch((error) => error.code)";
     const { token, pending } = suspensionOf(await host.start({ source, tools: { pay: ask } }).result);
@@ -90,7 +90,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     expect(await host.discard({ token })).toBe(true);
   });
 
-  test("of which only inherited names are there is refused too", async () => {
+  test("is refused too if the name is only inherited", async () => {
     await using host = open();
     const tools = { toString: ask };
     const source = "return await tools.toString(1)";
@@ -98,7 +98,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     expect(await host.resume({ token, tools: {} }).result).toMatchObject(missing("toString"));
   });
 
-  test("is left alone by a host that takes up what a crash left, and goes on elsewhere", async () => {
+  test("is left alone by a host that recovers it after a crash, and goes on elsewhere", async () => {
     await using store = createMemoryStore();
     const { store: dying, die } = mortal(store);
     const first = open({ store: dying, leaseMs: 50 });
@@ -113,7 +113,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     expect(await lacking.resume({ id, tools: {} }).result).toMatchObject(missing("look", "pay"));
     expect(await lacking.resume({ id, tools: { pay: never } }).result).toMatchObject(missing("look"));
     const tools: ToolSet = { look: { readOnly: true, execute: () => "seen" }, pay: never };
-    // The one is made again, of the other nobody knows.
+    // One call is made again; nobody knows the outcome of the other.
     expect(await lacking.resume({ id, tools }).result).toMatchObject({
       status: "completed",
       value: ["seen", "outcome_unknown"],
@@ -149,7 +149,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     expect(await host.resume({ token, tools: {} }).result).toMatchObject(missing("wait"));
     gate.resolve("through");
     let result: RunResult | undefined;
-    // Until the host has noticed; a refusal changes nothing.
+    // Repeat until the host has noticed; a refusal changes nothing.
     await until(async () => {
       result = await host.resume({ token, tools: {} }).result;
       return result.status !== "failed" || result.failure.code !== "tool_missing";
@@ -158,9 +158,9 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
   });
 });
 
-describe("a call that no tool was ever there for", () => {
+describe("a call of a tool that never existed", () => {
   test.each([1, 2, 3, 4, 5])(
-    "does not keep its run from being taken up after a crash behind write %i",
+    "does not prevent its run from being resumed after a crash after write %i",
     async (last) => {
       await using store = createMemoryStore();
       const { store: dying, die } = mortal(store);
@@ -177,7 +177,7 @@ describe("a call that no tool was ever there for", () => {
       const tools = { first: { idempotent: true, execute: () => 1 } };
       const source = "await tools.first({}); return await tools.frist({}).catch((error) => error.code)";
       const { runId: id, result } = first.start({ source, tools });
-      // Fewer writes may be all there are.
+      // The run may make fewer writes.
       await Promise.race([death.promise, result]);
       if (appends < last) return;
       await untilClaimable(store);
@@ -186,7 +186,7 @@ describe("a call that no tool was ever there for", () => {
     },
   );
 
-  test("that the program makes after it was resumed fails as it does in a run that is started", async () => {
+  test("that the program makes after a resume fails as it does in a new run", async () => {
     await using host = open();
     const source =
       "await tools.pay({}); return await tools.later({}).catch(({ code, message }) => [code, message])";
@@ -200,7 +200,7 @@ describe("a call that no tool was ever there for", () => {
   });
 });
 
-test("a fetch that is made again needs a fetch policy, and stays until there is one [suspend:tools]", async () => {
+test("a run whose fetch has to be made again waits for a host with a fetch policy [suspend:tools]", async () => {
   await using store = createMemoryStore();
   const policy = (fetch: FetchPolicy["fetch"]): FetchPolicy => ({
     allowedOrigins: ["https://a.example"],

@@ -1,4 +1,6 @@
-/** Mistakes of a host programmer: told at once and in words, or denied; none of them ends the process. */
+/**
+ * Mistakes of a host's programmer: they throw at once with a clear message, or deny the call. None ends the process.
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { createChecker, createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
@@ -17,7 +19,7 @@ const ledgerOf = async () => {
 };
 const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
 
-describe("options that are none", () => {
+describe("wrong options", () => {
   const ledger = ledgerOf();
 
   test.each<[string, (given: never) => unknown]>([
@@ -27,19 +29,19 @@ describe("options that are none", () => {
     ["host.fork", async (given) => host.fork(await ledger, given)],
     ["host.discard", (given) => host.discard(given)],
     ["prepareAgentRun", (given) => prepareAgentRun(given)],
-  ])("of %s are named [host:misuse]", async (name, use) => {
+  ])("of %s throw a clear message [host:misuse]", async (name, use) => {
     for (const given of [undefined, null, 5, [], "return 1"]) {
       const using = async (): Promise<unknown> => use(given as never);
       await expect(using()).rejects.toThrow(TypeError);
       await expect(using()).rejects.toThrow(/^Cannot [a-z ]+: expected an object of options, it is /u);
     }
-    // As other misuse: before anything is returned.
+    // Like other misuse, this throws before anything is returned.
     if (name === "run" || name === "host.start") {
       expect(() => use(undefined as never)).toThrow("Cannot start a run: expected an object of options");
     }
   });
 
-  test("of a host are named [host:misuse]", () => {
+  test("of a host throw a clear message [host:misuse]", () => {
     expect(() => createHost(null as never)).toThrow("Cannot create a host: expected an object of options");
     expect(() => createHost({ onError: "log" as never })).toThrow("onError must be a function");
   });
@@ -77,14 +79,14 @@ describe("options that are none", () => {
     ["a text to deny", { deny: "x" }, "deny must be a list of patterns"],
     ["a text to allow", { allow: "x" }, "allow must be a list of patterns"],
     ["a mistyped key", { denied: ["x"] }, 'it has "denied", a policy has allow and deny'],
-  ])("such as %s for a policy deny by no accident [host:misuse]", (_what, policy, problem) => {
+  ])("such as %s for a policy throw, and do not deny by accident [host:misuse]", (_what, policy, problem) => {
     const wrong = { policy: policy as never };
     const message = `Cannot use the policy: ${problem}`;
     expect(() => createCatalog([], wrong)).toThrow(message);
     expect(() => prepareAgentRun({ config: true, tools: {}, context, ...wrong })).toThrow(message);
   });
 
-  test("of catalogs, checkers and runtimes are named [host:misuse]", () => {
+  test("of catalogs, checkers and runtimes throw a clear message [host:misuse]", () => {
     expect(() => createCatalog(undefined as never)).toThrow("expected a list of sources");
     expect(() => createCatalog([], null as never)).toThrow("expected an object of options");
     expect(() => createChecker(null as never)).toThrow("Cannot create a checker: expected an object");
@@ -96,13 +98,13 @@ describe("options that are none", () => {
 
   test.each<[string, object, string]>([
     ["a controller for its signal", { signal: new AbortController() }, "give the controller's signal"],
-    ["what is no signal", { signal: {} }, "signal must be an AbortSignal"],
+    ["an object for a signal", { signal: {} }, "signal must be an AbortSignal"],
     ["a text for a signal", { signal: "abort" }, "signal must be an AbortSignal"],
     ["a policy that is no function", { authorize: "allow" }, "authorize must be a function"],
-    ["words that are no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
-    ["a listener that is none", { onError: {} }, "onError must be a function"],
-    ["a deadline that is none", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
-  ])("such as %s are refused at every door [host:misuse]", async (_what, wrong, problem) => {
+    ["a mapCallFailure that is no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
+    ["a listener that is no function", { onError: {} }, "onError must be a function"],
+    ["an unknown deadline", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
+  ])("such as %s are refused by every entry point [host:misuse]", async (_what, wrong, problem) => {
     const made = await ledger;
     expect(() => host.start({ source: "return 1", ...wrong })).toThrow(`Cannot start a run: `);
     expect(() => host.start({ source: "return 1", ...wrong })).toThrow(problem);
@@ -127,7 +129,7 @@ describe("options that are none", () => {
   });
 });
 
-describe("what is no decision", () => {
+describe("a value that is no decision", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
@@ -154,7 +156,7 @@ describe("what is no decision", () => {
     expect(String(told[0]?.error)).toMatch(/^TypeError: authorize gave no decision but /u);
   });
 
-  test("a no is one, whatever else it comes with [policy:fails-closed]", async () => {
+  test("a deny beside a suspend denies [policy:fails-closed]", async () => {
     const authorize = () => ({ deny: "no", suspend: { ask: "me" } });
     const failure = await failureOf("await tools.echo(1)", { tools: echo, authorize });
     expect(failure.message).toContain('Cannot call tool "echo": no');
@@ -177,7 +179,7 @@ describe("a process with permissions", () => {
     return JSON.parse(stdout);
   }
 
-  test("that may not start threads is told what to allow, run by run [host:permissions]", async () => {
+  test("that may not start threads says what to allow, for each run [host:permissions]", async () => {
     const failure = {
       code: "unavailable",
       message:

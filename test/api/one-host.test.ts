@@ -1,4 +1,4 @@
-/** One host for all doors: what is given to it once holds in `run`, in `codecell/ai` and in `codecell/surface`. */
+/** One host for all entry points: what it is given once holds in `run`, in `codecell/ai` and in `codecell/surface`. */
 import { availableParallelism } from "node:os";
 import { tool } from "ai";
 import { type CallContext, createHost, defineTool, type Host, run } from "codecell";
@@ -66,7 +66,7 @@ test("a limit that a host was given holds in codecell/ai and in codecell/surface
   expect(await executed(host, js)).toMatchObject({ status: "failed" });
 });
 
-test("limits of a host hold in codecell/ai where its policy names none [host:one]", async () => {
+test("limits of a host hold in codecell/ai if its policy sets none [host:one]", async () => {
   await using host = createHost({ workers: 1, limits: { calls: 3 } });
   const js = "for (let i = 0; i < 10; i++) await tools.echo('x'); return 1";
   const tools = { echo: tool({ inputSchema: z.string(), execute: (input) => input }) };
@@ -89,7 +89,7 @@ test("exec and wait over tools of the AI SDK use the host that they are given, a
   expect(() => createExecWaitTools(tools, { host: {} as never, context })).toThrow(/createHost/);
 });
 
-test("a token of a stored run is as unreadable as its run asks for [suspend:encrypted]", async () => {
+test("a token of a stored run is encrypted if the run asks for it [suspend:encrypted]", async () => {
   await using host = createHost({ workers: 1, store: createMemoryStore() });
   const ask = { source: "return await tools.ask()", scope: "tenant-secret" };
   const tools = { ask: { execute: (_input: unknown, { suspend }: CallContext) => suspend(null) } };
@@ -114,7 +114,7 @@ test("a program of codecell/ai is kept by the store of its host, and no other ho
   expect(await continueCodeModeInterrupt({ ...going, options })).toBe("yes");
 });
 
-test("a host and a store beside it are refused, and so is what is no host [host:one]", async () => {
+test("a host together with a store is refused, and so is a value that is no host [host:one]", async () => {
   await using host = createHost({ workers: 1 });
   const given = { js: "return 1", tools: {} };
   const both = { host, continuation: { store: createMemoryStore() } };
@@ -122,7 +122,7 @@ test("a host and a store beside it are refused, and so is what is no host [host:
   await expect(runCodeMode({ ...given, options: { host: {} as never } })).rejects.toThrow(/createHost/);
 });
 
-test("hosts in one sandbox end neither it nor each other's runs [host:one]", async () => {
+test("hosts that share a sandbox end neither it nor each other's runs [host:one]", async () => {
   await using sandbox = openSandbox({ workers: 1 });
   const going = Promise.withResolvers<string>();
   await using first = createHost({ sandbox });
@@ -137,7 +137,7 @@ test("hosts in one sandbox end neither it nor each other's runs [host:one]", asy
   expect(() => createHost({ sandbox: {} as never })).toThrow(/place\(\)/);
 });
 
-test("a host runs whole programs in a sandbox of another kind [host:one]", async () => {
+test("a host runs programs in another sandbox [host:one]", async () => {
   await using sandbox = createInProcessSandbox();
   await using host = createHost({ sandbox });
   const tools = {

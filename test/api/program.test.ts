@@ -1,4 +1,4 @@
-/** What a program may be, what it sees, and what it gives back. */
+/** What a program may be, what it sees, and what it returns. */
 import type { RunResult, ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { echo, failureOf, host, valueOf } from "./harness.ts";
@@ -54,7 +54,7 @@ describe("source", () => {
 });
 
 describe("guest", () => {
-  test("nothing of the host is in reach [guest:no-ambient-authority]", async () => {
+  test("a program can reach nothing of the host [guest:no-ambient-authority]", async () => {
     const names = [
       "process",
       "require",
@@ -76,7 +76,7 @@ describe("guest", () => {
     "(async () => {}).constructor('return 1')()",
     "(function* () {}).constructor('yield 1')()",
     "setTimeout('1')",
-  ])("%s makes no code [guest:no-code-from-strings]", async (expression) => {
+  ])("%s cannot make code [guest:no-code-from-strings]", async (expression) => {
     expect((await failureOf(`return ${expression}`)).code).toBe("guest_error");
   });
 
@@ -103,7 +103,7 @@ describe("values", () => {
     ["{ later: Promise.resolve(1) }", ".later"],
     ["{ set: new Set([1]) }", ".set"],
     ["(() => { const a = {}; a.self = a; return a })()", ".self"],
-  ])("%s is refused where it cannot be carried [value:refused-with-path]", async (value, path) => {
+  ])("%s is refused, with its path [value:refused-with-path]", async (value, path) => {
     const result = await failureOf(`return ${value}`);
     expect(result).toMatchObject({ code: "guest_error", message: expect.stringContaining(path) as string });
     const caught = await valueOf(`try { await tools.echo(${value}) } catch (e) { return e.message }`, {
@@ -112,7 +112,7 @@ describe("values", () => {
     expect(caught).toContain(path);
   });
 
-  test("the rest crosses as JSON has it [value:as-json]", async () => {
+  test("other values cross as JSON [value:as-json]", async () => {
     const source = "return { u: undefined, list: [undefined], n: NaN, i: -Infinity, d: new Date(0), z: -0 }";
     expect(await valueOf(source)).toEqual({
       list: [null],
@@ -125,7 +125,7 @@ describe("values", () => {
     expect(await valueOf("const nothing = 1")).toBeNull();
   });
 
-  test("keys that objects inherit cross as data", async () => {
+  test("keys with the names of inherited properties cross as data", async () => {
     const text = '{"__proto__":{"a":1},"constructor":2}';
     const tools: ToolSet = { ...echo, odd: { execute: () => JSON.parse(text) as unknown } };
     for (const source of [`return JSON.parse('${text}')`, "return await tools.odd({})"]) {
@@ -201,7 +201,7 @@ describe("results", () => {
     });
   });
 
-  test("waiting for nothing is a deadlock, found at once [result:deadlock]", async () => {
+  test("waiting for something that cannot happen is a deadlock, found at once [result:deadlock]", async () => {
     const elapsedMs = startStopwatch();
     expect((await failureOf("await new Promise(() => {})")).code).toBe("deadlock");
     expect(elapsedMs()).toBeLessThan(2000);

@@ -1,4 +1,4 @@
-/** What a run must come through in a store that falters, and after lives that ended at a bad moment. */
+/** Runs survive a store that fails now and then, and processes that died at a bad moment. */
 import { createHost, type Host, type ToolSet } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { afterEach, expect, test, vi } from "vitest";
@@ -12,7 +12,7 @@ function open(store: Store): Host {
   return createHost({ workers: 1, store, sealKey, limits: { wallTimeMs: 20_000 } });
 }
 
-test("what a store refused for a moment is written all the same, in its place", async () => {
+test("a write that the store refuses for a moment is made later, in its place", async () => {
   await using store = createMemoryStore();
   let refusals = 0;
   const faltering = instead(store, {
@@ -31,7 +31,7 @@ test("what a store refused for a moment is written all the same, in its place", 
     return [notes.length, await tools.look({})];`;
   const first = open(faltering);
   const run = first.start({ source, tools });
-  // Dispatched, so all before it is in the store.
+  // The fourth call was dispatched, so everything before it is in the store.
   await until(() => run.ledger().calls.length === 4 && refusals >= 6);
   await first[Symbol.asyncDispose]();
   await using second = open(store);
@@ -48,7 +48,7 @@ test("a timer that fires while the program ends does not hold the run up", async
   const slow = instead(store, {
     append: async (claim, entries) => {
       await store.append(claim, entries);
-      // The last ones: what is being written when the program is over.
+      // The last appends, which are being written when the program is over.
       if (++appends > 2) await gate.promise;
     },
   });
@@ -63,14 +63,14 @@ test("a timer that fires while the program ends does not hold the run up", async
       return spent;`,
   });
   for await (const { type } of run.events) {
-    // Told in the turn that also learns of the end.
+    // This comes in the turn that also learns of the end.
     if (type === "log") gate.resolve();
   }
   expect(await run.result).toMatchObject({ status: "completed", value: 4e6 });
   expect(await store.list()).toEqual([]);
 });
 
-/** Asks late: only after the run was suspended because of another call. */
+/** Asks late: only after another call has suspended the run. */
 function lateAsker(): { readonly tools: ToolSet; readonly paid: unknown[]; readonly letAsk: () => void } {
   const paid: unknown[] = [];
   const gate = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ test("a call that asked late and was answered is not pending again after a crash
   expect(paid).toEqual(["slowly"]);
 });
 
-test("a call that asked late, was answered and still executes at the next suspension is not asked about again [store:asked-once]", async () => {
+test("a call that asked late, was answered and still executes at the next suspension does not ask again [store:asked-once]", async () => {
   await using store = createMemoryStore();
   const asker = lateAsker();
   const gate = Promise.withResolvers<void>();
@@ -165,7 +165,7 @@ test("a call that asked late, was answered and still executes at the next suspen
   expect(paid).toBe(1);
 });
 
-test("a call that was denied is denied again after a crash, its tool was never called", async () => {
+test("a denied call is denied again after a crash, and its tool is never called", async () => {
   await using store = createMemoryStore();
   let approved = 0;
   const tools: ToolSet = {
@@ -197,7 +197,7 @@ test("a call that was denied is denied again after a crash, its tool was never c
   expect(approved).toBe(0);
 });
 
-test("waiting for another process survives a store that falters, and ends with the run", async () => {
+test("waiting for another process survives a store that fails now and then, and ends with the run", async () => {
   await using store = createMemoryStore();
   const gate = Promise.withResolvers<string>();
   const tools: ToolSet = {
@@ -236,12 +236,12 @@ const ALL = `
   const settled = await Promise.allSettled([tools.ask({}), tools.pay({}), tools.look({})]);
   return settled.map((one) => one.value ?? one.reason.code);`;
 
-test("calls whose executor died are made again if they may be, else nobody knows their outcome [store:executor]", async () => {
+test("calls whose executor died are made again if their tools allow it, otherwise their outcome is unknown [store:executor]", async () => {
   await using store = createMemoryStore();
   const made: string[] = [];
   const call = (name: string): unknown => {
     made.push(name);
-    // The first process never gets to their ends.
+    // In the first process these calls never end.
     return made.length > 2 ? "seen" : new Promise(() => {});
   };
   const tools: ToolSet = {
@@ -262,7 +262,7 @@ test("calls whose executor died are made again if they may be, else nobody knows
   expect(await store.list()).toEqual([]);
 });
 
-test("an executor is waited for as long as it is there, through lease after lease [store:executor]", async () => {
+test("a run waits for an executor as long as it attends, over several leases [store:executor]", async () => {
   await using store = createMemoryStore();
   const gate = Promise.withResolvers<string>();
   let attended = 0;
@@ -286,7 +286,7 @@ test("an executor is waited for as long as it is there, through lease after leas
   await until(() => attended === 2);
   gate.resolve("paid");
   expect(await resumed.result).toMatchObject({ status: "completed", value: ["yes", "paid"] });
-  // With nothing left to execute it is gone.
+  // An executor with nothing left to execute no longer attends.
   await until(async () => !(await store.attends(executor)));
 });
 
@@ -312,7 +312,7 @@ test("a cell that sleeps is kept in the store, and goes on from there in another
     return length + (await tools.look({}));`;
   const { runId: id, ledger } = first.start({ source, tools });
   await until(() => ledger().calls.length === 2);
-  // The timer is set with the report that made the second call, at the latest a turn later.
+  // The timer is set by the report that made the second call, at the latest one turn later.
   await new Promise(setImmediate);
   vi.advanceTimersByTime(10_000);
   vi.useRealTimers();
@@ -334,7 +334,7 @@ test("a cell that sleeps is kept in the store, and goes on from there in another
   expect(snapshot?.length).toBeGreaterThan(1000);
 });
 
-test("a host that closes while it takes a run up leaves it to others [store:leave]", async () => {
+test("a host that closes while it resumes a run leaves the run to others [store:leave]", async () => {
   await using store = createMemoryStore();
   const tools: ToolSet = { ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") } };
   await using first = open(store);

@@ -1,4 +1,4 @@
-/** Failures of calls in an adapter's words: what a program sees of them, whatever the adapter gives. */
+/** Failures of calls in the words of an adapter: what a program sees, whatever the adapter gives. */
 import type { StartOptions, ToolSet } from "codecell";
 import { describe, expect, test } from "vitest";
 import { host, valueOf } from "./harness.ts";
@@ -16,7 +16,7 @@ const CAUGHT =
   "try { await tools.fail() } catch (error) { return [error.name, error.message, error.code, error.toolCode] }";
 
 describe("a failed call", () => {
-  test("is told in the words of an adapter, by name, message and code", async () => {
+  test("has the name, message and code that an adapter gives", async () => {
     const mapCallFailure: MapCallFailure = ({ message }, { tool }) => ({
       name: "AdapterError",
       message: `${tool}: ${message}`,
@@ -46,7 +46,7 @@ describe("a failed call", () => {
     expect(await valueOf(CAUGHT, { tools, mapCallFailure: give as MapCallFailure })).toEqual(own);
   });
 
-  test("is told in short words, and its ledger can be replayed", async () => {
+  test("has a message of bounded length, and its ledger can be replayed", async () => {
     const long = "x".repeat(100_000);
     const mapCallFailure: MapCallFailure = () => ({ name: long, message: long, shownCode: long });
     const source = `const told = await (async () => { ${CAUGHT} })(); return told.map(({ length }) => length)`;

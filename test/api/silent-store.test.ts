@@ -1,16 +1,16 @@
-/** A store that does not answer: whatever waits for it comes to an end, and says why. */
+/** A store that does not answer: whatever waits for it ends, and says why. */
 import { createHost, type Host, type RunHandle, type ToolSet } from "codecell";
 import { type Claimed, createMemoryStore, type Store } from "codecell/store";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { instead, until, untilClaimable } from "./store-doubles.ts";
 
-/** Of the host, not of its workers; a lease and its renewals go on as they do. */
+/** Fakes timers of the host, not of its workers. Leases and their renewals go on. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 vi.setConfig({ testTimeout: 10_000 });
 
-/** More than anything may take. The runs themselves have all the time there is. */
+/** Longer than anything may wait. The runs themselves have unlimited time. */
 const BOUND_MS = 20_000;
 const sealKey = new Uint8Array(32).fill(17);
 
@@ -18,13 +18,13 @@ function open(store: Store, leaseMs = 60_000): Host {
   return createHost({ workers: 1, store, sealKey, leaseMs, limits: { wallTimeMs: 86_400_000 } });
 }
 
-/** What becomes of something when so much time has passed; worker threads come and go in time of their own. */
+/** Awaits a promise after so much time has passed. Worker threads run in real time. */
 async function inTime<T>(promise: PromiseLike<T>): Promise<T> {
   await vi.advanceTimersByTimeAsync(BOUND_MS);
   return promise;
 }
 
-/** A store of which one method never answers, and how often that was asked. */
+/** A store with one method that never answers, and how often that method was called. */
 function silent(store: Store, method: keyof Store): { readonly store: Store; readonly asked: () => number } {
   let times = 0;
   const never = (): Promise<never> => {
@@ -75,7 +75,7 @@ test("a call that cannot be recorded is not made, and the run can go on elsewher
   await until(() => asked() > 0);
   expect(await inTime(run.result)).toMatchObject(UNANSWERED);
   expect(made).toEqual([]);
-  // Not asked again: nobody knows what became of it.
+  // Not tried again: nobody knows whether the first attempt took effect.
   expect(asked()).toBe(1);
   await inTime(host[Symbol.asyncDispose]());
   await untilClaimable(store);
@@ -114,7 +114,7 @@ test("a run that cannot be given back is not suspended [store:refuses]", async (
   await inTime(host[Symbol.asyncDispose]());
 });
 
-test("a run whose calls go on is not suspended unless others can know of them", async () => {
+test("a run whose calls go on is suspended only if the store can note that", async () => {
   await using store = createMemoryStore();
   const { tools, made } = desk();
   const { store: deaf, asked } = silent(store, "attend");
@@ -128,7 +128,7 @@ test("a run whose calls go on is not suspended unless others can know of them", 
 });
 
 test.each(["watch", "attends", "outcomes"] as const)(
-  "a run whose call goes on elsewhere ends when %s is not answered, and can be taken up again",
+  "a run whose call goes on elsewhere ends when %s is not answered, and can be resumed again",
   async (method) => {
     await using store = createMemoryStore();
     const { tools, made } = desk();
@@ -151,7 +151,7 @@ test.each(["watch", "attends", "outcomes"] as const)(
   },
 );
 
-test("a run that has ended does not wait for its removal for long", async () => {
+test("an ended run waits for its removal for a bounded time", async () => {
   await using store = createMemoryStore();
   const { tools, made } = desk();
   const { store: deaf, asked } = silent(store, "delete");
@@ -190,7 +190,7 @@ test("a run that cannot be claimed is refused, and one that is claimed too late 
   await inTime(Promise.all([first, host].map((one) => one[Symbol.asyncDispose]())));
 });
 
-test("a host closes although a run it was to take up cannot be claimed", async () => {
+test("a host closes although a run that it resumes cannot be claimed", async () => {
   await using store = createMemoryStore();
   const host = open(silent(store, "claim").store);
   const { result } = host.resume({ id: "r", tools: {} });

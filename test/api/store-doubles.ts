@@ -1,4 +1,4 @@
-/** Stores that misbehave as machines and processes do, and the patience to meet them. */
+/** Stores that misbehave as machines and processes do, and functions that wait for them. */
 import type { Store } from "codecell/store";
 
 /** The store with some of its methods replaced. */
@@ -6,7 +6,7 @@ export function instead(store: Store, methods: Partial<Store>): Store {
   return { ...store, ...methods };
 }
 
-/** Writes to the store never settle after this: as if the process had died. */
+/** A store whose writes never settle after `die`, as if the process had died. */
 export function mortal(store: Store): { readonly store: Store; readonly die: () => void } {
   let isDead = false;
   const orNever = <R>(change: () => Promise<R>): Promise<R> => (isDead ? new Promise(() => {}) : change());
@@ -31,7 +31,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   while (!(await condition())) await new Promise(setImmediate);
 }
 
-/** Nobody's lease is in force any more. */
+/** Waits until no lease is in force. */
 export async function untilClaimable(store: Store): Promise<void> {
   await until(async () => (await store.list({ claimable: true })).length === 1);
 }

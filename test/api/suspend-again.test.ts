@@ -1,4 +1,4 @@
-/** Runs that are suspended more than once: who asks again, and what was left open. Into tokens, and into a store. */
+/** Runs that are suspended more than once, into tokens and into a store: who asks again, and what stays open. */
 import { createHost, type Host, type ToolSet } from "codecell";
 import { createMemoryStore } from "codecell/store";
 import { afterAll, describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ const sealKey = new Uint8Array(32).fill(11);
 
 describe.each(["tokens", "a store"])("over %s", (where) => {
   const store = createMemoryStore();
-  // Each goes on where the other stopped.
+  // Each host goes on where the other stopped.
   const hosts = [1, 2].map(() =>
     createHost({ workers: 1, sealKey, ...(where === "tokens" ? {} : { store }) }),
   ) as [Host, Host];
@@ -17,7 +17,7 @@ describe.each(["tokens", "a store"])("over %s", (where) => {
     expect(await store.list()).toEqual([]);
   });
 
-  test("a tool that asks again is pending again, with its new question and its old id [suspend:resume]", async () => {
+  test("a tool that asks again is pending again, with its new question and the same id [suspend:resume]", async () => {
     const resolutions: unknown[] = [];
     const tools: ToolSet = {
       pay: {
@@ -38,7 +38,7 @@ describe.each(["tokens", "a store"])("over %s", (where) => {
     );
     expect(second.pending).toEqual([{ callId, tool: "pay", input: {}, payload: "really 5?" }]);
     expect(second.token).not.toBe(first.token);
-    // Nobody answers: it is not asked a third time.
+    // Nobody answers, so the tool is not called a third time.
     const third = suspensionOf(await one.resume({ token: second.token, tools }).result);
     expect(third.pending).toEqual(second.pending);
     const last = await other.resume({ token: third.token, resolutions: answer("yes"), tools }).result;
@@ -51,7 +51,7 @@ describe.each(["tokens", "a store"])("over %s", (where) => {
     ["the last", [3, 2, 1, 0]],
     ["one in the middle", [2, 0, 3, 1]],
   ])(
-    "decided one by one, beginning with %s, the rest keep their ids and questions [suspend:resume]",
+    "calls that are decided one by one, beginning with %s, leave the others their ids and questions [suspend:resume]",
     async (_name, order) => {
       const paid: unknown[] = [];
       const tools: ToolSet = {
@@ -64,7 +64,7 @@ describe.each(["tokens", "a store"])("over %s", (where) => {
           },
         },
       };
-      // One call before them and one between: ids are not places in the list of what is pending.
+      // One call before and one between, so that ids differ from places in the list of pending calls.
       const source = `
       await tools.quick({});
       const pays = [tools.pay(0), tools.pay(1)];

@@ -1,4 +1,4 @@
-/** An approval that a tool asked for is asked for, though the tool caught what that throws: everywhere tools can ask. */
+/** A tool that asks for approval suspends the run even if it catches what `suspend` throws, wherever tools can ask. */
 import { createHost, defineTool } from "codecell";
 import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { host } from "./harness.ts";
 import { suspensionOf } from "./suspension-of.ts";
 
-/** Pays when somebody said yes; else it asks, and makes the usual mistake. */
+/** Pays after a yes. Otherwise it asks, and makes the usual mistake of catching. */
 function openDesk() {
   const paid: unknown[] = [];
   const pay = defineTool({

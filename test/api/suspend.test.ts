@@ -46,7 +46,7 @@ async function suspend(tools: ToolSet): Promise<Suspension> {
   return suspensionOf(await host.start({ source, tools }).result);
 }
 
-/** What a process of its own prints, with a key in its environment or without one. */
+/** What another process prints, with or without a key in its environment. */
 async function inProcess(what: "suspend" | "resume", key?: string, input = ""): Promise<string> {
   const fixture = fileURLToPath(new URL("suspend-process.fixture.ts", import.meta.url));
   const { CODECELL_SEAL_KEY: _, ...environment } = process.env;
@@ -116,7 +116,7 @@ describe("suspension", () => {
     expect(counts.paid).toBe(0);
   });
 
-  test("what is left open stays pending [suspend:resume]", async () => {
+  test("undecided calls stay pending [suspend:resume]", async () => {
     const { tools } = desk();
     const both = "return await Promise.all([tools.pay({ amount: 1 }), tools.pay({ amount: 2 })])";
     const first = suspensionOf(await host.start({ source: both, tools }).result);
@@ -134,7 +134,7 @@ describe("suspension", () => {
     });
   });
 
-  test("any host with the key takes it up [suspend:resume]", async () => {
+  test("any host with the key can resume a run [suspend:resume]", async () => {
     const sealKey = crypto.getRandomValues(new Uint8Array(32));
     const { tools, counts } = desk();
     let suspension: Suspension;
@@ -161,7 +161,7 @@ describe("suspension", () => {
     expect(counts.paid).toBe(1);
   });
 
-  test("an altered or senseless token is refused [suspend:sealed]", async () => {
+  test("an altered or invalid token is refused [suspend:sealed]", async () => {
     const { tools } = desk();
     const { token } = await suspend(tools);
     const at = token.length >> 1;
@@ -173,7 +173,7 @@ describe("suspension", () => {
     }
   });
 
-  test("a token of another version is refused as such [suspend:sealed]", async () => {
+  test("a token of another version is refused, and the failure says so [suspend:sealed]", async () => {
     const { tools } = desk();
     const { token } = await suspend(tools);
     const bytes = Buffer.from(token, "base64url");
@@ -251,7 +251,7 @@ describe("suspension", () => {
     expect(() => host.start({ source, scope: {} as never })).toThrow("scope must be a string");
   });
 
-  test("with encryption nobody reads a token, without it anybody does [suspend:encrypted]", async () => {
+  test("an encrypted token is unreadable, any other token is readable [suspend:encrypted]", async () => {
     const { tools } = desk();
     const sealKey = crypto.getRandomValues(new Uint8Array(32));
     await using secret = createHost({ workers: 1, sealKey, encrypt: true });
@@ -267,7 +267,7 @@ describe("suspension", () => {
     expect(await shown(secret)).toBe(false);
   });
 
-  test("another process with the key in its environment takes it up [suspend:resume] [suspend:sealed]", async () => {
+  test("another process with the key in its environment can resume a run [suspend:resume] [suspend:sealed]", async () => {
     const key = crypto.getRandomValues(new Uint8Array(32));
     const [hex, base64] = (["hex", "base64"] as const).map((it) => Buffer.from(key).toString(it));
     const other = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
@@ -329,7 +329,7 @@ describe("suspension", () => {
       "for (let i = 0; i < 500; i++) console.log('x'.repeat(1000)); return await tools.ask({})",
     ],
     ["odd names", "return await tools.ask({ ['__proto']: 1, constructor: 2, hasOwnProperty: 3 })"],
-  ])("what a program may leave behind can be read again: %s [suspend:resume]", async (_name, program) => {
+  ])("a run can be resumed whatever its program did: %s [suspend:resume]", async (_name, program) => {
     const tools: ToolSet = {
       ask: { execute: (_input, call) => call.resolution ?? call.suspend("?") },
       odd: { execute: () => Promise.reject(Object.assign(new Error("\ud800"), { code: 42, name: 7 })) },
@@ -379,7 +379,7 @@ describe("time that is up", () => {
     const program = "return await tools.slow({})";
     const first = suspensionOf(await host.start({ source: program, tools, ...options }).result);
     expect(first.pending).toEqual([]);
-    // Resumed before the tool is done, it waits again, and again has its time.
+    // Resumed before the tool is done, the run waits again, and has its whole time again.
     const second = suspensionOf(
       await host.resume({ token: first.token, tools, atDeadline: "suspend" }).result,
     );
@@ -389,11 +389,11 @@ describe("time that is up", () => {
     expect(calls).toBe(1);
   });
 
-  test("another process cannot know what became of them [suspend:deadline]", async () => {
+  test("another process cannot know the outcomes of these calls [suspend:deadline]", async () => {
     const sealKey = new Uint8Array(32).fill(3);
     await using here = createHost({ workers: 1, sealKey });
     await using there = createHost({ workers: 1, sealKey });
-    // Its worker is there before the time counts.
+    // The worker is started before the time counts.
     await there.start({ source: "" }).result;
     let looked = 0;
     const tools: ToolSet = {
@@ -407,7 +407,7 @@ describe("time that is up", () => {
     expect(await there.resume({ token, tools }).result).toMatchObject({ value: ["outcome_unknown", 2] });
   });
 
-  test("its timers have the time left that they had", async () => {
+  test("its timers have the same time left", async () => {
     const program = "await new Promise((resolve) => setTimeout(resolve, 600)); return 'rung'";
     const suspension = suspensionOf(await host.start({ source: program, ...options }).result);
     expect(await host.resume({ token: suspension.token }).result).toMatchObject({ value: "rung" });
@@ -420,7 +420,7 @@ describe("time that is up", () => {
     expect(result).toMatchObject({ failure: { code: "timeout" } });
   });
 
-  test("a question is not held up by a slow call beside it", async () => {
+  test("a question does not wait for a slow call beside it", async () => {
     const { tools } = desk();
     const slow: ToolSet = { ...tools, slow: { execute: () => new Promise(() => {}) } };
     const program = "return await Promise.all([tools.slow({}), tools.pay({ amount: 1 })])";
@@ -429,7 +429,7 @@ describe("time that is up", () => {
   });
 });
 
-describe("a long past", () => {
+describe("a long ledger", () => {
   const program = `
     let sum = 0;
     for (let n = 0; n < 60; n++) sum += (await tools.big({ n })).text.length;
@@ -442,7 +442,7 @@ describe("a long past", () => {
     ask: { execute: (_input, call) => call.resolution ?? call.suspend(null) },
   };
 
-  test("a run comes back from its memory as from its ledger [suspend:snapshot]", async () => {
+  test("a run goes on from its snapshot as from its ledger [suspend:snapshot]", async () => {
     const sealKey = new Uint8Array(32).fill(9);
     await using here = createHost({ workers: 1, sealKey });
     await using there = createHost({ workers: 1, sealKey });

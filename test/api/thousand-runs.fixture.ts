@@ -41,9 +41,9 @@ async function thousand(): Promise<ReturnType<typeof count>> {
     );
     await Promise.all(runs.map(({ result }) => result));
   }
-  // A busy machine makes a worker look held, and another is started: those leave when nobody has needed them for a second.
+  // On a busy machine a worker may look held, and another is started. Such workers leave after a second without use.
   for (let looks = 0; hasSurplus() && looks < 200; looks++) await pause(50);
-  // Whatever was about to leave has left.
+  // Workers that were about to leave have left by now.
   await pause(300);
   return count();
 }
@@ -61,7 +61,7 @@ function pause(ms: number): Promise<void> {
 const WORKERS = 2;
 const { signal } = new AbortController();
 const host = createHost({ workers: WORKERS });
-// Keeps the loop turning while everything else is unref'd.
+// Keeps the event loop alive while everything else is unref'd.
 const beat = setInterval(() => {}, 50);
 const first = await thousand();
 const second = await thousand();
@@ -70,4 +70,4 @@ const disposed = count();
 await run({ source: "return 1" });
 clearInterval(beat);
 console.log(JSON.stringify({ first, second, disposed }));
-// Nothing ends this process but its own idleness.
+// This process has to end by itself.

@@ -1,4 +1,4 @@
-/** Timers that fall due while their run is being suspended: they wait with it, and fire once. */
+/** Timers that are due while their run is being suspended wait with the run, and fire once. */
 import { createHost, type ToolSet } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { expect, test } from "vitest";

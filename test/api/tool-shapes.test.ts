@@ -1,4 +1,4 @@
-/** Tools and schemas in shapes that nobody here understands: refused at every door, before anything runs. */
+/** Tools and schemas in unknown shapes: every entry point refuses them before anything runs. */
 import { dynamicTool, jsonSchema, tool } from "ai";
 import { createHost, type Ledger, renderDeclarations, run, type ToolSet } from "codecell";
 import { createMemoryStore } from "codecell/store";
@@ -57,7 +57,7 @@ describe.each(doors)("%s", (_name, give) => {
     ["a promise", Promise.resolve({ add }), "it is a promise, await it"],
     ["a text", "add", "it is a string"],
     ["a function", () => ({ add }), "it is a function"],
-  ])("takes %s for no set of tools [tools:shapes]", (_what, tools, problem) => {
+  ])("refuses %s as a set of tools [tools:shapes]", (_what, tools, problem) => {
     expect(() => give(tools as ToolSet)).toThrow(TypeError);
     expect(() => give(tools as ToolSet)).toThrow(
       `tools must be an object of tools by their names, ${problem}`,
@@ -69,12 +69,12 @@ describe.each(doors)("%s", (_name, give) => {
     ["a list", [], "is an array"],
     ["a bare function", execute, "is a function, give { execute }"],
     ["a tool without execute", { description: "Adds" }, "has no execute function"],
-    ["one whose execute is none", { execute: "add" }, "has no execute function"],
-    ["one with a handler", { input: {}, handler: execute }, 'name it so instead of "handler"'],
+    ["a tool whose execute is no function", { execute: "add" }, "has no execute function"],
+    ["a tool with a handler", { input: {}, handler: execute }, 'name it so instead of "handler"'],
     [
       "a tool of the AI SDK that needs approval",
       tool({ inputSchema: z.object({ a: z.number() }), needsApproval: true, execute }),
-      'has "needsApproval", which nobody here asks',
+      'has "needsApproval", which Codecell does not read',
     ],
     [
       "a tool of the AI SDK",
@@ -87,16 +87,20 @@ describe.each(doors)("%s", (_name, give) => {
       "codecell/ai",
     ],
     ["a tool of an MCP server", { name: "add", inputSchema: { type: "object" } }, 'has "inputSchema"'],
-    ["one with parameters", { parameters: { type: "object" }, execute }, 'give the schema as "input"'],
-    ["one with an outputSchema", { outputSchema: z.number(), execute }, 'give the schema as "output"'],
-    ["one with a mistyped key", { inptu: z.object({}), execute }, 'has "inptu", which no tool has'],
-    ["one with a key of its own", { execute, run: execute }, 'has "run", which no tool has'],
+    ["a tool with parameters", { parameters: { type: "object" }, execute }, 'give the schema as "input"'],
+    ["a tool with an outputSchema", { outputSchema: z.number(), execute }, 'give the schema as "output"'],
+    ["a tool with a mistyped key", { inptu: z.object({}), execute }, 'has "inptu", which no tool has'],
+    ["a tool with a key of its own", { execute, run: execute }, 'has "run", which no tool has'],
     ["an object of a class that needs approval", new WithApproval(), 'has "needsApproval"'],
-    ["one whose input is fields", { input: { a: z.number() }, execute }, "give z.object({ a: … })"],
-    ["one whose output is fields", { output: { a: z.number() }, execute }, "has an output that is an object"],
-    ["one whose input is a text", { input: "{}", execute }, "has an input that is a string"],
-    ["one whose input is null", { input: null, execute }, "has an input that is null"],
-    ["one whose output is a list", { output: [], execute }, "has an output that is an array"],
+    ["a tool whose input is fields", { input: { a: z.number() }, execute }, "give z.object({ a: … })"],
+    [
+      "a tool whose output is fields",
+      { output: { a: z.number() }, execute },
+      "has an output that is an object",
+    ],
+    ["a tool whose input is a text", { input: "{}", execute }, "has an input that is a string"],
+    ["a tool whose input is null", { input: null, execute }, "has an input that is null"],
+    ["a tool whose output is a list", { output: [], execute }, "has an output that is an array"],
   ])("refuses %s [tools:shapes]", (_what, wrong, problem) => {
     execute.mockClear();
     const tools = { fine: { execute }, add: wrong } as ToolSet;
@@ -106,7 +110,7 @@ describe.each(doors)("%s", (_name, give) => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("takes what is a tool, and objects of classes with state of their own", () => {
+  test("takes tools, also instances of classes with state", () => {
     const tools = {
       add,
       // oxlint-disable-next-line unicorn/no-thenable
@@ -132,7 +136,7 @@ describe.each(doors)("%s", (_name, give) => {
   });
 });
 
-test("a signature of what is no tool is refused [tools:shapes]", () => {
+test("a signature of a value that is no tool is refused [tools:shapes]", () => {
   const wrong = { inputSchema: z.object({ a: z.number() }), execute } as never;
   expect(() => renderSignature("add", wrong)).toThrow(
     'Cannot render a signature: tool "add" has "inputSchema"',
@@ -148,7 +152,7 @@ describe("tools of agents", () => {
   const prepare = (tools: unknown): unknown =>
     prepareAgentRun({ config: true, context, tools: tools as AgentTools, policy: { deny: ["wrong"] } });
 
-  test("may be direct-only and sequential there, and nowhere else [tools:shapes]", () => {
+  test("may be direct-only and sequential, and no others may [tools:shapes]", () => {
     const agent = { execute, directOnly: true, sequential: true };
     expect(() => prepare({ core: { agent } })).not.toThrow();
     expect(() => host.start({ source: "", tools: { agent } as ToolSet })).toThrow('has "directOnly"');
@@ -156,12 +160,12 @@ describe("tools of agents", () => {
 
   test.each<[string, unknown, string]>([
     ["without kinds", { add }, "give { core: { add: … } }"],
-    ["of a kind that is none", { core: {}, openapi: { x: { add } } }, 'no kind "openapi"'],
+    ["of an unknown kind", { core: {}, openapi: { x: { add } } }, 'no kind "openapi"'],
     ["without owners", { mcp: { add } }, "{ mcp: { server: { add: … } } }"],
-    ["of an owner that is none", { mcp: { x: null } }, "it is null"],
-    ["that are a list of one kind", { core: [add] }, "it is an array"],
+    ["of an owner that is null", { mcp: { x: null } }, "it is null"],
+    ["that are a list", { core: [add] }, "it is an array"],
     [
-      "direct-only and none",
+      "that are direct-only but no tools",
       { core: { add: { directOnly: true, inputSchema: {}, execute } } },
       "inputSchema",
     ],
@@ -170,7 +174,7 @@ describe("tools of agents", () => {
     expect(() => prepare(tools)).toThrow(problem);
   });
 
-  test("that the policy denies may be anything", () => {
+  test("may be anything if the policy denies them", () => {
     expect(() => prepare({ core: { wrong: null, add } })).not.toThrow();
   });
 });

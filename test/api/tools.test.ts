@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { echo, failureOf, host, sleep, valueOf } from "./harness.ts";
 
-/** A program that gives back what it caught. */
+/** A program that returns what it caught. */
 function catching(call: string): string {
   return `try { return await ${call} } catch (e) { return { code: e.code, name: e.name, message: e.message, toolCode: e.toolCode } }`;
 }
@@ -73,7 +73,7 @@ function cyclic(): unknown {
 }
 
 describe("failures of calls", () => {
-  test("a wrong name is answered with the closest [tools:did-you-mean]", async () => {
+  test("the failure for a wrong name says which name is closest [tools:did-you-mean]", async () => {
     const tools: ToolSet = { list_orders: { execute: () => [] }, refund: { execute: () => null } };
     const caught = await valueOf(catching("tools.listOrder({})"), { tools });
     expect(caught).toMatchObject({
@@ -82,7 +82,7 @@ describe("failures of calls", () => {
     });
   });
 
-  test("a name that looks like the place of a tool is no tool", async () => {
+  test("a name that looks like an index of a tool is no tool", async () => {
     const tools: ToolSet = { first: { execute: () => 1 }, "7": { execute: () => 7 } };
     expect(await valueOf(catching('tools["0"]()'), { tools })).toMatchObject({ code: "unknown_tool" });
     expect(await valueOf("return [await tools[7](), await tools.first()]", { tools })).toEqual([7, 1]);
@@ -154,7 +154,7 @@ describe("context", () => {
     expect(seen).not.toContain(undefined);
   });
 
-  test("a call is told who and what it serves", async () => {
+  test("a call gets its ids and context", async () => {
     const keys = new Set<string>();
     const tools: ToolSet = {
       note: {
@@ -174,7 +174,7 @@ describe("context", () => {
 });
 
 describe("streaming", () => {
-  test("every value is progress, the last one the output [tools:async-iterable]", async () => {
+  test("every value is progress, and the last value is the output [tools:async-iterable]", async () => {
     const counting = defineTool({
       async *execute({ to }: { to: number }) {
         for (let n = 1; n <= to; n++) yield n;
@@ -194,7 +194,7 @@ describe("policy", () => {
     execute: ({ amount }) => amount,
   });
 
-  test("it sees what the tool will see, before it runs [policy:validated-input]", async () => {
+  test("the policy sees what the tool will see, before the tool runs [policy:validated-input]", async () => {
     const asked: CallDetails[] = [];
     const source = `const paid = await tools.pay({ amount: "5" });
       try { await tools.pay({ amount: 500 }) } catch (e) { return [paid, e.code, e.message] }`;
@@ -224,7 +224,7 @@ describe("policy", () => {
     expect(JSON.stringify(caught)).not.toContain("10.0.0.7");
   });
 
-  test("its time is not the run's [policy:unhurried]", async () => {
+  test("time in the policy does not count as the run's time [policy:unhurried]", async () => {
     const authorize = async (): Promise<"allow"> => {
       await sleep(400);
       return "allow";
@@ -235,7 +235,7 @@ describe("policy", () => {
 });
 
 describe("calls", () => {
-  /** A tool that says how many of its calls ran at the same time. */
+  /** A tool that counts how many of its calls run at the same time. */
   function crowd(ms: number): { readonly tools: ToolSet; most: () => number; started: () => number } {
     let now = 0;
     let most = 0;
@@ -257,7 +257,7 @@ describe("calls", () => {
   const many = (n: number): string =>
     `return await Promise.all(Array.from({ length: ${n} }, (_, i) => tools.work(i)))`;
 
-  test("what is called together runs together [calls:parallel]", async () => {
+  test("calls that are made together run together [calls:parallel]", async () => {
     const { tools, most } = crowd(50);
     expect(await valueOf(many(10), { tools })).toEqual(Array.from({ length: 10 }, (_, index) => index));
     expect(most()).toBe(10);
@@ -278,7 +278,7 @@ describe("calls", () => {
     expect(await valueOf(many(5), { tools, limits })).toHaveLength(5);
   });
 
-  test("what nobody awaits is finished before the run [calls:drained]", async () => {
+  test("calls that nobody awaits are finished before the run ends [calls:drained]", async () => {
     let done = false;
     const tools: ToolSet = {
       save: {
@@ -296,7 +296,7 @@ describe("calls", () => {
     ["the program throws", "tools.slow(); await tools.echo(1); throw new Error('x')", "guest_error"],
     ["the wall time is over", "await tools.slow()", "timeout"],
     ["the caller aborts", "await tools.slow()", "aborted"],
-  ])("when %s, calls are told to stop [calls:aborted]", async (_name, source, code) => {
+  ])("when %s, calls are aborted [calls:aborted]", async (_name, source, code) => {
     const stopped = Promise.withResolvers<boolean>();
     const caller = new AbortController();
     const tools: ToolSet = {
@@ -317,7 +317,7 @@ describe("calls", () => {
 });
 
 describe("events", () => {
-  test("they tell the story in order, to every reader [events:story]", async () => {
+  test("every reader gets all events in order [events:story]", async () => {
     const run = host.start({ source: "console.log('hi'); return await tools.echo({ n: 1 })", tools: echo });
     const [first, second] = await Promise.all([collect(run.events), collect(run.events)]);
     expect(first.map(({ type }) => type)).toEqual(["run-start", "log", "call-start", "call-end", "run-end"]);

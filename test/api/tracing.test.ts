@@ -1,4 +1,4 @@
-/** Spans of runs, recorded by the real OpenTelemetry SDK, whichever door the program came through. */
+/** Spans of runs, recorded by the real OpenTelemetry SDK, for every entry point. */
 import { context, type Tracer, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
@@ -91,7 +91,7 @@ describe("a host with tracing", () => {
     });
   });
 
-  test("tells the codes of failures, of calls that came to no tool too [otel:spans]", async () => {
+  test("records the codes of failures, also for calls that reached no tool [otel:spans]", async () => {
     const source = `
       await Promise.allSettled([tools.read({}), tools.fail({})]);
       return tools.toString();`;
@@ -120,7 +120,7 @@ describe("a host with tracing", () => {
     });
   });
 
-  test("has nothing of sources, inputs, outputs and messages in its spans [otel:silent]", async () => {
+  test("records no sources, inputs, outputs or messages [otel:silent]", async () => {
     const source = `const text = "${SECRET}"; await tools.read({ path: text }); await tools.fail(text)`;
     await host.start({ source, tools }).result;
     const told = spans().map(({ name, attributes, events, status }) => ({
@@ -133,7 +133,7 @@ describe("a host with tracing", () => {
     expect(JSON.stringify(told)).not.toContain(SECRET);
   });
 
-  test("names no tool that there is not [otel:silent]", async () => {
+  test("names no tool that does not exist [otel:silent]", async () => {
     const source = `await tools["${SECRET}"]({ ["__proto__"]: 1 }).catch(() => {}); return 1`;
     await host.start({ source, tools }).result;
     expect(spanOf("execute_tool").attributes).not.toHaveProperty(["gen_ai.tool.name"]);
@@ -155,7 +155,7 @@ describe("a host with tracing", () => {
     expect(spanOf("codecell.run").attributes).toMatchObject({ "codecell.run.status": "refused" });
   });
 
-  test("changes nothing where its tracer throws [otel:silent]", async () => {
+  test("changes nothing if its tracer throws [otel:silent]", async () => {
     const broken = {
       startSpan: () => {
         throw new Error("no exporter");

@@ -11,13 +11,13 @@ export interface SeenRequest {
 
 export interface WebServer extends AsyncDisposable {
   readonly origin: string;
-  /** What came, in order. */
+  /** The requests, in order. */
   readonly seen: SeenRequest[];
 }
 
 export type Answer = (response: ServerResponse, request: SeenRequest) => unknown;
 
-/** Answers by path; others are not found. */
+/** Answers by path. Other paths are not found. */
 export async function startServer(answers: Readonly<Record<string, Answer>>): Promise<WebServer> {
   const seen: SeenRequest[] = [];
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** The driver that the guide shows is a whole one: its text, as it stands there, passes the suite of all stores. */
+/** The driver in the guide is complete: its text passes the suite of all stores. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const page = readFileSync(`${ROOT}docs/guide/write-a-store.md`, "utf8");
 const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, code = ""]) => code);
 const code = blocks.find((block) => block.includes("export function openJsonStore")) ?? "";
 
-// Inside the repository, where package names resolve as they do for its users.
+// Inside the repository, where package names resolve as they do for users.
 const folder = mkdtempSync(`${ROOT}test/.blocks-`);
 const data = mkdtempSync(join(tmpdir(), "codecell-guide-"));
 afterAll(() => {
@@ -25,6 +25,6 @@ const { openJsonStore } = (await import(pathToFileURL(file).href)) as {
   openJsonStore: (path: string) => Store;
 };
 
-describe("the driver of the guide is a whole one [store:driver]", () => {
+describe("the driver of the guide is complete [store:driver]", () => {
   testStore("json", async (place) => openJsonStore(join(data, `${place}.json`)));
 });

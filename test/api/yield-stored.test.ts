@@ -1,4 +1,4 @@
-/** Stored programs that yield, and what they come to when their process dies at a bad moment. */
+/** Stored programs that yield, and whose process dies at a bad moment. */
 import { createHost, type Host, type ToolSet } from "codecell";
 import { createMemoryStore, type Store } from "codecell/store";
 import { describe, expect, test } from "vitest";
@@ -22,7 +22,7 @@ describe("a stored run that yields", () => {
     return createHost({ workers: 1, store, sealKey, leaseMs });
   }
 
-  /** A store on which a process dies: from a change on that is chosen, nothing it does has any effect. */
+  /** A store on which a process dies: from the chosen change on, nothing that it does has any effect. */
   function dying(store: Store, diesAt: (change: "append" | "release", entries: number) => boolean): Store {
     let isDead = false;
     let entries = 0;
@@ -83,7 +83,7 @@ describe("a stored run that yields", () => {
   test.each([
     ["before the end of the yield was stored", 0],
     ["after the end of the yield was stored", 1],
-  ])("whose process died %s needs no second resumption [suspend:yield]", async (_name, entries) => {
+  ])("whose process died %s need not be resumed twice [suspend:yield]", async (_name, entries) => {
     await using store = createMemoryStore();
     const { tools, paid } = till();
     await using first = open(store);
@@ -102,7 +102,7 @@ describe("a stored run that yields", () => {
     expect(paid()).toBe(2);
   });
 
-  test("that its host left while it was about to yield is taken up by another", async () => {
+  test("whose host closes while the program is about to yield can be resumed by another", async () => {
     await using store = createMemoryStore();
     const gate = Promise.withResolvers<number>();
     const made = Promise.withResolvers<void>();

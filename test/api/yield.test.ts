@@ -1,4 +1,4 @@
-/** Programs that give control back, and go on when their run is resumed. */
+/** Programs that give control back and go on when their run is resumed. */
 import {
   type AnyTool,
   createHost,
@@ -62,7 +62,7 @@ describe("a program that yields", () => {
     expect(tokens.size).toBe(3);
   });
 
-  test("several yields at once are one suspension, which one resumption ends [suspend:yield]", async () => {
+  test("several yields at once are one suspension, and one resumption ends them all [suspend:yield]", async () => {
     const source = `
       const ended = await Promise.all([yield_control("a"), yield_control(), yield_control("b")]);
       return ended.map((one) => one === undefined)`;
@@ -71,7 +71,7 @@ describe("a program that yields", () => {
     expect(await resume(token)).toMatchObject({ status: "completed", value: [true, true, true] });
   });
 
-  test("one that does not await its yield is suspended before it completes", async () => {
+  test("a program that does not await its yield is suspended before it completes", async () => {
     const { token, yielded } = await suspend("void yield_control('by the way'); return 5");
     expect(yielded).toEqual(["by the way"]);
     expect(await resume(token)).toMatchObject({ status: "completed", value: 5 });
@@ -110,7 +110,7 @@ describe("a program that yields", () => {
     expect(calls).toBe(1);
   });
 
-  test("it needs no place among the calls that execute or wait for their turn", async () => {
+  test("a yield takes no place among the calls that execute or wait for their turn", async () => {
     const limits = { callsInFlight: 1, callsQueued: 0 };
     const source = "return (await Promise.all([yield_control(), tools.echo(1), yield_control()]))[1]";
     const { token, yielded } = suspensionOf(
@@ -120,7 +120,7 @@ describe("a program that yields", () => {
     expect(await resume(token, { tools: echo })).toMatchObject({ status: "completed", value: 1 });
   });
 
-  test("any host with the key ends its yields, from memory as from the ledger", async () => {
+  test("any host with the key can end its yields, from a snapshot or from the ledger", async () => {
     await using here = createHost({ workers: 1, sealKey });
     await using there = createHost({ workers: 1, sealKey });
     const tools: ToolSet = { big: { execute: () => "x".repeat(1000) } };
@@ -165,7 +165,7 @@ describe("yields and calls that wait for a decision", () => {
     expect(await resume(second.token, { tools: ask, resolutions })).toMatchObject({ value: [0, 1] });
   });
 
-  test("a resumption with some of the decisions ends it too", async () => {
+  test("a resumption with some of the decisions ends the yield too", async () => {
     const first = await suspend(source, ask);
     const [one, other] = first.pending.map(({ callId }) => callId) as [string, string];
     const resolutions = { [other]: { resolution: "bo" } };
@@ -175,7 +175,7 @@ describe("yields and calls that wait for a decision", () => {
     expect(await resume(second.token, last)).toMatchObject({ value: ["ana", "bo"] });
   });
 
-  test("a yield takes no decision: a resolution of it is refused, and nothing has changed", async () => {
+  test("a resolution for a yield is refused, and nothing changes", async () => {
     const handle = host.start({ source: "await yield_control(); return 1", mayYield });
     const { token } = suspensionOf(await handle.result);
     const callId = `${handle.runId}:0`;
@@ -190,7 +190,7 @@ describe("yields and calls that wait for a decision", () => {
 
 describe("what a program may yield with", () => {
   test.each(["5", "null", "{}", "['x']", "true", "Symbol()", "() => 1", "new String('x')", "1n"])(
-    "%s is refused with a TypeError the program can catch",
+    "%s is refused with a TypeError that the program can catch",
     async (reason) => {
       const source = `
         try { await yield_control(${reason}) } catch (error) { return [error instanceof TypeError, error.message] }`;
@@ -201,7 +201,7 @@ describe("what a program may yield with", () => {
     },
   );
 
-  test("a reason is bounded as the input of a call is", async () => {
+  test("a reason is bounded like the input of a call", async () => {
     const limits = { callInputBytes: 20 };
     const source = `
       try { await yield_control("x".repeat(19)) } catch (error) { console.log(error.code) }
@@ -220,7 +220,7 @@ describe("what a program may yield with", () => {
     },
   );
 
-  test("a program that replaces what promises and texts are made of yields all the same", async () => {
+  test("a program that changes promises and texts can still yield", async () => {
     const source = `
       const mine = () => { throw new Error("mine") };
       Promise.prototype.then = JSON.stringify = JSON.parse = String.prototype.toJSON = mine;
@@ -248,7 +248,7 @@ describe("a run that may not yield", () => {
     expect(await failureOf("await yield_control()")).toMatchObject({ code: "guest_error" });
   });
 
-  test("may have a tool of that name, which is a tool like any other", async () => {
+  test("may have a tool with that name, like any other tool", async () => {
     const tools: ToolSet = { yield_control: asking };
     const result = await host.start({ source: "return await tools.yield_control({})", tools }).result;
     const { token, pending, yielded } = suspensionOf(result);
@@ -263,7 +263,7 @@ describe("the name", () => {
   const tools: ToolSet = { yield_control: { execute: () => 1 } };
   const refusal = 'no tool can be named "yield_control"';
 
-  test("no tool has it where the program may yield: not at the start, when resumed or in a fork", async () => {
+  test("no tool can have it if the program may yield, not at the start, in a resume or in a fork", async () => {
     expect(() => host.start({ source: "", tools, mayYield })).toThrow(`Cannot start a run: its program`);
     const handle = host.start({ source: "await yield_control(); return 1", mayYield });
     const { token } = suspensionOf(await handle.result);
@@ -280,7 +280,7 @@ describe("the name", () => {
     expect(await keeping.resume({ id }).result).toMatchObject({ value: 1 });
   });
 
-  test("it is none of `tools`, and calling it there says where it is", async () => {
+  test("it is not in `tools`, and calling it there says where it is", async () => {
     const source = `
       const error = await tools.yield_control("x").catch((error) => error);
       return [Object.keys(tools), "yield_control" in tools, error.code, error.message]`;
@@ -300,7 +300,7 @@ describe("the name", () => {
 });
 
 describe("a yield is a call of the ledger", () => {
-  test("it counts as one, and neither policy nor events hear of it", async () => {
+  test("it counts as a call, and neither policy nor events see it", async () => {
     const asked: string[] = [];
     const options = {
       tools: echo,

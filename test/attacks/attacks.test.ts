@@ -1,7 +1,7 @@
 /**
- * The attack corpus: every case in a process of its own, two at a time. No case is skipped.
+ * The attack corpus: every case runs in a process of its own, two at a time. No case is skipped.
  *
- * Set ATTACKS to a part of an id to run some of them; ATTACKS_REPORT=<file> appends one line of figures per case.
+ * ATTACKS=<part of an id> runs only some cases. ATTACKS_REPORT=<file> appends one line of figures per case.
  */
 import { appendFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";

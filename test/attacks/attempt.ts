@@ -1,16 +1,19 @@
-/** Runs the sources of a case on one host, resuming each suspension once, as the corpus asks. */
+/** Runs the sources of a case on one host, and resumes each suspension once, as the corpus asks. */
 import type { Host, Limits, RunHandle, RunResult } from "codecell";
 import type { AttackCase, Expectation } from "./case.ts";
 import { type Activity, createActivity, createFixtureTools, denyDanger } from "./fixture-tools.ts";
 
-/** A case that is not to time out has its time by the processor: by the clock it has as often as much on a busy machine. */
+/**
+ * A case that should not time out is limited by processor time. Its wall time is this many times longer, for a busy
+ * machine.
+ */
 const PATIENCE = 10;
-/** Node.js 22 counts processor time by the clock. */
+/** Node.js 22 measures processor time by the clock. */
 const KNOWS_THREAD_TIME = "threadCpuUsage" in process;
 
 export class Attempt {
   readonly activity: Activity = createActivity();
-  /** Every token that was handed out. */
+  /** Every token that was issued. */
   readonly tokens: string[] = [];
   readonly #host: Host;
   readonly #attack: AttackCase;
@@ -31,7 +34,7 @@ export class Attempt {
     });
   }
 
-  /** Resumes with every pending call let through, or denied. */
+  /** Resumes with every pending call allowed or denied. */
   resume(token: string, pending: readonly { readonly callId: string }[], how: "allow" | "deny"): RunHandle {
     const resolution = how === "allow" ? { resolution: "allowed" } : { deny: "a person refused it" };
     return this.#host.resume({
@@ -42,7 +45,7 @@ export class Attempt {
     });
   }
 
-  /** To the end, through one suspension. */
+  /** Runs a source to its end, through one suspension. */
   async run(source: string, expected: Expectation): Promise<RunResult> {
     const timeoutMs = timeoutOf(this.#attack);
     const limits = mayTimeOut(expected) ? { wallTimeMs: timeoutMs, cpuTimeMs: timeoutMs } : {};

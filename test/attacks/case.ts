@@ -72,7 +72,7 @@ export interface AttackCase {
   readonly invariants: Invariants;
 }
 
-/** Every invariant there is: a case that names another one is a mistake, not a check that silently passes. */
+/** All invariants. A case that names another one is a mistake, and must not pass silently. */
 const INVARIANTS: Readonly<Record<keyof Invariants, true>> = {
   hostUnaffected: true,
   maxWallMs: true,

@@ -1,8 +1,8 @@
 /**
- * Runs one case in this process and tells the parent, over IPC, what came of it.
+ * Runs one case in this process and reports the outcome to the parent over IPC.
  *
- * - Standard output and error stay untouched: whatever appears there came from the case.
- * - A host that dies tells by its silence.
+ * - It never writes to standard output and error: whatever appears there comes from the case.
+ * - If the host dies, the parent gets no report.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { createHost, CodecellError, type Host, type RunResult } from "codecell";
@@ -19,11 +19,11 @@ export interface Verdict extends Watched {
   readonly wallMs: number;
 }
 
-/** Wall time, asserted where a case gives no figure of its own: only a loop that stands still takes as long. */
+/** Wall time for cases without a figure of their own: only a blocked event loop takes that long. */
 const LOOP_GAP_MS = 1500;
-/** The promise itself: what one turn of the main thread may cost because of a guest, in processor time. */
+/** What we promise: a guest makes one turn of the main thread cost at most this much processor time. */
 const LOOP_CPU_MS = 50;
-/** How long after the result a tool could still stir. */
+/** How long after the result a tool might still do something. */
 const AFTERMATH_MS = 700;
 
 async function runCase(attack: AttackCase): Promise<Verdict> {
@@ -135,7 +135,7 @@ function isPlain(failure: object): boolean {
   );
 }
 
-/** All own keys and values of the prototypes guest code would like to change. */
+/** All own keys and values of the prototypes that guest code would like to change. */
 function prototypeContents(): unknown[] {
   return [Object.prototype, Array.prototype].flatMap((prototype) =>
     Reflect.ownKeys(prototype).flatMap((key) => {
@@ -145,7 +145,7 @@ function prototypeContents(): unknown[] {
   );
 }
 
-/** A result, short enough to print. */
+/** A result, shortened for printing. */
 function outline(result: RunResult): unknown {
   const value = result.status === "completed" ? JSON.stringify(result.value).slice(0, 300) : undefined;
   const failure = result.status === "failed" ? JSON.stringify(result.failure).slice(0, 1500) : undefined;

@@ -1,4 +1,4 @@
-/** From our failure codes to the corpus' classes: one table, with reasons where it is not obvious. */
+/** The corpus' classes for our failure codes: one table, with reasons where they are not obvious. */
 import type { Failure, FailureCode } from "codecell";
 import type { AttackClass } from "./case.ts";
 
@@ -9,7 +9,7 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   module_denied: "denied",
   check_failed: "syntax",
   guest_error: "guest_error",
-  // What the program let escape is the program's error, whoever threw it first.
+  // An error that the program does not catch is the program's error, whoever threw it first.
   tool_failed: "guest_error",
   detached_call: "guest_error",
   deadlock: "deadlock",
@@ -17,7 +17,7 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   result_limit: "limit",
   call_limit: "limit",
   suspension_limit: "limit",
-  // None of these may be the outcome of a program, so they match no expectation.
+  // No program may end with one of these, so they match no expectation.
   aborted: "host_fault",
   too_many_runs: "host_fault",
   unavailable: "host_fault",
@@ -41,7 +41,7 @@ const STACK_MESSAGE = /Maximum call stack size exceeded|exhausted the engine's s
 export function classesOf(failure: Failure): AttackClass[] {
   const { code, error, details } = failure;
   if (code === "module_denied") {
-    // Refused before it ran, and told as the error an engine without modules would have thrown.
+    // Refused before it ran, with the error that an engine without modules would have thrown.
     if (error?.name === "ReferenceError") return ["denied", "guest_error"];
     if (error?.name === "SyntaxError") return ["denied", "syntax"];
   }

@@ -1,4 +1,7 @@
-/** Where we take another outcome than the corpus for right, with the reason. The corpus itself stays as it was given. */
+/**
+ * Cases where we consider another outcome right than the corpus does, with the reason. The corpus itself stays
+ * unchanged.
+ */
 import type { Expectation } from "./case.ts";
 
 interface Deviation {

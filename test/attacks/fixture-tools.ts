@@ -2,7 +2,7 @@
  * The fixture tools of the corpus, with a record of what they did.
  *
  * - `slow` ignores the abort signal on purpose: what a run promises about its calls must hold for careless tools too.
- * - An execution of `gate` counts once it was let through, not when it suspends.
+ * - A call of `gate` counts when it is let through, not when it suspends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Authorize, CallContext, ToolSet } from "codecell";
@@ -72,7 +72,7 @@ export function createFixtureTools(activity: Activity): ToolSet {
     big: { execute: counted("big", ({ n }: { n: number }) => "x".repeat(n)) },
     count: { execute: counted("count", () => ++count) },
     danger: { execute: counted("danger", () => "it happened") },
-    // Not of the corpus: a schema as third parties write them, dear to check against the wrong text.
+    // Not in the corpus: a schema as third parties write them, slow to check against the wrong text.
     picky: {
       input: {
         type: "object",

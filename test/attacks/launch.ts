@@ -1,4 +1,4 @@
-/** Runs a case in a process of its own, so that a dead host is a result and not a crash of the suite. */
+/** Runs a case in a process of its own, so that a dead host is a result and does not crash the suite. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { bundleFixture } from "../../scripts/bundle.ts";
 import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const script = bundleFixture(new URL("child.ts", import.meta.url));
-/** A child that takes longer hangs. */
+/** A child that takes longer than this hangs. */
 const PATIENCE_MS = 500_000;
 const SHOWN_OUTPUT = 2000;
 

@@ -4,7 +4,7 @@ import type { Json, RunResult } from "codecell";
 import type { ErrorExpectation, Expectation, ValueExpectation } from "./case.ts";
 import { classesOf } from "./classes.ts";
 
-/** Undefined when the result is as expected, else what is wrong. */
+/** Says what is wrong with the result; undefined when it is as expected. */
 export function mismatch(expected: Expectation, result: RunResult): string | undefined {
   if ("anyOf" in expected) {
     const problems = expected.anyOf.map((one) => mismatch(one, result));

@@ -4,7 +4,7 @@ import type { RunResult } from "codecell";
 import type { Attempt } from "./attempt.ts";
 import type { AttackCase } from "./case.ts";
 
-/** Positions of a token that are altered; all of them if it is not longer. */
+/** Most positions of a token that are altered. */
 const MOST_ALTERED = 3000;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
 
@@ -19,7 +19,7 @@ export async function checkSuspension(attack: AttackCase, attempt: Attempt): Pro
   return broken;
 }
 
-/** A used token is refused and executes nothing. */
+/** Checks that a used token is refused and executes nothing. */
 async function checkUsed(attempt: Attempt, token: string): Promise<string[]> {
   const before = [...attempt.activity.counts].toString();
   const again = await attempt.resume(token, [], "allow").result;
@@ -53,7 +53,7 @@ async function checkTampered(attempt: Attempt, source: string): Promise<string[]
     const digit = DIGITS[(DIGITS.indexOf(token[index] ?? "") + 1) % DIGITS.length] ?? "";
     const altered = `${token.slice(0, index)}${digit}${token.slice(index + 1)}`;
     const result = await attempt.resume(altered, pending, "allow").result;
-    // Where the version or the key's id stood, it is taken for another version's or another key's.
+    // An altered version or key id looks like a token of another version or key.
     const code = result.status === "failed" ? result.failure.code : result.status;
     if (!["token_invalid", "token_version", "token_key"].includes(code)) {
       return [`tamperedStateRefused at ${index} of ${token.length}: ${code}`];
@@ -64,7 +64,7 @@ async function checkTampered(attempt: Attempt, source: string): Promise<string[]
     const broken = refusedWith(result, "token_invalid", "tamperedStateRefused");
     if (broken.length > 0) return broken;
   }
-  // None of these attempts may have used the token up.
+  // None of these attempts may have used up the token.
   const result = await attempt.resume(token, pending, "allow").result;
   return result.status === "completed" ? [] : ["tamperedStateRefused: the untouched token no longer works"];
 }

@@ -1,15 +1,16 @@
 /**
- * Watches the host process while a case runs: how long its event loop stood still, and how much memory it took.
+ * Watches the host process while a case runs: how long its event loop was blocked, and how much memory it took.
  *
- * - `loopGapMs` is wall time between two turns, less the time the thread wanted to run and other processes were
- *   running instead (where the system tells), so that a busy machine is not taken for a blocked loop.
- * - `delayedMs` is what all threads together have waited for a processor: zero on a quiet machine, and no time of the case.
- * - `loopCpuMs` is the main thread's own processor time between two turns: what a guest made the host do at once.
+ * - `loopGapMs` is wall time between two turns, without the time in which the thread wanted to run and other
+ *   processes ran instead (if the system tells). So a busy machine does not count as a blocked loop.
+ * - `delayedMs` is how long all threads together have waited for a processor: zero on a quiet machine, and not the
+ *   case's time.
+ * - `loopCpuMs` is the main thread's own processor time between two turns: the work that a guest caused in one turn.
  */
 import { mainWaitMs, threadCpuUs, Waits } from "../processor-time.ts";
 
 const EVERY_MS = 5;
-/** How often all threads are looked at. */
+/** How often all threads are measured. */
 const THREADS_EVERY_MS = 100;
 
 export interface Watched {

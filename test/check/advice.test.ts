@@ -1,9 +1,9 @@
-/** What cannot be proven about a program is said as advice, and stops nothing. */
+/** A finding that cannot be proven is advice, and stops no program. */
 import { describe, expect, test } from "vitest";
 import type { DiagnosticCode } from "../../packages/codecell/src/contract/diagnostic.ts";
 import { check } from "./harness.ts";
 
-describe("what cannot be proven is advice", () => {
+describe("a finding that cannot be proven is advice", () => {
   test.each<[name: string, source: string, code: DiagnosticCode | undefined]>([
     [
       "an unknown tool in a try",
@@ -63,7 +63,7 @@ describe("what cannot be proven is advice", () => {
       "unknown_tool",
     ],
     [
-      "a promise in what says itself what it is",
+      "a promise in an object with toJSON",
       "return { w: tools.weather({ city: 'a' }), toJSON: () => 1 }",
       undefined,
     ],
@@ -259,12 +259,12 @@ describe("what cannot be proven is advice", () => {
       undefined,
     ],
     [
-      "a variable that becomes what was promised",
+      "a variable that gets the promised value",
       "let w: any = tools.weather({ city: 'a' });\nw = await w;\nreturn w.degrees",
       undefined,
     ],
     [
-      "a variable that becomes what was promised in a pattern",
+      "a variable that gets the promised value by a pattern",
       "let w = tools.list_orders() as any;\n[w] = [await w];\nreturn w.length",
       undefined,
     ],
@@ -279,12 +279,12 @@ describe("what cannot be proven is advice", () => {
       undefined,
     ],
     [
-      "a variable that becomes part of what was promised",
+      "a variable that gets the promised value by an object pattern",
       "let w = tools.weather({ city: 'a' });\n({ w } = { w: await w } as any);\nreturn (w as any).degrees",
       undefined,
     ],
     [
-      "a list of what has all it needs",
+      "a list whose elements have all that is required",
       "const more = [{ id: 'b' }];\nreturn await tools.rows({ items: [{ id: 'a' }, ...more, JSON.parse('{}')] })",
       undefined,
     ],
@@ -342,7 +342,7 @@ describe("what cannot be proven is advice", () => {
     if (code === undefined) expect(advice.filter((each) => each.code !== "type")).toEqual([]);
   });
 
-  test("it is for who wrote the program, not for who set up a compiler", async () => {
+  test("advice is for the writer of the program, not for whoever set up a compiler", async () => {
     const { advice } = await check("console.log(process.env, Buffer, document);\nreturn [].nope2");
     const told = advice.map(({ message }) => message);
     expect(told).toEqual([
@@ -353,12 +353,12 @@ describe("what cannot be proven is advice", () => {
     ]);
   });
 
-  test("JavaScript gets none about types", async () => {
+  test("a program in JavaScript gets no advice about types", async () => {
     const { problems, advice } = await check("let n = 1;\nn = 'a';\nreturn n.nope", "javascript");
     expect({ problems, advice }).toEqual({ problems: [], advice: [] });
   });
 
-  test("it is bounded", async () => {
+  test("advice is bounded", async () => {
     const { advice } = await check(
       Array.from({ length: 100 }, (_, n) => `const a${n}: number = 'a'`).join("\n"),
     );

@@ -1,4 +1,4 @@
-/** What programs are checked with in these tests: tools, handles, one warm compiler. */
+/** Runs in tests. The tools, handles and the warm compiler with which programs are checked. */
 import type { Language } from "../../packages/codecell/src/contract/ledger.ts";
 import { checkProgram } from "../../packages/codecell/src/check/check-program.ts";
 import { Compiler } from "../../packages/codecell/src/check/compiler.ts";

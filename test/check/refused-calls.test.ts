@@ -1,4 +1,4 @@
-/** Programs that call a tool wrongly, or forget to await it, are refused: how, and where. */
+/** Programs that call a tool wrongly, or forget to await it, are refused: with which message, and at which place. */
 import { describe, expect, test } from "vitest";
 import type { DiagnosticCode } from "../../packages/codecell/src/contract/diagnostic.ts";
 import { check } from "./harness.ts";
@@ -20,7 +20,7 @@ describe("calls that are wrong are refused", () => {
         "missing_argument",
         1,
         28,
-        /"city" is missing, "cty" is none of its arguments/u,
+        /"city" is missing, it has no "cty"/u,
       ],
       [
         "several missing arguments",
@@ -111,7 +111,7 @@ describe("calls that are wrong are refused", () => {
         /write \(await tools\.weather/u,
       ],
       [
-        "a method of what is promised",
+        "a method of the promised value",
         "return tools.list_orders().map(({ id }) => id)",
         "missing_await",
         1,
@@ -119,7 +119,7 @@ describe("calls that are wrong are refused", () => {
         /Cannot read "map"/u,
       ],
       [
-        "a method of what is promised, in a try",
+        "a property of the promised value, in a try",
         "try {\n  const orders = tools.list_orders();\n  return orders.length\n} catch { return 0 }",
         "missing_await",
         3,
@@ -255,7 +255,7 @@ describe("calls that are wrong are refused", () => {
     expect((await check(source, "javascript")).problems).toHaveLength(1);
   });
 
-  test("all of them are told, in order", async () => {
+  test("all problems are listed, in order", async () => {
     const { problems } = await check(
       "const w = tools.weather({ city: 'a' });\nawait tools.refnd({});\nawait tools.weather({});\nreturn w.degrees",
     );

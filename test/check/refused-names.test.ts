@@ -1,4 +1,7 @@
-/** Programs that are none, import something, or call what does not exist are refused: how, and where. */
+/**
+ * Sources that are no program, import something, or call what does not exist are refused: with which message, and at
+ * which place.
+ */
 import { describe, expect, test } from "vitest";
 import type { DiagnosticCode } from "../../packages/codecell/src/contract/diagnostic.ts";
 import { check, FENCE } from "./harness.ts";

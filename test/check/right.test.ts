@@ -1,8 +1,8 @@
-/** Programs that are right pass without a word. */
+/** Correct programs pass without advice. */
 import { describe, expect, test } from "vitest";
 import { check, FENCE } from "./harness.ts";
 
-describe("programs that are right pass without a word", () => {
+describe("correct programs pass without advice", () => {
   test.each<[name: string, source: string]>([
     ["a body", "const { degrees } = await tools.weather({ city: 'Oslo' });\nreturn degrees + 1"],
     ["nothing", ""],
@@ -69,10 +69,10 @@ describe("programs that are right pass without a word", () => {
       "const url = new URL('https://a.b/c?d=1');\nurl.searchParams.set('e', '2');\nconsole.log(url.href, new TextEncoder().encode('a').length, btoa('a'), structuredClone({ a: 1 }).a);\nconst id: string = crypto.randomUUID();\nconst headers = new Headers({ a: 'b' });\nconst stop = new AbortController();\nclearTimeout(setTimeout(() => stop.abort(), 10));\nqueueMicrotask(() => {});\nreturn [id, headers.get('a'), performance.now(), stop.signal.aborted]",
     ],
     [
-      "what is new in the language",
+      "new features of the language",
       "const groups = Object.groupBy([1, 2, 3], (n) => (n % 2 ? 'odd' : 'even'));\nreturn [groups.odd?.length, [1, 2].values().map((n) => n + 1).toArray(), new Set([1]).union(new Set([2])).size]",
     ],
-    ["what is disposed", "using a = { [Symbol.dispose]() {} };\nreturn 1"],
+    ["a disposable resource", "using a = { [Symbol.dispose]() {} };\nreturn 1"],
     [
       "for await",
       "async function* all() { yield await tools.list_orders() }\nfor await (const page of all()) console.log(page.length)",

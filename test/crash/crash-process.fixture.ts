@@ -1,10 +1,10 @@
 /**
- * One life of a process in a crash test: takes up what it finds in the store, starts what was never started, and dies
- * at the step it is told to.
+ * One process of a crash test. It resumes what it finds in the store, starts what was never started, and dies at the
+ * step it is told.
  *
- * - A step is a moment before or after something that lasts: a change of the store, a line in the log of tools.
- * - It dies by SIGKILL: no handler, no flush, no last message. By its own hand the moment is exact; by the hand of
- *   whoever reads its "now" it is anywhere behind it.
+ * - A step is a moment before or after something permanent: a change of the store, a line in the log of the tools.
+ * - It dies by SIGKILL: no handler, no flush, no last message. If it kills itself, the moment is exact. If the reader
+ *   of its "now" kills it, the moment is anywhere after that.
  */
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,9 +16,9 @@ import { executionsIn, type Execution, type Life, PUT, scopeOf } from "./life.ts
 
 const life = JSON.parse(process.argv[2] ?? "") as Life;
 const sealKey = new Uint8Array(32).fill(9);
-/** Between two attempts to claim what a dead process may still hold. */
+/** Pause between two attempts to claim a run that a dead process may still hold. */
 const CLAIM_AGAIN_MS = 20;
-/** Another process has the run: it may die with it. */
+/** Another process has the run, and may die with it. */
 const HELD: ReadonlySet<string> = new Set(["run_held", "run_taken"]);
 
 const programs = life.sources.map((_, program) => scopeOf(program));
@@ -37,7 +37,7 @@ function step(): void {
 
 const tools = crashTools(write, step);
 
-/** The store, with steps around every change that is part of a run's course. */
+/** The store, with steps around every change that belongs to a run. */
 function stepping(store: Store): Store {
   const around = async <R>(change: () => Promise<R>): Promise<R> => {
     step();
@@ -63,7 +63,7 @@ function stepping(store: Store): Store {
   };
 }
 
-/** Goes on until the run has ended, claiming it when nobody holds it and approving whatever it asks. */
+/** Goes on until the run has ended: claims it when nobody holds it, and approves whatever it asks. */
 async function finish(host: Host, begun: RunHandle, scope: string): Promise<RunResult> {
   let result = await begun.result;
   for (;;) {
@@ -94,7 +94,7 @@ const runs = life.sources.map(async (source, program) => {
     : finish(host, host.start({ source, scope, tools, mayYield: true }), scope);
 });
 for (const result of await Promise.all(runs)) {
-  // Another process has seen its end.
+  // Another process has seen the end of this run.
   if (result === undefined || (result.status === "failed" && result.failure.code === "run_unknown")) continue;
   const { status } = result;
   process.stdout.write(

@@ -1,14 +1,14 @@
 /**
- * The programs of crash tests: those of the property tests, made to bear calls whose outcome nobody knows.
+ * The programs of crash tests: those of the property tests, changed to tolerate calls with an unknown outcome.
  *
- * - What they return does not depend on it: such a call counts as answered, and is told of in the report.
- * - They end with a report through a tool: what a process knew when it died is not lost with it.
- * - Some begin with a call so large that a snapshot pays: those are suspended by a last entry of their journal.
+ * - Their return value does not depend on unknown outcomes: such a call counts as answered, and the report names it.
+ * - They end with a report through a tool, so that what a process knew is not lost when it dies.
+ * - Some begin with a call so large that a snapshot pays. Such runs are suspended by a last entry of their journal.
  */
 import fc from "fast-check";
 import { stableProgram } from "../property/programs.ts";
 
-/** Calls go through `safely`, which numbers them and stands in for outcomes that nobody knows. */
+/** Calls go through `safely`, which numbers them and gives a value in place of an unknown outcome. */
 const prologue = (program: number): string => `
 const done: number[] = [];
 const unknown: number[] = [];
@@ -51,20 +51,21 @@ const approval = fc.oneof(
 
 const LARGE = `await safely.now({ v: 0, bulk: "x".repeat(17_000) });\n`;
 
-/** The source of one program, given its number. */
+/** Gives the source of one program for its number. */
 export const crashProgram: fc.Arbitrary<(program: number) => string> = fc
   .tuple(stableProgram, fc.array(approval, { maxLength: 2 }), fc.boolean())
   .map(([text, approvals, isLarge]) => (program: number) => {
     const report = `await tools.report({ program: ${program}, n: -1, report: { out, done, unknown } });`;
     const body = text
       .replaceAll("tools.", "safely.")
-      // Tools that write every call down for good keep the others waiting, in line, for longer than the slow one takes: it
-      // may win, and rightly. What a race comes to must not depend on who wins it.
+      // Tools that durably write down every call make the others wait in line, for longer than the slow tool takes.
+      // So the slow tool may win a race, and the outcome must not depend on who wins.
       .replaceAll(
         /late\(\{ v: "late" \}\), safely\.now\(\{ v: (\d+) \}\)/gu,
         "late({ v: $1 }), safely.now({ v: $1 })",
       )
-      // Timers run on while nobody holds the run: what must not fire waits longer than any process takes to start.
+      // Timers go on while nobody holds the run. A timer that must not fire waits longer than any process takes to
+      // start.
       .replaceAll("500)", "900_000)")
       .replace(/return out;$/u, () => [...approvals, report, "return out;"].join("\n"));
     return prologue(program) + (isLarge ? LARGE : "") + body;

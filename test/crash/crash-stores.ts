@@ -1,4 +1,4 @@
-/** Opens the stores of crash tests, and looks into what is left of them. */
+/** Opens the stores of crash tests, and looks at what is left in them. */
 import { DatabaseSync } from "node:sqlite";
 import { Pool } from "pg";
 import type { Store } from "codecell/store";
@@ -21,7 +21,7 @@ export async function openCrashStore(place: StorePlace): Promise<Store> {
   };
 }
 
-/** Rows by table; a store that runs have left has none anywhere. */
+/** Number of rows by table. A store that all runs have left has no rows. */
 export async function rowsIn(place: StorePlace): Promise<Record<string, number>> {
   const counts: [string, number][] = [];
   if (place.kind === "sqlite") {
@@ -32,7 +32,7 @@ export async function rowsIn(place: StorePlace): Promise<Record<string, number>>
     db.close();
   } else {
     const pool = new Pool({ ...place.connection, max: 1 });
-    // It may still be closing when the server stops.
+    // The pool may still be closing when the server stops.
     pool.on("error", () => {});
     for (const table of TABLES) {
       const { rows } = await pool.query<{ n: string }>(`SELECT count(*) AS n FROM ${place.schema}.${table}`);

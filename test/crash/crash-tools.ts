@@ -1,4 +1,4 @@
-/** The tools of crash tests: each execution is written down for good before it answers. */
+/** The tools of crash tests. Each execution is durably written down before it answers. */
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 import type { AnyTool, CallContext, ToolSet } from "codecell";
 import type { Execution, Report } from "./life.ts";
@@ -11,15 +11,15 @@ interface Input {
   readonly report?: Report;
 }
 
-/** Longer than anything else a program waits for; only the losers of races take it. */
+/** Longer than anything else that a program waits for; only losers of races take this long. */
 const LATE_MS = 60;
 /** Longer than a run waits for its other calls once one of them has asked. */
 const LONG_MS = 1100;
 
-/** The others happen at most once. */
+/** Tools that may be called again. All others are called at most once. */
 export const REPEATABLE: ReadonlySet<string> = new Set(["micro", "turn", "late", "fail", "report", "study"]);
 
-/** What each tool does once it is written down. */
+/** What each tool does after it was written down. */
 const ANSWERS: Readonly<Record<string, (input: Input) => unknown>> = {
   now: ({ v }) => ({ v }),
   wait: async ({ v, ms = 1 }) => (await delay(ms), { v }),
@@ -30,16 +30,16 @@ const ANSWERS: Readonly<Record<string, (input: Input) => unknown>> = {
     throw Object.assign(new Error("it failed"), { code: "E_TEST", name: "TestError" });
   },
   report: () => null,
-  /** Go on when their run is suspended. */
+  /** These tools go on when their run is suspended. */
   travel: async ({ v }) => (await delay(LONG_MS), { v }),
   study: async ({ v }) => (await delay(LONG_MS), { v }),
-  /** Happens at most once, and only when somebody approved it. */
+  /** Happens at most once, and only after an approval. */
   ask: ({ v }) => ({ v }),
 };
 
 export function crashTools(write: (execution: Execution) => void, step: () => void): ToolSet {
   const toTool = (tool: string, answer: (input: Input) => unknown): AnyTool => ({
-    // Both ways of saying that a call may be repeated.
+    // Uses both ways to say that a call may be repeated.
     ...(REPEATABLE.has(tool) ? (tool === "micro" ? { readOnly: true } : { idempotent: true }) : {}),
     execute: async (input: Input, call: CallContext) => {
       if (tool === "ask" && call.resolution === undefined) call.suspend({ ask: input.v as number });

@@ -1,8 +1,8 @@
 /**
- * Processes that die by SIGKILL at random steps of random programs, on a store that lasts: the next process goes on,
- * the result is that of the program undisturbed, nothing happened twice that must not, and nothing is left behind.
+ * Processes die by SIGKILL at random steps of random programs, on a store that lasts. The next process goes on. The
+ * result is that of the undisturbed program, no call happens twice that must not, and nothing is left behind.
  *
- * CRASH_ROUNDS tries more, PROPERTY_SEED others.
+ * CRASH_ROUNDS tries more rounds, PROPERTY_SEED tries others.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -47,7 +47,7 @@ const plan = fc.record({
   deaths: fc.array(death, { minLength: 2, maxLength: 4 }),
 });
 
-/** How a process ended: killed, or by itself with what it said about its runs. */
+/** Runs a process until it is killed or ends by itself; then gives what it said about its runs. */
 async function live(life: Life): Promise<"killed" | string[]> {
   const args = [...SOURCE_FLAGS, await script, JSON.stringify(life)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -63,7 +63,7 @@ async function live(life: Life): Promise<"killed" | string[]> {
   return lines;
 }
 
-/** What a program reports when nothing disturbs it. */
+/** What a program reports if nothing disturbs it. */
 async function expectedOf(source: string): Promise<unknown> {
   let report: Report | undefined;
   const tools = crashTools(
@@ -82,7 +82,7 @@ async function expectedOf(source: string): Promise<unknown> {
   return report?.out;
 }
 
-/** What became of the calls of all programs, from what tools and programs wrote down. */
+/** Checks the calls of all programs, by what tools and programs wrote down. */
 function check(log: string, expected: readonly unknown[], tally: Tally): void {
   const executions = executionsIn(log).filter(({ tool }) => tool !== PUT);
   const byKey = Map.groupBy(executions, ({ key }) => key);
@@ -98,7 +98,7 @@ function check(log: string, expected: readonly unknown[], tally: Tally): void {
     const [last, ...others] = own.flatMap(({ report }) => (report === undefined ? [] : [report]));
     expect(last?.out, `program ${program} has a result`).toEqual(out);
     for (const other of others) expect(other).toEqual(last);
-    // A call has one key, however often it is made; one that came back was made.
+    // A call has one key, however often it is made. A call that gave an outcome was made.
     const keys = Map.groupBy(own, ({ n }) => n);
     for (const [n, made] of keys) expect(new Set(made.map(({ key }) => key)).size, `call ${n}`).toBe(1);
     for (const n of last?.done ?? []) expect(keys.has(n), `call ${n} of program ${program}`).toBe(true);
@@ -109,7 +109,7 @@ function check(log: string, expected: readonly unknown[], tally: Tally): void {
 interface Tally {
   rounds: number;
   kills: number;
-  /** Calls that were made again, and calls that programs were told nobody knows the outcome of. */
+  /** Calls that were made again, and calls whose outcome programs were told is unknown. */
   repeated: number;
   unknown: number;
 }
@@ -127,7 +127,7 @@ async function crash(places: (round: number) => StorePlace): Promise<Tally> {
         if ((await live({ ...life, ...next })) !== "killed") break;
         tally.kills++;
       }
-      // Two at once: what one holds the other leaves alone, and short leases are lost now and then.
+      // Two processes at once: each leaves alone what the other holds, and short leases are lost now and then.
       const calmly = { ...life, death: "own hand" as const };
       const said = await Promise.all([live(calmly), live({ ...calmly, isRival: true })]);
       const lines = said.flat();
@@ -143,14 +143,14 @@ async function crash(places: (round: number) => StorePlace): Promise<Tally> {
 
 describe("processes that are killed at random steps of random programs", () => {
   test.each(["sqlite", "postgres"] as const)(
-    "on %s the next one goes on: right results, nothing twice, nothing left [store:crash]",
+    "on %s the next process goes on: right results, nothing twice, nothing left [store:crash]",
     async (kind) => {
       const tally = await crash((round) =>
         kind === "sqlite"
           ? { kind, path: join(folder, `${round}.db`) }
           : { kind, schema: `crash_${round}`, connection: server.connection },
       );
-      // Else the deaths came too late to be worth anything.
+      // Otherwise the kills came too late to test anything.
       expect(tally.kills).toBeGreaterThan(tally.rounds);
       expect(tally.repeated + tally.unknown).toBeGreaterThan(0);
     },

@@ -1,4 +1,4 @@
-/** What a process of a crash test is told, and what its tools write down. */
+/** What a process of a crash test gets as input, and what its tools write down. */
 import { existsSync, readFileSync } from "node:fs";
 
 export type StorePlace =
@@ -11,18 +11,18 @@ export type StorePlace =
 
 export interface Life {
   readonly store: StorePlace;
-  /** Those that nobody has started are started, unless this is the rival of a process that does. */
+  /** Programs that nobody has started are started, except by the rival of a process that does so. */
   readonly sources: readonly string[];
   readonly isRival: boolean;
-  /** File of the tools. */
+  /** The file to which tools write. */
   readonly log: string;
   readonly leaseMs: number;
-  /** Number of the step at which it ends; none lets it live. */
+  /** The step at which the process dies; undefined lets it live. */
   readonly diesAt?: number;
   readonly death: "own hand" | "other hand";
 }
 
-/** Not a tool: notes that a run has come into the store. */
+/** Not a tool: notes that a run has been put into the store. */
 export const PUT = "(put)";
 
 /** One execution of a tool. */
@@ -31,25 +31,25 @@ export interface Execution {
   readonly runId: string;
   readonly key: string;
   readonly program: number;
-  /** The program's own number for the call. */
+  /** The program's own number of the call. */
   readonly n: number;
-  /** What the program reported, in its last call. */
+  /** The report that the program made in its last call. */
   readonly report?: Report;
 }
 
 export interface Report {
   readonly out: unknown;
-  /** Numbers of the calls that came back with their outcome, and of those whose outcome nobody knew. */
+  /** Numbers of the calls that gave their outcome, and of those with an unknown outcome. */
   readonly done: readonly number[];
   readonly unknown: readonly number[];
 }
 
-/** Tells which program a stored run is of. */
+/** The scope of a program's run, which tells its program. */
 export function scopeOf(program: number): string {
   return `program ${program}`;
 }
 
-/** What has been written down so far, without a last line that a death cut short. */
+/** All executions written down so far, without a last line that a kill cut short. */
 export function executionsIn(log: string): Execution[] {
   if (!existsSync(log)) return [];
   const lines = readFileSync(log, "utf8").split("\n").slice(0, -1);

@@ -1,4 +1,7 @@
-/** Surfaces of calls: what is done with an input that a tool gives back, that is asked for, or that waits in a suspended run. */
+/**
+ * Surfaces of calls: work on an input that a tool gives back, that somebody is asked about, or that waits in a
+ * suspended run.
+ */
 import { jsonSchema } from "ai";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
@@ -36,7 +39,7 @@ const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
 const callOf = (input: string, execute: AnyTool["execute"]): CallSetup =>
   toCallSetup({ tools: { t: { ...tool, execute } }, input, limits: LIMITS, judgeApart });
-/** The tools of an agent run, with nobody to ask. */
+/** The tools of an agent run, without approvals. */
 const nested = (): NestedTools => {
   const resolved = resolveCodeMode(true);
   if (resolved.status !== "on") throw new Error("The defaults of code mode do not resolve");

@@ -1,20 +1,19 @@
 /**
- * Fuzzer: what all fuzzers of this folder are made of, and how they are run: with a budget of cases in CI, without one
- * by `npm run fuzz`.
+ * What all fuzzers of this folder share. CI runs them with a fixed number of cases, `npm run fuzz` without end.
  *
- * - A case is named by its fuzzer and its seed alone, so what was found once is found again.
- * - The rule that is checked: under the default limits nothing a program chooses holds the host's thread for 50 ms at a
- *   time. What the host keeps meanwhile host-memory.test.ts looks at.
+ * - A case is defined by its fuzzer and its seed only, so that a finding can be repeated.
+ * - The rule: under the default limits, nothing that a program chooses holds the host's thread for 50 ms at a time.
+ *   host-memory.test.ts checks how much memory the host takes meanwhile.
  */
 import { largestTurnMs, type Prepared } from "./thread-time.ts";
 
-/** The rule. Of several attempts with values alike the least counts: a busy machine adds to a turn, and takes nothing off it. */
+/** The rule. The shortest of several attempts with similar values counts: a busy machine only makes a turn longer. */
 export const RULE_MS = 50;
 
 export interface Case {
-  /** What is done, and with what: for whoever reads a finding. */
+  /** What is done, and with what, for the reader of a finding. */
   readonly title: string;
-  /** Makes its input anew, outside of what is measured, and gives what is to be measured. May be asynchronous work. */
+  /** Makes a new input, which is not measured, and gives the work to measure. The work may be asynchronous. */
   readonly prepare: () => Prepared;
 }
 
@@ -30,7 +29,7 @@ export interface Finding {
   readonly turnMs: number;
 }
 
-/** Undefined where the rule was kept. The least of several attempts counts, so that load cannot break it. */
+/** Undefined if the rule was kept. The shortest of several attempts counts, so that load cannot break the rule. */
 export async function tryCase(
   { name, caseOf }: Fuzzer,
   seed: number,

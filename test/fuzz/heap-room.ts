@@ -1,27 +1,27 @@
 /**
- * HeapRoom: does work in a process whose heap has so much room and no more: what needs more dies.
+ * HeapRoom does work in a process whose heap has a given room: work that needs more dies.
  *
- * - The heap of the process is limited, and filled up to the room with ballast. V8 collects all garbage before it gives
- *   up, so only what is alive counts, within a turn as between two, however busy the machine is.
- * - Buffers and texts outside of the heap count as much as the heap. V8 does not limit them, so they are looked at
- *   between turns, garbage collected before; the work is done again with as much less room as they took.
- * - What was there before the work is not counted: it is prepared, and alive, before the ballast is.
+ * - The heap of the process is limited, and filled with ballast up to the room. V8 collects all garbage before it
+ *   gives up, so only live memory counts, within a turn and between turns, however busy the machine is.
+ * - Buffers and texts outside the heap count like the heap. V8 does not limit them, so they are measured between
+ *   turns, after a garbage collection. Then the work is done again with less room, by as much as they took.
+ * - What existed before the work is not counted: it is prepared, and alive, before the ballast.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 const MB = 1_000_000;
-/** Less of buffers is not worth doing the work again. */
+/** For fewer bytes of buffers the work is not done again. */
 const FEW_BYTES = 2 * MB;
 
 export interface RoomCase {
   readonly name: string;
   /** Bytes that the work may take. */
   readonly room: number;
-  /** Makes what the work is given. What the work gives counts, as it is alive until the end. */
+  /** Makes what the work needs. The result of the work counts, since it is alive until the end. */
   readonly prepare: () => (() => unknown) | Promise<() => unknown>;
 }
 
-/** The process dies where the work does not find room. Gives the most that buffers took. */
+/** The process dies if the work does not find room. Gives the most bytes that buffers took. */
 export async function workInRoom({ name, room, prepare }: RoomCase): Promise<number> {
   const buffers = await attempt(prepare, room);
   if (buffers > room) throw new Error(`"${name}" takes ${Math.round(buffers / MB)} MB of buffers`);
@@ -50,12 +50,12 @@ async function attempt(prepare: RoomCase["prepare"], room: number): Promise<numb
     await nextTurn();
     look();
   }
-  // What it gave is alive up to here.
+  // What the work gave is alive up to here.
   await working;
   return most;
 }
 
-/** Twice: buffers that one collection finds dead are freed by the next. */
+/** Twice: the second collection frees buffers that the first found dead. */
 function collect(): void {
   if (gc === undefined) throw new Error("Cannot collect garbage: start Node.js with --expose-gc");
   gc();
@@ -64,10 +64,13 @@ function collect(): void {
 
 const chunk = Buffer.alloc(MB / 2, "b");
 const ballast: string[] = [];
-/** Preparing may take far more room than the work: no more ballast than this stays meanwhile, which is faster than none. */
+/**
+ * Preparing may take far more room than the work. So at most this much ballast stays meanwhile, which is faster than
+ * none.
+ */
 const LEAST_BALLAST = 240;
 
-/** Fills the heap up to so much of it. */
+/** Fills the heap so that this much room is left. */
 function leaveRoom(room: number): void {
   const used = process.memoryUsage().heapUsed - ballast.length * chunk.length;
   const wanted = Math.floor((heapLimit() - room - used) / chunk.length);
@@ -75,7 +78,7 @@ function leaveRoom(room: number): void {
     throw new RangeError(`Cannot leave a room of ${room} bytes: give the process a larger heap`);
   ballast.length = Math.min(ballast.length, wanted);
   while (ballast.length < wanted) ballast.push(chunk.toString("latin1"));
-  // What is alive is moved out of the young generation, which has room of its own.
+  // Moves live objects out of the young generation, which has room of its own.
   collect();
 }
 
@@ -88,12 +91,12 @@ function heapLimit(): number {
 
 const HEAP_FLAG = "--max-old-space-size=";
 
-/** Of the process that works. */
+/** Flags of the process that works. */
 export const ROOM_FLAGS: readonly string[] = [
   `${HEAP_FLAG}320`,
-  // The young generation comes on top of the limit.
+  // The young generation is added to the limit.
   "--max-semi-space-size=1",
   "--expose-gc",
-  // Otherwise V8 gives up sooner where collecting takes long, as it does here.
+  // Without this flag V8 gives up sooner when collecting takes long, as it does here.
   "--no-detect-ineffective-gcs-near-heap-limit",
 ];

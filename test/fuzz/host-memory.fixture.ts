@@ -1,11 +1,14 @@
-/** Works in the room that each case has, one after the other. Prints the name of each before it: the last is the one it dies of. */
+/**
+ * Works in the room that each case has, case by case. It prints the name of each case first, so the last name is the
+ * case it died of.
+ */
 import { workInRoom } from "./heap-room.ts";
 import { CONTROLS } from "./room-controls.ts";
 
-/** The name of a control; without one all cases are tried, or those whose names have the second word in them. */
+/** The name of a control. Without one all cases are tried, or those whose names contain the second word. */
 const [which = "", only = ""] = process.argv.slice(2);
 const control = CONTROLS[which];
-// Controls need nothing of what is tried.
+// Controls do not need the modules of the cases.
 const cases = control === undefined ? (await import("./host-memory.ts")).CASES : [control];
 for (const one of cases) {
   if (!one.name.includes(only)) continue;

@@ -1,4 +1,7 @@
-/** What a program chooses makes the host take no more than 64 MB beyond the run's own: test/fuzz/host-memory.ts says what that is. */
+/**
+ * What a program chooses makes the host take at most 64 MB beyond the run's own memory, as test/fuzz/host-memory.ts
+ * defines it.
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -7,10 +10,10 @@ import { ROOM_FLAGS } from "./heap-room.ts";
 
 const fixture = fileURLToPath(new URL("./host-memory.fixture.ts", import.meta.url));
 
-/** Those that find no room are to die, and need not leave a core behind: whoever looks for cores looks for accidents. */
+/** Cases that find no room should die without leaving a core file: people look for cores to find accidents. */
 const WITHOUT_CORE = 'ulimit -c 0; exec "$@"';
 
-/** The last case that a process of its own came to, and why it ended there; `all of them` where none was too much. */
+/** The last case that a process reached, and why it ended there; `all of them` if no case was too much. */
 async function lastCase(...args: string[]): Promise<string> {
   return new Promise((resolve) => {
     const command = [process.execPath, ...SOURCE_FLAGS, ...ROOM_FLAGS, fixture, ...args];
@@ -22,7 +25,7 @@ async function lastCase(...args: string[]): Promise<string> {
 }
 
 describe("a room of 64 MB", { timeout: 1_000_000 }, () => {
-  test("holds garbage of any size, and what is alive up to its own", async () => {
+  test("holds garbage of any size, and live memory up to its size", async () => {
     expect(await lastCase("garbage")).toBe("all of them");
     expect(await lastCase("fits")).toBe("all of them");
   });
@@ -33,7 +36,7 @@ describe("a room of 64 MB", { timeout: 1_000_000 }, () => {
     expect(await lastCase("both")).toBe("both: heap out of memory");
   });
 
-  test("[host:memory] holds all work on what a program says, and whole runs beyond their own", async () => {
+  test("[host:memory] holds all work on what a program chooses, and whole runs beyond their own memory", async () => {
     expect(await lastCase("all")).toBe("all of them");
   });
 });

@@ -1,10 +1,11 @@
 /**
- * HostMemory: works that have 64 MB of room beyond the run's own.
+ * HostMemory: cases that have 64 MB of room beyond the run's own memory.
  *
- * - Surfaces get no more than that for all they do and give. What they are given is there before: it is the run's own as a
- *   text, or what another surface made of it.
- * - Runs get it beyond their own: the texts of their ledger, which `ledgerSize` bounds, and what a suspended result hands
- *   over, which `suspensionBytes` bounds: each pending call's input and payload as values.
+ * - A surface gets this room for all it does and gives. Its input exists before: the run's own text, or what another
+ *   surface made from it.
+ * - A run gets this room beyond its own memory: the texts of its ledger, which `ledgerSize` bounds, and what a
+ *   suspended result hands over, which `suspensionBytes` bounds (the input and payload of each pending call, as
+ *   values).
  */
 import { createCipheriv } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -26,7 +27,10 @@ import { SURFACES } from "./surfaces.ts";
 const MB = 1_000_000;
 const ROOM = 64 * MB;
 const MiB = 1024 * 1024;
-/** Of all kinds the one that takes most while it is printed; and as a value, which is what surfaces of calls keep. */
+/**
+ * The kind that takes most while it is printed, and the kind that takes most as a value, which surfaces of calls
+ * keep.
+ */
 const PRINTED = "empty texts";
 const KEPT = "many fields";
 
@@ -51,32 +55,32 @@ function surfaceCases(surface: Surface): RoomCase[] {
   ];
 }
 
-/** Random schemas that meet a value of the most fields. */
+/** Random schemas with a value of the most fields. */
 const SCHEMA_CASES: readonly RoomCase[] = [0, 1, 2, 3, 4].map((at) => {
   const { title, prepare } = schemaValues.caseOf(KINDS.indexOf(KEPT) + at * KINDS.length);
   return { name: title, room: ROOM, prepare: async () => orRefused(await prepare()) };
 });
 
-/** Refusing is fine. */
+/** Work may refuse its input. */
 function orRefused(work: () => unknown): () => Promise<unknown> {
   return async () => {
     try {
       return await work();
     } catch (error) {
-      // Unless that is a mistake of the work itself.
+      // An error in the work itself is no refusal.
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
       return error;
     }
   };
 }
 
-/** Text that hardly gets smaller, and the same each time; one character makes an engine take two bytes for each. */
+/** Text that hardly compresses and is the same each time. One character makes an engine use two bytes for each. */
 function noise(seed: number, length: number): string {
   const cipher = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16));
   return `${cipher.update(Buffer.alloc(length)).toString("base64url").slice(1, length)}\u5fc5`;
 }
 
-/** As much as a suspended run may hold, in inputs or in outputs. */
+/** A ledger as large as a suspended run may be, in inputs or in outputs. */
 function fullRecorder(where: "inputs" | "outputs"): LedgerRecorder {
   const texts = Array.from({ length: 15 }, (_, at) => JSON.stringify(noise(at, MiB - 8)));
   return new LedgerRecorder(
@@ -102,7 +106,7 @@ function fullRecorder(where: "inputs" | "outputs"): LedgerRecorder {
 
 const tokens = new Tokens(new Vault({ sealKey: new Uint8Array(32).fill(7), encrypt: true }));
 
-/** Throws where there is none. */
+/** The token; throws if none was issued. */
 function issued(given: Awaited<ReturnType<Tokens["issue"]>>): string {
   if ("code" in given) throw new Error(given.message);
   return given.token;
@@ -112,7 +116,7 @@ async function fullToken(where: "inputs" | "outputs"): Promise<string> {
   return issued(await tokens.issue(fullRecorder(where), "", "e", REST));
 }
 
-/** Two bytes a character: the texts of the ledger that it holds. */
+/** Two bytes a character, for the texts of the ledger. */
 const FULL_OWN = 2 * 15 * MiB;
 
 const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMap((where) => [
@@ -142,7 +146,7 @@ const TOKEN_CASES: readonly RoomCase[] = (["inputs", "outputs"] as const).flatMa
 
 const tools: ToolSet = {
   count: { execute: (input) => Object.keys(input as object).length },
-  /** Others that were called with it have begun by then, as far as they may. */
+  /** Other calls that were made with it have begun by then, as far as they may. */
   hold: {
     execute: async (input) => {
       await setTimeout(500);
@@ -158,7 +162,7 @@ const tools: ToolSet = {
 const PATIENCE_MS = 600_000;
 const PATIENT = { wallTimeMs: PATIENCE_MS, cpuTimeMs: PATIENCE_MS };
 
-/** As many records as an input may have: 200 KB that take 4 MB as a value. */
+/** As many records as an input may have: a text of 200 KB that takes 4 MB as a value. */
 const RECORDS = "const records = Array.from({ length: 65000 }, () => ({}));";
 const [RECORDS_TEXT, RECORDS_VALUE] = [0.2 * MB, 5 * MB];
 
@@ -172,7 +176,7 @@ function runCase(name: string, own: number, program: string): RoomCase {
       return async () => {
         const first = host.start({ source: `${RECORDS}\n${program}`, tools, limits: PATIENT });
         let result = await first.result;
-        // Those that ask later than others wait for the next time.
+        // Calls that ask later than others wait for the next suspension.
         while (result.status === "suspended") {
           const { token, pending } = result.suspension;
           const resolutions = Object.fromEntries(pending.map(({ callId }) => [callId, { resolution: 1 }]));
@@ -180,7 +184,7 @@ function runCase(name: string, own: number, program: string): RoomCase {
         }
         if (result.status !== "completed") throw new Error(JSON.stringify(result).slice(0, 999));
         await host[Symbol.asyncDispose]();
-        // Whoever holds a run can still read its events.
+        // The holder of a run can still read its events.
         return first;
       };
     },
@@ -205,13 +209,13 @@ const RUN_CASES: readonly RoomCase[] = [
   ),
   runCase(
     "a run is suspended by four calls and resumed",
-    // Texts in both runs, inputs and payloads; what the result hands over, and the run that is taken up.
+    // Texts, inputs and payloads in both runs; what the result hands over; and the resumed run.
     4 * (4 * RECORDS_TEXT + 3 * RECORDS_VALUE),
     "await Promise.all(Array.from({ length: 4 }, () => tools.ask(records)));",
   ),
 ];
 
-/** The same through the adapter, which tells hooks of calls, or nobody. */
+/** The same through the adapter, with and without a hook that hears of calls. */
 const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: (): void => {} } }].map(
   (options) => ({
     name: `a program of code mode calls a tool 20 times, ${"lifecycle" in options ? "and a hook is told" : "and nobody is told"}`,

@@ -9,19 +9,19 @@ import { SURFACES } from "./surfaces.ts";
 import { largestTurnMs, type Prepared } from "./thread-time.ts";
 
 const ATTEMPTS = { attempts: 4, enough: RULE_MS };
-/** Each surface meets so many of them; `npm run fuzz` goes on from there. */
+/** Cases for each surface; `npm run fuzz` goes on from there. */
 const CASES_EACH = 3;
 
 const tool = { description: "Gives something back", execute: (): null => null };
 
-describe("what a program says, on the host's thread", () => {
+describe("what a program chooses, on the host's thread", () => {
   test.each(SURFACES.map(({ name }, at) => [name, at] as const))(
-    "[host:short-turns] does not hold it: %s",
+    "[host:short-turns] does not block it: %s",
     { timeout: 120_000 },
     async (_, at) => {
       const findings: unknown[] = [];
       for (let round = 0; round < CASES_EACH; round++) {
-        // Rounds far apart meet other kinds of values, and other texts.
+        // Seeds far apart give other kinds of values and other texts.
         const seed = at + SURFACES.length * (7 * round + at);
         const { finding } = await tryCase(hostText, seed);
         if (finding !== undefined) findings.push(finding);
@@ -33,7 +33,7 @@ describe("what a program says, on the host's thread", () => {
   let seed = 0;
 
   test.each(CALL_SURFACES.map((surface) => [surface.name, surface] as const))(
-    "[host:short-turns] an input of as many fields as there may be does not hold it: %s",
+    "[host:short-turns] an input of the most fields does not block it: %s",
     { timeout: 120_000 },
     async (_, { most, prepare }) => {
       const work = (): Prepared => prepare(nastyJson(new Random(++seed), most, "many fields"));
@@ -59,7 +59,7 @@ describe("what a program says, on the host's thread", () => {
         },
       ]),
     );
-    // Words and their vectors are read once in a process.
+    // Words and their vectors are read once per process.
     await createCatalog([{ kind: "core", owner: "core", tools: { tool } }]).search("tool");
     const first = (): (() => unknown) => {
       const catalog = createCatalog([{ kind: "core", owner: "core", tools }]);

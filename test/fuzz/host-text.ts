@@ -1,4 +1,4 @@
-/** HostText: feeds every function on the host's thread that works on what a program chooses. */
+/** HostText fuzzes every function on the host's thread that works on what a program chooses. */
 import type { Case, Fuzzer } from "./fuzzer.ts";
 import { nastyText } from "./nasty-texts.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";
@@ -9,11 +9,11 @@ import { SURFACES } from "./surfaces.ts";
 function inputOf({ given, most }: Surface, random: Random, kind: string): string {
   if (given === "json") return nastyJson(random, most, kind);
   const text = nastyText(random, most);
-  // As many lines as the limit admits, which counts 16 for each.
+  // As many lines as the limit allows, which counts 16 for each.
   return given === "lines" ? text.slice(0, most / 2).replaceAll(/[^]{17}/gu, "$&\n") : text;
 }
 
-/** Seeds go through the surfaces one by one, and through the kinds of values of each. */
+/** Seeds go through the surfaces one by one, and through all kinds of values for each. */
 export const hostText: Fuzzer = {
   name: "host-text",
   caseOf: (seed): Case => {
@@ -22,7 +22,7 @@ export const hostText: Fuzzer = {
     const kind = KINDS[Math.floor(seed / SURFACES.length) % KINDS.length] ?? "";
     return {
       title: `${surface.name}${surface.given === "json" ? `, ${kind}` : ""}`,
-      // Like it each time, and never the same: engines remember.
+      // Similar each time and never the same, since engines remember values.
       prepare: () => surface.prepare(inputOf(surface, new Random(seed), kind)),
     };
   },

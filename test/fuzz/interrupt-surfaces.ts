@@ -1,4 +1,4 @@
-/** Surfaces of interrupts: what `codecell/ai` does with calls that wait, whose inputs a program chose. */
+/** Surfaces of interrupts: what `codecell/ai` does with waiting calls whose inputs a program chose. */
 import { History } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/history.ts";
 import { Losses } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/losses.ts";
 import { nextCalls } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/model.ts";
@@ -26,7 +26,7 @@ import {
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { INPUT, parsed, RESULT, type Surface } from "./surface-parts.ts";
 
-/** Calls that wait at the same time: of as large ones no more fit into a suspended run. */
+/** Calls that wait at the same time: a suspended run has room for no more calls of this size. */
 export const WAITING = 4;
 
 const pausedWith = (inputs: readonly Json[]): Paused => {
@@ -40,7 +40,7 @@ const pausedWith = (inputs: readonly Json[]): Paused => {
   return { runId: "r", suspension, outerToolCallId: "c", source: "s" };
 };
 const inputsOf = (json: string): Json[] => Array.from({ length: WAITING }, () => parsed(json));
-/** As whoever kept it has it: what is told twice in it is there twice. */
+/** An interrupt as it was kept: values that occur twice in it are there twice. */
 const keptOf = async (inputs: readonly Json[]): Promise<CodeModeInterrupt> =>
   parsed(JSON.stringify(await toInterrupt(pausedWith(inputs)))) as unknown as CodeModeInterrupt;
 const messagesWith = (output: unknown): never => {
@@ -129,10 +129,10 @@ export const INTERRUPT_SURFACES: readonly Surface[] = [
       const input = parsed(json);
       return () => {
         try {
-          // As tools write it, not as JSON has it.
+          // As tools write it; it need not be JSON.
           requestCodeModeInterrupt({ kind: "k", input, note: undefined });
         } catch {
-          // That is how it asks.
+          // The throw is how a tool asks.
         }
       };
     },

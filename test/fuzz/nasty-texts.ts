@@ -1,8 +1,8 @@
 /**
- * Nasty texts: what takes longest to normalise, split, match, measure, escape and cut.
+ * Texts that take longest to normalise, split, match, measure, escape and cut.
  *
- * - Made of units that are cheap alone and dear in numbers: a few of them in long runs or by turns, behind a beginning
- *   and before an end that some pattern looks for and does not find.
+ * They consist of units that are cheap alone and expensive in large numbers: a few units, in long runs or by turns,
+ * after a beginning and before an end that some pattern looks for and does not find.
  */
 import type { Random } from "./random.ts";
 
@@ -15,13 +15,13 @@ const UNITS = [
   "\0",
   "\u2028",
   "\ufeff",
-  // Marks of several classes, and what becomes one.
+  // Marks of several classes, and sequences that are composed into one character.
   "\u0301",
   "\u0345",
   "\u0f71\u0f72",
   "\uff9e",
   "a\u0323\u0301",
-  // Letters that grow, or change their length, with their case or form.
+  // Letters that grow or change their length with their case or form.
   "\ufdfa",
   "ß",
   "İ",
@@ -32,10 +32,10 @@ const UNITS = [
   "\u1100\u1161\u11a8",
   "🙂",
   "👨‍👩‍👧",
-  // Halves of pairs.
+  // Halves of surrogate pairs.
   "\ud800",
   "\udc00",
-  // What is looked for, nearly.
+  // Texts that nearly match what is looked for.
   "%2e",
   "%25",
   "%CD%85",
@@ -76,7 +76,7 @@ const BEGINNINGS = [
 ];
 const ENDS = ["", "", "", "a", "!", "@", " ", "\n", "%", '"', "/..", "/%2e%2e"];
 
-/** As many UTF-16 units as asked for. */
+/** A text of so many UTF-16 units. */
 export function nastyText(random: Random, length: number): string {
   const units = Array.from({ length: 1 + random.below(3) }, () => random.pick(UNITS));
   const [begin, end] = [random.pick(BEGINNINGS), random.pick(ENDS)];
@@ -87,7 +87,7 @@ export function nastyText(random: Random, length: number): string {
 function arrange(random: Random, units: readonly string[], room: number): string {
   switch (random.below(4)) {
     case 0: {
-      // One run behind the other.
+      // One run after the other.
       const each = Math.ceil(room / units.length);
       return units
         .map((unit) => fill(unit, each))
@@ -97,7 +97,7 @@ function arrange(random: Random, units: readonly string[], room: number): string
     case 1:
       return fill(units.join(""), room);
     case 2: {
-      // Words that are all different.
+      // Words that all differ.
       const parts: string[] = [];
       for (let size = 0, at = random.below(1000); size < room; at++) {
         const part = `${units.join("")}${at.toString(36)}`;
@@ -107,7 +107,7 @@ function arrange(random: Random, units: readonly string[], room: number): string
       return parts.join("").slice(0, room);
     }
     default: {
-      // Runs that grow: each begins like the one before it.
+      // Runs that grow: each begins like the run before it.
       const [unit = "a", separator = " "] = units;
       const parts: string[] = [];
       for (let size = 0, count = 1; size < room; count++) {

@@ -1,7 +1,7 @@
 /**
- * Nasty values: JSON that takes longest to build, print, sort, measure and cut, of a size.
+ * JSON of a given size that takes longest to build, print, sort, measure and cut.
  *
- * - Names of fields are made anew each time: an engine remembers those it has seen, and is fast the second time.
+ * Names of fields are new each time: an engine remembers names, and is fast the second time.
  */
 import { nastyText } from "./nasty-texts.ts";
 import type { Random } from "./random.ts";
@@ -15,7 +15,7 @@ function freshName(): string {
   return `k${(made++).toString(36)}`;
 }
 
-/** As many members as find room. */
+/** As many members as fit. */
 function members(size: number, one: (index: number) => string): string {
   const all: string[] = [];
   for (let index = 0, left = size - 2; ; index++) {
@@ -34,7 +34,7 @@ const shuffled = (random: Random, names: readonly string[]): string[] =>
     .toSorted(([a], [b]) => a - b)
     .map(([, name]) => name);
 
-/** What the parser admits: lists and records in one value. */
+/** The parser's limit for lists and records in one value. */
 const MOST_CONTAINERS = 65_000;
 
 const MAKES: Readonly<Record<string, Make>> = {
@@ -82,7 +82,7 @@ const MAKES: Readonly<Record<string, Make>> = {
 
 export const KINDS: readonly string[] = Object.keys(MAKES);
 
-/** JSON text of at most `size` characters, and bytes where it is plain. */
+/** JSON text of at most `size` characters, which are bytes if the text is plain. */
 export function nastyJson(random: Random, size: number, kind: string = random.pick(KINDS)): string {
   return MAKES[kind]?.(random, size) ?? "null";
 }

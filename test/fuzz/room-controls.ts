@@ -1,4 +1,4 @@
-/** RoomControls: works that have to find room, and works that must not. */
+/** RoomControls: work that has to fit into its room, and work that must not. */
 import type { RoomCase } from "./heap-room.ts";
 
 const MB = 1_000_000;
@@ -12,7 +12,7 @@ export const CONTROLS: Readonly<Record<string, RoomCase>> = {
   both: { name: "both", room: ROOM, prepare: () => () => [Buffer.alloc(35 * MB), fill(35, 35)] },
 };
 
-/** Makes so many megabytes, and keeps the last of them. */
+/** Allocates so many megabytes, and keeps the last `kept` of them. */
 function fill(megabytes: number, kept: number): readonly unknown[] {
   const all: unknown[] = [];
   for (let at = 0; at < megabytes; at++) all[at % kept] = Array.from({ length: MB / 8 }, () => at);

@@ -5,7 +5,7 @@ import { schemaValues } from "./schema-values.ts";
 const CASES = 90;
 
 test(
-  "[host:judged-in-steps] no schema and no value hold the host's thread together",
+  "[host:judged-in-steps] no schema together with any value blocks the host's thread",
   { timeout: 240_000 },
   async () => {
     const findings: unknown[] = [];

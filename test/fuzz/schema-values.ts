@@ -1,4 +1,4 @@
-/** SchemaValues: random JSON Schemas, as careless and as hostile as they come, against values that a program chooses. */
+/** SchemaValues: random JSON Schemas, careless and hostile, with values that a program chooses. */
 import { validatorOf } from "../../packages/codecell/src/calls/schema.ts";
 import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
 import type { Case, Fuzzer } from "./fuzzer.ts";
@@ -91,7 +91,7 @@ export const schemaValues: Fuzzer = {
     const kind = KINDS[seed % KINDS.length] ?? "";
     return {
       title: `JSON Schema, ${kind}`,
-      // Schema and value as a first call meets them: nothing is compiled yet.
+      // As in a first call: nothing is compiled yet.
       prepare: () => {
         const random = new Random(seed);
         const $defs = { A: nastySchema(random, 2), B: nastySchema(random, 2), C: nastySchema(random, 2) };

@@ -1,4 +1,4 @@
-/** What the surfaces have in common: sizes that the default limits admit, and what is made once. */
+/** What the surfaces share: sizes that the default limits allow, and values that are made once. */
 import { LIMIT_BOUNDS, resolveLimits } from "../../packages/codecell/src/contract/limits.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
@@ -8,22 +8,22 @@ import type { Prepared } from "./thread-time.ts";
 
 export interface Surface {
   readonly name: string;
-  /** What a program chooses: a text, JSON text, or log lines that are as large together. */
+  /** What a program chooses: a text, JSON text, or log lines of that size together. */
   readonly given: "text" | "json" | "lines";
-  /** In characters. */
+  /** Most characters. */
   readonly most: number;
-  /** Done before it is measured, with what it gives being what is measured. */
+  /** Runs before the measurement, and gives the work to measure. */
   readonly prepare: (given: string) => Prepared;
-  /** Bytes of what it makes that are the run's own: a run that is taken up again, with what its calls wait for. */
+  /** Bytes of the result that are the run's own: a resumed run, with what its calls wait for. */
   readonly own?: number;
 }
 
-/** What an input of the most fields takes as a value. */
+/** Bytes that an input of the most fields takes as a value. */
 export const VALUE_BYTES = 10_000_000;
 
 export const LIMITS = resolveLimits();
 export const INPUT = LIMIT_BOUNDS.callInputBytes.default;
-/** A tool that gives back what it is given: more is the tool's own. */
+/** Output of a tool that gives its input back. A larger output is the tool's own choice. */
 export const OUTPUT = LIMIT_BOUNDS.callInputBytes.default;
 export const RESULT = LIMIT_BOUNDS.resultBytes.default;
 

@@ -2,7 +2,7 @@
  * Surfaces: every function on the host's thread that works on what a program chooses, as
  * docs/internals/host-thread.md lists them.
  *
- * - Sizes are what the default limits admit. What a function is given beside the program's part is made once.
+ * Sizes are what the default limits allow. Other arguments of a function are made once.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { closestNames, noSuchTool } from "../../packages/codecell/src/calls/closest-names.ts";
@@ -41,7 +41,7 @@ import { encodeOutput } from "../../packages/codecell/src/calls/encode-output.ts
 
 const LOGS = LIMIT_BOUNDS.logBytes.default;
 const SOURCE = LIMIT_BOUNDS.sourceBytes.default;
-/** What the guest lets pass of an error's message. */
+/** Most characters of an error's message that the guest lets pass. */
 const MESSAGE = 65_536;
 const OUTPUT_BYTES = 65_536;
 
@@ -60,7 +60,7 @@ const quietly = (work: () => unknown) => (): unknown => {
   try {
     return work();
   } catch {
-    // Refusing is fine.
+    // A surface may refuse its input.
     return undefined;
   }
 };
@@ -239,7 +239,7 @@ export const SURFACES: readonly Surface[] = [
         const trajectory = new Trajectory();
         const inputBytes = json.length;
         trajectory.startCall({ parentToolCallId: "p", callId: "c", tool: "t", input: value, inputBytes });
-        // Its tool is called in between.
+        // The tool is called in between.
         await nextTurn();
         trajectory.endCall("c", { status: "completed", result: value, resultBytes: json.length });
       };

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { largestTurnMs } from "./thread-time.ts";
 
-/** Some milliseconds of work. */
+/** A few milliseconds of work. */
 function work(): number {
   let sum = 0;
   for (let at = 0; at < 20_000_000; at++) sum += Math.imul(at, at);
@@ -21,7 +21,7 @@ test("work that is done in turns holds the thread less than the same work at onc
   expect(await largestTurnMs(() => inTurns, times)).toBeLessThan(whole / 2);
 });
 
-test("the least of several attempts counts, and no more are made than needed", async () => {
+test("the shortest of several attempts counts, and no more attempts are made than needed", async () => {
   let made = 0;
   const prepare = (): (() => unknown) => {
     const isFirst = made++ === 0;

@@ -1,24 +1,27 @@
 /**
- * Thread time: how long work holds the thread it is done on, in processor time of that thread, never by the clock.
+ * Measures how long work holds its thread, in processor time of that thread, never by the clock.
  *
- * - The largest turn of the event loop counts, not the sum: work that is done in pieces lets others go on between them.
- * - The least of several attempts counts: what a neighbour, the compiler or the garbage collector adds is no property of
- *   the work.
+ * - The largest turn of the event loop counts, not the sum: work in several turns lets others go on in between.
+ * - The shortest of several attempts counts: what a neighbour, the compiler or the garbage collector adds is no
+ *   property of the work.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Processor time of this thread in milliseconds. */
 function threadTimeMs(): number {
   const usage: Partial<Pick<NodeJS.Process, "threadCpuUsage">> & Pick<NodeJS.Process, "cpuUsage"> = process;
-  // Node 22 knows the time of the whole process alone, which is more.
+  // Node 22 knows only the time of the whole process, which is more.
   const { user, system } = usage.threadCpuUsage?.() ?? usage.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** What is measured; a promise of it where what it works on is not made at once, of which nothing is measured. */
+/** The work to measure, or a promise of it if its input is made asynchronously, which is not measured. */
 export type Prepared = (() => unknown) | Promise<() => unknown>;
 
-/** The longest that the work, made anew for each attempt, holds the thread at a time; attempts end once it is less than `enough`. */
+/**
+ * The longest time that the work holds the thread in one turn. The work is made anew for each attempt; attempts end
+ * once one takes less than `enough`.
+ */
 export async function largestTurnMs(
   prepare: () => Prepared,
   { attempts, enough }: { readonly attempts: number; readonly enough: number },
@@ -43,7 +46,7 @@ async function attemptOnce(work: () => unknown): Promise<number> {
   const end = (): void => {
     state.isDone = true;
   };
-  // What it comes to is not looked at here.
+  // The outcome of the work does not matter here.
   Promise.resolve(work()).then(end, end);
   look();
   while (!state.isDone) {

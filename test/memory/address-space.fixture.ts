@@ -1,7 +1,7 @@
 /**
- * Starts many runs at once, in a process whose addresses are limited, and prints how many ended how.
+ * Starts many runs at once, in a process with a limited address space, and prints how they ended.
  *
- * - The worker is the embedded one: Node.js strips the types of sources with memories of its own.
+ * It uses the embedded worker: to strip types from sources, Node.js would need WebAssembly memories of its own.
  */
 import { createHost } from "codecell";
 import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";
@@ -10,7 +10,7 @@ const host = createHost({ workers: 2, workerUrl: embeddedWorkerUrl(), limits: { 
 let waiting = Number(process.argv[2]);
 const { promise: allWait, resolve } = Promise.withResolvers<void>();
 const tools = {
-  // All of them are there before one goes on.
+  // No run goes on before all runs are here.
   meet: {
     execute: async () => {
       if (--waiting === 0) resolve();

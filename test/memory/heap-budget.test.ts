@@ -1,4 +1,7 @@
-/** What programs may have together: many that fill their heaps end one after the other, and the host stays small. */
+/**
+ * The memory of all programs together is bounded: many that fill their heaps end one after the other, and the host
+ * stays small.
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -24,20 +27,20 @@ async function runHogs(...figures: number[]): Promise<Outcome> {
 }
 
 describe("the heap budget of a host", () => {
-  test("[host:heap-budget] programs that wait with 800 MiB together have 96, and all of them complete", async () => {
+  test("[host:heap-budget] waiting programs that need 800 MiB together use 96 MiB, and all of them complete", async () => {
     const { ends, grownMiB, executed } = await runHogs(50, 16, 96);
     expect(ends).toEqual({ 136: 50, 42: 1 });
     expect(executed).toBe(50);
-    // Beside the budget: what V8 has not collected yet, and the threads.
+    // Beyond the budget there are threads and what V8 has not collected yet.
     expect(grownMiB).toBeLessThan(96 + 400);
   }, 180_000);
 
-  test("[host:heap-budget] a run whose time is over before there is memory for it says so", async () => {
+  test("[host:heap-budget] a run whose time is up before there is memory for it says so", async () => {
     await using host = createHost({ workers: 2, heapBudgetBytes: 1 });
     await host.start({ source: "return 1" }).result;
     const stop = new AbortController();
     const hog = host.start({ source: "for (;;);", signal: stop.signal });
-    // Sooner than the hog has to make room for it.
+    // Before the other program has to make room for it.
     const late = await host.start({ source: "return 1", limits: { wallTimeMs: 10 } }).result;
     expect(late).toMatchObject({
       failure: {
@@ -48,7 +51,7 @@ describe("the heap budget of a host", () => {
     });
     stop.abort();
     await hog.result;
-    // It has left nothing behind that others would wait for.
+    // The failed run left nothing for which others would wait.
     expect(await host.start({ source: "return 1" }).result).toMatchObject({ value: 1 });
   });
 

@@ -1,8 +1,8 @@
 /**
- * Memory hogs that all wait for each other with full heaps, and an innocent program among them. Prints how they ended, and
+ * Programs that all wait for each other with full heaps, and one small program among them. Prints how they ended, and
  * how much the process grew.
  *
- * - The worker is the embedded one: Node.js strips the types of sources with memories of its own.
+ * It uses the embedded worker: to strip types from sources, Node.js would need WebAssembly memories of its own.
  */
 import { createHost } from "codecell";
 import { embeddedWorkerUrl } from "../../packages/codecell/src/sandbox/node/worker-script.ts";

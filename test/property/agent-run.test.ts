@@ -1,5 +1,5 @@
 /**
- * Agent runs whose programs are suspended, aborted, denied and resolved at random moments: whatever happens, every
+ * Agent runs whose programs are suspended, aborted, denied and resolved at random moments. Whatever happens, every
  * snapshot and every record of a call has its end, and sequential tools never overlap.
  */
 import fc from "fast-check";
@@ -19,7 +19,7 @@ const PROGRAMS = [
   "return Promise.race([tools.slow({}), tools.a({}), tools.asks({}).catch(() => 0)])",
 ];
 
-/** What one program lives through; times are when it is aborted, in milliseconds. */
+/** What happens to one program. Numbers say when it is aborted, in milliseconds. */
 const life = fc.record({
   program: fc.nat(PROGRAMS.length - 1),
   abortExec: fc.option(fc.nat(300), { freq: 4 }),
@@ -50,7 +50,7 @@ async function live(run: PreparedAgentRun, { program, abortExec, waits }: Life):
   }
 }
 
-test("whatever happens to programs, nothing of them is left [exec-wait:50] [exec-wait:93] [exec-wait:96]", async () => {
+test("whatever happens to programs, they leave nothing behind [exec-wait:50] [exec-wait:93] [exec-wait:96]", async () => {
   const unhandled: unknown[] = [];
   const onUnhandled = (reason: unknown): unknown => unhandled.push(reason);
   process.on("unhandledRejection", onUnhandled);

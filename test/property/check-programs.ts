@@ -1,7 +1,7 @@
 /**
- * Programs with calls that fail, in all the places where that may or may not matter, as fast-check arbitraries.
+ * Programs with failing calls, in all places where a failure may or may not matter, as fast-check arbitraries.
  *
- * Whether a place is reached depends on the text alone, never on data.
+ * Whether a place is reached depends only on the text, never on data.
  */
 import fc from "fast-check";
 
@@ -16,7 +16,7 @@ const right = fc.constantFrom(
   "out.push('tools.wether', `tools.${'nope'}()`);",
 );
 
-/** Each fails when it is reached, at once or when the run ends. */
+/** Each fails when it is reached: at once, or when the run ends. */
 const wrong = fc.constantFrom(
   "out.push(await tools.wether({ city: 'a' }));",
   "tools.wether({ city: 'a' });",
@@ -37,7 +37,7 @@ const wrong = fc.constantFrom(
   "await tools.wether({}).then((each) => out.push(each));",
 );
 
-/** Inside some of these the failure comes out again, inside others it does not. */
+/** Some of these let the failure out again, others do not. */
 const AROUND: readonly ((text: string) => string)[] = [
   (text) => `{ ${text} }`,
   (text) => `try { ${text} } catch { out.push('caught'); }`,

@@ -1,8 +1,8 @@
 /**
  * The check stops no program that would have run.
  *
- * - Whatever it refuses fails when it is run all the same.
- * - Programs of other property tests, which are right, are never refused.
+ * - Whatever the check refuses also fails when it is run.
+ * - Programs of other property tests are correct, and are never refused.
  */
 import { readFileSync } from "node:fs";
 import { parse } from "@babel/parser";
@@ -53,7 +53,7 @@ function check(source: string, declared: Readonly<Record<string, string>> = DECL
   });
 }
 
-test("what is refused would have failed [check:provable]", async () => {
+test("a refused program would have failed [check:provable]", async () => {
   const seen = { refused: 0, completed: 0 };
   await fc.assert(
     fc.asyncProperty(mixedProgram, async (source) => {
@@ -67,12 +67,12 @@ test("what is refused would have failed [check:provable]", async () => {
     }),
     effort(400),
   );
-  // Neither all nor nothing, or it would prove nothing.
+  // The test proves something only if both outcomes occur.
   expect(seen.refused).toBeGreaterThan(40);
   expect(seen.completed).toBeGreaterThan(40);
 });
 
-test("programs that are right pass [check:provable]", async () => {
+test("correct programs pass [check:provable]", async () => {
   await fc.assert(
     fc.asyncProperty(rightProgram, async (source) => {
       expect(await check(source), source).toEqual({ status: "passed", advice: [] });
@@ -113,7 +113,7 @@ test("a source is refused for its syntax exactly when it cannot be prepared", as
   );
 });
 
-/** Every text in the tests of source/, whatever it is there for. */
+/** Every text in the tests of source/, whatever its purpose there. */
 function textsOf(path: string): string[] {
   const texts: string[] = [];
   const visit = (node: unknown): void => {

@@ -1,8 +1,8 @@
 /**
- * Programs that have to wait for their calls, and wait for some of them.
+ * Programs that have to wait for their calls, and wait for only some of them.
  *
- * - What becomes of a program follows from what it does with its calls, not from how long they take.
- * - A ledger replays to the same end; so does a run whose workers die.
+ * - How a program ends depends on what it does with its calls, not on how long the calls take.
+ * - A ledger replays to the same end, and so does a run whose workers die.
  */
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 60_000 * TIMES });
 const host = createHost({ workers: 1, limits: { wallTimeMs: 60_000 } });
 afterAll(() => host[Symbol.asyncDispose]());
 
-/** What a program can do with a call, and whether it has waited for it when it returns. */
+/** What a program can do with a call, and whether it has then waited for the call when it returns. */
 const USES = {
   awaited: ["out.push(await CALL.catch(() => 0));", "yes"],
   kept: ["kept.push(CALL.catch(() => 0));", "yes"],
@@ -49,7 +49,7 @@ function start(source: string, tools = new ProgramTools()): RunHandle {
   return host.start({ source, tools: tools.set, detachedCalls: "fail" });
 }
 
-/** Without what is of one run alone. */
+/** The end without what differs from run to run. */
 function endOf(result: RunResult): unknown {
   if (result.status === "completed") return { value: result.value };
   return result.status === "failed" ? { failure: result.failure } : result.status;
@@ -58,14 +58,14 @@ function endOf(result: RunResult): unknown {
 function expectEnd(statements: Program, result: RunResult): void {
   const uses = new Set<string>(statements.map(({ use }) => USES[use][1]));
   if (uses.has("no")) {
-    // Which one depends on whether those before it are pending.
+    // Which call is named depends on whether the calls before it are pending.
     expect(result).toMatchObject({ failure: { code: "detached_call" } });
   } else if (uses.has("perhaps") && result.status === "failed") {
     expect(result.failure).toMatchObject({ code: "detached_call", details: { state: "pending" } });
   } else expect(result.status).toBe("completed");
 }
 
-test("a program fails for what it left, live and replayed alike", async () => {
+test("a program fails for calls that it left, live and replayed", async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(program, async (statements) => {
@@ -80,7 +80,7 @@ test("a program fails for what it left, live and replayed alike", async () => {
   expect([...seen].toSorted()).toEqual(["completed", "pending", "unawaited"]);
 });
 
-test("the loss of a worker makes no call observed or forgotten", async () => {
+test("the loss of a worker does not change which calls count as awaited", async () => {
   let rebuilt = 0;
   await fc.assert(
     fc.asyncProperty(program, fc.integer({ min: 1, max: 4 }), async (statements, killAt) => {

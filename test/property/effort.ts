@@ -1,4 +1,4 @@
-/** How much property tests try: fixed in CI; PROPERTY_SEED and PROPERTY_TIMES widen the search by hand. */
+/** How much property tests try: fixed in CI. PROPERTY_SEED and PROPERTY_TIMES make them search elsewhere and longer. */
 import { PROPERTY_SEED } from "../property-seed.ts";
 
 export const TIMES: number = Number(process.env["PROPERTY_TIMES"] ?? 1);

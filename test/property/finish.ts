@@ -1,18 +1,18 @@
-/** Runs whose programs may yield, to their end. */
+/** Runs programs that may yield to their end. */
 import type { Host, LogLine, RunHandle, RunResult, ToolSet } from "codecell";
 
 export interface Finished {
   readonly result: RunResult;
-  /** Of all passes: each tells what was logged in it. */
+  /** Log lines of all passes; each pass has its own. */
   readonly logs: readonly LogLine[];
   readonly rebuilds: number;
   /** How often the run was suspended. */
   readonly suspensions: number;
-  /** The last pass, with the ledger of all of them. */
+  /** The handle of the last pass; its ledger has all passes. */
   readonly handle: RunHandle;
 }
 
-/** Starts a program, and resumes its run whenever it has yielded. */
+/** Starts a program, and resumes its run after every yield. */
 export async function runToEnd(host: Host, source: string, tools: ToolSet): Promise<Finished> {
   let handle = host.start({ source, tools, mayYield: true });
   let result = await handle.result;

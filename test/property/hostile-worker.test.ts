@@ -1,4 +1,4 @@
-/** A worker may have been taken over by its guest: whatever it sends, the host neither throws nor exits. */
+/** A guest may have taken over its worker: whatever the worker sends, the host neither throws nor exits. */
 import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createHost, type RunResult } from "codecell";
@@ -22,7 +22,7 @@ const anything = fc.anything({
   withUnicodeString: true,
 });
 
-/** Mostly what belongs there, sometimes not. */
+/** Mostly a valid value, sometimes any other. */
 const or = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 12, arbitrary }, { weight: 1, arbitrary: anything });
 
@@ -117,7 +117,7 @@ describe("parseAnswers", () => {
     isOver: false,
   };
 
-  test("accepts what honest workers send", () => {
+  test("accepts messages of honest workers", () => {
     expect(parseAnswers([honest])).toEqual([honest]);
   });
 
@@ -150,7 +150,7 @@ async function expectSettled(result: Promise<RunResult>): Promise<void> {
   if (settled.status === "failed") expect(Object.keys(FAILURE_CODES)).toContain(settled.failure.code);
 }
 
-describe("a host whose worker sends anything", () => {
+describe("a host whose worker sends arbitrary messages", () => {
   const tools = { echo: { execute: (input: unknown) => input } };
   const source = "return [await tools.echo(1), await tools.echo(2)]";
 
@@ -182,7 +182,7 @@ describe("a host whose worker sends anything", () => {
           );
           // The worker exists once the engine is loaded.
           while (liveWorkers().length === 0) await new Promise((resolve) => setImmediate(resolve));
-          // As if the thread had sent it; a listener that throws would throw here.
+          // As if the thread had sent it. A listener that throws would throw here.
           for (const one of messages) for (const worker of liveWorkers()) worker.emit("message", one);
           await Promise.all(runs.map(expectSettled));
           await expectSound(host);

@@ -1,7 +1,8 @@
 /**
- * Parts of ledgers for property tests, as fast-check arbitraries: as we write them, and as somebody else might.
+ * Parts of ledgers for property tests, as fast-check arbitraries: valid ones, and ones that somebody else might have
+ * written.
  *
- * - `spoil` decides what stands at each place: what belongs there, or now and then anything that JSON has.
+ * `spoil` decides what is at each place: a valid value, or now and then any JSON.
  */
 import fc from "fast-check";
 import type { CallResolution, Delivery, Json, LedgerCall } from "codecell";
@@ -12,14 +13,14 @@ import type { Seen } from "../../packages/codecell/src/ledger/ledger-recorder.ts
 
 type Spoil = <T>(arbitrary: fc.Arbitrary<T>) => fc.Arbitrary<T>;
 
-/** As it comes back: printing makes 0 of -0. */
+/** JSON as it is after printing: -0 becomes 0. */
 export const json: fc.Arbitrary<Json> = fc
   .json({ stringUnit: "binary" })
   .map((text) => JSON.parse(text) as Json);
 
 const asIs: Spoil = (arbitrary) => arbitrary;
 
-/** Its values need not be what their types say. */
+/** Its values need not have the types that they declare. */
 const nowAndThen: Spoil = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof(
     { weight: 30, arbitrary },

@@ -1,4 +1,4 @@
-/** What one run does, its neighbours on the same worker do not feel. */
+/** Runs on the same worker do not affect each other. */
 import { afterAll, expect, test } from "vitest";
 import { createHost } from "codecell";
 import { ProgramTools } from "./program-tools.ts";
@@ -10,7 +10,7 @@ const NATIVE_LOOP = `Array.prototype.join.call({ length: 2**53 - 1 }, "")`;
 const WAITS =
   "return [await tools.gate({ v: 1 }), await tools.wait({ v: 2, ms: 5 }), await tools.turn({ v: 3 })].map((x: any) => x.v)";
 
-/** Tools with one that answers only when it is told to. */
+/** Tools, with one that answers only when told to. */
 function gated(): {
   tools: ProgramTools;
   set: ProgramTools["set"];
@@ -46,7 +46,7 @@ test("a native loop is ended, and the runs that wait beside it complete, each ca
   const innocents = Array.from({ length: 20 }, () => host.start({ source: WAITS, tools: set }).result);
   await arrived(20);
   const culprit = host.start({ source: NATIVE_LOOP, limits: { cpuTimeMs: 300 } }).result;
-  // Half of them are moved by their answers while the loop goes on, half after its end.
+  // Half of them get their answers while the loop runs, half after its end.
   const late = Array.from({ length: 20 }, () => host.start({ source: WAITS, tools: set }).result);
   open();
   expect(await culprit).toMatchObject({ status: "failed", failure: { code: "timeout" } });
@@ -72,7 +72,7 @@ test("runs that still wait when the worker is killed are rebuilt and complete", 
   expect(tools.repeated).toEqual([]);
 });
 
-test("short runs finish while a hungry one goes on", async () => {
+test("short runs finish while a computing run goes on", async () => {
   const abort = new AbortController();
   let ended = false;
   const hungry = host.start({
@@ -97,7 +97,7 @@ test("short runs finish while a hungry one goes on", async () => {
   expect(await hungry.result).toMatchObject({ status: "failed", failure: { code: "aborted" } });
 });
 
-test("more hungry runs than the host has workers all finish, and so do short ones", async () => {
+test("more computing runs than workers all finish, and so do short runs", async () => {
   const source = "let x = 0; for (let i = 0; i < 1000000; i++) x += i; return x";
   const hungry = Array.from(
     { length: 14 },

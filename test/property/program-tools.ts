@@ -8,8 +8,8 @@ interface Input {
 }
 
 /**
- * Longer than anything a program waits for besides; only the losers of races take it. On a busy machine the time may be up
- * before the winner was called at all: the turns of the event loop behind it are enough for that.
+ * Longer than anything else that a program waits for; only losers of races take this long. On a busy machine the time may be
+ * up before the winner was called at all: the turns of the event loop behind it are enough for that.
  */
 const LATE_MS = 60;
 const LATE_TURNS = 100;
@@ -24,7 +24,7 @@ const answer = ({ v }: Input): unknown => ({ v });
 export class ProgramTools {
   readonly executions: Map<string, number> = new Map();
   readonly set: ToolSet;
-  /** Called at the start of every execution with its number. */
+  /** Called with its number at the start of every execution. */
   readonly #onExecution: (count: number) => void;
   #count = 0;
 

@@ -1,9 +1,9 @@
 /**
  * Programs for property tests, as fast-check arbitraries of source text.
  *
- * - What a program of `stableProgram` returns does not depend on how long its tools take, nor on chance.
- * - One of `anyProgram` may also read the clock and the random source, and end in any way.
- * - Both may yield: whoever runs them lets them, and resumes them until they end.
+ * - What a program of `stableProgram` returns depends neither on how long its tools take nor on randomness.
+ * - A program of `anyProgram` may also read the clock and the random source, and end in any way.
+ * - Both may yield: a test has to allow that, and resumes them until they end.
  */
 import fc from "fast-check";
 
@@ -39,10 +39,10 @@ const clearedTimer = fc.constant(
   `{ const t = setTimeout(() => out.push("never"), 500); await tools.now({ v: 1 }); clearTimeout(t); }`,
 );
 
-/** Left alone, so that they may be due when the program ends. They change nothing anybody sees. */
+/** Not cleared, so that they may be due when the program ends. They have no visible effect. */
 const liveTimer = fc.integer({ min: 0, max: 9 }).map((ms) => `setTimeout(() => { ticks++; }, ${ms});`);
 
-/** More than may be passed at once, if a rebuilt program were asked to pass it all again at once. */
+/** Inputs so large that a rebuilt program could not pass all of them again at once. */
 const largeInput = fc.constant(`await tools.now({ v: "x".repeat(900_000) });`);
 
 const nested = fc
@@ -61,8 +61,8 @@ const log = fc.nat(99).map((n) => `console.log("line", ${n}, { n: [${n}] }); con
 const detached = call.map((text) => `void ${text};`);
 
 /**
- * Alone, with others, and beside calls that execute or wait for a decision. Always awaited: a run with an open yield is
- * suspended after a while whatever it waits for, and the losers of races may then come first.
+ * Yields alone, together, and beside calls that execute or wait for a decision. Always awaited: a run with an open
+ * yield is suspended after a while whatever it waits for, and then losers of races may come first.
  */
 const yields = fc
   .nat(9)
@@ -77,7 +77,7 @@ const yields = fc
 
 const simple = fc.oneof(awaitCall, failedCall, ownThrow, computed, timer, nested, yields);
 
-/** An async function of its own, so that branches run side by side. */
+/** An async function, so that branches run side by side. */
 const branch = fc
   .array(simple, { minLength: 1, maxLength: 3 })
   .map((steps) => `(async () => { const out: any[] = []; ${steps.join(" ")} return out; })()`);

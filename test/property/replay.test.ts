@@ -1,8 +1,8 @@
 /**
  * A run is a function of its ledger.
  *
- * - Workers that die at any moment change no result and execute no call twice.
- * - A ledger replays to the same result without any tool; an altered one is refused.
+ * - Workers that die at any moment change no result and cause no second execution of a call.
+ * - A ledger replays to the same result without any tool. An altered ledger is refused.
  */
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
@@ -21,7 +21,7 @@ afterAll(() => host[Symbol.asyncDispose]());
 /** Programs that run side by side in one case. */
 const SIDE_BY_SIDE = 6;
 
-/** What a run has to say, whatever happened to its workers and however often it was suspended. */
+/** What must not depend on what happened to the workers and on how often the run was suspended. */
 function content(result: RunResult, { logs } = result): { outcome: unknown; logs: readonly LogLine[] } {
   if (result.status === "completed") return { outcome: { value: result.value }, logs };
   return { outcome: result.status === "failed" ? { failure: result.failure } : "suspended", logs };
@@ -36,7 +36,7 @@ test("runs survive the loss of their workers, with the same result and every cal
   let rebuilt = 0;
   let yielded = 0;
   const sources = fc.array(stableProgram, { minLength: SIDE_BY_SIDE, maxLength: SIDE_BY_SIDE });
-  // A run forgives its worker two crashes, so no more are caused.
+  // A run tolerates two crashes of its worker, so the test causes no more.
   const kills = fc.uniqueArray(fc.nat(30), { minLength: 1, maxLength: 2 });
   await fc.assert(
     fc.asyncProperty(sources, kills, async (programs, killAt) => {
@@ -46,7 +46,7 @@ test("runs survive the loss of their workers, with the same result and every cal
         if (killAt.includes(count)) killWorkers();
       });
       const ended = programs.map((source) => runToEnd(host, source, stormy.set));
-      // Before the first call, too.
+      // Also before the first call.
       if (killAt.includes(0)) setImmediate(killWorkers);
       const found = await Promise.all(ended);
       expect(found.map(contentOf)).toEqual(expected.map(contentOf));
@@ -76,7 +76,7 @@ test("a ledger replays to the same value, failure and logs without any tool", as
           const again = host.replay(ledger);
           expect(content(await again.result)).toEqual(contentOf(ended));
           expect(again.ledger()).toEqual(ledger);
-          // A replay of the replay is the same again.
+          // A replay of the replay gives the same again.
           expect(content(await host.replay(again.ledger()).result)).toEqual(contentOf(ended));
           expect(tools.executions.size).toBeGreaterThanOrEqual(executed);
         }),
@@ -105,7 +105,7 @@ test("a run that was stopped at any moment replays to the same failure", async (
   for (let stopAt = 0; stopAt < 5; stopAt++) {
     const abort = new AbortController();
     const stop = (): void => abort.abort(new Error("enough"));
-    // While the guest is at work on what it was given, or before it was given anything.
+    // The run is stopped while the guest works on what it got, or before it got anything.
     const tools = new ProgramTools((count) => {
       if (count === stopAt) setImmediate(() => process.nextTick(stop));
     });

@@ -1,5 +1,5 @@
 /**
- * Sequences of {call, answer, late answer, throw, return, abort, timeout} over the public API, against a model.
+ * Sequences of {call, answer, late answer, throw, return, abort, timeout} over the public API, compared with a model.
  *
  * The guest is an interpreter that asks the host for its next step, so one source serves every sequence.
  */
@@ -43,13 +43,13 @@ for (;;) {
   else if (step.do === "spin") for (;;);
 }`;
 
-/** Enough for any sequence that ends, on any machine; and little, for those that cannot end. */
+/** AMPLE_MS is enough for any sequence that ends, on any machine. SHORT_MS is for sequences that cannot end. */
 const AMPLE_MS = 30_000;
 const SHORT_MS = 300;
 
 type Expected = FailureCode | { readonly settled: readonly (readonly [number, unknown])[] };
 
-/** What the sequence must lead to. */
+/** The outcome that a sequence must have. */
 function predict(steps: readonly Step[]): Expected {
   const outcomes: unknown[] = [];
   const open = new Set<number>();
@@ -95,7 +95,7 @@ class Script {
     };
   }
 
-  /** Answers whatever is still open, after the end. */
+  /** Answers all open calls after the end. */
   answerLate(): void {
     for (const work of this.#works) work.resolve("too late");
   }
@@ -116,7 +116,7 @@ function toExpected(result: RunResult): Expected {
   return { settled: result.status === "completed" ? (result.value as [number, unknown][]) : [] };
 }
 
-test("every sequence leads to what the model says, executes each call once, and stays as it ended", async () => {
+test("every sequence ends as the model says, executes each call once, and does not change afterwards", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
       const expected = predict(steps);
@@ -135,7 +135,7 @@ test("every sequence leads to what the model says, executes each call once, and 
       const ledger = JSON.stringify(handle.ledger());
       script.answerLate();
       abort.abort();
-      // The next run serves as the moment in which a late answer would show.
+      // A late answer would show up while the next run runs.
       const next = await host.start({ source: "return 42" }).result;
       expect(next).toMatchObject({ status: "completed", value: 42 });
       expect(script.executed).toEqual(executed);

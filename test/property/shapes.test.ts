@@ -1,7 +1,7 @@
 /**
- * What is read of a journal, a suspended run or a message is what was written, or nothing.
+ * Reading a journal, a suspended run or a message gives what was written, or nothing.
  *
- * - What a part of a ledger looks like is said a second time here, by a schema, to compare.
+ * A schema here describes the parts of a ledger a second time, to compare.
  */
 import { atOnce } from "../../packages/codecell/src/loop/turn.ts";
 import fc from "fast-check";
@@ -65,7 +65,7 @@ const entry = z.union([
 const progress = z.object({ deliveries: count, calls: count, timers: count, logs: count });
 const lateOutcome = z.union([...outcomes, asked]);
 
-/** Reads what is well shaped, as it is, and nothing else; meets both. */
+/** Expects that well-shaped values are read unchanged and others refused, and that both occur. */
 function expectReads(
   given: fc.Arbitrary<unknown>,
   parse: (bytes: Uint8Array) => unknown,
@@ -155,7 +155,7 @@ function runWith(part: typeof written): fc.Arbitrary<SuspendedRun> {
   });
 }
 
-/** Only what a token or store may add to the shapes of its parts. */
+/** What a token or store checks beyond the shapes of the parts. */
 function isWhole({ ledger, timers: set }: SuspendedRun): boolean {
   return (
     set.every(({ delayMs }) => delayMs !== null) &&
@@ -170,7 +170,7 @@ function reread(run: SuspendedRun): SuspendedRun | undefined {
 }
 
 describe("a suspended run", () => {
-  test("comes back as it was, unless it speaks of calls that it does not hold", () => {
+  test("comes back as it was, or is refused if it refers to calls that it does not have", () => {
     let whole = 0;
     fc.assert(
       fc.property(runWith(written), (run) => {
@@ -182,7 +182,7 @@ describe("a suspended run", () => {
     expect(whole).toBeGreaterThan(50);
   });
 
-  test("is the same one where a journal ends on it, and refused as well", () => {
+  test("at the end of a journal is read and refused in the same way", () => {
     let [read, refused] = [0, 0];
     fc.assert(
       fc.property(fc.oneof(runWith(written), runWith(spoilt)), (given) => {
@@ -208,7 +208,7 @@ describe("a suspended run", () => {
   });
 });
 
-/** Undefined when an entry of a journal could not carry its parts. */
+/** Undefined if an entry of a journal could not hold these parts. */
 function runLedger({ calls: made, deliveries }: Ledger): Pick<Ledger, "calls" | "deliveries"> | undefined {
   return calls.safeParse(made).success && z.array(delivery).safeParse(deliveries).success
     ? { calls: made, deliveries }
@@ -228,7 +228,7 @@ const NOT_STARTED = {
 describe("messages, journals and suspended runs", () => {
   const isRead = (value: object): boolean => atOnce(parseJournalEntries(toJsonBytes([value]))) !== undefined;
 
-  test("take the same for a delivery", () => {
+  test("agree on what a delivery is", () => {
     fc.assert(
       fc.property(spoilt.delivery, (given) => {
         const one: unknown = JSON.parse(JSON.stringify(given));
@@ -239,7 +239,7 @@ describe("messages, journals and suspended runs", () => {
     );
   });
 
-  test("take the same for calls and timers", () => {
+  test("agree on what calls and timers are", () => {
     const nothing = { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
     const part = fc.record({ calls: fc.array(spoilt.call), timers: fc.array(spoilt.timer) });
     fc.assert(

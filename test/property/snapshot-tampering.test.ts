@@ -1,6 +1,7 @@
 /**
- * A snapshot is raw memory. Whoever stores one authenticates it; this is what holds if that fails: whatever a tampered
- * snapshot makes of its guest, only its own run suffers. The process goes on and so do other runs.
+ * A snapshot is raw memory, and is authenticated wherever it is stored. This test shows what holds even if that
+ * fails: whatever a tampered snapshot makes of its guest, only its own run suffers. The process and all other runs go
+ * on.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
@@ -11,7 +12,7 @@ import { effort, TIMES } from "./effort.ts";
 
 vi.setConfig({ testTimeout: 120_000 * TIMES });
 
-/** Digest, length of the body. */
+/** The head: a digest, and the length of the body. */
 const HEAD_BYTES = 36;
 const LENGTH_AT = 32;
 
@@ -66,11 +67,11 @@ function withBody(altered: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Takes a snapshot up and goes on to some end; its loss is one. */
+/** Continues from a snapshot to some end; a loss is an end too. */
 async function goOn(bytes: Uint8Array<ArrayBuffer>, from: Progress = progress): Promise<DrivenCell> {
   const cell = new DrivenCell(pool, { ...start, snapshot: { bytes, progress: from } });
   await cell.reports(1);
-  // What was pending is not in the reports of this placement.
+  // The reports of this placement do not have the calls that were pending.
   for (let call = 0; call < from.calls && !cell.isOver; call++) {
     await cell.deliver({ clock: start.clock + 99, items: [{ kind: "output", call, output: '{"v":1}' }] });
   }
@@ -84,7 +85,7 @@ async function expectSound(): Promise<void> {
     const cell = new DrivenCell(pool, toStart("return (await tools.now({ v: 41 })).v + 1"));
     await cell.reports(1);
     await cell.step(0);
-    // A neighbour's crash moves it away; then it is placed again, as a run would be.
+    // A crash of a neighbour displaces the cell. It is then placed again, as a run would be.
     if (cell.loss === "displaced") continue;
     expect(cell.last?.end).toEqual({ status: "returned", result: "42" });
     return;
@@ -92,16 +93,16 @@ async function expectSound(): Promise<void> {
 }
 
 describe("a tampered snapshot", () => {
-  test("as it is, it goes on", async () => {
+  test("that is unchanged goes on", async () => {
     const cell = await goOn(withBody(body));
     expect(cell.loss).toBeUndefined();
     expect(cell.said.length).toBeGreaterThan(3);
   });
 
-  test("with bits flipped anywhere it fails alone, or is refused", async () => {
+  test("with flipped bits fails alone, or is refused", async () => {
     const stateEnd = 16 + body.readUInt32LE(0) + body.readUInt32LE(4);
     const flip = fc.record({
-      // Memory is most of it, and what matters here.
+      // Most of the snapshot is memory, which matters here.
       at: fc.oneof(
         { weight: 400, arbitrary: fc.integer({ min: stateEnd, max: body.length - 1 }) },
         fc.nat(body.length - 1),
@@ -125,7 +126,7 @@ describe("a tampered snapshot", () => {
     expect(ends.failed).toBeGreaterThan(50);
   });
 
-  test("in the compressed bytes it is refused or the same", async () => {
+  test("with changed compressed bytes is refused, or is the same", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), async (at, mask) => {
         const altered = Uint8Array.from(whole);
@@ -138,7 +139,7 @@ describe("a tampered snapshot", () => {
     );
   });
 
-  test("of anything at all it is refused", async () => {
+  test("of arbitrary bytes is refused", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         for (const given of [bytes, Buffer.concat([whole.subarray(0, LENGTH_AT), bytes])]) {
@@ -148,7 +149,7 @@ describe("a tampered snapshot", () => {
       effort(40),
     );
     expect((await goOn(withBody(Buffer.alloc(20 * 1024 * 1024)))).loss).toBe("snapshot_refused");
-    // Far more than it says.
+    // The body is far larger than its length says.
     const bomb = withBody(Buffer.alloc(200 * 1024 * 1024));
     for (const length of [16, 1000, 0xffff_ffff]) {
       new DataView(bomb.buffer).setUint32(LENGTH_AT, length, true);

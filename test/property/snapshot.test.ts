@@ -1,6 +1,6 @@
 /**
- * Snapshots anywhere: a run goes on the same whether its cell lives on, is restored from a snapshot on another worker, or
- * is rebuilt from its ledger. And a snapshot that was tampered with harms nobody but its own run.
+ * A run goes on in the same way whether its cell lives on, is restored from a snapshot on another worker, or is
+ * rebuilt from its ledger. A tampered snapshot harms only its own run.
  */
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const MOST_STEPS = 40;
 
-test("live, restored and replayed cells say the same from any point on", async () => {
+test("live, restored and rebuilt cells give the same reports from any point on", async () => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -42,7 +42,7 @@ test("live, restored and replayed cells say the same from any point on", async (
         const point = points[where % Math.max(1, points.length)];
         if (point === undefined) return;
 
-        // A few deliveries may have been made after the snapshot.
+        // A few deliveries may have come after the snapshot.
         const { progress, said } = point;
         const missed = live.deliveries.slice(progress.deliveries, progress.deliveries + afterwards);
         const restored = new DrivenCell(elsewhere, {
@@ -62,7 +62,7 @@ test("live, restored and replayed cells say the same from any point on", async (
         for (const delivery of live.deliveries.slice(next)) await restored.deliver(delivery);
         for (const delivery of live.deliveries.slice(progress.deliveries)) await replayed.deliver(delivery);
         expect(replayed.said.slice(1)).toEqual(live.said.slice(said));
-        // What it repeated at once is in its first report.
+        // The first report has what the cell repeated at once.
         const repeated = live.said.slice(said, said + missed.length);
         expect(restored.said[0]).toEqual({
           ...(repeated.at(-1) ?? live.said[said - 1]),

@@ -1,6 +1,6 @@
 /**
- * Suspension anywhere: a run that is suspended at every call it may be suspended at and whenever its program yields, and
- * resumed here or elsewhere, gives what it gives undisturbed, and executes every call once.
+ * A run that is suspended at every call that allows it and at every yield, and resumed on this host or another, gives
+ * what it gives undisturbed, and executes every call once.
  */
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const SUSPENDING: ReadonlySet<string> = new Set(["micro", "turn"]);
 
-/** The same tools, of which some ask first. */
+/** The same tools, but some ask first. */
 function asking(tools: ToolSet): ToolSet {
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => {
@@ -58,14 +58,14 @@ function asking(tools: ToolSet): ToolSet {
 
 interface Journey {
   readonly result: RunResult;
-  /** Each pass tells what was logged in it. */
+  /** Log lines of all passes; each pass has its own. */
   readonly logs: readonly LogLine[];
   readonly suspensions: number;
-  /** How many of them for yields and calls at once. */
+  /** How many suspensions were for yields and calls at once. */
   readonly mixed: number;
 }
 
-/** Resumes until the run ends, answering all that is pending or only the first of it. */
+/** Resumes until the run ends. Answers all pending calls, or only the first. */
 async function travel(
   hosts: Hosts,
   source: string,
@@ -88,7 +88,7 @@ async function travel(
     const answered = partly ? pending.slice(0, 1) : pending;
     const resolutions = Object.fromEntries(answered.map(({ callId }) => [callId, { resolution: true }]));
     const handle = hosts[away ? 1 : 0].resume({ token, tools, resolutions });
-    // The two forgiven crashes are counted per resumption.
+    // The two tolerated crashes are counted per resumption.
     if (kill) setImmediate(killWorkers);
     result = await handle.result;
     logs.push(...result.logs);
@@ -108,7 +108,7 @@ const exchange = fc.record({
   kill: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 
-/** So much that a snapshot pays. */
+/** Large enough for a snapshot to pay. */
 const LARGE = `await tools.now({ v: "x".repeat(17_000) });\n`;
 
 test.each([
@@ -149,7 +149,7 @@ test.each([
   },
 );
 
-test("of two resumptions of one token exactly one goes on", async () => {
+test("exactly one of two resumptions of one token goes on", async () => {
   const tools = asking(new ProgramTools().set);
   const first = await byToken[0].start({ source: "return (await tools.turn({ v: 5 })).v", tools }).result;
   expect(first.status).toBe("suspended");

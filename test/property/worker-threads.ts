@@ -1,4 +1,6 @@
-/** The worker threads that hosts of this process have started, so that a test can take them away or speak for them. */
+/**
+ * The worker threads that hosts of this process have started, so that a test can end them or send messages for them.
+ */
 import { subscribe } from "node:diagnostics_channel";
 import type { Worker } from "node:worker_threads";
 

@@ -37,7 +37,7 @@ describe("the surface", () => {
       if (input !== undefined) expect(outside).not.toContain(JSON.stringify(input));
     }
     for (const field of ["path", "command", "title"]) expect(words).not.toContain(field);
-    // Nowhere, what may not be called.
+    // What may not be called appears nowhere.
     expect(JSON.stringify(payload)).not.toContain("forbidden");
     for (const name of SEARCH_TOOLS) expect(JSON.stringify(payload)).not.toContain(name);
   });
@@ -52,7 +52,7 @@ describe("the surface", () => {
 describe("a run without tools", () => {
   test.each([
     ["a raw model call", { tools: {} }],
-    ["one with empty sets", { tools: { core: {}, mcp: { github: {} } } }],
+    ["a run with empty sets", { tools: { core: {}, mcp: { github: {} } } }],
     ["disableTools", { disableTools: true }],
     ["an empty allowlist", { policy: { allow: [] } }],
     ["an allowlist that fits nothing", { policy: { allow: ["no_such_tool"] } }],
@@ -94,7 +94,7 @@ describe("the policy", () => {
     expect(hits.map(({ id }) => id)).not.toContain("plugin:browser:browser_request");
   });
 
-  test("[exec-wait:10] lets through what an allowlist names, and denies what a deny names beside it", async () => {
+  test("[exec-wait:10] allows what an allowlist names, except what a deny list names", async () => {
     await using desk = openDesk({ policy: { allow: ["core:core:*", "mcp:*:*"], deny: POLICY.deny } });
     expect(await idsIn(desk)).toEqual(IDS.filter((id) => id.startsWith("core:") || id.startsWith("mcp:")));
   });
@@ -118,7 +118,7 @@ describe("the payload of a request", () => {
     expect(desk.run.assertPayload(broad)).toEqual(payload);
   });
 
-  test("[exec-wait:11] one that lacks exec or wait, or has one twice, is refused", async () => {
+  test("[exec-wait:11] is refused if exec or wait is missing or there twice", async () => {
     await using desk = openDesk();
     const [exec, wait] = payloadOf(desk.run);
     const shell = { name: "exec", description: "Runs a command in the shell", input: {} };
@@ -142,7 +142,7 @@ describe("the payload of a request", () => {
     expect(() => desk.run.assertPayload([shell, wait ?? shell])).toThrow(PayloadError);
   });
 
-  test("[exec-wait:11] a wrong configuration makes no difference", async () => {
+  test("[exec-wait:11] is checked in the same way if the configuration is wrong", async () => {
     await using desk = openDesk({ config: { enabled: true, runtime: "v8" } });
     const payload = payloadOf(desk.run);
     expect(desk.run.assertPayload([...payload, { name: "echo" }])).toEqual(payload);
@@ -197,7 +197,7 @@ describe("two runs at once", () => {
 });
 
 describe("tool search", () => {
-  test("[exec-wait:13] is superseded: not shown, not catalogued, not callable", async () => {
+  test("[exec-wait:13] is replaced: not shown, not catalogued, not callable", async () => {
     await using desk = openDesk();
     expect(Object.keys(desk.tools.core ?? {})).toEqual(expect.arrayContaining(SEARCH_TOOLS));
     expect(namesOf(desk.run)).toEqual(["exec", "wait"]);
@@ -215,7 +215,7 @@ describe("tool search", () => {
     expect(expectStatus("completed", result).value).toEqual([["unknown_tool", "undefined", false], IDS]);
   });
 
-  test("[exec-wait:13] its tools are not shown even where they are marked direct-only", async () => {
+  test("[exec-wait:13] its tools are not shown even if they are marked direct-only", async () => {
     const core = Object.fromEntries(
       SEARCH_TOOLS.map((name) => [name, { directOnly: true, execute: () => "never" }]),
     );
@@ -247,14 +247,14 @@ describe("direct-only tools", () => {
     expect(() => desk.run.assertPayload(payload.slice(0, 2))).toThrow(PayloadError);
   });
 
-  test("[exec-wait:14] none is unless it says so with true", async () => {
+  test("[exec-wait:14] only `true` marks a tool as direct-only", async () => {
     const { tools } = createFixtures();
     const odd = { ...direct, directOnly: "yes" as unknown as boolean };
     await using desk = openDesk({ tools: { ...tools, client: { app: { speak: odd } } } });
     expect(namesOf(desk.run)).toEqual(["exec", "wait"]);
   });
 
-  test("[exec-wait:14] one that would be taken for exec, or for another one, is refused", async () => {
+  test("[exec-wait:14] a tool with the name of exec or of another direct-only tool is refused", async () => {
     await using desk = openDesk();
     expect(() => desk.prepare({ tools: { client: { app: { exec: direct } } } })).toThrow(
       "two tools of one name",

@@ -1,4 +1,4 @@
-/** The contract's plan of 14 steps, on an agent loop that is not ours, with a model whose turns are written down. */
+/** The contract's plan of 14 steps, on an agent loop that is not ours, with a model that follows a script. */
 import { type ModelMessage, tool, ToolLoopAgent, wrapLanguageModel, jsonSchema } from "ai";
 import type { MockLanguageModelV4 } from "ai/test";
 import type { CodeModeResult, PreparedAgentRun } from "codecell/surface";
@@ -15,7 +15,7 @@ interface Chat {
   readonly say: (content: string, abortSignal?: AbortSignal) => Promise<string>;
 }
 
-/** A loop as a product has it, in which something adds a tool at the last moment. */
+/** A loop as a product has it, to which something adds a tool at the last moment. */
 function openChat(run: PreparedAgentRun, script: Script): Chat {
   const model = scriptedModel(script);
   const sneaked = tool({ description: "S3CRET", inputSchema: jsonSchema({}), execute: () => "sneaked" });
@@ -47,7 +47,7 @@ const waitForIt = (last: CodeModeResult): Move => ({
 });
 const report = (last: CodeModeResult): Move => ({ say: JSON.stringify(last) });
 
-/** What the model was told last. */
+/** The last result that the model got. */
 function told(text: string): CodeModeResult {
   return JSON.parse(text) as CodeModeResult;
 }
@@ -56,7 +56,7 @@ function namesSent({ doGenerateCalls }: MockLanguageModelV4): string[][] {
   return doGenerateCalls.map(({ tools = [] }) => tools.map(({ name }) => name));
 }
 
-/** What the loop keeps of calls and results, as texts. */
+/** The calls and results that the loop keeps, as texts. */
 function toTranscript(messages: readonly ModelMessage[]): {
   readonly inputs: string[];
   readonly results: string[];
@@ -97,7 +97,7 @@ describe("an agent loop", () => {
   });
 
   test("[exec-wait:99] 4 to 14: on, from the first look at the catalog to the trajectory", async () => {
-    // With one live run at most, whatever was left of a program would be in the way of the next one.
+    // With one live run at most, any rest of a program would block the next program.
     await using desk = await openWarmDesk({
       config: { enabled: true, timeoutMs: 400 },
       hosting: { liveRuns: 1 },
@@ -126,15 +126,15 @@ describe("an agent loop", () => {
       }),
     ]);
 
-    // 7
+    // Step 7
     const listed = told(await say("What is there?"));
     expect(listed).toMatchObject({ status: "completed", value: IDS });
-    // 8
+    // Step 8
     expect(told(await say("Create an issue"))).toMatchObject({
       status: "completed",
       value: { id: "mcp:github:create_issue", required: ["title"], issue: { number: 1, title: "found" } },
     });
-    // 9
+    // Step 9
     const refused = told(await say("Do what you must not"));
     expect(refused).toMatchObject({
       status: "completed",
@@ -145,7 +145,7 @@ describe("an agent loop", () => {
       },
     });
     expect(desk.forbidden.calls).toBe(0);
-    // 10: the turn ends while the program waits
+    // Step 10: the turn ends while the program waits.
     expect(told(await say("Take your time"))).toMatchObject({
       status: "waiting",
       reason: "pending_tools",
@@ -154,15 +154,15 @@ describe("an agent loop", () => {
     });
     expect(desk.runtime.suspendedPrograms).toBe(1);
     desk.gate.release("the answer");
-    // 11 and 12: another turn
+    // Steps 11 and 12: another turn.
     expect(await say("And now?")).toBe("after the answer");
     expect(desk.runtime.suspendedPrograms).toBe(0);
 
-    // 6, of every request: what was added on the way is not in it
+    // Step 6, for every request: the added tool is not in it.
     expect(new Set(namesSent(model).map(String))).toEqual(new Set(["exec,wait"]));
     expect(JSON.stringify(model.doGenerateCalls.map(({ tools }) => tools))).not.toContain("S3CRET");
 
-    // 14, and what a transcript replays is what there was
+    // Step 14: the trajectory has exactly what the transcript replays.
     const { calls, entries } = desk.run.trajectory();
     expect(calls.map((call) => [call.parentToolCallId, call.tool, call.status])).toEqual([
       ["call_3", "mcp:github:create_issue", "completed"],
@@ -173,7 +173,7 @@ describe("an agent loop", () => {
     const transcript = toTranscript(messages);
     expect(transcript.inputs).toEqual(entries.map(({ input }) => input));
     expect(transcript.results).toEqual(entries.map(({ result }) => result));
-    // The provider hears of exec and wait only.
+    // The provider sees only exec and wait.
     expect(transcript.inputs).toHaveLength(5);
     const last = model.doGenerateCalls.at(-1)?.prompt ?? [];
     const results = last.flatMap(({ role, content }) => (role === "tool" ? content : []));
@@ -221,7 +221,7 @@ describe("an agent loop", () => {
     expect(left.map(({ status }) => status)).toEqual(["aborted", "aborted"]);
   });
 
-  test("whoever aborts the agent aborts the program", async () => {
+  test("aborting the agent aborts the program", async () => {
     await using desk = await openWarmDesk();
     const { say } = openChat(desk.run, [exec("return await tools.gate({})"), report]);
     const controller = new AbortController();

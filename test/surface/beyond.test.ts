@@ -1,4 +1,4 @@
-/** What the contract does not ask for: large catalogs, what is told of pending calls, synonyms, restarts. */
+/** What the contract does not ask for: large catalogs, details of pending calls, synonyms, restarts. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 
 const SOON = { enabled: true, timeoutMs: 300 };
 
-/** Each with a description and a schema, as tools have them. */
+/** Each tool has a description and a schema, as real tools do. */
 function toolsOf(count: number): AgentTools {
   const named = Array.from({ length: count }, (_, n) => [
     `service_${n}`,
@@ -27,7 +27,7 @@ function toolsOf(count: number): AgentTools {
   return { mcp: { many: Object.fromEntries(named) as NonNullable<AgentTools["core"]> } };
 }
 
-/** Every run that the host begins from now on. */
+/** Collects every run that the host starts from now on. */
 function watchRuns(host: Host): RunHandle[] {
   const handles: RunHandle[] = [];
   const keep = (handle: RunHandle): RunHandle => {
@@ -45,9 +45,9 @@ describe("a catalog of 5,000 tools", () => {
   const LARGE = 5000;
 
   interface Size {
-    /** Of what a program is rebuilt from. */
+    /** Size of the ledger from which a program is rebuilt. */
     readonly ledger: number;
-    /** Of its memory, where that was kept. */
+    /** Size of the program's snapshot, if there is one. */
     readonly snapshot: number;
   }
 
@@ -75,13 +75,16 @@ describe("a catalog of 5,000 tools", () => {
       "searches, describes and calls by id",
       "const [{ id }] = await tools.search('service number 7', { limit: 1 }); await tools.describe(id); await tools.call(id, {});",
     ],
-  ])("[exec-wait:100] makes a suspended program that %s at most twice as large as 10 do", async (_, work) => {
-    const [small, large] = [await suspend(SMALL, work), await suspend(LARGE, work)];
-    expect(small.ledger).toBeGreaterThan(500);
-    expect(large.ledger).toBeLessThan(2 * small.ledger);
-  });
+  ])(
+    "[exec-wait:100] makes a suspended program that %s at most twice as large as 10 tools do",
+    async (_, work) => {
+      const [small, large] = [await suspend(SMALL, work), await suspend(LARGE, work)];
+      expect(small.ledger).toBeGreaterThan(500);
+      expect(large.ledger).toBeLessThan(2 * small.ledger);
+    },
+  );
 
-  test("[exec-wait:100] makes the snapshot of a program at most twice as large as 10 do", async () => {
+  test("[exec-wait:100] makes the snapshot of a program at most twice as large as 10 tools do", async () => {
     const work =
       "let n = 0; for (let i = 0; i < 3e6; i++) n += i % 7; await tools.service_1({ id: String(n) });";
     const [small, large] = [await suspend(SMALL, work), await suspend(LARGE, work)];
@@ -99,7 +102,7 @@ describe("a catalog of 5,000 tools", () => {
 });
 
 describe("pending calls", () => {
-  test("[exec-wait:101] name their tool, when it began and the beginning of its input", async () => {
+  test("[exec-wait:101] have their tool, their start and the beginning of their input", async () => {
     await using desk = await openWarmDesk({ config: SOON });
     const before = Date.now();
     const { runId, pendingToolCalls = [] } = waitingOf(
@@ -120,7 +123,7 @@ describe("pending calls", () => {
       expect(Date.parse(startedAt)).toBeGreaterThanOrEqual(before);
       expect(Date.parse(startedAt)).toBeLessThanOrEqual(Date.now());
     }
-    // Those that have answered are pending no more.
+    // Calls that were answered are no longer pending.
     desk.gate.release("one");
     const later = waitingOf(await desk.wait(runId));
     expect(later.pendingToolCalls).toEqual([pendingToolCalls[1]]);
@@ -158,7 +161,7 @@ describe("search", () => {
 });
 
 describe("the same program", () => {
-  /** A bit of everything that could differ: time, chance, order, numbers, the heap of one that computed before. */
+  /** A bit of everything that could differ: time, randomness, order, numbers, a heap that was used before. */
   const program = (work: string): string => `
     ${work}
     const seen = new Map([["a", 1.1], ["b", -0], ["c", 2n ** 70n]].map(([k, v]) => [k, String(v)]));
@@ -173,7 +176,7 @@ describe("the same program", () => {
   test.each([
     ["that is rebuilt", ""],
     ["that is restored", "let n = 0; for (let i = 0; i < 3e6; i++) n += i % 7;"],
-  ])("[exec-wait:103] gives the same live, after a suspension %s, and replayed", async (_, work) => {
+  ])("[exec-wait:103] gives the same value live, after a suspension %s, and replayed", async (_, work) => {
     await using desk = openDesk();
     const handles = watchRuns(desk.host);
     const live = await desk.exec(program(work).replace("PAUSE", ""));
@@ -201,7 +204,7 @@ describe("a restart", () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const sealKey = randomBytes(32).toString("base64");
-  /** What a process of its own says; how it ends is its own affair. */
+  /** What another process prints. It may end in any way. */
   function inProcess(...args: string[]): Promise<CodeModeResult> {
     const fixture = join(import.meta.dirname, "restart.fixture.ts");
     const [mode = "", ...rest] = args;
@@ -228,7 +231,7 @@ describe("a restart", () => {
         status: "completed",
         value: { list: [1, 2, 3], paid: { amount: 7 }, looked: "found" },
         output: [{ type: "text", text: "after" }],
-        // The output cap and what is counted begin anew with the process: nobody kept them.
+        // The output cap and the counts begin anew with the process, since nothing keeps them.
         telemetry: { counts: { exec: 0, wait: 1 }, snapshots: { created: 0, restored: 1 } },
       });
       expect(readFileSync(join(folder, "payments.txt"), "utf8")).toBe("7\n");
@@ -249,7 +252,7 @@ describe("a restart", () => {
     });
   });
 
-  test("[exec-wait:104] a program stays what it is for its scope alone", async () => {
+  test("[exec-wait:104] only the scope of a program can continue it", async () => {
     const store = createMemoryStore();
     const hosting = { store, leaseMs: 200 };
     const here = openDesk({ hosting });

@@ -1,8 +1,8 @@
 /**
- * Catalogs of real tools, and what a model reads of them in tokens.
+ * Runs in tests. Catalogs of real tools, and how many tokens a model reads about them.
  *
- * - The fixture: 215 tools of seven MCP servers, on which other code modes were measured, too.
- * - Any number of tools of the six sets for searches, spread over all of them.
+ * - The fixture: 215 tools of seven MCP servers, on which other code modes were measured too.
+ * - Any number of tools from the six sets for searches, spread over all sets.
  */
 import { readFileSync } from "node:fs";
 import { type Catalog, createCatalog, type ToolSource } from "codecell/catalog";
@@ -45,11 +45,11 @@ export function createFixtureCatalog(): Catalog {
   );
 }
 
-/** Tools of the sets, whose descriptions and schemas differ in what they say. */
+/** A catalog of tools from the sets. Their descriptions and schemas all differ. */
 export function createCatalogOf(size: number): Catalog {
   const all = SET_NAMES.map(loadSet).flatMap(({ name: set, documents }) =>
     documents.map(({ name, owner, description, inputSchema }): OwnedTool => {
-      // Sets without servers, and one that has nearly as many as tools, are one server each here.
+      // A set without servers counts as one server here, and so does a set with nearly as many servers as tools.
       const isOwned = owner !== undefined && owner !== "" && set !== "sealtools";
       const input = inputSchema as OwnedTool["input"];
       return { owner: isOwned ? owner : set, name, description, input };
@@ -89,7 +89,7 @@ export function surfaceOf(catalog: Catalog, config: object = {}): Surface {
   return describeSurface(catalog, resolved.settings, { yields: true });
 }
 
-/** Of both tools as JSON: names, descriptions and schemas, as a provider is sent them. */
+/** Tokens of both tools as JSON: names, descriptions and schemas, as a provider gets them. */
 export function tokensOf({ exec, wait }: Surface): { readonly cl100k: number; readonly o200k: number } {
   const text = JSON.stringify([exec, wait]);
   return { cl100k: countCl100k(text), o200k: countO200k(text) };

@@ -1,4 +1,4 @@
-/** Section 4.1 of the contract's tests: what an operator writes, and what a run makes of it. */
+/** Section 4.1 of the contract's tests: what an operator writes, and how a run applies it. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -26,11 +26,11 @@ const NOT_ON: readonly (readonly [string, { readonly config?: unknown }])[] = [
   ["{ timeoutMs: 5000 }", { config: { timeoutMs: 5000 } }],
   ['{ enabled: "yes" }', { config: { enabled: "yes" } }],
   ["{ enabled: 1 }", { config: { enabled: 1 } }],
-  ["an enabled that only looks so", { config: { enabled: Object(true) as unknown } }],
+  ["an enabled that only looks like true", { config: { enabled: Object(true) as unknown } }],
   ["a runtime alone", { config: { runtime: "v8" } }],
 ];
 
-/** Every tool as it was given, but for the denied one. */
+/** Every tool as it was given, except the denied one. */
 function asGiven({ core = {}, plugin = {}, mcp = {}, client = {} }: AgentTools): unknown[] {
   const sets = [core, ...[plugin, mcp, client].flatMap((owners) => Object.values(owners))];
   return sets
@@ -38,7 +38,7 @@ function asGiven({ core = {}, plugin = {}, mcp = {}, client = {} }: AgentTools):
     .filter(({ name }) => name !== "forbidden");
 }
 
-/** What a model is sent of a run. */
+/** What a model gets of a run. */
 function payloadOf({ visibleTools }: PreparedAgentRun): unknown[] {
   return visibleTools.map(({ name, tool: { description, input } }) => ({ name, description, input }));
 }
@@ -79,7 +79,7 @@ describe("code mode that is not on", () => {
     },
   );
 
-  test("[exec-wait:1] a worker would have been seen", async () => {
+  test("[exec-wait:1] the test would have seen a worker", async () => {
     let workers = 0;
     const count = (): void => void workers++;
     process.on("worker", count);
@@ -90,7 +90,7 @@ describe("code mode that is not on", () => {
   });
 });
 
-test("[exec-wait:3] true is { enabled: true } in all that can be seen of it", async () => {
+test("[exec-wait:3] true has the same visible effects as { enabled: true }", async () => {
   await using desk = openDesk({ config: true });
   const other = desk.prepare({ config: JUST_ON });
   expect(payloadOf(other)).toEqual(payloadOf(desk.run));
@@ -99,7 +99,7 @@ test("[exec-wait:3] true is { enabled: true } in all that can be seen of it", as
   expect(await other.exec({ code })).toEqual(await desk.exec(code));
 });
 
-describe("a configuration that cannot be", () => {
+describe("an invalid configuration", () => {
   test.each([
     { runtime: "v8" },
     { mode: "mixed" },
@@ -122,7 +122,7 @@ describe("a configuration that cannot be", () => {
     expect(() => desk.run.assertPayload([{ name: "echo" }])).toThrow("missing");
   });
 
-  test("[exec-wait:4] one that cannot even be read shows nothing", async () => {
+  test("[exec-wait:4] shows nothing if it cannot even be read", async () => {
     await using desk = openDesk();
     const hostile = {
       get enabled(): boolean {
@@ -154,7 +154,7 @@ describe("languages", () => {
     expect(desk.told).toEqual([]);
   });
 
-  test("[exec-wait:29] null is what models send for a language that they leave out", async () => {
+  test("[exec-wait:29] null counts as no language, since models send it", async () => {
     await using desk = openDesk();
     expect(await desk.run.exec({ code: "return 1", language: null })).toMatchObject({ value: 1 });
   });
@@ -165,7 +165,7 @@ describe("languages", () => {
     expect(result).toMatchObject({ status: "failed", code: "unsupported_language" });
   });
 
-  test("[exec-wait:5] those that are enabled are executed", async () => {
+  test("[exec-wait:5] programs in enabled languages are executed", async () => {
     await using both = openDesk();
     expect(await both.exec("return 1", "javascript")).toMatchObject({ value: 1 });
     expect(await both.exec("return 1 as number", "typescript")).toMatchObject({ value: 1 });
@@ -177,7 +177,7 @@ describe("languages", () => {
 });
 
 describe("settings", () => {
-  /** What the model is told of a run's settings. */
+  /** What the model reads about a run's settings. */
   function toldOf(config: object): string {
     const { tools } = createFixtures();
     const run = createAgentRuntime().prepareAgentRun({
@@ -189,7 +189,7 @@ describe("settings", () => {
   }
 
   const WRONG: readonly unknown[] = [0, -1, 1.5, Number.NaN, "500", null];
-  /** Name, values, and what the model reads then; the first is the default. */
+  /** Name, values, and what the model reads then; the default is first. */
   const TOLD: readonly (readonly [string, readonly (readonly [readonly unknown[], string])[]])[] = [
     [
       "timeoutMs",
@@ -233,14 +233,14 @@ describe("settings", () => {
     ],
   ];
 
-  test.each(TOLD)("[exec-wait:6] the model is told of %s as it was resolved", (name, cases) => {
+  test.each(TOLD)("[exec-wait:6] the model reads the resolved value of %s", (name, cases) => {
     for (const [values, words] of cases) {
       for (const value of values) expect(toldOf({ [name]: value }), String(value)).toContain(words);
     }
     expect(toldOf({ searchDefaultLimit: 100, maxSearchLimit: 20 })).toContain("20 by default, at most 20");
   });
 
-  test("[exec-wait:6] searches, calls and output keep to what was resolved", async () => {
+  test("[exec-wait:6] searches, calls and output keep to the resolved settings", async () => {
     const names = Array.from({ length: 60 }, (_, index) => `read_${index}`);
     const tools: AgentTools = {
       core: Object.fromEntries(names.map((name) => [name, { description: "Reads", execute: () => name }])),
@@ -260,7 +260,7 @@ describe("settings", () => {
 });
 
 test("[exec-wait:7] without the engine every program fails, and no other tool is shown", async () => {
-  // A process that may read what the library needs, and of the engine only that it exists.
+  // A process that may read what the library needs. Of the engine it may only see that the file exists.
   const readable = [
     "packages",
     "test",

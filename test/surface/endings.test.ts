@@ -1,4 +1,4 @@
-/** How suspended programs end other than by being waited for, and that nothing of them stays. */
+/** Suspended programs that end without a wait leave nothing behind. */
 import { createMemoryStore, type Store } from "codecell/store";
 import type { AgentContext, CodeModeResult } from "codecell/surface";
 import { describe, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ function codeOf(result: CodeModeResult): string {
   return result.status === "failed" ? result.code : result.status;
 }
 
-/** Nothing is suspended, and no tool of the desk goes on. */
+/** Nothing is suspended, and no tool of the desk is still called. */
 function expectNothingLeft(desk: Desk): void {
   expect(desk.runtime.suspendedPrograms).toBe(0);
   expect(desk.gate.signals.every((signal) => signal.aborted)).toBe(true);
@@ -30,7 +30,7 @@ function expectNothingLeft(desk: Desk): void {
 }
 
 describe("a program that nobody waits for", () => {
-  test("[exec-wait:80] expires by itself: its call is aborted and its place is free, without another call", async () => {
+  test("[exec-wait:80] expires by itself, without another exchange: its call is aborted and its place is free", async () => {
     await using desk = await openWarmDesk({ config: BRIEF });
     const { runId } = waitingOf(await desk.exec(GATED));
     expect(desk.runtime.suspendedPrograms).toBe(1);
@@ -127,7 +127,7 @@ describe("abort", () => {
   );
 
   test.each(["of the run", "of the tool call"])(
-    "%s in the instant of suspension leaves nothing",
+    "%s at the moment of suspension leaves nothing",
     async (whose) => {
       const [run, call] = [new AbortController(), new AbortController()];
       const store = createMemoryStore();
@@ -157,13 +157,13 @@ describe("scope", () => {
     return [
       [`another ${field}`, { ...CONTEXT, [field]: "other" }],
       [`an empty ${field}`, { ...CONTEXT, [field]: "" }],
-      // As a host that does not know it would give it.
+      // A host that does not know the field leaves it out.
       [`no ${field}`, rest as unknown as AgentContext],
     ];
   });
 
   test.each(foreign)(
-    "[exec-wait:82] with %s nobody continues a program, and its owner can",
+    "[exec-wait:82] with %s nobody can continue a program, but its owner can",
     async (_, context) => {
       for (const hosting of [{}, { store: createMemoryStore() }]) {
         await using desk = await openWarmDesk({ config: SOON, hosting });
@@ -171,7 +171,7 @@ describe("scope", () => {
         const { runId } = waitingOf(await desk.exec("await yield_control(); return 'mine'"));
         const refused = await other.wait({ runId });
         expect(refused).toMatchObject({ status: "failed", code: "invalid_input" });
-        // It learns nothing of the program, not even that it exists.
+        // The other scope does not even learn that the program exists.
         expect(refused.output).toBeUndefined();
         await other.end();
         expect(desk.runtime.suspendedPrograms).toBe(1);
@@ -180,7 +180,7 @@ describe("scope", () => {
     },
   );
 
-  test("[exec-wait:82] a run that does not say whose it is cannot suspend anything", async () => {
+  test("[exec-wait:82] a run without a complete scope cannot suspend anything", async () => {
     const { sessionKey: _left, ...rest } = CONTEXT;
     await using desk = await openWarmDesk({ config: SOON, context: rest as unknown as AgentContext });
     expect(await desk.exec(GATED)).toMatchObject({
@@ -192,7 +192,7 @@ describe("scope", () => {
     expectNothingLeft(desk);
   });
 
-  test("[exec-wait:82] parts of a scope are not glued together", async () => {
+  test("[exec-wait:82] parts of a scope are not simply joined", async () => {
     await using desk = await openWarmDesk({
       config: SOON,
       context: { ...CONTEXT, agentId: "a", runId: "bc" },
@@ -204,7 +204,7 @@ describe("scope", () => {
 });
 
 describe("two waits", () => {
-  test("[exec-wait:83] at once: one wins, the other fails; afterwards the id is dead", async () => {
+  test("[exec-wait:83] at once: one wins, the other fails, and afterwards the id has ended", async () => {
     await using desk = await openWarmDesk({ config: { enabled: true, timeoutMs: 5000 } });
     const { runId } = waitingOf(await desk.exec("await yield_control(); return await tools.gate({})"));
     const [first, second] = [desk.wait(runId), desk.wait(runId)];
@@ -226,11 +226,11 @@ describe("two waits", () => {
 });
 
 describe("the size of a suspended program", () => {
-  // A suspended program is its ledger: its text and what it was given. A snapshot of its memory goes along only where that
-  // is cheaper to go on from and fits. So what exceeds the limit is what a program was given, not what it holds.
+  // A suspended program is its ledger: its source and what it was given. A snapshot of its memory is added only if it
+  // fits and makes going on cheaper. So what a program was given can exceed the limit, but not what it holds.
   const config = { ...SOON, maxSnapshotBytes: 64 * 1024 };
 
-  test("[exec-wait:84] over its limit fails, and no call of it goes on", async () => {
+  test("[exec-wait:84] over its limit fails the program, and none of its calls goes on", async () => {
     await using desk = await openWarmDesk({ config });
     const result = await desk.exec(
       "const kept = await tools.big({ n: 100000 }); text(kept.length); return await Promise.all([tools.gate({ n: 1 }), tools.gate({ n: 2 })])",
@@ -250,7 +250,7 @@ describe("the size of a suspended program", () => {
     ]);
   });
 
-  test("[exec-wait:84] over its limit in a wait fails, too", async () => {
+  test("[exec-wait:84] over its limit fails a wait too", async () => {
     await using desk = await openWarmDesk({ config });
     const { runId } = waitingOf(
       await desk.exec("await yield_control(); await tools.big({ n: 100000 }); return await tools.gate({})"),
@@ -260,7 +260,7 @@ describe("the size of a suspended program", () => {
     expect(codeOf(await desk.wait(runId))).toBe("invalid_input");
   });
 
-  test("what a program made by itself costs nothing", async () => {
+  test("does not include what the program made by itself", async () => {
     await using desk = await openWarmDesk({ config });
     const { runId } = waitingOf(
       await desk.exec(
@@ -272,7 +272,7 @@ describe("the size of a suspended program", () => {
 });
 
 describe("damaged bytes", () => {
-  /** Alters what the store gives of a run, from now on. */
+  /** Alters what the store gives of a run from now on. */
   function damaging(
     store: Store,
     part: (run: { state: Uint8Array; journal: readonly Uint8Array[] }) => Uint8Array | undefined,
@@ -323,11 +323,11 @@ describe("the number of suspended programs", () => {
       error: expect.stringContaining("Too many programs are suspended") as string,
     });
     expect(desk.gate.signals[0]?.aborted).toBe(true);
-    // The bound is that of the process, not of one agent run.
+    // The bound is for the process, not for one agent run.
     const other = desk.prepare({ context: { ...CONTEXT, runId: "r2" } });
     expect(codeOf(await other.exec({ code: YIELDS }))).toBe("invalid_input");
     expect(await other.exec({ code: "return 2" })).toMatchObject({ status: "completed" });
-    // Those that are held are not harmed, and may be suspended again.
+    // Programs that are held are not affected, and may be suspended again.
     for (const { runId } of held) expect(codeOf(await desk.wait(runId))).toBe("completed");
   });
 
@@ -371,7 +371,7 @@ describe("the end", () => {
       const { runId } = waitingOf(waiting[0]);
       expect(desk.runtime.suspendedPrograms).toBe(2);
       await (how === "a shutdown" ? desk.runtime[Symbol.asyncDispose]() : desk.run.end());
-      // A call of a program that is kept goes on: what it comes to is for whoever continues the program.
+      // A call of a kept program goes on: its outcome is for whoever continues the program.
       const isKept = how === "a shutdown" && "store" in hosting;
       if (isKept) expect(desk.gate.signals[0]?.aborted).toBe(false);
       else expectNothingLeft(desk);
@@ -379,7 +379,7 @@ describe("the end", () => {
       expect(desk.run.telemetry().snapshots.dropped).toBe(2);
       expect(codeOf(await desk.wait(runId))).toBe("aborted");
     }
-    // Whoever keeps programs in a store wants them to outlive the process, but not the agent's run.
+    // A program in a store should outlive the process, but not its agent run.
     expect(await store.list()).toHaveLength(how === "a shutdown" ? 2 : 0);
   });
 

@@ -1,4 +1,4 @@
-/** Every error code is reached, by what it is for, and what it says tells a model what to do and nothing of the host. */
+/** Every error code can be reached. Its message tells a model what to do, and nothing about the host. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Host } from "codecell";
 import {
@@ -48,7 +48,7 @@ const aborted: Route = async () => {
   return failedOf(await result);
 };
 
-/** Whoever kept the suspended program gives back something else. */
+/** The store of the suspended program gives back something else. */
 const notRestored: Route = async () => {
   await using desk = openDesk();
   const host: Host = {
@@ -66,7 +66,7 @@ const notRestored: Route = async () => {
   const run = runtime.prepareAgentRun({ config: true, tools: desk.tools, context: CONTEXT });
   const { runId } = await waitingOf(run.exec({ code: "await yield_control(); return 1" }));
   const failed = await failedOf(await run.wait({ runId }));
-  // Nothing of it is left, and who asks again is told so.
+  // Nothing of the program is left, and a later wait says so.
   expect(runtime.suspendedPrograms).toBe(0);
   expect((await failedOf(run.wait({ runId }))).error).toContain("has ended");
   expect(run.telemetry().snapshots).toEqual({ created: 1, restored: 0, expired: 0, dropped: 1 });
@@ -155,7 +155,7 @@ describe("error codes", () => {
     expect(failed).not.toHaveProperty("runId");
   });
 
-  test("has a route to every code [exec-wait:90]", () => {
+  test("every code has a route [exec-wait:90]", () => {
     expect(Object.keys(ROUTES).toSorted()).toEqual(Object.keys(CODE_MODE_ERROR_CODES).toSorted());
     expect(Object.values(ROUTES).every((routes) => routes.length > 0)).toBe(true);
   });
@@ -169,7 +169,7 @@ describe("error codes", () => {
     "InternalError: interrupted",
     "stack overflow",
     "memory_limit",
-  ])("an error of a program that says %s is no more than that [exec-wait:91]", async (message) => {
+  ])("an error of a program that says %s does not choose the code [exec-wait:91]", async (message) => {
     await using desk = openDesk();
     const text = JSON.stringify(message);
     const programs = [
@@ -189,7 +189,7 @@ describe("error codes", () => {
     expect(desk.run.telemetry().failures).toEqual({ internal_error: programs.length });
   });
 
-  test("an error of a tool that says timeout is the tool's [exec-wait:91]", async () => {
+  test("an error of a tool that says timeout is the tool's error [exec-wait:91]", async () => {
     const execute = (): never => {
       throw Object.assign(new Error("timeout"), { code: "timeout", name: "TimeoutError" });
     };

@@ -1,6 +1,4 @@
-/**
- * The tools, contexts and spies that every test of the agent surface may assume.
- */
+/** Runs in tests. The tools, contexts and spies of every test of the agent surface. */
 import { createHost, type Host, type HostOptions } from "codecell";
 import {
   type AgentContext,
@@ -45,7 +43,7 @@ export class Gate {
     return this.#waiting.length;
   }
 
-  /** Lets the oldest call answer, or the one at this place behind it. */
+  /** Answers the oldest call, or the call at this place after it. */
   release(value: unknown = "released", at = 0): void {
     this.#waiting.splice(at, 1)[0]?.resolve(value);
   }
@@ -58,16 +56,16 @@ export class Gate {
 export interface Fixtures {
   readonly tools: AgentTools;
   readonly gate: Gate;
-  /** Commands that the shell was given. */
+  /** Commands that the shell tool got. */
   readonly commands: unknown[];
-  /** What each call of `echo` was told. */
+  /** What each call of `echo` got. */
   readonly told: { readonly input: unknown; readonly context: unknown }[];
   readonly forbidden: { calls: number };
   readonly approved: { calls: number };
   readonly hooked: NestedCall[];
 }
 
-/** What `forbidden` is denied by. */
+/** The policy that denies `forbidden`. */
 export const POLICY = { deny: ["core:core:forbidden"] };
 
 export function createFixtures(): Fixtures {
@@ -142,7 +140,7 @@ export function createFixtures(): Fixtures {
   return { tools, gate, commands, told, forbidden, approved, hooked: [] };
 }
 
-/** Ids of all that a program may reach. */
+/** Ids of all tools that a program may reach. */
 export const IDS: readonly string[] = [
   "client:app:select_file",
   "core:core:big",
@@ -168,11 +166,11 @@ export interface Desk extends Fixtures, AsyncDisposable {
 
 export interface DeskOptions extends Partial<AgentRunOptions> {
   readonly suspendedPrograms?: number;
-  /** Of the host. */
+  /** Options of the host. */
   readonly hosting?: HostOptions;
 }
 
-/** An agent run on a host of its own, with code mode on. */
+/** An agent run on its own host, with code mode on. */
 export function openDesk({ suspendedPrograms, hosting, ...options }: DeskOptions = {}): Desk {
   const fixtures = createFixtures();
   const host = createHost({ workers: 1, sealKey: new Uint8Array(32).fill(3), ...hosting });
@@ -201,7 +199,7 @@ export function openDesk({ suspendedPrograms, hosting, ...options }: DeskOptions
     runtime,
     run,
     prepare,
-    // Whatever is tested, every answer has one of the three shapes.
+    // In every test, every answer has one of the three shapes.
     exec: async (code, language) =>
       expectResult(await run.exec(language === undefined ? { code } : { code, language })),
     wait: async (runId) => expectResult(await run.wait({ runId })),
@@ -213,20 +211,20 @@ export function openDesk({ suspendedPrograms, hosting, ...options }: DeskOptions
   };
 }
 
-/** A desk whose worker has started: for programs with little time. */
+/** A desk whose worker has started, for programs with little time. */
 export async function openWarmDesk(options: DeskOptions = {}): Promise<Desk> {
   const desk = openDesk(options);
   await desk.host.start({ source: "return 1" }).result;
   return desk;
 }
 
-/** Takes a result that has to be a waiting one. */
+/** Asserts that a result is a waiting one. */
 export function waitingOf(result: CodeModeResult): CodeModeWaiting {
   if (result.status !== "waiting") throw new Error(`Not waiting: ${JSON.stringify(result)}`);
   return result;
 }
 
-/** Until something is the case. */
+/** Waits for a condition. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate);
 }

@@ -19,17 +19,17 @@ async function valueOf<T = Json>(desk: Desk, code: string): Promise<T> {
   return expectStatus("completed", await desk.exec(code)).value as T;
 }
 
-/** The value of a program over tools that give their own names. */
+/** The value of a program whose tools give their own names. */
 async function over<T = Json>(tools: AgentTools, code: string, options: DeskOptions = {}): Promise<T> {
   await using desk = openDesk({ tools, policy: {}, ...options });
   return await valueOf<T>(desk, code);
 }
 
-/** For tests that look at values only. */
+/** One desk for tests that only look at values. */
 const shared = openDesk();
 afterAll(() => shared[Symbol.asyncDispose]());
 
-/** Of a promise, in a program: its value, or the code and message of its error. */
+/** For programs: gives the value of a promise, or the code and message of its error. */
 const TRY = `const attempt = (call) => call().then((value) => ({ value }), ({ code, toolCode, name, message }) => ({ code: toolCode ?? code, name, message }));`;
 
 describe("ALL_TOOLS", () => {
@@ -52,7 +52,7 @@ describe("ALL_TOOLS", () => {
     });
   });
 
-  test("[exec-wait:15] has labels where tools have them, and an empty description where they have none", async () => {
+  test("[exec-wait:15] has the labels of tools that have one, and an empty description for tools without", async () => {
     const all = await over<Entry[]>({ core: { a: { label: "An A", execute: () => 1 } } }, "return ALL_TOOLS");
     expect(all).toEqual([
       { id: "core:core:a", name: "a", label: "An A", description: "", source: "core", sourceName: "core" },
@@ -94,7 +94,7 @@ describe("ids", () => {
     );
   });
 
-  test("[exec-wait:16] of odd names and owners are different, and lead to their tools", async () => {
+  test("[exec-wait:16] of odd names and owners differ, and lead to their tools", async () => {
     const odd = [
       "a:b",
       "a b",
@@ -127,7 +127,7 @@ describe("ids", () => {
       return got;
     `;
     const got = await over<[string, boolean][]>({ mcp }, code);
-    // Object literals give __proto__ no property of that name.
+    // An object literal with __proto__ has no property of that name.
     const expected = Object.keys(mcp).length * Object.keys(mcp["one"] ?? {}).length;
     expect(new Set(got.map(([id]) => id)).size).toBe(expected);
     for (const [id, isRight] of got) {
@@ -138,7 +138,7 @@ describe("ids", () => {
 });
 
 describe("a denied tool", () => {
-  test("[exec-wait:17] is not listed, not found and not callable, by no name", async () => {
+  test("[exec-wait:17] is not listed, not found and not callable under any name", async () => {
     await using desk = openDesk();
     const [listed, hits, errors] = await valueOf<[boolean, string[], { code: string; message: string }[]]>(
       desk,
@@ -155,7 +155,7 @@ describe("a denied tool", () => {
     for (const { code, message } of errors) {
       expect(code).toBe("unknown_tool");
       expect(message).toContain("no such tool");
-      // It is not told of as one of the closest either.
+      // It is not suggested as a similar name either.
       expect(message.split("no such tool")[1]).not.toContain("forbidden");
     }
     expect(await valueOf(desk, "return [typeof tools.forbidden, 'forbidden' in tools]")).toEqual([
@@ -234,18 +234,18 @@ describe("search", () => {
         "completed",
         await shared.exec(`${TRY} return await attempt(async () => tools.search(${query}))`),
       );
-      // What crosses as a text is one.
+      // A String object crosses as a text.
       if (query === "new String('read')") expect(value).toHaveProperty("value");
       else expect(value).toMatchObject({ message: expect.stringContaining("Cannot") });
     },
   );
 
-  test("[exec-wait:18] nothing that fits is an empty list", async () => {
+  test("[exec-wait:18] gives an empty list if nothing fits", async () => {
     const code = `return [await tools.search("zzqx jjkw"), await tools.search(""), await tools.search("\\u0000")]`;
     expect(await valueOf(shared, code)).toEqual([[], [], []]);
   });
 
-  test("[exec-wait:18] [exec-wait:19] what nobody caught is told in the program's words", async () => {
+  test("[exec-wait:18] [exec-wait:19] an error that nobody caught names the helper as the program does", async () => {
     for (const call of ["tools.search(5)", "tools.describe('nope')", "load_result('nope')"]) {
       const { error, code } = expectStatus("failed", await shared.exec(`await ${call}`));
       expect(code).toBe("nested_tool_failed");
@@ -320,7 +320,7 @@ describe("describe", () => {
     expect(JSON.stringify(value).length).toBeLessThan(2000);
   });
 
-  test("[exec-wait:19] a wrong id is answered with the closest ones", async () => {
+  test("[exec-wait:19] the error for a wrong id names the closest ids", async () => {
     const value = await valueOf<Json[]>(
       shared,
       `${TRY} return [await attempt(() => tools.describe("mcp:github:create_isue")), await attempt(() => tools.call("mcp:github:create_isue"))]`,
@@ -345,7 +345,7 @@ describe("call", () => {
     expect(value).toEqual([{ got: { a: [1, null, "ü"] } }, "page", { number: 1, title: "T" }, "a.txt"]);
   });
 
-  test("[exec-wait:20] its input is {} unless given", async () => {
+  test("[exec-wait:20] its input is {} by default", async () => {
     await using desk = openDesk();
     const code = `return [await tools.call("core:core:echo"), await tools.call("echo", undefined), await tools.echo(), await tools.call("echo", null), await tools.call("echo", 0)]`;
     expect(await valueOf(desk, code)).toEqual([

@@ -1,4 +1,7 @@
-/** Section 4.3 of the contract's tests, continued: under which names programs reach tools, and that none of it can be changed. */
+/**
+ * Section 4.3 of the contract's tests, continued: the names by which programs reach tools, and that a program cannot
+ * change them.
+ */
 import type { Json } from "codecell";
 import type { AgentTool, AgentTools } from "codecell/surface";
 import { describe, expect, test } from "vitest";
@@ -9,13 +12,13 @@ async function valueOf<T = Json>(desk: Desk, code: string): Promise<T> {
   return expectStatus("completed", await desk.exec(code)).value as T;
 }
 
-/** The value of a program over other tools than the fixtures'. */
+/** The value of a program with other tools than the fixtures. */
 async function over<T = Json>(tools: AgentTools, code: string): Promise<T> {
   await using desk = openDesk({ tools, policy: {} });
   return await valueOf<T>(desk, code);
 }
 
-/** Tools that give what they are called. */
+/** Tools that give their own names. */
 function named(...names: readonly string[]): Record<string, AgentTool> {
   return Object.fromEntries(names.map((name) => [name, { execute: () => name }]));
 }
@@ -35,7 +38,7 @@ describe("convenience names", () => {
     );
   });
 
-  test("[exec-wait:22] of what is no identifier have underscores, if the name is free", async () => {
+  test("[exec-wait:22] have underscores if the tool's name is no identifier and the new name is free", async () => {
     const tools = { core: named("llm-task", "a.b", "9lives", "ünïcode", "with space", "class", "😀") };
     const code = `return [
       await tools.llm_task(), await tools.a_b(), await tools._9lives(), await tools.ünïcode(), await tools.with_space(),
@@ -70,7 +73,7 @@ describe("convenience names", () => {
     "return await tools\n  .echo({})",
     "return await tools?.['echo']({})",
     "return await [tools][0].echo({})",
-  ])("[exec-wait:22] are there however they are reached: %s", async (code) => {
+  ])("[exec-wait:22] work however a program reaches them: %s", async (code) => {
     await using desk = openDesk();
     const result = await desk.exec(code);
     if (code.includes("u002e")) expect(result.status).toBe("failed");
@@ -79,7 +82,7 @@ describe("convenience names", () => {
 });
 
 describe("names that two tools share", () => {
-  test("[exec-wait:23] are nobody's; both tools have their ids", async () => {
+  test("[exec-wait:23] belong to neither tool, and both tools have their ids", async () => {
     const tools: AgentTools = {
       core: { send: { execute: () => "core" } },
       plugin: { chat: { send: { execute: () => "plugin" } } },
@@ -135,7 +138,7 @@ describe("names of helpers and globals", () => {
     "Object",
   ];
 
-  test("[exec-wait:24] no tool replaces a helper or what objects inherit", async () => {
+  test("[exec-wait:24] no tool replaces a helper or an inherited property", async () => {
     const core = Object.defineProperty({ ...named(...TAKEN) }, "__proto__", {
       value: { execute: () => "__proto__" },
       enumerable: true,
@@ -161,7 +164,7 @@ describe("names of helpers and globals", () => {
     });
   });
 
-  test("[exec-wait:22] [exec-wait:24] a tool called like the program's own yield is told of by its id alone", async () => {
+  test("[exec-wait:22] [exec-wait:24] a tool with the name of yield_control is shown by its id only", async () => {
     await using desk = openDesk({ tools: { core: { yield_control: { execute: () => "the tool" } } } });
     const code = `const id = "core:core:yield_control";
       return [typeof tools.yield_control, await tools.call(id), (await tools.describe(id)).signature]`;
@@ -187,7 +190,7 @@ describe("names of helpers and globals", () => {
     expect((await desk.exec("return tools")).status).toBe("completed");
   });
 
-  test("[exec-wait:24] tools called like globals leave these as they are", async () => {
+  test("[exec-wait:24] tools with the names of globals leave the globals unchanged", async () => {
     const code = `
       text("a"); json({ b: 1 });
       const values = [];
@@ -217,7 +220,7 @@ describe("names of helpers and globals", () => {
 describe("the shell's exec", () => {
   const BY_ID = `return await tools.call("core:core:exec", { command: "x" })`;
 
-  test("[exec-wait:25] is hidden, and callable by its id where it is allowed", async () => {
+  test("[exec-wait:25] is hidden, and callable by its id if it is allowed", async () => {
     await using desk = openDesk();
     expect(desk.run.visibleTools.map(({ name }) => name)).toEqual(["exec", "wait"]);
     expect(desk.run.visibleTools[0]?.tool).not.toBe(desk.tools.core?.["exec"]);
@@ -226,14 +229,14 @@ describe("the shell's exec", () => {
     expect(desk.commands).toEqual([{ command: "x" }, { command: "y" }]);
   });
 
-  test("[exec-wait:25] rejects where it is denied", async () => {
+  test("[exec-wait:25] rejects if it is denied", async () => {
     await using desk = openDesk({ policy: { deny: [...POLICY.deny, "core:core:exec"] } });
     const code = `return [await tools.call("core:core:exec", { command: "x" }).catch((error) => error.code), typeof tools.exec]`;
     expect(await valueOf(desk, code)).toEqual(["unknown_tool", "undefined"]);
     expect(desk.commands).toEqual([]);
   });
 
-  test("[exec-wait:25] has no convenience name where another tool could be meant", async () => {
+  test("[exec-wait:25] has no convenience name if another tool could be meant", async () => {
     const { tools } = createFixtures();
     const ambiguous = { ...tools, plugin: { ssh: named("exec") } };
     await using desk = openDesk({ tools: ambiguous });
@@ -243,7 +246,7 @@ describe("the shell's exec", () => {
 });
 
 describe("code mode's own exec and wait", () => {
-  test("[exec-wait:26] are reached by no id, name or function", async () => {
+  test("[exec-wait:26] cannot be reached by any id, name or function", async () => {
     await using desk = openDesk();
     const code = `
       const tries = [];
@@ -272,7 +275,7 @@ describe("code mode's own exec and wait", () => {
 });
 
 describe("what a program changes", () => {
-  test("[exec-wait:27] is neither tools nor ALL_TOOLS, and not what the host calls", async () => {
+  test("[exec-wait:27] changes neither tools nor ALL_TOOLS, nor what the host calls", async () => {
     await using desk = openDesk();
     const code = `
       const before = JSON.stringify(ALL_TOOLS);
@@ -331,7 +334,7 @@ describe("what a program changes", () => {
     ]);
   });
 
-  test("[exec-wait:27] stays in the program: tools given to two programs are the host's", async () => {
+  test("[exec-wait:27] stays in the program, and does not change the host's tools", async () => {
     await using desk = openDesk();
     await desk.exec("try { ALL_TOOLS[0].id = 'x' } catch {} try { tools.echo = 1 } catch {}");
     expect(await valueOf(desk, "return [ALL_TOOLS[0].id, await tools.echo({ b: 2 })]")).toEqual([

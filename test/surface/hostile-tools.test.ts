@@ -1,4 +1,4 @@
-/** Tools whose names, texts and numbers nobody chose with care: others are as callable and as findable as ever. */
+/** Tools with hostile names, texts and numbers leave other tools as callable and findable as before. */
 import type { Json } from "codecell";
 import type { AgentTool, AgentTools } from "codecell/surface";
 import { describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ describe("ten thousand tools", () => {
     for (const { tool } of desk.run.visibleTools) expect(tool.description?.length).toBeLessThan(8000);
   });
 
-  test("[exec-wait:8] are one tool by name, and none of the others in sight", async () => {
+  test("[exec-wait:8] can be reduced to the one tool that a policy allows", async () => {
     await using desk = openDesk({ tools: { mcp: { things: many } }, policy: { allow: ["do_thing_5"] } });
     const code = "return [ALL_TOOLS.map(({ id }) => id), Object.keys(tools).length]";
     expect(await desk.exec(code)).toMatchObject({ value: [["mcp:things:do_thing_5"], 4] });
@@ -61,7 +61,7 @@ describe("words that servers write", () => {
     expect(await over({ mcp: { x: { huge, plain } } }, code)).toEqual([[shown, shown], true, { a: 1 }]);
   });
 
-  test("[exec-wait:15] [exec-wait:18] a description that is no text is none", async () => {
+  test("[exec-wait:15] [exec-wait:18] a description that is no text counts as none", async () => {
     const odd = { ...plain, description: 5 as unknown as string };
     const code = `return [ALL_TOOLS.map(({ description }) => description), (await tools.search("odd")).map(({ id }) => id)]`;
     expect(await over({ core: { odd, plain } }, code)).toEqual([["", "Gives back"], ["core:core:odd"]]);
@@ -94,7 +94,7 @@ describe("words that servers write", () => {
   });
 });
 
-describe("a policy over odd names", () => {
+describe("a policy for odd names", () => {
   test("[exec-wait:10] [exec-wait:17] denies names as they are written, and as their ids have them", async () => {
     const tools: AgentTools = { mcp: { "my server": { "drop all": plain, keep: plain } } };
     await using desk = openDesk();
@@ -104,7 +104,7 @@ describe("a policy over odd names", () => {
     }
   });
 
-  test("[exec-wait:10] a pattern that can mean nothing is refused, and nothing is shown", async () => {
+  test("[exec-wait:10] an invalid pattern is refused, and nothing is shown", async () => {
     await using desk = openDesk();
     for (const deny of [[""], ["mcp:x"], [7 as unknown as string]]) {
       for (const config of [true, false])
@@ -113,7 +113,7 @@ describe("a policy over odd names", () => {
   });
 });
 
-describe("very much output", () => {
+describe("a very large output", () => {
   test.each([
     ["empty texts", `for (let i = 0; i < 300_000; i++) text("")`],
     ["small values", `for (let i = 0; i < 100_000; i++) json({ i })`],

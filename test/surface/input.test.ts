@@ -11,7 +11,7 @@ import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
 const desk = openDesk();
 afterAll(() => desk[Symbol.asyncDispose]());
 
-/** A program that fails before it calls anything, though it would at once. */
+/** Runs a program that has to fail before its first call. */
 async function failureOf(code: string, language?: string): Promise<CodeModeFailed> {
   const before = desk.told.length;
   const result = expectStatus("failed", await desk.exec(code, language));
@@ -56,7 +56,7 @@ describe("the code", () => {
     expect(result.error).not.toContain("S3CRET");
   });
 
-  test("[exec-wait:28] is taken from any object that has it", async () => {
+  test("[exec-wait:28] is read from any object that has it", async () => {
     const frozen = Object.freeze({ code: "return 1" });
     const bare = Object.assign(Object.create(null) as object, { code: "return 1" });
     const proxied = new Proxy({ code: "return 1" }, {});
@@ -67,24 +67,24 @@ describe("the code", () => {
     }
   });
 
-  test("[exec-wait:28] that changes whenever it is read is still one program, whole", async () => {
+  test("[exec-wait:28] that changes with every reading is still one whole program", async () => {
     let reads = 0;
     const changing = {
       get code(): unknown {
         return ++reads % 2 === 1 ? "return 1" : "return 2";
       },
     };
-    // The trajectory keeps the input beside; the program is one of the two, whole.
+    // The trajectory reads the input too. The program is one of the two texts, whole.
     const { value } = expectStatus("completed", await desk.run.exec(changing));
     expect([1, 2]).toContain(value);
   });
 
-  test("[exec-wait:28] of any size is answered", async () => {
+  test("[exec-wait:28] of any size gets an answer", async () => {
     const result = await failureOf(`${CALLS} return "${"x".repeat(5_000_000)}"`);
     expect(result.code).toBe("invalid_input");
   });
 
-  test("[exec-wait:28] that only comments is a program", async () => {
+  test("[exec-wait:28] that has only comments is a program", async () => {
     expect(await desk.exec("// nothing")).toMatchObject({ status: "completed", value: null });
   });
 });
@@ -102,12 +102,12 @@ describe("JavaScript", () => {
     ["return undefined", null],
     ["return null", null],
     ["throw_ = 1", null],
-  ])("[exec-wait:29] is what a program is in: %s", async (code, value) => {
+  ])("[exec-wait:29] is the default language: %s", async (code, value) => {
     expect(await desk.exec(code)).toMatchObject({ status: "completed", value });
     expect(await desk.exec(code, "javascript")).toMatchObject({ status: "completed", value });
   });
 
-  test("[exec-wait:29] has no types unless TypeScript is asked for", async () => {
+  test("[exec-wait:29] has no types, unless the language is TypeScript", async () => {
     expect((await failureOf(`${CALLS} const x: number = 1; return x`)).code).toBe("invalid_input");
   });
 
@@ -161,13 +161,13 @@ describe("TypeScript", () => {
     ["const x: number = 1;\n\nundefinedThing();", "undefinedThing"],
     ["// one\nenumerable satisfies unknown;\nreturn 1", "enumerable"],
     ["const f = <T>(x: T): T =>\n  x as T;\nf(missing as string);", "missing"],
-  ])("[exec-wait:33] an error of line 3 is told of as that: %j", async (code, words) => {
+  ])("[exec-wait:33] an error in line 3 names line 3: %j", async (code, words) => {
     const result = expectStatus("failed", await desk.exec(code, "typescript"));
     expect(result.error).toContain(words);
     expect(result.error).toContain(code.includes("enumerable") ? "line 2" : "line 3");
   });
 
-  test("[exec-wait:33] also of a failed call, and of JavaScript", async () => {
+  test("[exec-wait:33] a failed call and an error in JavaScript name their lines too", async () => {
     const code = "let a = 1;\n\n  await tools.boom({});";
     for (const language of ["javascript", "typescript"]) {
       expect(expectStatus("failed", await desk.exec(code, language)).error).toContain("line 3");
@@ -190,7 +190,7 @@ describe("the compiler", () => {
     ["disabled", ["failed"], false],
     ["unused", [], false],
     ["javascript", ["completed"], true],
-    // Types are blanked, so even these need none.
+    // Types are blanked out, so even TypeScript needs no compiler.
     ["typescript", ["completed"], true],
   ])("[exec-wait:31] is not loaded in any thread: %s", async (what, statuses, hasWorker) => {
     const loaded = await scriptsOf(what);
@@ -199,7 +199,7 @@ describe("the compiler", () => {
     expect(loaded.urls.some((url) => url.endsWith("/worker/node.ts"))).toBe(hasWorker);
   });
 
-  test("[exec-wait:31] would have been seen", async () => {
+  test("[exec-wait:31] would have been seen by the test", async () => {
     const { urls } = await scriptsOf("checked");
     expect(urls.filter((url) => COMPILER.test(url))).not.toEqual([]);
   });
@@ -250,7 +250,7 @@ describe("modules", () => {
     "export = 1;",
     'import { type A, b } from "y"; return b',
     'return (import("y") as Promise<unknown>)',
-  ])("[exec-wait:35] %s is denied of TypeScript", async (code) => {
+  ])("[exec-wait:35] %s is denied in TypeScript", async (code) => {
     expect((await failureOf(`${code}\n${CALLS}`, "typescript")).code).toBe("module_access_denied");
   });
 
@@ -278,7 +278,7 @@ describe("modules", () => {
     ["const requires = 1, important = 2, required = 3; return requires + important + required", 6],
     ["const require = (x) => x + 1; return require(1)", 2],
     ["text('please import this'); json({ require: true }); return 'exported'", "exported"],
-  ])("[exec-wait:36] %s is none", async (code, value) => {
+  ])("[exec-wait:36] %s is no module access", async (code, value) => {
     for (const language of ["javascript", "typescript"]) {
       expect(await desk.exec(code, language)).toMatchObject({ status: "completed", value });
     }
@@ -309,7 +309,7 @@ describe("modules", () => {
 
 describe("shell commands", () => {
   test.each(["ls -la", "cat /etc/passwd", "npm install left-pad", "git status", "#!/bin/bash\nls"])(
-    "[exec-wait:38] %j is wrong input, with a hint at tools",
+    "[exec-wait:38] %j is wrong input, and the error has a hint about tools",
     async (code) => {
       for (const language of ["javascript", "typescript"]) {
         const result = await failureOf(code, language);
@@ -319,9 +319,9 @@ describe("shell commands", () => {
     },
   );
 
-  test("[exec-wait:38] what only begins like one is a program", async () => {
+  test("[exec-wait:38] a program that only begins like a command is a program", async () => {
     const alone = expectStatus("failed", await desk.exec("read; return 1"));
-    // It ran, and there is no such variable.
+    // It ran, and the variable does not exist.
     expect(alone.code).toBe("internal_error");
     expect(alone.error).toContain("read");
     expect(alone.error).not.toContain("shell");

@@ -6,7 +6,7 @@ import { openDesk, until } from "./fixtures.ts";
 import { killOnce, killUntil } from "./killing.ts";
 import { failedOf, valueOf, waitingOf } from "./results.ts";
 
-/** In the guest: what is wrong with a value that was thrown; an empty text when nothing is. */
+/** Runs in the guest: says what is wrong with a thrown value; an empty text if nothing is wrong. */
 const VERDICT = `
   const verdict = (e) => {
     if (typeof e !== "object" || e === null) return "";
@@ -32,7 +32,7 @@ describe("the environment", () => {
     expect(await valueOf(desk.exec(code))).toEqual([]);
   });
 
-  test("cannot be reached through constructors and code made of texts [exec-wait:65]", async () => {
+  test("cannot be reached through constructors or code made from texts [exec-wait:65]", async () => {
     const routes = [
       'globalThis.constructor.constructor("return process")()',
       '(() => {}).constructor("return process")()',
@@ -60,7 +60,7 @@ describe("the environment", () => {
     }
   });
 
-  test("is not behind the errors of any builtin [exec-wait:65]", async () => {
+  test("cannot be reached through errors of any builtin [exec-wait:65]", async () => {
     await using desk = openDesk();
     const code = `${VERDICT}
       const bad = [], seen = new Set(), skip = new Set(["yield_control"]);
@@ -87,7 +87,7 @@ describe("the environment", () => {
           walk(name, inner, value, depth - 1);
         }
       };
-      // What would end the probe, or the programs after it, is left out.
+      // Leave out what would end the probe or the programs after it.
       for (const key of ["eval", "console", "setInterval", "setTimeout", "tools"]) skip.add(key);
       walk("globalThis", globalThis, undefined, 3);
       return { bad, thrown: thrown > 1000, seen: seen.size > 300 }`;
@@ -95,7 +95,7 @@ describe("the environment", () => {
     expect(await valueOf(result)).toEqual({ bad: [], thrown: true, seen: true });
   });
 
-  test("is not behind the errors of what the host does for a program [exec-wait:65]", async () => {
+  test("cannot be reached through errors of the host's functions [exec-wait:65]", async () => {
     await using desk = openDesk();
     const code = `${VERDICT}
       const calls = {
@@ -151,7 +151,7 @@ describe("the environment", () => {
 });
 
 describe("other programs", () => {
-  test("share no globals [exec-wait:67]", async () => {
+  test("do not share globals [exec-wait:67]", async () => {
     await using desk = openDesk();
     await valueOf(
       desk.exec("globalThis.x = 1; try { tools.y = 1 } catch {} try { ALL_TOOLS.z = 1 } catch {} return x"),
@@ -160,7 +160,7 @@ describe("other programs", () => {
     expect(await valueOf(desk.exec(code))).toEqual(["undefined", "undefined", "undefined"]);
   });
 
-  test("share none while both are alive, or after one was suspended [exec-wait:67]", async () => {
+  test("do not share globals while both are alive, or after one was suspended [exec-wait:67]", async () => {
     await using desk = openDesk();
     const { runId } = await waitingOf(desk.exec("globalThis.x = 1; await yield_control(); return x"));
     expect(await valueOf(desk.exec("const was = typeof x; globalThis.x = 2; return was"))).toBe("undefined");
@@ -228,7 +228,7 @@ describe("forging", () => {
       "functions",
       "Function.prototype.apply = Function.prototype.call = () => ({ forged: 1 }); Reflect.apply = () => 0",
     ],
-  ])("a program that replaces %s gets what its tool gave [exec-wait:69]", async (_what, replace) => {
+  ])("a program that replaces %s still gets what its tool gave [exec-wait:69]", async (_what, replace) => {
     await using desk = openDesk();
     const result = await desk.exec(`${replace}; return await tools.echo({ real: 1 })`);
     expect(desk.told.map(({ input }) => input)).toEqual([{ real: 1 }]);
@@ -255,7 +255,7 @@ describe("forging", () => {
 });
 
 describe("a worker that dies", () => {
-  test("again and again gives runtime_unavailable; the next exec works [exec-wait:70]", async () => {
+  test("again and again gives runtime_unavailable, and the next exec works [exec-wait:70]", async () => {
     await using desk = openDesk();
     expect(await valueOf(desk.exec("return 1"))).toBe(1);
     const result = desk.exec("await tools.echo(1); for (;;);");
@@ -266,7 +266,7 @@ describe("a worker that dies", () => {
     expect(desk.run.telemetry().failures).toEqual({ runtime_unavailable: 1 });
   });
 
-  test("once is not noticed: the program goes on, and nothing happens twice [exec-wait:70]", async () => {
+  test("once is not noticed, and no call is made twice [exec-wait:70]", async () => {
     await using desk = openDesk();
     const result = desk.exec("const a = await tools.echo(1); const b = await tools.gate({}); return [a, b]");
     await until(() => desk.gate.open === 1);
@@ -279,7 +279,7 @@ describe("a worker that dies", () => {
     expect(desk.hooked).toHaveLength(2);
   });
 
-  test("while a program is suspended takes nothing with it [exec-wait:70]", async () => {
+  test("while a program is suspended does not harm the program [exec-wait:70]", async () => {
     await using desk = openDesk();
     const { runId } = await waitingOf(desk.exec("let n = 41; await yield_control(); return n + 1"));
     await killOnce();
@@ -293,7 +293,7 @@ test("the engine is a dependency of the package itself [exec-wait:71]", () => {
     dependencies?: Record<string, string>;
   };
   const version = dependencies["quickjs-wasi"] ?? "";
-  // An exact version: another engine is another one for suspended programs.
+  // An exact version, since suspended programs need the very same engine.
   expect(version).toMatch(/^\d+\.\d+\.\d+$/u);
   const wasm = createRequire(home).resolve("quickjs-wasi/quickjs.wasm");
   const installed = new URL("package.json", `file://${wasm}`);

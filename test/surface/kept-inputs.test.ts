@@ -1,4 +1,7 @@
-/** A nested call that waits for a decision is executed with the input that was decided on, whatever its schema or hook make. */
+/**
+ * A nested call that waits for a decision is executed with the input that was decided on, whatever its schema or hook
+ * would make the next time.
+ */
 import { type Approve, type BeforeToolCall, createAgentRuntime } from "codecell/surface";
 import { expect, test } from "vitest";
 import { z } from "zod";

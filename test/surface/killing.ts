@@ -1,9 +1,9 @@
-/** Takes worker threads away, as crashes would. */
+/** Runs in tests. Ends worker threads, as crashes would. */
 import type { Worker } from "node:worker_threads";
 import { killWorkers, liveWorkers } from "../property/worker-threads.ts";
 import { until } from "./fixtures.ts";
 
-/** Kills every worker there is, each once, until something has settled. */
+/** Kills every worker, each once, until a promise has settled. */
 export async function killUntil<T>(result: Promise<T>): Promise<T> {
   const killed = new Set<Worker>();
   let isOver = false;
@@ -19,7 +19,7 @@ export async function killUntil<T>(result: Promise<T>): Promise<T> {
   return result;
 }
 
-/** Kills the workers there are; others may have come since. */
+/** Kills the workers that exist now. New workers may appear meanwhile. */
 export async function killOnce(): Promise<void> {
   const workers = liveWorkers();
   killWorkers();

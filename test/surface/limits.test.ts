@@ -1,4 +1,4 @@
-/** Programs that want too much: time, memory, stack. Each ends by itself, and holds up nobody. */
+/** Programs that need too much time, memory or stack. Each ends by itself and blocks no other program. */
 import { describe, expect, test } from "vitest";
 import { Watch } from "../attacks/watch.ts";
 import { openDesk } from "./fixtures.ts";
@@ -21,7 +21,7 @@ describe("an endless program", () => {
     ["a catastrophic pattern", "return /^(a+)+$/.test('a'.repeat(40) + 'b')"],
     ["a getter in the result", "return { get a() { for (;;); } }"],
     ["a toJSON in the result", "return { toJSON() { for (;;); } }"],
-    ["a getter in what is shown", "json({ get a() { for (;;); } })"],
+    ["a getter in printed output", "json({ get a() { for (;;); } })"],
     ["a getter in an input", "await tools.echo({ get a() { for (;;); } })"],
     ["a proxy in the result", "return new Proxy({}, { ownKeys() { for (;;); } })"],
     ["a thenable as result", "return { then() { for (;;); } }"],
@@ -31,7 +31,7 @@ describe("an endless program", () => {
       "a native loop",
       "return 'x'.repeat(1 << 20).split('').map(() => 'y'.repeat(1 << 14).indexOf('z')).length",
     ],
-  ])("ends with timeout, and holds up nobody: %s [exec-wait:61]", async (_what, code) => {
+  ])("ends with timeout, and blocks no other program: %s [exec-wait:61]", async (_what, code) => {
     const timeoutMs = 500;
     await using desk = openDesk({ config: { enabled: true, timeoutMs } });
     await valueOf(desk.exec("return 'the worker has started'"));
@@ -44,7 +44,7 @@ describe("an endless program", () => {
     expect(tookMs).toBeLessThan(timeoutMs + 2000);
     expect(loopGapMs).toBeLessThan(200);
     expect(desk.run.telemetry().failures).toEqual({ timeout: 1 });
-    // With more time: its worker may have been killed, and another one has to start first.
+    // With more time, since its worker may have been killed and another has to start first.
     const other = desk.prepare({ config: true, context: OTHER });
     expect(await valueOf(other.exec({ code: "return tools.echo(1)" }))).toEqual({ got: 1 });
   });
@@ -71,12 +71,12 @@ describe("an endless program", () => {
     expect(await valueOf(desk.exec("return 1"))).toBe(1);
   });
 
-  test("holds up no other program of the process [exec-wait:61]", async () => {
+  test("blocks no other program of the process [exec-wait:61]", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 5000 } });
     await valueOf(desk.exec("return 'the worker has started'"));
     const endless = desk.exec("for (;;);");
     const other = desk.prepare({ config: true, context: OTHER });
-    // There is one worker, and the endless program has it for five seconds.
+    // There is one worker, and the endless program occupies it for five seconds.
     const elapsedMs = startStopwatch();
     expect(await valueOf(other.exec({ code: "return tools.echo(1)" }))).toEqual({ got: 1 });
     expect(elapsedMs()).toBeLessThan(4000);
@@ -86,19 +86,19 @@ describe("an endless program", () => {
 
 const OTHER = { agentId: "a2", runId: "r2", sessionId: "s2", sessionKey: "k2" };
 
-describe("a program that waits for nothing", () => {
+describe("a program that waits for something that cannot happen", () => {
   test.each([
     ["a promise that never settles", "await new Promise(() => {})"],
     ["an empty race", "await Promise.race([])"],
     ["a thenable that never calls back", "return { then() {} }"],
-    ["one that made calls before", "await tools.echo(1); await new Promise(() => {})"],
-  ])("fails at once, and is not waiting: %s [exec-wait:62]", async (_what, code) => {
+    ["a program that made calls before", "await tools.echo(1); await new Promise(() => {})"],
+  ])("fails at once, and does not give waiting: %s [exec-wait:62]", async (_what, code) => {
     await using desk = openDesk();
     const elapsedMs = startStopwatch();
     const { code: failure, error } = await failedOf(desk.exec(code));
     expect(failure).toBe("internal_error");
     expect(error).toContain("nothing can settle");
-    // Not only when its ten seconds are over.
+    // It fails before its ten seconds are over.
     expect(elapsedMs()).toBeLessThan(5000);
   });
 
@@ -112,7 +112,7 @@ describe("a program that waits for nothing", () => {
 
 describe("memory", () => {
   const config = { enabled: true, memoryLimitBytes: 16 * MiB };
-  /** Of the whole process, tests and all, whose memory goes up and down by itself. */
+  /** For the whole process with all tests, whose memory varies by itself. */
   const MOST_MB = 320;
 
   test.each([
@@ -133,12 +133,12 @@ describe("memory", () => {
     const watch = new Watch();
     const { code: failure } = await failedOf(desk.exec(code));
     expect(failure).toBe("memory_limit_exceeded");
-    // Instances of the engine are kept for reuse; what counts is that the limit is one.
+    // Instances of the engine are kept for reuse. What matters is that the limit holds.
     expect(watch.stop().rssDeltaMB).toBeLessThan(MOST_MB);
     expect(await valueOf(desk.exec("return tools.echo(1)"))).toEqual({ got: 1 });
   });
 
-  test("stays bounded when the program catches its end [exec-wait:63]", async () => {
+  test("stays bounded when the program catches the error [exec-wait:63]", async () => {
     await using desk = openDesk({ config: { ...config, timeoutMs: 3000 } });
     await valueOf(desk.exec("return 'the worker has started'"));
     const watch = new Watch();
@@ -150,11 +150,11 @@ describe("memory", () => {
     expect(watch.stop().rssDeltaMB).toBeLessThan(MOST_MB);
   });
 
-  test("is all given back: many programs at their limit do not add up [exec-wait:63]", async () => {
+  test("is given back, so that many programs at their limit do not add up [exec-wait:63]", async () => {
     await using desk = openDesk({ config });
     const code = "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))";
     const watch = new Watch();
-    // Together they had four times as much as is tolerated.
+    // Together these programs use four times what is tolerated.
     const times = (4 * MOST_MB) / 16;
     for (let i = 0; i < times; i++)
       expect((await failedOf(desk.exec(code))).code).toBe("memory_limit_exceeded");
@@ -175,7 +175,7 @@ describe("deep recursion", () => {
     expect(await valueOf(desk.exec(`return ${CAUGHT}`))).toEqual([true, true]);
   });
 
-  test("is so after a wait, and as often as one likes [exec-wait:64]", async () => {
+  test("is a RangeError after a wait too, and any number of times [exec-wait:64]", async () => {
     await using desk = openDesk();
     const code = `const first = ${CAUGHT}; await yield_control(); return [first, ${CAUGHT}, ${CAUGHT}, await tools.echo(1)]`;
     const { runId } = await waitingOf(desk.exec(code));
@@ -194,7 +194,7 @@ describe("deep recursion", () => {
     ["of a pattern", "new RegExp('('.repeat(100_000) + ')'.repeat(100_000)).test('a')"],
     ["of the parser", "return eval('['.repeat(100_000))"],
     [
-      "of what is returned",
+      "of the returned value",
       "let o = {}; const root = o; for (let i = 0; i < 100_000; i++) o = o.a = {}; return root",
     ],
     [

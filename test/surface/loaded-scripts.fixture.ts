@@ -1,6 +1,6 @@
 /**
- * Does one thing with code mode and prints the URL of every script that any thread of the process has parsed: the
- * inspector sees them all, also in workers that inherit no hooks.
+ * Does one thing with code mode, and prints the URL of every script that any thread of the process has parsed. The
+ * inspector sees all of them, also in workers that inherit no hooks.
  */
 import { Session } from "node:inspector";
 import { createChecker, createHost } from "codecell";
@@ -23,7 +23,7 @@ session.on("NodeWorker.receivedMessageFromWorker", ({ params: { sessionId, messa
 session.post("Debugger.enable");
 session.post("NodeWorker.enable", { waitForDebuggerOnStart: false });
 
-/** Asks every thread for all it has parsed so far; the answer comes after the list. */
+/** Asks every thread for all scripts it has parsed so far. The answer comes after the list. */
 async function listScripts(): Promise<void> {
   const message = JSON.stringify({ id: 1, method: "Debugger.enable" });
   for (const sessionId of threads.keys())
@@ -36,7 +36,7 @@ async function listScripts(): Promise<void> {
 
 const { tools } = createFixtures();
 
-/** An agent run, and what its programs gave. */
+/** An agent run, and the results of its programs. */
 async function inCodeMode(config: unknown, ...inputs: readonly object[]): Promise<unknown[]> {
   const host = createHost({ workers: 1 });
   const runtime = createAgentRuntime({ host });
@@ -57,7 +57,7 @@ const CASES: Readonly<Record<string, () => Promise<unknown[]>>> = {
   unused: () => inCodeMode(true),
   javascript: () => inCodeMode(true, JAVASCRIPT),
   typescript: () => inCodeMode(true, TYPESCRIPT),
-  /** Shows that a compiler would be seen. */
+  /** Shows that the test would see a compiler. */
   checked: async () => {
     const checker = createChecker();
     const host = createHost({ workers: 1, check: { checker } });

@@ -1,4 +1,4 @@
-/** Programs that are waited for by a preparation that lacks a tool their calls wait for. */
+/** A wait in a preparation that lacks a tool for which the program's calls wait. */
 import { createMemoryStore } from "codecell/store";
 import { expect, test } from "vitest";
 import { CONTEXT, openDesk, openWarmDesk, waitingOf } from "./fixtures.ts";
@@ -6,7 +6,7 @@ import { CONTEXT, openDesk, openWarmDesk, waitingOf } from "./fixtures.ts";
 const SOON = { enabled: true, timeoutMs: 200 };
 const MISSING = { status: "failed", code: "runtime_unavailable" };
 
-test("a wait that brings no such tool leaves the program as it is, for one that does [suspend:tools]", async () => {
+test("a wait without the tool leaves the program as it is, for a wait with it [suspend:tools]", async () => {
   await using desk = await openWarmDesk({ config: SOON });
   const { runId } = waitingOf(await desk.exec("return await tools.gate({})"));
   const without = desk.prepare({ tools: { core: { echo: { execute: () => 1 } } } });
@@ -20,7 +20,7 @@ test("a wait that brings no such tool leaves the program as it is, for one that 
   expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "let through" });
 });
 
-test("a decision that was made for it is kept [suspend:tools]", async () => {
+test("a decision for the call is kept [suspend:tools]", async () => {
   await using desk = openDesk({
     approve: ({ resolution }) => (resolution === undefined ? { suspend: "may I?" } : "allow"),
   });
@@ -33,7 +33,7 @@ test("a decision that was made for it is kept [suspend:tools]", async () => {
   expect(await desk.wait(first.runId)).toMatchObject({ status: "completed", value: 0 });
 });
 
-test("a program that another process began stays in its store for one that has the tools [suspend:tools]", async () => {
+test("a program that another process began stays in its store until a process has the tools [suspend:tools]", async () => {
   const store = createMemoryStore();
   const approve: NonNullable<Parameters<typeof openDesk>[0]>["approve"] = ({ resolution }) =>
     resolution === undefined ? { suspend: "may I?" } : "allow";

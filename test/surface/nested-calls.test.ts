@@ -1,4 +1,4 @@
-/** What a call of a program is: the same as a direct one, with nothing of the host on the guest's side. */
+/** A call of a program is the same as a direct call, and the guest gets nothing of the host. */
 import { describe, expect, test } from "vitest";
 import type { AgentToolSet, AgentTools } from "codecell/surface";
 import { CONTEXT, type Desk, openDesk, until } from "./fixtures.ts";
@@ -10,12 +10,12 @@ const withCore = (core: AgentToolSet): AgentTools => ({
 });
 
 describe("the context of a nested call", () => {
-  test("is that of a direct one [exec-wait:49]", async () => {
+  test("is the context of a direct call [exec-wait:49]", async () => {
     const context = { ...CONTEXT, sandbox: { network: false } };
     await using desk = openDesk({ context });
     await valueOf(desk.exec("return tools.echo({ a: 1 })"));
     expect(desk.told).toHaveLength(1);
-    // The very object: whatever a direct call could read there, this one can.
+    // The very same object, so a nested call can read whatever a direct call can.
     expect(desk.told[0]?.context).toBe(context);
     expect(desk.told[0]?.input).toEqual({ a: 1 });
   });
@@ -27,7 +27,7 @@ describe("the context of a nested call", () => {
     expect(desk.told.map(({ context }) => context)).toEqual([CONTEXT]);
   });
 
-  test("has a signal that ends with the program [exec-wait:49]", async () => {
+  test("has a signal that aborts when the program ends [exec-wait:49]", async () => {
     await using desk = openDesk();
     const failed = desk.exec("tools.gate({}); await tools.echo(1); throw new Error('enough')");
     expect((await failedOf(failed)).code).toBe("internal_error");
@@ -57,7 +57,7 @@ describe("hooks", () => {
     expect(new Set(desk.hooked.map(({ callId }) => callId)).size).toBe(2);
   });
 
-  test("that block keep the tool from running [exec-wait:50]", async () => {
+  test("that block prevent the tool from running [exec-wait:50]", async () => {
     await using desk = openDesk({ beforeToolCall: () => ({ block: "not on Sundays" }) });
     const code = `try { await tools.echo({}); } catch (e) { return [e instanceof Error, e.message, e.code] }`;
     expect(await valueOf(desk.exec(code))).toEqual([
@@ -68,7 +68,7 @@ describe("hooks", () => {
     expect(desk.told).toEqual([]);
   });
 
-  test("that rewrite decide what is executed [exec-wait:50]", async () => {
+  test("that rewrite an input decide what is executed [exec-wait:50]", async () => {
     await using desk = openDesk({ beforeToolCall: async () => ({ input: { safe: true } }) });
     expect(await valueOf(desk.exec("return tools.echo({ rm: '/' })"))).toEqual({ got: { safe: true } });
     expect(desk.told.map(({ input }) => input)).toEqual([{ safe: true }]);
@@ -102,7 +102,7 @@ describe("failures of tools", () => {
       expect(told).not.toContain(word);
   });
 
-  test("that nobody catches end the program, with message and tool id [exec-wait:54]", async () => {
+  test("that nobody catches fail the program, with message and tool id [exec-wait:54]", async () => {
     await using desk = openDesk();
     const { code, error } = await failedOf(desk.exec("text('before'); await tools.boom({}); return 1"));
     expect(code).toBe("nested_tool_failed");
@@ -111,7 +111,7 @@ describe("failures of tools", () => {
     expect(error).not.toContain("S3CRET");
   });
 
-  test("of all calls in Promise.any say what the first one said [exec-wait:54]", async () => {
+  test("of all calls in Promise.any have the message of the first [exec-wait:54]", async () => {
     await using desk = openDesk();
     const { code, error } = await failedOf(desk.exec("return Promise.any([tools.boom({}), tools.boom({})])"));
     expect(code).toBe("nested_tool_failed");
@@ -120,7 +120,7 @@ describe("failures of tools", () => {
       desk.exec("return Promise.any([Promise.reject(new Error('mine')), tools.boom({})])"),
     );
     expect(own.error).toContain("mine");
-    // What has a message of its own keeps it.
+    // An error with a message of its own keeps it.
     const named = await failedOf(desk.exec("throw new AggregateError([new Error('a')], 'both')"));
     expect(named.error).toContain("both");
   });
@@ -158,7 +158,7 @@ describe("failures of tools", () => {
 describe("calls at the same time", () => {
   const open = async (desk: Desk, count: number): Promise<void> => until(() => desk.gate.open === count);
 
-  test("are all in flight [exec-wait:55]", async () => {
+  test("are all in flight together [exec-wait:55]", async () => {
     await using desk = openDesk();
     const result = desk.exec(
       "return (await Promise.all(Array.from({ length: 16 }, (_, i) => tools.gate({ i })))).length",
@@ -169,7 +169,7 @@ describe("calls at the same time", () => {
     expect(desk.gate.most).toBe(16);
   });
 
-  test("wait their turn over the cap [exec-wait:56]", async () => {
+  test("beyond the cap wait for their turn [exec-wait:56]", async () => {
     await using desk = openDesk();
     const result = desk.exec(
       "return (await Promise.all(Array.from({ length: 17 }, (_, i) => tools.gate({ i })))).length",
@@ -182,7 +182,7 @@ describe("calls at the same time", () => {
     expect(desk.gate.most).toBe(16);
   });
 
-  test("follow each other with a cap of one [exec-wait:56]", async () => {
+  test("execute one after the other with a cap of one [exec-wait:56]", async () => {
     await using desk = openDesk({ config: { enabled: true, maxPendingToolCalls: 1 } });
     const result = desk.exec("return Promise.all([1, 2, 3].map((i) => tools.gate({ i })))");
     for (const made of [1, 2, 3]) {
@@ -194,7 +194,7 @@ describe("calls at the same time", () => {
     expect(desk.gate.most).toBe(1);
   });
 
-  test("do not run at all past the queue's bound [exec-wait:56]", async () => {
+  test("are all refused beyond the bound of the queue [exec-wait:56]", async () => {
     await using desk = openDesk();
     const batch = `await Promise.all(Array.from({ length: 1041 }, (_, i) => tools.echo({ i })))`;
     const { code, error } = await failedOf(desk.exec(`${batch}; return 1`));
@@ -202,13 +202,13 @@ describe("calls at the same time", () => {
     expect(error).toContain("1041");
     expect(desk.told).toEqual([]);
     expect(desk.hooked).toEqual([]);
-    // One fewer fits, and the run is none the worse for it.
+    // One call fewer fits, and the refused batch has no effect on the run.
     const fits = `return (await Promise.all(Array.from({ length: 1040 }, (_, i) => tools.echo({ i })))).length`;
     expect(await valueOf(desk.exec(fits))).toBe(1040);
     expect(desk.told).toHaveLength(1040);
   });
 
-  test("of which the first to settle wins a race [exec-wait:57]", async () => {
+  test("can race, and the first to settle wins [exec-wait:57]", async () => {
     await using desk = openDesk();
     const code = `const gate = tools.gate({});
       const first = await Promise.race([gate, tools.slow({ ms: 1 })]);
@@ -221,7 +221,7 @@ describe("calls at the same time", () => {
     expect(await valueOf(desk.exec("return tools.echo(1)"))).toEqual({ got: 1 });
   });
 
-  test("of which a loser that fails late is nobody's concern [exec-wait:57]", async () => {
+  test("can race, and a loser that fails late has no effect [exec-wait:57]", async () => {
     await using desk = openDesk();
     const code = `const loser = async () => { await tools.gate({ n: 2 }); throw new Error("lost") };
       const winner = await Promise.race([tools.gate({ n: 1 }), loser()]);
@@ -261,7 +261,7 @@ describe("rejections", () => {
       "a late catch",
       "const call = tools.boom({}); await tools.echo(1); await tools.echo(2); return [await call.catch((e) => e.message), 'ok']",
     ],
-    ["a catch nobody awaits", "tools.boom({}).catch(() => {}); return ['a', 'b']"],
+    ["a catch that nobody awaits", "tools.boom({}).catch(() => {}); return ['a', 'b']"],
   ])("%s handles them [exec-wait:58]", async (_what, code) => {
     await using desk = openDesk();
     expect(await valueOf(desk.exec(code))).toHaveLength(2);

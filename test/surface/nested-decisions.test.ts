@@ -1,4 +1,4 @@
-/** Who decides over nested calls: hooks and approvals, however they decide, and however long they take. */
+/** Who decides about nested calls: hooks and approvals, whatever they decide and however long they take. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Approve, BeforeToolCall, CallRecord } from "codecell/surface";
 import { CONTEXT, type Desk, openDesk, openWarmDesk, until } from "./fixtures.ts";
@@ -8,7 +8,7 @@ const CATCHING = `try { return await tools.needs_ok({ a: 1 }) } catch (e) { retu
 
 const callsOf = (desk: Desk): readonly CallRecord[] => desk.run.trajectory().calls;
 
-/** Decides when the test does. */
+/** An approval that the test gives by hand. */
 class Person {
   readonly asked: Parameters<Approve>[0][] = [];
   readonly #waiting: ((decision: Awaited<ReturnType<Approve>>) => void)[] = [];
@@ -27,18 +27,18 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what is no decision", () => {
+describe("a value that is no decision", () => {
   const wrong = [null, true, false, "allow", {}, [], { block: undefined }, { block: true }, { allow: true }];
 
   test.each(wrong.map((given) => [JSON.stringify(given), given] as const))(
-    "denies where a hook or an approval gives it: %s [policy:fails-closed]",
+    "from a hook or an approval denies: %s [policy:fails-closed]",
     async (_text, given) => {
       const told: unknown[] = [];
       const onError = ({ error }: { readonly error: unknown }): void => void told.push(String(error));
       const message = expect.stringContaining("it could not be authorised") as string;
       await using hooked = openDesk({ beforeToolCall: () => given as never, onError });
       expect(await valueOf(hooked.exec(CATCHING))).toEqual([true, "denied", message]);
-      // A word that an approval may give.
+      // This word is valid for an approval, so use another one.
       const approval = given === "allow" ? "yes" : given;
       await using asked = openDesk({ approve: () => approval as never, onError });
       expect(await valueOf(asked.exec(CATCHING))).toEqual([true, "denied", message]);
@@ -85,8 +85,8 @@ describe("approval", () => {
     ]);
   });
 
-  test("may take longer than the program has time [exec-wait:51]", async () => {
-    // The subject of this test is time itself: a person takes longer than the program may.
+  test("may take longer than the program's own time [exec-wait:51]", async () => {
+    // This test is about time itself: a person takes longer than the program may.
     const approve: Approve = () => new Promise((resolve) => setTimeout(resolve, 1500, "allow"));
     await using desk = openDesk({ approve, config: { enabled: true, timeoutMs: 1000 } });
     await valueOf(desk.exec("return 'the worker has started'"));
@@ -132,14 +132,14 @@ describe("approval", () => {
         asks: { question: "May I?" },
       });
       expect(callsOf(desk)).toMatchObject([{ status: "waiting", input: { a: 1 } }]);
-      // Nobody has decided: it waits again, and the call is still there.
+      // Nobody has decided: the program waits again, and the call is still there.
       const again = await waitingOf(desk.wait(waiting.runId));
       expect(again.pendingToolCalls).toEqual(waiting.pendingToolCalls);
       desk.run.resolve({ [pending?.id ?? ""]: { resolution: "yes" } });
       const done = await desk.wait(waiting.runId);
       expect(done).toMatchObject({ status: "completed", value: 0, output: [{ type: "text", text: "b" }] });
       expect(desk.approved.calls).toBe(1);
-      // Once: neither the hook nor the count is repeated.
+      // Neither the hook nor the count happens twice.
       expect(desk.hooked).toHaveLength(1);
       expect(done.telemetry.counts.call).toBe(1);
       expect(done.telemetry.calledTools).toEqual(["core:core:needs_ok"]);
@@ -158,7 +158,7 @@ describe("approval", () => {
       ]);
     });
 
-    test("is asked with what a hook made of the input, before and after [exec-wait:51]", async () => {
+    test("sees the input that a hook made, before and after the suspension [exec-wait:51]", async () => {
       const person: unknown[] = [];
       await using desk = openDesk({
         beforeToolCall: () => ({ input: { rewritten: true } }),
@@ -168,7 +168,7 @@ describe("approval", () => {
         },
       });
       const { runId, pendingToolCalls = [] } = await waitingOf(desk.exec("return tools.needs_ok({ a: 1 })"));
-      // The model is shown what its program wrote.
+      // The model sees what its program wrote.
       expect(pendingToolCalls[0]?.input).toBe('{"a":1}');
       desk.run.resolve({ [pendingToolCalls[0]?.id ?? ""]: { resolution: "yes" } });
       await valueOf(desk.wait(runId));
@@ -179,7 +179,7 @@ describe("approval", () => {
 });
 
 describe("what the host adds", () => {
-  test("to an input in a hook is for the tool, and in no result [exec-wait:50]", async () => {
+  test("to an input in a hook is for the tool, and is in no result [exec-wait:50]", async () => {
     await using desk = await openWarmDesk({
       config: { enabled: true, timeoutMs: 200 },
       beforeToolCall: ({ input }) => ({ input: { ...(input as object), key: "S3CRET" } }),
@@ -191,7 +191,7 @@ describe("what the host adds", () => {
     expect(JSON.stringify(await desk.wait(waiting.runId))).not.toContain("S3CRET");
   });
 
-  test("to a question is shown in part where it is long [exec-wait:51]", async () => {
+  test("to a question is shortened if it is long [exec-wait:51]", async () => {
     await using desk = openDesk({
       approve: () => ({ suspend: { draft: "x".repeat(1_000_000), to: "ana" } }),
     });
@@ -206,7 +206,7 @@ describe("hooks that go wrong", () => {
     ["throws", () => Promise.reject(new Error("S3CRET"))],
     ["gives no decision", () => "sure" as unknown as undefined],
     ["gives null", () => null as unknown as undefined],
-  ])("one that %s lets nothing pass [exec-wait:50]", async (_what, beforeToolCall) => {
+  ])("a hook that %s lets no call pass [exec-wait:50]", async (_what, beforeToolCall) => {
     await using desk = openDesk({ beforeToolCall });
     const value = await valueOf(desk.exec(CATCHING));
     expect(value).toEqual([true, "denied", expect.any(String)]);
@@ -215,7 +215,7 @@ describe("hooks that go wrong", () => {
     expect(callsOf(desk)).toMatchObject([{ status: "failed", error: { code: "denied" } }]);
   });
 
-  test("one that rewrites to an input that does not fit lets nothing pass [exec-wait:50]", async () => {
+  test("a hook that rewrites to an input that does not fit the schema lets no call pass [exec-wait:50]", async () => {
     await using desk = openDesk({ beforeToolCall: () => ({ input: { command: 5 } }) });
     const code = `try { await tools.exec({ command: "ls" }) } catch (e) { return [e.code, e.message] }`;
     expect(await valueOf(desk.exec(code))).toEqual(["denied", expect.stringContaining("command")]);
@@ -223,14 +223,14 @@ describe("hooks that go wrong", () => {
     expect(callsOf(desk)).toMatchObject([{ tool: "core:core:exec", status: "failed" }]);
   });
 
-  test("one that rewrites to what is no JSON is between host and tool [exec-wait:50]", async () => {
+  test("a hook may rewrite to a value that is no JSON [exec-wait:50]", async () => {
     await using desk = openDesk({
       beforeToolCall: ({ name }) => (name === "needs_ok" ? { input: 1n } : undefined),
     });
     expect(await valueOf(desk.exec("return tools.needs_ok({})"))).toBe(0);
   });
 
-  test("their time is not the program's [exec-wait:50]", async () => {
+  test("time in a hook does not count as the program's time [exec-wait:50]", async () => {
     const beforeToolCall: BeforeToolCall = () =>
       new Promise((resolve) => setTimeout(resolve, 1500, undefined));
     await using desk = openDesk({ beforeToolCall, config: { enabled: true, timeoutMs: 1000 } });
@@ -241,7 +241,7 @@ describe("hooks that go wrong", () => {
 
 describe("an abort", () => {
   test.each(["hook", "approval"])(
-    "while a %s is pending ends the program, and nothing happens [exec-wait:51]",
+    "while a %s is pending ends the program, and the call is not made [exec-wait:51]",
     async (who) => {
       const person = new Person();
       const abort = new AbortController();
@@ -283,7 +283,7 @@ describe("an abort", () => {
     expect(callsOf(desk)).toMatchObject([{ status: "aborted" }]);
   });
 
-  test("that an approval outlives is decided in the wait [exec-wait:51]", async () => {
+  test("is not caused by a suspension: an approval that goes on is decided in the wait [exec-wait:51]", async () => {
     const person = new Person();
     await using desk = openDesk({ approve: person.approve });
     const { runId } = await waitingOf(

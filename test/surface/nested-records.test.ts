@@ -1,4 +1,4 @@
-/** What is left of nested calls that never came to their tool, in the trajectory and in the counts. */
+/** Records and counts of nested calls that never reached their tool. */
 import { describe, expect, test } from "vitest";
 import type { AgentTools, CallRecord } from "codecell/surface";
 import { openDesk, until } from "./fixtures.ts";
@@ -8,7 +8,7 @@ import { startStopwatch } from "../processor-time.ts";
 const codeOf = ({ error }: CallRecord): unknown => (error as { code?: unknown } | undefined)?.code;
 
 describe("records of calls", () => {
-  test("are there for what was refused, denied, unknown or wrong, once the result is [exec-wait:96]", async () => {
+  test("exist for refused, denied, unknown and wrong calls as soon as the result is there [exec-wait:96]", async () => {
     await using desk = openDesk({
       beforeToolCall: ({ name }) => (name === "select_file" ? { block: "no" } : undefined),
       approve: ({ name }) => (name === "needs_ok" ? { deny: "no" } : "allow"),
@@ -34,13 +34,13 @@ describe("records of calls", () => {
     expect(calls.map(({ input }) => input)).toEqual([1, 2, 3, 4, 5, 6].map((n) => ({ n })));
     expect(new Set(calls.map(({ parentToolCallId }) => parentToolCallId))).toEqual(new Set(["exec_1"]));
     expect(calls.every(({ endedAt }) => endedAt !== undefined)).toBe(true);
-    // Counted is what came to a tool.
+    // Only calls that reached a tool are counted.
     expect(result.telemetry.counts.call).toBe(2);
     expect(result.telemetry.calledTools).toEqual(["core:core:boom", "core:core:echo"]);
     expect(desk.forbidden.calls + desk.approved.calls).toBe(0);
   });
 
-  test("are counted once each, also when they have made room before the result is there [exec-wait:96]", async () => {
+  test("are counted once each, also if they were dropped before the result is there [exec-wait:96]", async () => {
     await using desk = openDesk({ trajectory: { maxRecords: 1 } });
     await desk.exec("return Promise.allSettled([tools.boom({}), tools.boom({})])");
     const { counts, omitted } = desk.run.trajectory();
@@ -48,7 +48,7 @@ describe("records of calls", () => {
     expect(omitted.calls).toBe(2);
   });
 
-  test("cannot be pushed out by the names of unknown tools [exec-wait:96]", async () => {
+  test("cannot be displaced by the names of unknown tools [exec-wait:96]", async () => {
     await using desk = openDesk();
     const code = `await tools.echo({ mark: 1 });
       for (let i = 0; i < 64; i++) await tools.call("x".repeat(500_000) + i).catch(() => {});
@@ -60,7 +60,7 @@ describe("records of calls", () => {
     expect(Math.max(...calls.map(({ tool }) => tool.length))).toBeLessThanOrEqual(200);
   });
 
-  test("of tools that ignore their abort say aborted, whatever comes later [exec-wait:96]", async () => {
+  test("of tools that ignore their abort say aborted, whatever the tools give later [exec-wait:96]", async () => {
     const stubborn = new Stubborn();
     const tools: AgentTools = { core: { stubborn: { execute: stubborn.execute } } };
     await using desk = openDesk({ tools });
@@ -90,7 +90,7 @@ describe("records of calls", () => {
     expect(statuses()).toEqual(["completed", "completed"]);
   });
 
-  test("end in the wait in which their calls do, under their exec [exec-wait:96]", async () => {
+  test("end in the wait in which their calls end, under their exec [exec-wait:96]", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 500 } });
     const { runId } = await waitingOf(
       desk.run.exec({ code: "return tools.gate({ a: 1 })" }, { toolCallId: "call_1" }),
@@ -103,15 +103,15 @@ describe("records of calls", () => {
     ]);
   });
 
-  test("of a call that ended while its program was being suspended leave the reason as it was", async () => {
+  test("of a call that ended while its program was being suspended do not change the reason", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 300 } });
     await valueOf(desk.exec("return 'the worker has started'"));
-    // Always in a call, none of which takes long.
+    // The program is always in a call, and each call is short.
     const waiting = await waitingOf(desk.exec("for (;;) await tools.echo(1)"));
     expect(waiting.reason).toBe("pending_tools");
   });
 
-  test("say what the program was told of an output that does not fit its schema [exec-wait:96]", async () => {
+  test("have the failure that the program got for an output that does not fit its schema [exec-wait:96]", async () => {
     const output = { type: "object", required: ["id"] };
     const tools: AgentTools = { core: { typed: { output, execute: (given: unknown) => given } } };
     await using desk = openDesk({ tools });
@@ -123,7 +123,7 @@ describe("records of calls", () => {
     ]);
   });
 
-  test("have the output as the program got it, where a schema changes it [exec-wait:96]", async () => {
+  test("have the output as the program got it, also if a schema changes it [exec-wait:96]", async () => {
     const standard = {
       version: 1 as const,
       vendor: "test",

@@ -1,4 +1,4 @@
-/** What tools tell on their way, and whom. */
+/** Progress that tools report, and who gets it. */
 import { describe, expect, test } from "vitest";
 import type { AgentTools } from "codecell/surface";
 import { openDesk, until } from "./fixtures.ts";
@@ -9,11 +9,11 @@ describe("updates", () => {
     readonly tools: AgentTools;
     readonly push: (update: unknown) => void;
     readonly end: () => void;
-    /** Updates that were taken. */
+    /** How many updates were taken. */
     readonly taken: () => number;
   }
 
-  /** A tool that gives what the test pushes. */
+  /** A tool that yields what the test pushes. */
   function streaming(): Stream {
     const queue: unknown[] = [];
     let [wake, taken] = [(): void => {}, 0];
@@ -61,7 +61,7 @@ describe("updates", () => {
     ]);
   });
 
-  test("reach the wait in which they go on, and nobody in between [exec-wait:52]", async () => {
+  test("reach the wait in which they come, and nobody between two exchanges [exec-wait:52]", async () => {
     const stream = streaming();
     await using desk = openDesk({ tools: stream.tools, config: { enabled: true, timeoutMs: 100 } });
     const seen: string[] = [];

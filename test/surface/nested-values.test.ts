@@ -1,4 +1,4 @@
-/** What crosses between program and tools: JSON of a bounded size, in both directions. */
+/** Between program and tools only JSON of a bounded size crosses, in both directions. */
 import { describe, expect, test } from "vitest";
 import { openDesk } from "./fixtures.ts";
 import { valueOf } from "./results.ts";
@@ -65,7 +65,7 @@ describe("values", () => {
     expect(JSON.stringify([value, desk.run.trajectory()])).not.toContain("S3CRET");
   });
 
-  test("too large to cross are an error, never cut [exec-wait:60]", async () => {
+  test("that are too large to cross are an error, and never cut [exec-wait:60]", async () => {
     await using desk = openDesk();
     const code = `try { return (await tools.big({ n: ${5 * MiB} })).length } catch (e) { return [e.code, e.message] }`;
     expect(await valueOf(desk.exec(code))).toEqual([
@@ -80,7 +80,7 @@ describe("values", () => {
     );
   });
 
-  test("too large on the way in are an error too [exec-wait:60]", async () => {
+  test("that are too large on the way in are an error too [exec-wait:60]", async () => {
     await using desk = openDesk();
     const code = `try { await tools.echo("x".repeat(${2 * MiB})) } catch (e) { return e.code }`;
     expect(await valueOf(desk.exec(code))).toBe("input_limit");

@@ -1,4 +1,4 @@
-/** Section 4.6 of the contract's tests: what programs print and return, and how much of it is given. */
+/** Section 4.6 of the contract's tests: what programs print and return, and how much of it the model gets. */
 import type { Json } from "codecell";
 import type { CodeModeOutput, CodeModeResult } from "codecell/surface";
 import { afterAll, describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ const CAPPED = { enabled: true, maxOutputBytes: CAP };
 const text = (shown: string): CodeModeOutput => ({ type: "text", text: shown });
 const json = (value: Json): CodeModeOutput => ({ type: "json", value });
 
-/** All results of a program, which is let go on until it ends. */
+/** All results of a program, which is continued until it ends. */
 async function exchangesOf(on: Desk, code: string): Promise<CodeModeResult[]> {
   const exchanges = [await on.exec(code)];
   for (let last = exchanges[0]; last?.status === "waiting"; last = exchanges.at(-1)) {
@@ -53,7 +53,7 @@ describe("the order", () => {
     ]);
   });
 
-  test("[exec-wait:48] an exchange without output has none", async () => {
+  test("[exec-wait:48] the result of an exchange without output has no output field", async () => {
     const exchanges = await exchangesOf(
       desk,
       `text("a"); await yield_control(); await yield_control(); return 1`,
@@ -113,14 +113,14 @@ describe("text and json", () => {
     expect(output).toEqual([text("a"), text("a"), text("b"), json(null), text("undefined"), json(1)]);
   });
 
-  test("[exec-wait:43] what is printed is what it was then", async () => {
+  test("[exec-wait:43] a value is printed as it was at that moment", async () => {
     const { output } = await desk.exec(`const a = [1]; json(a); a.push(2); json(a); text(a)`);
     expect(output).toEqual([json([1]), json([1, 2]), text("[1,2]")]);
   });
 });
 
 describe("what JSON cannot carry", () => {
-  /** Expression, and what stands in its place. */
+  /** An expression, and what is shown in its place. */
   const CASES: readonly (readonly [string, unknown])[] = [
     ["function named() {}", expect.stringContaining("named")],
     ["() => 1", expect.stringContaining("Function")],
@@ -145,7 +145,7 @@ describe("what JSON cannot carry", () => {
   ];
 
   test.each(CASES)(
-    "[exec-wait:44] %s stands in its place, and nothing around it is lost",
+    "[exec-wait:44] %s is replaced by a text, and nothing around it is lost",
     async (value, shown) => {
       const code = `const x = ${value}; text(x); json(x); json({ before: 1, x, after: [x, 2] }); return { before: 1, x, after: [x, 2] }`;
       const result = expectStatus("completed", await desk.exec(code));
@@ -160,7 +160,7 @@ describe("what JSON cannot carry", () => {
     },
   );
 
-  test("[exec-wait:44] cycles are cut where they close", async () => {
+  test("[exec-wait:44] a cycle is cut where it closes", async () => {
     const code = `
       const a = { name: "a", list: [1] };
       a.self = a; a.list.push(a, { deep: a });
@@ -173,20 +173,20 @@ describe("what JSON cannot carry", () => {
     expect(result.output).toEqual([
       json(shown),
       { type: "text", text: JSON.stringify(shown) },
-      // What is there twice is no cycle.
+      // A value that is there twice is no cycle.
       json([{ shared: 1 }, { shared: 1 }]),
     ]);
     expect(result.value).toEqual({ a: shown, twice: [{ shared: 1 }, { shared: 1 }], last: true });
   });
 
-  test("[exec-wait:44] nesting of any depth is no crash", async () => {
+  test("[exec-wait:44] nesting of any depth does not crash", async () => {
     const code = `let a = 1; for (let i = 0; i < 100_000; i++) a = [a]; json(a); text("after"); return a`;
     const result = await desk.exec(code);
     expect(["completed", "failed"]).toContain(result.status);
     expect(await desk.exec("return 1")).toMatchObject({ value: 1 });
   });
 
-  test("[exec-wait:44] console takes all of it too", async () => {
+  test("[exec-wait:44] console takes all these values too", async () => {
     const code = `const a = {}; a.a = a; console.log(10n, Symbol("s"), a, () => 1, new Error("e"), null, undefined); return 1`;
     const { output } = expectStatus("completed", await desk.exec(code));
     expect(output).toHaveLength(1);
@@ -201,7 +201,7 @@ describe("what JSON cannot carry", () => {
       const [first, second] = result.output ?? [];
       expect(first).toEqual({ type: "json", value: expect.stringMatching(new RegExp(`${kind}.*300`, "u")) });
       expect(second).toEqual({ type: "json", value: { bytes: expect.stringContaining(kind) } });
-      // Not as a list of numbers either.
+      // It is not shown as a list of numbers either.
       expect(sizeOf(result)).toBeLessThan(600);
     },
   );
@@ -233,7 +233,7 @@ describe("the cap", () => {
     expect(result.telemetry.failures).toEqual({});
   });
 
-  test("[exec-wait:46] what fits is not touched", async () => {
+  test("[exec-wait:46] output that fits is not touched", async () => {
     await using capped = openDesk({ config: CAPPED });
     expect(await capped.exec(`return "x".repeat(${CAP - 2})`)).toMatchObject({ value: "x".repeat(CAP - 2) });
     const whole = await capped.exec(`text("x".repeat(400)); return "y".repeat(400)`);
@@ -263,7 +263,7 @@ describe("the cap", () => {
     },
   );
 
-  test("[exec-wait:46] a cap of any size is the cap", async () => {
+  test("[exec-wait:46] a cap of any size holds", async () => {
     await using wide = openDesk({ config: { enabled: true, maxOutputBytes: 10_485_760 } });
     const code = `return (await Promise.all(["a", "b"].map((x) => x.repeat(3_000_000)))).join("")`;
     expect(expectStatus("completed", await wide.exec(code)).value).toHaveLength(6_000_000);
@@ -271,7 +271,7 @@ describe("the cap", () => {
     expect(much.output).toHaveLength(90);
   });
 
-  test("[exec-wait:46] what cannot be delivered in any form fails with its code", async () => {
+  test("[exec-wait:46] output that cannot be delivered in any form fails with its code", async () => {
     const result = expectStatus("failed", await desk.exec(`return "x".repeat(20_000_000)`));
     expect(result.code).toBe("output_limit_exceeded");
     expect(result.telemetry.failures).toMatchObject({ output_limit_exceeded: expect.any(Number) });
@@ -287,11 +287,11 @@ describe("the cap", () => {
     for (const exchange of exchanges) expect(sizeOf(exchange)).toBeLessThanOrEqual(CAP);
     expect(exchanges.reduce((sum, exchange) => sum + sizeOf(exchange), 0)).toBeLessThanOrEqual(CAP);
     expect(JSON.stringify(exchanges[0])).toContain("0xxx");
-    // The last one still says something of the value.
+    // The last result still shows something of the value.
     expect(exchanges.at(-1)).toMatchObject({ value: { truncated: true } });
   });
 
-  test("[exec-wait:47] holds for one waiting result that is far over it", async () => {
+  test("[exec-wait:47] holds for one waiting result that is far beyond it", async () => {
     await using capped = openDesk({ config: CAPPED });
     const first = expectStatus(
       "waiting",

@@ -1,4 +1,4 @@
-/** What happens to suspended programs at once, and in an unlucky order. */
+/** What happens to suspended programs at the same time, and in an unlucky order. */
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -34,7 +34,7 @@ describe("two prepared runs of one scope", () => {
     expect(codeOf(await desk.wait(runId))).toBe("invalid_input");
   });
 
-  test("park what is too large where whoever is told of it can load it", async () => {
+  test("park a large value where the run that shows its ref can load it", async () => {
     await using desk = await openWarmDesk();
     const again = desk.prepare();
     const { runId } = waitingOf(await desk.exec("await yield_control(); return 'x'.repeat(100_000)"));
@@ -43,7 +43,7 @@ describe("two prepared runs of one scope", () => {
     expect(await again.exec({ code })).toMatchObject({ status: "completed", value: 100_000 });
   });
 
-  test("have refs of their own: one never leads to a value of the other", async () => {
+  test("have their own refs: a ref never leads to a value of the other run", async () => {
     await using desk = await openWarmDesk();
     const again = desk.prepare();
     const { ref } = cutOf(await desk.exec("return 'x'.repeat(100_000)"));
@@ -69,7 +69,7 @@ describe("two prepared runs of one scope", () => {
 });
 
 describe("a wait that cannot go on", () => {
-  test("for want of room leaves the program to the next one", async () => {
+  test("for lack of room leaves the program to the next wait", async () => {
     await using desk = await openWarmDesk({ hosting: { liveRuns: 1 } });
     const { runId } = waitingOf(await desk.exec("await yield_control(); return 'still there'"));
     const busy = desk.exec("return await tools.gate({})");
@@ -82,7 +82,7 @@ describe("a wait that cannot go on", () => {
     expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
   });
 
-  test("for want of its store leaves the program to the next one", async () => {
+  test("because of its store leaves the program to the next wait", async () => {
     const store = createMemoryStore();
     let isDown = false;
     const faltering = instead(store, {
@@ -101,7 +101,7 @@ describe("a wait that cannot go on", () => {
     expect(await desk.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
   });
 
-  test("for want of its store leaves what another process began, and counts no snapshot as gone", async () => {
+  test("because of its store leaves a program of another process, and counts no snapshot as gone", async () => {
     const store = createMemoryStore();
     let isDown = true;
     const faltering = instead(store, {
@@ -121,7 +121,7 @@ describe("a wait that cannot go on", () => {
     expect(await there.wait(runId)).toMatchObject({ status: "completed", value: "still there" });
   });
 
-  test("for a host that throws leaves the program, and its snapshot is counted to its end", async () => {
+  test("because its host throws leaves the program, and its snapshot is counted to its end", async () => {
     await using desk = await openWarmDesk();
     const { host } = desk;
     await using runtime = createAgentRuntime({
@@ -148,7 +148,7 @@ describe("a wait that cannot go on", () => {
     expect(run.telemetry().snapshots).toEqual({ created: 1, restored: 0, expired: 0, dropped: 1 });
   });
 
-  test("for decisions that are none leaves the program and its question", async () => {
+  test("because of wrong decisions leaves the program and its question", async () => {
     const asking = {
       execute: (_: unknown, call: { resolution: unknown; suspend(of: string): never }) =>
         call.resolution ?? call.suspend("well?"),
@@ -157,11 +157,11 @@ describe("a wait that cannot go on", () => {
     const { runId, pendingToolCalls = [] } = waitingOf(await desk.exec("return await tools.asking({})"));
     const callId = pendingToolCalls[0]?.id ?? "";
     expect(pendingToolCalls[0]?.asks).toBe("well?");
-    // As a host in plain JavaScript might.
+    // A host in plain JavaScript might do this.
     for (const wrong of ["yes", null, { resolution: 1n }, {}]) {
       expect(() => desk.run.resolve({ [callId]: wrong as unknown as { deny: string } })).toThrow(TypeError);
     }
-    // With one that is wrong, none is taken.
+    // If one decision is wrong, none is taken.
     expect(() => desk.run.resolve({ [callId]: { resolution: "no" }, "run:0": { resolution: 1 } })).toThrow(
       RangeError,
     );
@@ -172,7 +172,7 @@ describe("a wait that cannot go on", () => {
 });
 
 describe("a program that another process took from the store", () => {
-  test("is not ended by the one that has it no more", async () => {
+  test("is not ended by the process that no longer has it", async () => {
     const store = createMemoryStore();
     await using here = await openWarmDesk({ hosting: { store } });
     await using there = await openWarmDesk({ hosting: { store } });
@@ -184,7 +184,7 @@ describe("a program that another process took from the store", () => {
     expect(await waited).toMatchObject({ status: "completed", value: "there" });
     expect(await here.wait(runId)).toMatchObject({ status: "failed", code: "invalid_input" });
     expect(here.runtime.suspendedPrograms).toBe(0);
-    // From here it is gone; it was restored there.
+    // It is gone here, and was restored there.
     const snapshots = { created: 1, restored: 0, expired: 0, dropped: 1 };
     expect(here.run.telemetry().snapshots).toEqual(snapshots);
     expect(there.run.telemetry().snapshots).toEqual({ ...snapshots, created: 0, restored: 1, dropped: 0 });
@@ -213,11 +213,11 @@ describe("expiry", () => {
     const held = heapMiB() - before;
     expect(held).toBeGreaterThan(8);
     await until(() => desk.runtime.suspendedPrograms === 0);
-    // Each is opened in turns to be given up, and is in memory until then.
+    // Each program is opened in turns to be discarded, and is in memory until then.
     await expect.poll(() => heapMiB() - before, { timeout: 60_000, interval: 50 }).toBeLessThan(held / 3);
   });
 
-  test("of a program meets a foreign wait: neither learns anything", async () => {
+  test("of a program at the same time as a wait of another scope gives nothing away", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       await using desk = await openWarmDesk({ config: { enabled: true, snapshotTtlSeconds: 1 } });
@@ -258,12 +258,12 @@ describe("the end of a run", () => {
     await ended;
     expect(codeOf(await executed)).toBe("aborted");
     expect(desk.runtime.suspendedPrograms).toBe(0);
-    // Not only soon: whoever ended the run may close the store now.
+    // It is gone already: whoever ended the run may close the store now.
     expect(await store.list()).toEqual([]);
     expect(codeOf(await desk.exec("return 1"))).toBe("aborted");
   });
 
-  test.each(["a run's end", "a shutdown"])("%s ends what executes", async (how) => {
+  test.each(["a run's end", "a shutdown"])("%s ends programs that execute", async (how) => {
     await using desk = await openWarmDesk();
     const { runId } = waitingOf(await desk.exec(YIELDS));
     const under = [

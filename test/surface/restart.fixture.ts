@@ -1,8 +1,8 @@
 /**
- * A process of an agent: `exec` begins a program and prints what it waits with, `wait` continues one and prints the
- * result. With a file as its store; without one nothing outlives it.
+ * A process of an agent. `exec` begins a program and prints its waiting result; `wait` continues a program and prints
+ * the result. With a file as its store, programs outlive the process.
  *
- * Ends as told: by itself, or killed by its own hand in the middle of everything.
+ * It ends as told: by itself, or by killing itself in the middle of everything.
  */
 import { appendFileSync } from "node:fs";
 import { createHost } from "codecell";
@@ -28,7 +28,7 @@ const tools: AgentTools = {
         return { amount };
       },
     },
-    // Takes longer than the first process lives, and gives up when it is told to; asking again changes nothing.
+    // Takes longer than the first process lives, and stops when it is aborted. Calling it again changes nothing.
     look_up: {
       readOnly: true,
       execute: (_input, { signal }) =>

@@ -1,5 +1,6 @@
 /**
- * The three shapes of what `exec` and `wait` answer, as the contract writes them; nothing more may be in a result.
+ * Runs in tests. The three shapes of what `exec` and `wait` answer, as the contract writes them. A result may have
+ * nothing else.
  */
 import assert from "node:assert/strict";
 import { CODE_MODE_ERROR_CODES, type CodeModeResult } from "codecell/surface";
@@ -25,7 +26,7 @@ const output = z
       z.strictObject({ type: z.literal("json"), value: z.json() }),
     ]),
   )
-  // A result without output has none, not an empty one.
+  // A result without output has no output field, not an empty one.
   .min(1)
   .optional();
 
@@ -59,7 +60,7 @@ const SHAPES: Readonly<Record<CodeModeResult["status"], z.ZodType>> = {
   }),
 };
 
-/** Exactly one shape fits, and what was given is plain data: it survives JSON unchanged. */
+/** Asserts that exactly one shape fits, and that the result is plain data: it survives JSON unchanged. */
 export function expectResult(result: CodeModeResult): CodeModeResult {
   const fitting = Object.entries(SHAPES).filter(([, shape]) => shape.safeParse(result).success);
   const statuses = fitting.map(([status]) => status);
@@ -70,7 +71,7 @@ export function expectResult(result: CodeModeResult): CodeModeResult {
 
 type Of<Status extends CodeModeResult["status"]> = Extract<CodeModeResult, { readonly status: Status }>;
 
-/** The result, which is expected to have this status. */
+/** Asserts that the result has this status. */
 export function expectStatus<Status extends CodeModeResult["status"]>(
   status: Status,
   result: CodeModeResult,
@@ -80,7 +81,7 @@ export function expectStatus<Status extends CodeModeResult["status"]>(
   return result as Of<Status>;
 }
 
-/** What the cap bounds: the output and the value, as JSON text. */
+/** Size of what the cap bounds: the output and the value, as JSON text. */
 export function sizeOf(result: CodeModeResult): number {
   const parts = [result.output, result.status === "completed" ? result.value : undefined].filter(
     (part) => part !== undefined,

@@ -1,13 +1,16 @@
-/** Section 4.5 of the contract's tests: the shapes of results. Every result of every test here is checked against them. */
+/**
+ * Section 4.5 of the contract's tests: the shapes of results. Every result of every test here is checked against
+ * them.
+ */
 import type { CodeModeResult } from "codecell/surface";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Desk, openDesk, until } from "./fixtures.ts";
 import { expectResult, expectStatus } from "./result-schema.ts";
 
-/** Long enough for a worker to start in, on a machine that is busy. */
+/** Long enough for a worker to start on a busy machine. */
 const QUICK = { enabled: true, timeoutMs: 1500 };
 
-/** With time for all that does not wait. */
+/** With time for all programs that do not wait. */
 const shared = openDesk({ config: QUICK });
 afterAll(() => shared[Symbol.asyncDispose]());
 
@@ -73,7 +76,7 @@ describe("an answer", () => {
     }
   });
 
-  test("[exec-wait:39] is given to the loop as the tools' result too, never thrown", async () => {
+  test("[exec-wait:39] is the result of the tools in a loop too, and is never thrown", async () => {
     await using desk = openDesk();
     const [exec, wait] = desk.run.visibleTools.map(({ tool }) => tool);
     const call = {
@@ -93,7 +96,7 @@ describe("an answer", () => {
       await exec?.execute(null, call),
       await wait?.execute({ runId: "x" }, call),
       await wait?.execute("x", call),
-      // As a loop in plain JavaScript might.
+      // A loop in plain JavaScript might do this.
       await exec?.execute({ code: "return 1" }, undefined as unknown as typeof call),
     ] as CodeModeResult[];
     expect(results.map((result) => expectResult(result).status)).toEqual([
@@ -106,7 +109,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("[exec-wait:39] to input that fights back is a failed one", async () => {
+  test("[exec-wait:39] to hostile input is a failed result", async () => {
     await using desk = openDesk();
     const hostile = new Proxy(
       {},
@@ -148,7 +151,7 @@ describe("completed", () => {
     await until(() => desk.gate.made === 1 && desk.told.length === 1);
     let isOver = false;
     void result.then(() => (isOver = true));
-    // Many turns later it is still not over: the call is.
+    // Many turns later the program is still not over, since its call is not.
     for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
     expect(isOver).toBe(false);
     desk.gate.release();
@@ -165,7 +168,7 @@ describe("completed", () => {
     expect(await desk.wait(waiting.runId)).toMatchObject({ status: "completed", value: 1 });
   });
 
-  test("[exec-wait:40] literally: echo({}); return 1", async () => {
+  test("[exec-wait:40] comes for the contract's example: echo({}); return 1", async () => {
     await using desk = openDesk();
     const result = await desk.exec("const { echo } = tools; echo({}); return 1");
     expect(result).toMatchObject({ status: "completed", value: 1 });
@@ -181,8 +184,8 @@ describe("failed", () => {
     ["const all = []; for (;;) all.push('x'.repeat(1e5) + all.length)", "memory_limit_exceeded"],
     ["await new Promise(() => {})", "internal_error"],
     ["return 'x'.repeat(6_000_000)", "output_limit_exceeded"],
-  ])("[exec-wait:41] by %s has the output made before", async (code, expected) => {
-    // Only the endless one is to run into its time.
+  ])("[exec-wait:41] by %s has the output that was made before", async (code, expected) => {
+    // Only the endless program should use up its time.
     await using desk = openDesk({ config: expected === "timeout" ? QUICK : true });
     const before = "text('a'); json({ b: 1 }); console.warn('c'); await tools.echo({}); text('d');";
     const result = expectStatus("failed", await desk.exec(`${before} ${code}`));

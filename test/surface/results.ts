@@ -1,4 +1,4 @@
-/** Reads results of `exec` and `wait` in tests: of the kind that was expected, or the test fails. */
+/** Runs in tests. Reads results of `exec` and `wait`. A result of another kind than expected fails the test. */
 import type {
   AgentTool,
   CodeModeCompleted,
@@ -33,7 +33,7 @@ export const failedOf = (result: CodeModeResult | Promise<CodeModeResult>): Prom
 export const waitingOf = (result: CodeModeResult | Promise<CodeModeResult>): Promise<CodeModeWaiting> =>
   as("waiting", result);
 
-/** Calls of a tool that the test answers one by one, whether they were aborted or not. */
+/** A tool whose calls the test answers one by one, also after an abort. */
 export class Stubborn {
   readonly inputs: unknown[] = [];
   readonly signals: AbortSignal[] = [];
@@ -49,7 +49,7 @@ export class Stubborn {
     return this.inputs.length;
   }
 
-  /** Lets the oldest call answer. */
+  /** Answers the oldest call. */
   release(value: unknown = "released"): void {
     this.#waiting.shift()?.(value);
   }

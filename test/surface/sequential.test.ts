@@ -1,4 +1,4 @@
-/** Tools marked sequential: never two of them at once in a run, and none that keeps the others waiting for ever. */
+/** Tools marked sequential: never two of them execute at once in a run, and none keeps the others waiting for ever. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { AgentTools } from "codecell/surface";
 import { type DeskOptions, openDesk, until } from "./fixtures.ts";
@@ -25,7 +25,7 @@ function createLine(config: Record<string, unknown> = {}): Line {
       },
       echo: { execute: (input: unknown) => ({ got: input }) },
     },
-    // Another source, the same line.
+    // Another source, the same lock.
     mcp: { other: { b: { sequential: true, execute: b.execute } } },
   };
   return { a, b, options: { tools, config: { enabled: true, ...config } } };
@@ -48,7 +48,7 @@ describe("sequential tools", () => {
     expect(a.inputs).toEqual([1, 3]);
   });
 
-  test("do so over a suspension, and between programs [exec-wait:50]", async () => {
+  test("follow each other also over a suspension, and between programs [exec-wait:50]", async () => {
     const { a, b, options } = createLine({ timeoutMs: 500 });
     await using desk = openDesk(options);
     const first = await waitingOf(desk.exec("return tools.a(1)"));
@@ -78,13 +78,13 @@ describe("sequential tools", () => {
     expect(await valueOf(result)).toEqual(["rejected", "fulfilled"]);
   });
 
-  test("that ask a person hold up nobody meanwhile [exec-wait:51]", async () => {
+  test("that ask a person do not block others meanwhile [exec-wait:51]", async () => {
     const { b, options } = createLine();
     await using desk = openDesk(options);
     const asking = await waitingOf(desk.exec("return tools.asks({})"));
     const result = desk.exec("return tools.b(1)");
     await until(() => b.made === 1);
-    // And the answer waits in line again.
+    // After the answer the call waits for its turn again.
     desk.run.resolve({ [asking.pendingToolCalls?.[0]?.id ?? ""]: { resolution: "yes" } });
     const answered = desk.wait(asking.runId);
     b.release("done");
@@ -93,7 +93,7 @@ describe("sequential tools", () => {
     expect(desk.run.telemetry().counts.call).toBe(2);
   });
 
-  test("whose program was aborted leave the line, uncalled [exec-wait:50]", async () => {
+  test("whose program was aborted leave the queue without being called [exec-wait:50]", async () => {
     const { a, b, options } = createLine();
     await using desk = openDesk(options);
     const abort = new AbortController();
@@ -112,7 +112,7 @@ describe("sequential tools", () => {
     expect(b.inputs).toEqual(["then"]);
   });
 
-  test("that ignore their abort keep their place, but not for ever [exec-wait:50]", async () => {
+  test("that ignore their abort keep their place for a bounded time [exec-wait:50]", async () => {
     const { a, b, options } = createLine();
     await using desk = openDesk(options);
     const abort = new AbortController();
@@ -134,7 +134,7 @@ describe("sequential tools", () => {
     expect(await valueOf(second)).toBe("second");
   });
 
-  test("of another agent run have a line of their own [exec-wait:50]", async () => {
+  test("of another agent run have a queue of their own [exec-wait:50]", async () => {
     const { a, b, options } = createLine();
     await using desk = openDesk(options);
     const first = desk.exec("return tools.a(1)");

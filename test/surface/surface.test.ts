@@ -1,4 +1,4 @@
-/** What a model reads of real tools: how much it costs, and whether it can be followed. */
+/** What a model reads about real tools: what it costs, and whether it can be used. */
 import { describe, expect, test } from "vitest";
 import { createCatalogOf, createFixtureCatalog, surfaceOf, tokensOf } from "./catalogs.ts";
 
@@ -9,7 +9,7 @@ describe("the surface of real tools", () => {
     expect(fixture.entries.length).toBe(215);
     const { cl100k } = tokensOf(surfaceOf(fixture));
     expect(cl100k).toBeLessThan(1500);
-    // What is not used of it could have said more.
+    // Tokens that are not used could have said more.
     expect(cl100k).toBeGreaterThan(1300);
   });
 

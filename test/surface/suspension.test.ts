@@ -6,9 +6,9 @@ import { instead } from "../api/store-doubles.ts";
 import { openWarmDesk, until, waitingOf } from "./fixtures.ts";
 import { startStopwatch } from "../processor-time.ts";
 
-/** Long enough for a program to come to its first call. */
+/** Long enough for a program to reach its first call. */
 const SOON = { enabled: true, timeoutMs: 200 };
-/** Enough for a suspended program to be kept as a snapshot, not rebuilt from its ledger. */
+/** Computes so much that a suspended program is kept as a snapshot, and not rebuilt from its ledger. */
 const BUSY = "let n = 0; const until = Date.now(); for (let i = 0; i < 3e6; i++) n += i % 7;";
 
 describe("suspension", () => {
@@ -70,7 +70,7 @@ describe("suspension", () => {
     const third = waitingOf(await desk.wait(first.runId));
     expect([second.runId, third.runId]).toEqual([first.runId, first.runId]);
     expect([second.reason, third.reason]).toEqual(["pending_tools", "pending_tools"]);
-    // The same call, begun when it began.
+    // The same call, with the time when it first began.
     expect(third.pendingToolCalls).toEqual(first.pendingToolCalls);
     expect(third.output).toBeUndefined();
     expect(desk.gate.made).toBe(1);
@@ -126,7 +126,7 @@ describe("suspension", () => {
     const callIds = new Set<string | undefined>();
     for (const [index, { runId, pendingToolCalls }] of both.entries()) {
       callIds.add(pendingToolCalls?.[0]?.id);
-      // The oldest call is that of the first program, then that of the second.
+      // The oldest call is the first program's, the next is the second program's.
       desk.gate.release(`${index}-0`);
       for (const round of [1, 2]) {
         const next = waitingOf(await desk.wait(runId));
@@ -142,7 +142,7 @@ describe("suspension", () => {
     expect(callIds.size).toBe(6);
   });
 
-  test("[exec-wait:78] of two calls one answers: a race is decided at wait", async () => {
+  test("[exec-wait:78] one of two calls answers, which decides a race in the wait", async () => {
     await using desk = await openWarmDesk({ config: SOON });
     const first = waitingOf(
       await desk.exec(
@@ -161,12 +161,12 @@ describe("suspension", () => {
   test.each([
     ["a token", undefined],
     ["a store", createMemoryStore],
-  ])("[exec-wait:78] of calls that answered before the wait the first wins, from %s", async (_, open) => {
+  ])("[exec-wait:78] the first of two calls that answered before the wait wins, from %s", async (_, open) => {
     const store = open?.();
     let posts = 0;
     const counting =
       store && instead(store, { post: (...given) => store.post(...given).finally(() => posts++) });
-    // With a store a call is written down before it is made.
+    // With a store, a call is recorded before it is made.
     const config = { enabled: true, timeoutMs: 1000 };
     await using desk = await openWarmDesk({
       config,
@@ -179,7 +179,7 @@ describe("suspension", () => {
       const isOver = ({ status }: CallRecord): boolean => status === "completed";
       await until(() => desk.run.trajectory().calls.filter(isOver).length === count);
       if (counting !== undefined) await until(() => posts === count);
-      // The record is written by the tool; the host has what it gave a moment later.
+      // The tool writes the record; the host gets the output a moment later.
       await new Promise(setImmediate);
     };
     desk.gate.release("second call", 1);
@@ -246,7 +246,7 @@ describe("suspension", () => {
   });
 });
 
-/** Lets a call of the first program answer, although one of the second program is older. */
+/** Answers a call of the first program, although a call of the second program is older. */
 async function untilReleased(
   gate: { readonly open: number; release(value: unknown, at?: number): void },
   round: number,

@@ -1,4 +1,4 @@
-/** What an agent run counts: exactly, over all execs and waits, and without anything that passed through it. */
+/** An agent run counts exactly, over all execs and waits, and keeps nothing of the data that passed through it. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { CodeModeTelemetry } from "codecell/surface";
 import { CONTEXT, type Desk, IDS, openDesk, until } from "./fixtures.ts";
@@ -44,7 +44,7 @@ describe("telemetry", () => {
     expect(desk.run.visibleTools.map(({ name }) => name)).toEqual(done.telemetry.visibleTools);
   });
 
-  test("counts the caps that were passed [exec-wait:92]", async () => {
+  test("counts failures because of caps [exec-wait:92]", async () => {
     await using desk = openDesk({ config: { enabled: true, maxSnapshotBytes: 4096 } });
     await failedOf(
       desk.exec("const kept = await tools.big({ n: 500_000 }); await yield_control(); return kept.length"),
@@ -95,7 +95,7 @@ describe("telemetry", () => {
     const third = await desk.wait(first.runId);
     expect(third.telemetry.counts).toEqual({ exec: 1, wait: 2, search: 2, describe: 1, call: 3 });
     expect(third.telemetry.calledTools).toEqual(["core:core:echo", "core:core:read"]);
-    // What was given before has not changed.
+    // Telemetry that was given before has not changed.
     expect(first.telemetry.counts.call).toBe(1);
   });
 
@@ -112,7 +112,7 @@ describe("telemetry", () => {
     expect(done.telemetry.snapshots).toEqual({ created: 3, restored: 3, expired: 0, dropped: 0 });
   });
 
-  test("takes a call of what is no tool for nothing else [exec-wait:93]", async () => {
+  test("counts a call of an unknown tool as nothing else [exec-wait:93]", async () => {
     await using desk = openDesk();
     const code = `const codes = [];
       for (const id of [7, "catalog.search", "catalog.describe", "catalog.load", "yield_control"]) {
@@ -121,7 +121,7 @@ describe("telemetry", () => {
       return codes`;
     const unknown = "unknown_tool";
     const result = await desk.exec(code);
-    // What is no id is refused in the program itself.
+    // The program itself refuses a value that is no id.
     expect(await valueOf(result)).toEqual([null, unknown, unknown, unknown, unknown]);
     expect(result.telemetry.counts).toEqual({ exec: 1, wait: 0, search: 0, describe: 0, call: 0 });
   });
@@ -135,7 +135,7 @@ describe("telemetry", () => {
     expect(desk.run.telemetry().counts.call).toBe(1);
   });
 
-  test("has nothing of what passed through the run [exec-wait:94]", async () => {
+  test("has no data that passed through the run [exec-wait:94]", async () => {
     const secret = "S3CRET-94";
     process.env["CODECELL_TEST_94"] = secret;
     try {

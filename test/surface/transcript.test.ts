@@ -1,10 +1,10 @@
-/** What a host keeps of an agent run, and what of it a provider is sent. */
+/** What a host keeps of an agent run, and what a provider gets of it. */
 import type { CodeModeResult, PreparedAgentRun } from "codecell/surface";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { CONTEXT, createFixtures, openDesk, openWarmDesk, waitingOf } from "./fixtures.ts";
 
 const SOON = { enabled: true, timeoutMs: 200 };
-/** What masks for logs would take for secrets. */
+/** Text that a redacting log would take for secrets. */
 const SOURCE = `const API_TOKEN = "sk-live-0123456789abcdef", password = 'pa$$w0rd';
 text(API_TOKEN + "\\u2028 é 😀 \\ud800"); // Bearer abc.def
 await yield_control();
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** As a host would write it down and read it again. */
+/** The trajectory after a host has written it down and read it again. */
 function stored(run: PreparedAgentRun): ReturnType<PreparedAgentRun["trajectory"]> {
   return JSON.parse(JSON.stringify(run.trajectory())) as ReturnType<PreparedAgentRun["trajectory"]>;
 }
@@ -46,7 +46,7 @@ describe("a transcript", () => {
     expect(told[1]?.[3]).toContain("sk-live-0123456789abcdef");
   });
 
-  test("[exec-wait:95] says so where a host's redaction changed a text: that one is not for replay", async () => {
+  test("[exec-wait:95] marks a text that a host's redaction changed, since it cannot be replayed", async () => {
     await using desk = openDesk({
       trajectory: {
         redact: (record) =>
@@ -60,7 +60,7 @@ describe("a transcript", () => {
     expect(stored(desk.run).entries.map(({ redacted }) => redacted)).toEqual([true, undefined]);
   });
 
-  test("[exec-wait:95] a source is given to the program as it is, however it looks", async () => {
+  test("[exec-wait:95] a source reaches the program unchanged, however it looks", async () => {
     await using desk = openDesk();
     const { runId } = waitingOf(await desk.exec(SOURCE));
     expect(await desk.wait(runId)).toMatchObject({
@@ -71,7 +71,7 @@ describe("a transcript", () => {
 });
 
 describe("nested calls", () => {
-  test("[exec-wait:96] are one record each, under their exec, in the order they began", async () => {
+  test("[exec-wait:96] have one record each, under their exec, in the order in which they began", async () => {
     await using desk = await openWarmDesk({ config: SOON });
     const first = waitingOf(
       await desk.run.exec(

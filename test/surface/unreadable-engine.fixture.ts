@@ -1,9 +1,12 @@
-/** Prints what an agent run shows and answers in a process that may read neither the engine nor the embedded one. */
+/**
+ * Prints what an agent run shows and answers in a process that can read neither the engine's file nor the embedded
+ * engine.
+ */
 import { registerHooks } from "node:module";
 import { createAgentRuntime } from "codecell/surface";
 import { CONTEXT, createFixtures, POLICY } from "./fixtures.ts";
 
-// Loaded when the engine's own file cannot be read.
+// The embedded engine would be loaded when the engine's own file cannot be read.
 registerHooks({
   resolve: (specifier, context, next) => {
     if (specifier.includes("embedded.generated")) throw new Error("Not for this process");

@@ -1,19 +1,24 @@
-/** Advice: what the compiler has to say beyond what can be proven, in the model's own terms. */
+/**
+ * Runs in the check's thread. Turns what the compiler says beyond the findings into advice, in the model's own terms.
+ */
 import type ts from "@typescript/typescript6";
 import type { TypeScript } from "./load-typescript.ts";
 
-/** Objections to what a program may do, or that other findings say better. */
+/** Codes that are no advice: they object to what a program may do, or another finding says the same better. */
 const IDLE_CODES: ReadonlySet<number> = new Set([
   1184, // modifiers cannot appear here: `declare` inside a function
   2307, // cannot find module: only types are imported
   2318, // cannot find global type
-  2451, // judged by source/
+  2451, // `source/` judges this
   2695, // left side of comma operator is unused
 ]);
-/** Types that are left out, which a model is right to do, and code that is never reached. */
+/** Codes about types that a program leaves out, as a model should, and about code that is never reached. */
 const IMPLICIT_CODES = { from: 7000, to: 7099 };
 const LONGEST_MESSAGE = 300;
-/** Advice to whoever set up a project, from here to its end: what to install, which settings to change. */
+/**
+ * The compiler's advice to whoever set up a project, to the end of its message: what to install, which settings to
+ * change.
+ */
 const SETUP = /\.? (?:Do you need to|Consider adding|Try `npm|Try changing)[^]*$/u;
 const MEMBERS = /type '(?:Tools|Tool_[\da-f]+\.Members)'/u;
 
@@ -27,7 +32,7 @@ export function toAdvice(compiler: TypeScript, diagnostics: readonly ts.Diagnost
     if (start === undefined || IDLE_CODES.has(code)) return [];
     if (code >= IMPLICIT_CODES.from && code <= IMPLICIT_CODES.to) return [];
     const text = compiler.flattenDiagnosticMessageText(messageText, "\n");
-    // Which tools exist is for the call sites to say.
+    // The call sites say which tools exist.
     if (MEMBERS.test(text)) return [];
     const line = text
       .replaceAll(/\.?\n\s*/gu, ": ")

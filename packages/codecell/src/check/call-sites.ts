@@ -1,11 +1,13 @@
 /**
- * Call sites: where a program calls tools and methods of handles, and whether it looks at what there is to call.
+ * Runs in the check's thread. Finds where a program calls tools and methods of handles, and whether the program looks
+ * at what it can call.
  *
- * - A site is `tools.name(…)`, `tools["name"](…)`, a call of a `const` made from those or by `const { name } = tools`,
- *   or a call of a member of a global that was declared beside the tools (`connectors.github.callTool(…)`), or of a
- *   `const` made from one (`const github = connectors.github`).
- * - Any other use of `tools` or of a handle (`in`, `Object.keys`, a name that is computed, `?.`, handing it on) may tell
- *   the program which names exist: the program is then called inquisitive, and nothing about it can be proven.
+ * - A call site is `tools.name(…)`, `tools["name"](…)`, or a call of a `const` that holds one of these functions,
+ *   also by `const { name } = tools`. A call of a member of a global declared beside the tools is a call site too
+ *   (`connectors.github.callTool(…)`), and so is a call through a `const` made from that global (`const github =
+ *   connectors.github`).
+ * - Any other use of `tools` or of a handle (`in`, `Object.keys`, a computed name, `?.`, handing it on) may tell the
+ *   program which names exist. The program is then inquisitive, and the check can prove nothing about it.
  */
 import type ts from "@typescript/typescript6";
 import { LISTINGS } from "../contract/features.ts";
@@ -15,10 +17,10 @@ import { callerOf, callOf, isConst, memberOf, walk, whole } from "./syntax.ts";
 
 export interface CallSite {
   readonly call: ts.CallExpression;
-  /** Of the tool or method. */
+  /** The name of the tool or method. */
   readonly name: string;
   readonly nameNode: ts.Node;
-  /** What the member is of, where it is no tool. */
+  /** The object that has the method; undefined where a tool is called. */
   readonly handle: ts.Expression | undefined;
 }
 
@@ -29,11 +31,11 @@ export interface CallSites {
 
 export interface NamedTools {
   readonly names: readonly string[];
-  /** Whether the program uses `tools` in a way that does not say which. */
+  /** Whether the program also uses `tools` in a way that does not say which tools. */
   readonly isOpen: boolean;
 }
 
-/** The tools that the text names, whatever `tools` may be there. */
+/** The tools that the text names. It does not matter whether `tools` is the global there. */
 export function namedTools(compiler: TypeScript, root: ts.Node): NamedTools {
   const names = new Set<string>();
   let isOpen = false;
@@ -76,7 +78,7 @@ export function findCallSites(linked: LinkedProgram): CallSites {
     else add(addToolUse(linked, node, sites, aliases));
   });
   let left = aliases.size === 0 && handles.size === 0 ? [] : aliasUses;
-  // Again while there is something new: a `const` may be made from another one.
+  // Repeat while a pass finds something new: a `const` may be made from another `const`.
   for (let before = -1; before !== left.length;) {
     before = left.length;
     left = left.filter((node) => {
@@ -103,19 +105,19 @@ function addAliasUse(
   return call !== undefined;
 }
 
-/** Other ways to what can be called than its variable. */
+/** Whether a program gets at what it can call by another way than the variable. */
 function isDetour(compiler: TypeScript, node: ts.Identifier, callable: ReadonlySet<string>): boolean {
   if (LISTINGS.has(node.text)) return true;
   if (node.text !== "globalThis") return false;
   const { parent } = whole(compiler, node);
   if (compiler.isPropertyAccessExpression(parent)) return callable.has(parent.name.text);
-  // Whatever else is done with it, what it has may be looked at.
+  // Any other use of `globalThis` may look at what it has.
   if (!compiler.isElementAccessExpression(parent)) return true;
   const { argumentExpression: key } = parent;
   return !compiler.isStringLiteralLike(key) || callable.has(key.text);
 }
 
-/** Names of globals that can be called, or whose members can. */
+/** Names of globals that can be called or have members that can be called. */
 function callableGlobals({ ts: compiler, program }: LinkedProgram): ReadonlySet<string> {
   const statements = program.getSourceFile(GLOBALS_FILE)?.statements ?? [];
   const names = statements.flatMap((statement) =>
@@ -136,7 +138,7 @@ function isReference(compiler: TypeScript, node: ts.Identifier): boolean {
   return !compiler.isBindingElement(parent) || parent.propertyName !== node;
 }
 
-/** The file that declares the global this is, if it is one that can be called. */
+/** The file that declares this global; undefined for a variable that is no callable global. */
 function originOf(linked: LinkedProgram, node: ts.Identifier): string | undefined {
   const file = symbolOf(linked, node)?.valueDeclaration?.getSourceFile().fileName;
   if (file === TOOLS_FILE) return node.text === "tools" ? TOOLS_FILE : undefined;
@@ -150,7 +152,7 @@ function symbolOf({ checker, ts: compiler }: LinkedProgram, node: ts.Identifier)
     : checker.getSymbolAtLocation(node);
 }
 
-/** Whether the use gives nothing away about which tools exist. */
+/** Whether this use of `tools` tells the program nothing about which tools exist. */
 function addToolUse(
   { ts: compiler, checker }: LinkedProgram,
   tools: ts.Identifier,
@@ -175,7 +177,7 @@ function addToolUse(
     sites.push({ call, name, nameNode, handle: undefined });
     return true;
   }
-  // Called by others, whatever it is.
+  // A method such as `map` calls the tool; the arguments do not matter here.
   if (callerOf(compiler, whole(compiler, parent)) !== undefined) return true;
   const { parent: user } = whole(compiler, parent);
   if (!compiler.isVariableDeclaration(user) || !isConst(compiler, user)) return false;
@@ -184,10 +186,12 @@ function addToolUse(
   return symbol !== undefined;
 }
 
-/** What each `const` that holds a handle was made from. */
+/** For each `const` that holds a handle: the expression it was made from. */
 type Handles = Map<ts.Symbol, ts.Expression>;
 
-/** Follows `connectors.github.callTool` to its call; whether nothing is given away about which methods exist. */
+/**
+ * Follows `connectors.github.callTool` to its call. True if this tells the program nothing about which methods exist.
+ */
 function addHandleUse(
   linked: LinkedProgram,
   root: ts.Identifier,
@@ -206,18 +210,18 @@ function addHandleUse(
     const { node, name, nameNode } = member;
     const call = callOf(compiler, node);
     if (call !== undefined) {
-      // Of the expression that the `const` was made from more can be said than of its name.
+      // The expression that the `const` was made from says more than the name of the `const`.
       sites.push({ call, name, nameNode, handle: at === root && made !== undefined ? made : at });
       return true;
     }
     at = node;
-    // A text or a number that is there says nothing about what is not.
+    // Reading a text, a number or a boolean that exists does not tell which names are missing.
     const { StringLike, NumberLike, BooleanLike } = compiler.TypeFlags;
     if ((checker.getTypeAtLocation(at).flags & (StringLike | NumberLike | BooleanLike)) !== 0) return true;
   }
 }
 
-/** Whether all that is done with a handle is to give it another name. */
+/** Whether the program only gives a handle another name. */
 function holds(
   { ts: compiler, checker }: LinkedProgram,
   handle: ts.Expression,
@@ -243,7 +247,7 @@ interface DestructuredPart {
   readonly name: ts.Identifier;
 }
 
-/** The parts of `{ a, b: c } = …`; undefined where there is more to it. */
+/** The parts of `{ a, b: c } = …`; undefined for patterns with defaults, rest or nested patterns. */
 function destructured(
   compiler: TypeScript,
   { name }: ts.VariableDeclaration,

@@ -1,7 +1,7 @@
 /**
- * Check program: everything that is said about one program, in the check's thread.
+ * Runs in the check's thread. Finds everything there is to say about one program.
  *
- * - What `source/` refuses is refused with its words; the compiler's own syntax errors say nothing.
+ * - `source/` refuses in its own words; syntax errors of the compiler are not told.
  * - A program in JavaScript gets no advice about types.
  */
 import type { Diagnostic, DiagnosticCode } from "../contract/diagnostic.ts";
@@ -20,7 +20,7 @@ import type { Finding } from "./finding.ts";
 import { linkProgram, parseProgram, toBodyOffset } from "./linked-program.ts";
 import type { CheckCommand, Declared, DeclaredTool, Findings } from "./messages.ts";
 
-/** Tools that are asked for; a program that names more is checked as if those did not matter. */
+/** Most tools whose declarations are asked for. All further tools that a program names take and give anything. */
 const MOST_TOOLS = 200;
 const MOST_DIAGNOSTICS = 20;
 const NOTHING: Findings = { problems: [], advice: [], failure: undefined };
@@ -54,7 +54,7 @@ export async function checkProgram(
     ...findWrongArguments(linked, sites, reachabilities),
     ...findMissingAwaits(linked, sites, reachabilities),
   ];
-  // A program that asks what there is may go another way because of the answer.
+  // A program that looks at what exists may take another way because of what it sees.
   const isProblem = ({ isProvable }: Finding): boolean => isProvable && !isInquisitive;
 
   const place = (code: DiagnosticCode, start: number, what: string): Diagnostic => {
@@ -63,7 +63,7 @@ export async function checkProgram(
   };
   const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
   const others = language === "typescript" ? toAdvice(compiler.ts, diagnostics) : [];
-  // The compiler objects to the same thing somewhere in the same words.
+  // Where a finding is, the compiler often objects to the same mistake: leave its advice out there.
   const said = findings.map(({ node }) => ({ start: node.getStart(), end: node.end }));
   return {
     problems: inOrder(findings.filter(isProblem).map(toPlaced)),
@@ -77,7 +77,7 @@ export async function checkProgram(
   };
 }
 
-/** What nobody was asked about exists, and takes and gives anything. */
+/** Tools that nobody was asked about exist, and take and give anything. */
 function withRest({ tools, names }: Declared, wanted: readonly string[]): Declared {
   if (wanted.length <= MOST_TOOLS) return { tools, names };
   const rest = wanted.slice(MOST_TOOLS).map((name): [string, DeclaredTool] => [name, toAnything(name)]);

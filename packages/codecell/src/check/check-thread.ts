@@ -1,8 +1,9 @@
 /**
- * Check thread: one worker thread with a compiler, as the host sees it.
+ * Runs in the host. Owns one worker thread with a compiler.
  *
- * - Does one check at a time. A check that takes too long ends the thread: nothing else can stop a compiler.
- * - Keeps no process alive.
+ * - The thread does one check at a time. A check that takes too long ends the thread: nothing else can stop a
+ *   compiler.
+ * - The thread keeps no process alive.
  */
 import { Worker } from "node:worker_threads";
 import type {
@@ -40,7 +41,8 @@ export class CheckThread {
   constructor(file: URL, setup: ThreadSetup) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.ready = promise;
-    // Whoever waits hears of it; nobody may be waiting.
+    // Whoever waits for `ready` hears of the error. Perhaps nobody waits, and an unhandled rejection would end the
+    // process.
     promise.catch(() => {});
     const timer = setTimeout(() => this.kill("loading the compiler took too long"), LOAD_MS);
     this.#onReady = () => {
@@ -66,7 +68,7 @@ export class CheckThread {
     this.#worker.unref();
   }
 
-  /** Rejects when the compiler fails, or when the check takes more than its time, which ends the thread. */
+  /** Rejects when the compiler fails, or when the check takes longer than `mostMs`, which ends the thread. */
   async check(command: Omit<CheckCommand, "kind">, declare: DeclareTools, mostMs: number): Promise<Findings> {
     const { promise, resolve, reject } = Promise.withResolvers<Findings>();
     this.#pending = { id: command.id, declare, resolve, reject };
@@ -127,7 +129,7 @@ export class CheckThread {
       const declared = await declare(names);
       if (this.#pending?.id === id) this.#post({ kind: "declare", id, declared });
     } catch (error) {
-      // The host's own functions failed, or gave what no thread can be sent.
+      // The host's own functions failed, or gave something that cannot be sent to a thread.
       reject(error instanceof Error ? error : new Error("The declarations of tools are unusable"));
     }
   }

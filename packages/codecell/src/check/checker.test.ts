@@ -13,7 +13,7 @@ import { SOURCE_FLAGS } from "../../../../scripts/source-flags.ts";
 const checker = createChecker({ checkTimeMs: 20_000 });
 afterAll(() => checker[Symbol.asyncDispose]());
 
-/** Tools `tool0`, `tool1`, … that note which of them were asked for. */
+/** Tools `tool0`, `tool1`, … and the list of names that were asked for. */
 function declarationsOf(count: number): ToolDeclarations & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
@@ -28,7 +28,7 @@ function declarationsOf(count: number): ToolDeclarations & { readonly asked: str
   };
 }
 
-/** Takes a type checker long: each step doubles what the next one compares. */
+/** A program that takes a type checker long: each step doubles what the next step compares. */
 const HOSTILE = `
 type Bits<N extends number, B extends unknown[] = []> = B["length"] extends N ? B : Bits<N, [...B, 0 | 1]>;
 type All<B> = B extends [infer H, ...infer T] ? H extends unknown ? [H, ...All<T>] : never : [];
@@ -47,7 +47,7 @@ describe("a check", () => {
     expect(declarations.asked.toSorted()).toEqual(["tool7", "tool9999"]);
   });
 
-  test("names the closest of many tools, and how it is called", async () => {
+  test("names the closest of many tools and shows how to call it", async () => {
     const declarations = declarationsOf(10_000);
     const checked = await checker.check({ source: "await tools.toll4242({ id: 'a' })", declarations });
     expect(checked).toMatchObject({
@@ -62,7 +62,7 @@ describe("a check", () => {
     expect(declarations.asked).toEqual(["toll4242", "tool4242"]);
   });
 
-  test("gives what source/ refuses in its own words", async () => {
+  test("passes on a refusal by source/ in the words of source/", async () => {
     const checked = await checker.check({ source: "import 'fs'", declarations: declarationsOf(0) });
     expect(checked).toMatchObject({
       status: "refused",
@@ -71,7 +71,7 @@ describe("a check", () => {
     });
   });
 
-  test("takes any declaration for anything when asking fails", async () => {
+  test("lets a tool take and give anything when asking for its declaration fails", async () => {
     const declarations: ToolDeclarations = {
       names: () => [],
       of: () => Promise.reject(new Error("the server is down")),
@@ -80,7 +80,7 @@ describe("a check", () => {
     expect(await checker.check({ source, declarations })).toEqual({ status: "passed", advice: [] });
   });
 
-  test("knows the globals it is told of", async () => {
+  test("knows the globals that the request declares", async () => {
     const source = "return await connectors.github.tols()";
     const globals = "declare const connectors: { github: { tools(): Promise<string[]> } };";
     const checked = await checker.check({ source, globals, declarations: declarationsOf(0) });
@@ -93,7 +93,7 @@ describe("a check", () => {
     expect(broken.status).toBe("passed");
   });
 
-  test("of several at once is each about its own program", async () => {
+  test("keeps several concurrent checks apart", async () => {
     const statuses = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const source =
@@ -106,7 +106,7 @@ describe("a check", () => {
     );
   });
 
-  test("that was aborted is unavailable", async () => {
+  test("is unavailable after it was aborted", async () => {
     const declarations = declarationsOf(1);
     const source = "return await tools.nope()";
     const early = await checker.check({ source, declarations, signal: AbortSignal.abort() });
@@ -120,7 +120,7 @@ describe("a check", () => {
 });
 
 describe("compiler trouble fails open [check:fails-open]", () => {
-  test("a program that takes the compiler too long is given up, and the next one gets a new thread", async () => {
+  test("a check that takes too long is given up, and the next check gets a new thread", async () => {
     await using hasty = createChecker({ checkTimeMs: 150 });
     await hasty.warm();
     const declarations = declarationsOf(1);
@@ -129,7 +129,7 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     await using patient = createChecker({ checkTimeMs: 20_000 });
     expect((await patient.check({ source: "return 1", declarations })).status).toBe("passed");
     await hasty.warm();
-    // The new thread is ready; whether it is fast enough is the machine's matter.
+    // The new thread is ready. Whether it is fast enough depends on the machine.
     expect(["passed", "unavailable"]).toContain(
       (await hasty.check({ source: "return 1", declarations })).status,
     );
@@ -158,14 +158,14 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     ["ends its thread", "process.exit(1)"],
     ["throws", "throw new Error('broken')"],
     ["takes all memory", "const all = []; for (;;) all.push(new Array(1_000_000).fill({}))"],
-  ])("a compiler that %s stops nothing, and neither does it the next time", async (_what, does) => {
+  ])("a compiler that %s makes the check unavailable, each time", async (_what, does) => {
     const folder = await mkdtemp(join(tmpdir(), "codecell-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const compiler = join(folder, "compiler.cjs");
     const real = JSON.stringify(createRequire(import.meta.url).resolve("@typescript/typescript6"));
     await writeFile(
       compiler,
-      // The first program is the one it is warmed with.
+      // The checker warms the compiler with a first program.
       `const ts = require(${real}); let programs = 0;
       module.exports = { ...ts, createProgram(...options) { if (programs++ > 0) { ${does} } return ts.createProgram(...options) } };`,
     );
@@ -180,12 +180,12 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     }
   });
 
-  test("a compiler without an API is passed over", async () => {
+  test("a compiler without an API is not used", async () => {
     await using without = createChecker({ typescript: "typescript" });
     await expect(without.warm()).rejects.toThrow(/found typescript 7\./u);
   });
 
-  test("declarations that cannot be had at all are nobody's refusal", async () => {
+  test("a check without any declarations is unavailable, not refused", async () => {
     const declarations: ToolDeclarations = {
       names: () => {
         throw new Error("the catalog is gone");
@@ -198,7 +198,7 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     expect((await checker.check({ source, declarations: declarationsOf(1) })).status).toBe("refused");
   });
 
-  test("checks of a checker that is being closed are unavailable, all of them", async () => {
+  test("all checks of a checker that is being closed are unavailable", async () => {
     const closing = createChecker();
     await closing.warm();
     const checks = [1, 2, 3].map(() => closing.check({ source: HOSTILE, declarations: declarationsOf(0) }));
@@ -207,7 +207,7 @@ describe("compiler trouble fails open [check:fails-open]", () => {
     await closing[Symbol.asyncDispose]();
   });
 
-  test("a checker that was closed is unavailable", async () => {
+  test("a closed checker is unavailable", async () => {
     const closed = createChecker();
     await closed[Symbol.asyncDispose]();
     const checked = await closed.check({ source: "return 1", declarations: declarationsOf(0) });

@@ -1,9 +1,9 @@
 /**
- * Checker: checks programs before they run, on a thread of its own.
+ * Runs in the host. The checker checks programs before they run, on a thread of its own.
  *
- * - Fails open: whatever goes wrong with the compiler, its thread or its time is `unavailable`, never a refusal.
- * - One check at a time; one that had to wait too long for its turn is `unavailable`, too.
- * - The thread starts with the first check, is replaced when it had to be ended, and keeps no process alive.
+ * - It fails open: trouble with the compiler, its thread or its time makes a check `unavailable`, never a refusal.
+ * - It does one check at a time. A check that waits too long for its turn is `unavailable` too.
+ * - The thread starts with the first check, is replaced after it had to be ended, and keeps no process alive.
  */
 import { fileURLToPath } from "node:url";
 import type { Diagnostic } from "../contract/diagnostic.ts";
@@ -18,11 +18,12 @@ import { toCheckFailure } from "./to-failure.ts";
 
 export interface CheckerOptions {
   /**
-   * The package or file to load the TypeScript compiler from; version 5.9 or 6, since 7 has no API. Without it
-   * `typescript` and then `@typescript/typescript6` are tried, as this package and as the working directory see them.
+   * The package or file to load the TypeScript compiler from: version 5.9 or 6, since version 7 has no API. Without
+   * this option the checker tries `typescript`, then `@typescript/typescript6`, as this package and as the working
+   * directory see them.
    */
   readonly typescript?: string;
-  /** How long a check may take before it is given up; 2,000 unless said otherwise. */
+  /** How long a check may take before it is given up; default 2,000. */
   readonly checkTimeMs?: number;
 }
 
@@ -42,10 +43,10 @@ export type CheckResult =
     }
   | {
       readonly status: "refused";
-      /** Errors that a run could only fail with. */
+      /** Errors with which every run of the program would fail. */
       readonly problems: readonly Diagnostic[];
       readonly advice: readonly Diagnostic[];
-      /** The problems as the failure of a run. */
+      /** The problems, as the failure of a run. */
       readonly failure: Failure;
     }
   | {
@@ -57,13 +58,13 @@ export type CheckResult =
 export interface Checker extends AsyncDisposable {
   /** Never rejects. */
   check(request: CheckRequest): Promise<CheckResult>;
-  /** Loads the compiler ahead of the first check; rejects with what to install when there is none. */
+  /** Loads the compiler ahead of the first check. Without a compiler it rejects, and says what to install. */
   warm(): Promise<void>;
 }
 
 const CHECK_TIME_MS = 2000;
 const NOT_IN_BUNDLES =
-  "Cannot check programs: the file of the check's thread is not there, which is so in a bundle, keep codecell out of the bundle (external)";
+  "Cannot check programs: the file of the check's thread is missing, as in a bundle, mark codecell as external for the bundler";
 
 export function createChecker(options: CheckerOptions = {}): Checker {
   if (typeof options !== "object" || options === null) {
@@ -82,7 +83,7 @@ class ThreadChecker implements Checker {
   readonly #typescript: readonly string[];
   readonly #checkTimeMs: number;
   #thread: CheckThread | undefined;
-  /** Why there will never be a compiler. */
+  /** Why there is no compiler; once set, no check tries again. */
   #broken: string | undefined;
   /** Settles when the last check in the queue has ended. */
   #queue: Promise<unknown> = Promise.resolve();
@@ -121,7 +122,7 @@ class ThreadChecker implements Checker {
     const { promise: turn, resolve: endTurn } = Promise.withResolvers<void>();
     this.#queue = before.then(() => turn);
     try {
-      // Loading the compiler is nobody's turn: all wait for it.
+      // Loading the compiler uses up nobody's turn: all checks wait for it.
       await this.#start();
       if (!(await within(this.#checkTimeMs, before))) {
         return unavailable("The check was given up: others took too long");
@@ -152,7 +153,7 @@ class ThreadChecker implements Checker {
     );
   }
 
-  /** A thread that is ready. */
+  /** A thread that is ready for a check. */
   async #start(): Promise<CheckThread> {
     if (this.#closed) throw new Error("Cannot check: the checker is closed");
     if (this.#broken !== undefined) throw new Error(this.#broken);
@@ -168,7 +169,7 @@ class ThreadChecker implements Checker {
     try {
       await thread.ready;
     } catch (error) {
-      // A thread that ended may be replaced; a compiler that is not there does not come.
+      // A thread that ended can be replaced. A compiler that is missing stays missing.
       if (!thread.isDead && error instanceof Error) this.#broken = error.message;
       throw error;
     }

@@ -1,9 +1,9 @@
 /**
- * Compiler: a TypeScript compiler that stays warm from one program to the next.
+ * Runs in the check's thread. Owns a TypeScript compiler that stays warm from one program to the next.
  *
- * - What is the same for all programs is parsed and bound once, most of it as one file: the language, the guest's globals.
- * - A tool's declaration is a file of its own, kept as long as its text is the same.
- * - Nothing is read from disk after the start, nothing is ever written, no module is resolved.
+ * - What all programs share (the language, the guest's globals) is parsed and bound once, most of it as one file.
+ * - Each tool's declaration is a file of its own, kept as long as its text stays the same.
+ * - After the start the compiler reads nothing from disk. It never writes a file and resolves no module.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type ts from "@typescript/typescript6";
 import { GUEST_LIB, LIB_PARTS } from "./guest-lib.ts";
 import type { LoadedTypeScript, TypeScript } from "./load-typescript.ts";
 
-/** Declarations kept for later programs. */
+/** Most files of declarations that are kept for later programs. */
 const MOST_KEPT = 2000;
 const LIB_FILE = "/lib.d.ts";
 
@@ -38,7 +38,7 @@ export class Compiler {
       strict: true,
       noImplicitThis: false,
       useUnknownInCatchVariables: false,
-      // Says which code is dead.
+      // With this setting the compiler says which code is dead.
       allowUnreachableCode: false,
     };
     const { script, modules } = readLibs(libFolder);
@@ -52,7 +52,7 @@ export class Compiler {
     return this.ts.createSourceFile(name, text, { languageVersion: this.ts.ScriptTarget.ESNext }, true);
   }
 
-  /** As `parse`, and remembered. */
+  /** As `parse`, but gives the file of the last time if the text is the same. */
   parseKept(name: string, text: string): ts.SourceFile {
     const known = this.#kept.get(name);
     if (known?.text === text) return known;
@@ -62,7 +62,7 @@ export class Compiler {
     return parsed;
   }
 
-  /** A program of these files and what every program has. */
+  /** A program of these files and of what all programs share. */
   link(files: readonly ts.SourceFile[]): ts.Program {
     const byName = new Map([...this.#libs, ...files].map((file) => [file.fileName, file]));
     const host: ts.CompilerHost = {
@@ -88,11 +88,11 @@ export class Compiler {
 
 interface LibTexts {
   readonly script: string;
-  /** Parts that declare something beside what is global; they have to be files of their own. */
+  /** Parts that are modules, so that each has to be a file of its own. */
   readonly modules: readonly string[];
 }
 
-/** The parts of the language as one text: merging them once costs less than merging them for every program. */
+/** The parts of the language, joined to one text: merging them once costs less than merging them for every program. */
 function readLibs(folder: string): LibTexts {
   const seen = new Set<string>();
   const texts: string[] = [];

@@ -1,24 +1,24 @@
 /**
- * Declare tools: asks for the declarations of the tools a program names, or seems to mean, and of no others.
+ * Runs in the host. Asks for the declarations of the tools that a program names, or seems to mean, and of no others.
  *
- * - A tool whose declaration cannot be had takes and gives anything: not knowing is no error of the program.
+ * A tool whose declaration cannot be had takes and gives anything: a missing declaration is no error of the program.
  */
 import type { Declared, DeclaredTool } from "./messages.ts";
 
 export interface ToolDeclaration {
   /** The tool as a member of the type of `tools`: `weather(input: { city: string }): Promise<{ degrees: number }>`. */
   readonly member: string;
-  /** `type` and `interface` declarations of what the member names. */
+  /** `type` and `interface` declarations of the types that the member names. */
   readonly types?: string;
-  /** Whether the tool refuses arguments its declaration does not list; false unless said otherwise. */
+  /** Whether the tool refuses arguments that its declaration does not list; default false. */
   readonly isClosed?: boolean;
 }
 
 /** Where the declarations of tools come from, on demand. */
 export interface ToolDeclarations {
-  /** All names there are; asked only when a program calls a tool that does not exist, for the closest ones. */
+  /** Names of all tools. Called only when a program calls a tool that does not exist, to suggest the closest names. */
   readonly names: () => readonly string[];
-  /** A declaration, or its member alone; undefined when there is no such tool. */
+  /** The tool's declaration, or its member alone; undefined when there is no such tool. */
   readonly of: (
     name: string,
   ) => string | ToolDeclaration | undefined | Promise<string | ToolDeclaration | undefined>;
@@ -53,7 +53,7 @@ async function ask(of: ToolDeclarations["of"], name: string): Promise<DeclaredTo
   }
 }
 
-/** A tool of which only the name is known. */
+/** The declaration of a tool of which only the name is known. */
 export function toAnything(name: string): DeclaredTool {
   return { member: `${JSON.stringify(name)}(input?: any): Promise<any>`, types: "", isClosed: false };
 }

@@ -1,10 +1,10 @@
 /**
- * Find arguments: calls of known tools that leave out what is required, or pass what is unknown.
+ * Runs in the check's thread. Finds calls of known tools that leave out required arguments or pass unknown ones.
  *
- * - Only an object written down in the call says which properties it has; a spread or a computed name ends that.
- * - Only a plain object type says what is required; unions, `any` and generics do not.
- * - An unknown property is an error only where the tool says that it refuses those, since others may ignore it, and
- *   only with a value that gets there: what may be undefined may be left out of the input.
+ * - Only an object literal in the call shows which properties it has, and only without a spread or a computed name.
+ * - Only a plain object type says what is required. Unions, `any` and generics do not.
+ * - An unknown property is an error only if the tool says that it refuses unknown properties, since other tools may
+ *   ignore them, and only if the value certainly reaches the tool: JSON leaves out what is undefined.
  */
 import type ts from "@typescript/typescript6";
 import { closestNames } from "../calls/closest-names.ts";
@@ -81,7 +81,7 @@ function toMissing(
 ): Finding {
   const many =
     missing.length === 1 ? `argument ${quoteAll(missing)} is` : `arguments ${quoteAll(missing)} are`;
-  const others = unknown.length === 0 ? "" : `, ${quoteAll(unknown)} is none of its arguments`;
+  const others = unknown.length === 0 ? "" : `, it has no ${quoteAll(unknown)}`;
   return {
     code: "missing_argument",
     node,
@@ -90,14 +90,14 @@ function toMissing(
   };
 }
 
-/** The parameter of a tool that has exactly one way to be called. */
+/** The parameter of a tool; undefined if the tool can be called in more than one way. */
 function inputOf({ checker }: LinkedProgram, call: ts.CallExpression): ts.Symbol | undefined {
   const [signature, ...others] = checker.getTypeAtLocation(call.expression).getCallSignatures();
   if (signature === undefined || others.length > 0) return undefined;
   return (signature.typeParameters?.length ?? 0) > 0 ? undefined : signature.parameters[0];
 }
 
-/** Paths of required properties that an object does not have, also inside objects and lists written down in it. */
+/** Paths of required properties that an object literal lacks, also in objects and lists inside it. */
 function missingIn(
   linked: LinkedProgram,
   literal: ts.ObjectLiteralExpression,
@@ -131,7 +131,7 @@ function missingInList(
   path: string,
 ): string[] {
   const { ts: compiler, checker } = linked;
-  // A tuple's places differ, and one of them alone says nothing about the next.
+  // Each place of a tuple has its own type: none of them says what the others need.
   const item = checker.isArrayType(type)
     ? checker.getIndexTypeOfType(type, compiler.IndexKind.Number)
     : undefined;
@@ -159,7 +159,7 @@ function unknownIn(linked: LinkedProgram, literal: ts.ObjectLiteralExpression, t
     .map(([name, node]) => ({ name, node }));
 }
 
-/** Whether a property is certain to have a value that JSON can carry. */
+/** Whether a property certainly has a value that JSON can carry. */
 function isSent({ ts: compiler, checker }: LinkedProgram, property: ts.Node): boolean {
   const { Any, Unknown, Undefined, Void, Never, ESSymbolLike, TypeParameter } = compiler.TypeFlags;
   const unsure = Any | Unknown | Undefined | Void | Never | ESSymbolLike | TypeParameter;
@@ -172,7 +172,7 @@ function isSent({ ts: compiler, checker }: LinkedProgram, property: ts.Node): bo
   );
 }
 
-/** By name; undefined when the text does not tell all of them. */
+/** Properties by name; undefined when the text does not show all of them. */
 function propertiesOf(
   { ts: compiler }: LinkedProgram,
   literal: ts.ObjectLiteralExpression,
@@ -194,7 +194,10 @@ function propertiesOf(
   return properties;
 }
 
-/** Whether a type is an object with the properties its declaration lists: no array, no function, nothing of the language. */
+/**
+ * Whether a type is an object with exactly the properties that its declaration lists: no array, function or type of
+ * the language.
+ */
 function isPlain(linked: LinkedProgram, type: ts.Type): boolean {
   if (type.isIntersection()) return type.types.every((part) => isPlain(linked, part));
   if ((type.flags & linked.ts.TypeFlags.Object) === 0 || type.getCallSignatures().length > 0) return false;
@@ -202,7 +205,10 @@ function isPlain(linked: LinkedProgram, type: ts.Type): boolean {
   return declared !== undefined && declared.getSourceFile().fileName.startsWith(TOOL_FILES);
 }
 
-/** Properties that must be there: those that could be undefined are left out of JSON, so they need not. */
+/**
+ * Properties that must be there. JSON leaves out what is undefined, so properties that may be undefined are not
+ * required.
+ */
 function requiredOf(linked: LinkedProgram, type: ts.Type): ts.Symbol[] {
   const { ts: compiler, checker, main } = linked;
   if (!isPlain(linked, type)) return [];

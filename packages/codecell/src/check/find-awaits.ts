@@ -1,9 +1,10 @@
 /**
- * Find awaits: promises of calls that are used as if they were the calls' outputs.
+ * Runs in the check's thread. Finds promises of calls that a program uses as if they were the calls' outputs.
  *
- * - Some uses throw (a loop over it, an input that holds it), others give nonsense without a word (a property it does
- *   not have, `[object Promise]` in a text): those are wrong wherever the program gets to them.
- * - What a promise can rightly be used for, be it odd, is left alone: comparisons, conditions on a variable, `??`.
+ * - Some of these uses throw: a loop over the promise, an input that holds it. Others silently give nonsense (a
+ *   property that a promise does not have, `[object Promise]` in a text) and are wrong wherever the program reaches
+ *   them.
+ * - Uses that are odd but right for a promise are left alone: comparisons, conditions on a variable, `??`.
  */
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
@@ -18,7 +19,7 @@ interface Misuse {
   readonly node: ts.Node;
   /** What the program does with the promise. */
   readonly verb: string;
-  /** Whether it fails there, or goes on with nonsense. */
+  /** Whether the program throws there; otherwise it goes on with nonsense. */
   readonly throws: boolean;
 }
 
@@ -101,10 +102,10 @@ function readOf(
   return { node: key, verb: `read "${key.text}" of a promise`, throws: false };
 }
 
-/** Whether the program asks what a property is, or has something else in its place. */
+/** Whether the program tests what the property is, or has a value to use instead. */
 function isTested(compiler: TypeScript, read: ts.Node): boolean {
   let at = whole(compiler, read);
-  // The rest of the chain decides: `p?.a?.b ?? 0`.
+  // The end of the chain decides: `p?.a?.b ?? 0`.
   while (
     (compiler.isPropertyAccessExpression(at.parent) ||
       compiler.isElementAccessExpression(at.parent) ||
@@ -164,13 +165,13 @@ function destructureOf(
   return { node: key, verb: `read "${key.getText()}" of a promise`, throws: false };
 }
 
-/** A promise that has to become JSON: an input of a call, or inside one, or inside what the program returns. */
+/** A promise that would have to become JSON: a call's input, or a part of an input or of the returned value. */
 function carriedOf(linked: LinkedProgram, user: ts.Node): Misuse | undefined {
   const { ts: compiler } = linked;
   let at = user;
   while (isPart(compiler, at.parent)) {
     at = at.parent;
-    // It says itself what it is as JSON.
+    // An object with `toJSON` chooses its own JSON.
     if (
       compiler.isObjectLiteralExpression(at) &&
       at.properties.some(({ name }) => name?.getText() === "toJSON")
@@ -205,7 +206,10 @@ function isPart(compiler: TypeScript, node: ts.Node): boolean {
   );
 }
 
-/** Whether what is returned there is the program's result; one that is only implied is lost without an error. */
+/**
+ * Whether this returns the program's result. An implied result that is no JSON is lost without an error, so it does
+ * not count.
+ */
 function isResult(
   { ts: compiler, main, isResultImplied }: LinkedProgram,
   returning: ts.ReturnStatement | ts.ArrowFunction,
@@ -215,7 +219,7 @@ function isResult(
   for (;;) {
     while (!compiler.isFunctionLike(at)) at = at.parent;
     if (at === main) return true;
-    // The program may itself be a function that is called and returned.
+    // The program may be a function that is called at once and whose promise is returned.
     const call = callOf(compiler, at);
     if (call === undefined) return false;
     const user = whole(compiler, call);

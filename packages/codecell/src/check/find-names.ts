@@ -1,4 +1,4 @@
-/** Find names: calls of tools and of methods of handles that do not exist. */
+/** Runs in the check's thread. Finds calls of tools, and of methods of handles, that do not exist. */
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
 import type { Reachabilities } from "./reachability.ts";
@@ -8,7 +8,7 @@ import type { LinkedProgram } from "./linked-program.ts";
 import type { Declared } from "./messages.ts";
 import { memberOf } from "./syntax.ts";
 
-/** Of tools that do not exist: the names most like theirs. */
+/** For each called tool that does not exist: the most similar names. */
 export type ClosestTools = ReadonlyMap<string, readonly string[]>;
 
 export function closestTools({ tools, names }: Declared): ClosestTools {
@@ -16,10 +16,10 @@ export function closestTools({ tools, names }: Declared): ClosestTools {
   return new Map(unknown.map(([name]) => [name, closestNames(name, names)]));
 }
 
-/** More names than these cannot all be misspelt; each is compared with all there are. */
+/** Most unknown names that are compared with all names there are: hardly more can be misspelt. */
 const MOST_CLOSEST = 20;
 
-/** What is said about them; `closest` has its declarations in `alike`. */
+/** Suggestions for unknown tools. `alike` declares the first suggestion of each. */
 export interface Closest {
   readonly closest: ClosestTools;
   readonly alike: Declared;
@@ -55,7 +55,7 @@ function unknownTool(
   return { code: "unknown_tool", node: nameNode, what: `Cannot call tool "${name}": no such tool${hint}` };
 }
 
-/** The first name on the way to the method that its handle's type does not have. */
+/** Finds the first name on the way to the method that the type before it does not have. */
 function unknownMethod(linked: LinkedProgram, site: CallSite, handle: ts.Expression): Found | undefined {
   const { ts: compiler } = linked;
   const steps: { readonly of: ts.Expression; readonly name: string; readonly nameNode: ts.Node }[] = [
@@ -66,7 +66,7 @@ function unknownMethod(linked: LinkedProgram, site: CallSite, handle: ts.Express
   }
   for (const { of, name, nameNode } of steps) {
     const names = namesOf(linked, of);
-    // Nothing is known about it, so nothing about what it leads to.
+    // Nothing is known about this object, so nothing is known about its members.
     if (names === undefined) return undefined;
     if (names.has(name)) continue;
     const what = `Cannot call "${of.getText()}.${name}": "${of.getText()}" has no "${name}"`;
@@ -86,7 +86,7 @@ interface KnownNames {
   has(name: string): boolean;
 }
 
-/** What an object has by its type; undefined where the type does not say it all. */
+/** The names that an object has by its type; undefined where the type does not list all of them. */
 function namesOf({ ts: compiler, checker }: LinkedProgram, object: ts.Expression): KnownNames | undefined {
   const type = checker.getTypeAtLocation(object);
   if ((type.flags & compiler.TypeFlags.Object) === 0) return undefined;
@@ -95,7 +95,7 @@ function namesOf({ ts: compiler, checker }: LinkedProgram, object: ts.Expression
   return { own, has: (name) => checker.getPropertyOfType(checker.getApparentType(type), name) !== undefined };
 }
 
-/** How a method is called that there is. */
+/** How an existing method is called. */
 function signatureOf({ checker }: LinkedProgram, of: ts.Expression, name: string): string | undefined {
   const method = checker.getPropertyOfType(checker.getTypeAtLocation(of), name);
   const [signature] = method ? checker.getTypeOfSymbolAtLocation(method, of).getCallSignatures() : [];

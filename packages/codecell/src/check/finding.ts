@@ -1,13 +1,16 @@
-/** Finding: something wrong at a node of the program, before it is put in the model's own terms. */
+/**
+ * Runs in the check's thread. A finding is a mistake at a node of the program, not yet placed in the model's own
+ * text.
+ */
 import type ts from "@typescript/typescript6";
 import type { DiagnosticCode } from "../contract/diagnostic.ts";
 
 export interface Finding {
   readonly code: DiagnosticCode;
   readonly node: ts.Node;
-  /** A message without its place. */
+  /** The message, without line and column. */
   readonly what: string;
-  /** Whether a run of the program is bound to go wrong there; otherwise it is advice. */
+  /** Whether a run of the program is bound to go wrong there; otherwise the finding is advice. */
   readonly isProvable: boolean;
 }
 

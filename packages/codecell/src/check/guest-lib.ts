@@ -1,11 +1,12 @@
 /**
- * Guest lib: the globals of a program that are not the language's, as TypeScript declarations.
+ * Runs in the check's thread. Declares, as TypeScript, the globals of a program that the language does not have.
  *
- * - What the guest's prelude installs, and nothing else: no DOM, no Node.js. A test compares it with a real guest.
- * - Loose where being exact would only produce advice nobody needs.
+ * - It declares what the guest's prelude installs and nothing else: no DOM, no Node.js. A test compares it with a
+ *   real guest.
+ * - It is loose where exact types would only produce advice that nobody needs.
  */
 
-/** Parts of the compiler's own library; those that a version does not have are left out. */
+/** Parts of the compiler's own library. A version that lacks a part goes without it. */
 export const LIB_PARTS: readonly string[] = [
   "es2024",
   "es2025",

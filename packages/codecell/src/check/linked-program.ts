@@ -1,9 +1,10 @@
 /**
- * Linked program: the model's program as the compiler sees it, together with the declarations of what it may call.
+ * Runs in the check's thread. A linked program is the model's program together with the declarations of what it may
+ * call.
  *
  * - The program is the body of one async function in a file of its own; offsets map back to the model's text.
- * - Each tool is declared in a namespace of its own, so that the types of two tools never meet. A declaration that does
- *   not parse as exactly that makes its tool one that takes and gives anything.
+ * - Each tool is declared in a namespace of its own, so that the types of two tools never clash. If a declaration
+ *   does not parse as exactly one namespace, its tool takes and gives anything.
  */
 import type ts from "@typescript/typescript6";
 import type { Language } from "../contract/ledger.ts";
@@ -21,12 +22,12 @@ export interface LinkedProgram {
   /** The function whose body is the model's program. */
   readonly main: ts.FunctionDeclaration;
   readonly declared: Declared;
-  /** Whether the result is the value of a last expression, which is lost rather than refused when it is no JSON. */
+  /** Whether the result is the value of the last expression; such a result is lost, not refused, when it is no JSON. */
   readonly isResultImplied: boolean;
 }
 
 export const TOOLS_FILE = "/tools.d.ts";
-/** Where the files of single tools are. */
+/** The folder of the files that declare single tools. */
 export const TOOL_FILES = "/tools/";
 export const GLOBALS_FILE = "/globals.d.ts";
 const OTHERS = " [name: string]: any ";
@@ -37,7 +38,7 @@ export interface ProgramFile {
   readonly main: ts.FunctionDeclaration;
 }
 
-/** Undefined when the compiler reads the text otherwise than `source/` does: then it has nothing to say about it. */
+/** Undefined when the compiler reads the text in another way than `source/`: then the check says nothing about it. */
 export function parseProgram(
   compiler: Compiler,
   { body }: TypedSource,
@@ -51,14 +52,14 @@ export function parseProgram(
   return { file, main };
 }
 
-/** From an offset in the program's file to one in its body. */
+/** Converts an offset in the program's file to an offset in its body. */
 export function toBodyOffset(offset: number): number {
   return Math.max(0, offset - OPEN.length);
 }
 
 interface LinkOptions {
   readonly globals: string;
-  /** Whether there may be more tools than the declared ones. */
+  /** Whether more tools may exist than the declared ones. */
   readonly isOpen: boolean;
   readonly isResultImplied: boolean;
 }
@@ -106,13 +107,13 @@ function renderTool(name: string, { member, types }: DeclaredTool): string {
   return `declare namespace ${namespaceOf(name)} {\n${types}\ninterface Members {\n${member}\n}\n}`;
 }
 
-/** Unlike for every name, and an identifier. */
+/** An identifier that is different for every name. */
 function namespaceOf(name: string): string {
   return `Tool_${Buffer.from(name).toString("hex")}`;
 }
 
 function hasErrors(file: ts.SourceFile): boolean {
-  // The compiler's public way to these goes through a whole program.
+  // The compiler's public way to these errors needs a whole program.
   const { parseDiagnostics } = file as ts.SourceFile & { readonly parseDiagnostics?: readonly unknown[] };
   return (parseDiagnostics?.length ?? 0) > 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Load TypeScript: finds a compiler with a JavaScript API. TypeScript 7 has none, so a project that builds with it
- * has an older one beside it.
+ * Runs in the check's thread. Finds a compiler with a JavaScript API. TypeScript 7 has no such API, so a project that
+ * builds with it needs an older compiler beside it.
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -10,11 +10,11 @@ export type TypeScript = typeof ts;
 
 export interface LoadedTypeScript {
   readonly ts: TypeScript;
-  /** Where its `lib.*.d.ts` files are. */
+  /** The folder of the compiler's `lib.*.d.ts` files. */
   readonly libFolder: string;
 }
 
-/** In the order they are tried when nobody says which one to take. */
+/** The packages that are tried, in this order, when no option names one. */
 export const TYPESCRIPT_PACKAGES: readonly string[] = ["typescript", "@typescript/typescript6"];
 
 const ADVICE = "install one with: npm install @typescript/typescript6";

@@ -1,18 +1,18 @@
 /**
  * Messages between the host and the check's thread.
  *
- * - The thread says once that it is `ready`, or `broken` and why; then it answers one `check` at a time.
- * - Before the answer it asks for the declarations of the tools that the program names, and, if some do not exist, of
- *   those most like them.
+ * - The thread says once that it is `ready`, or that it is `broken` and why. Then it answers one `check` at a time.
+ * - Before the answer it asks for the declarations of the tools that the program names and, if some of these do not
+ *   exist, of the tools with the most similar names.
  */
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language } from "../contract/ledger.ts";
 
 export interface ThreadSetup {
-  /** Packages or files to load the compiler from, the first that serves. */
+  /** Packages or files to load the compiler from; the first usable one is taken. */
   readonly typescript: readonly string[];
-  /** Folders to resolve them from. */
+  /** Folders from which these are resolved. */
   readonly from: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface CheckCommand {
   readonly id: number;
   readonly source: string;
   readonly language: Language;
-  /** Declarations of other globals than the guest always has. */
+  /** Declarations of globals beside those that every guest has. */
   readonly globals: string;
 }
 
@@ -31,11 +31,11 @@ export interface DeclaredTool {
   readonly isClosed: boolean;
 }
 
-/** Of the tools a program names. */
+/** Declarations of the tools that a program names. */
 export interface Declared {
-  /** Undefined for names that are no tools. */
+  /** By name; undefined for names that are no tools. */
   readonly tools: ReadonlyMap<string, DeclaredTool | undefined>;
-  /** All names there are, where some name is no tool's; otherwise none. */
+  /** Names of all tools if `tools` has a name that is no tool; otherwise empty. */
   readonly names: readonly string[];
 }
 
@@ -49,10 +49,10 @@ export type ThreadCommand = CheckCommand | DeclareCommand;
 
 /** What the check found. */
 export interface Findings {
-  /** Errors that stop the program. */
+  /** Errors because of which the program does not run. */
   readonly problems: readonly Diagnostic[];
   readonly advice: readonly Diagnostic[];
-  /** Set when the source is no program at all; it is what the run would fail with. */
+  /** Set when the source is no program at all: the failure that a run of it would have. */
   readonly failure: Failure | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Promise uses: where a program uses the promises of its calls.
+ * Runs in the check's thread. Finds where a program uses the promises of its calls.
  *
- * - The call itself is such a place, and every read of a variable that was made from it and is nothing else later. A
- *   promise that others get to see, or that is given properties, is left out: what it has then nobody knows.
+ * The call itself is a use, and so is every read of a variable that holds the promise and never anything else. A
+ * promise that the program hands on, or gives properties, is left out: nobody knows which properties it has then.
  */
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
@@ -14,7 +14,7 @@ export interface PromiseUse {
   readonly node: ts.Expression;
   readonly tool: string;
   readonly isCall: boolean;
-  /** Whether the program knows that it holds a promise: it awaits it elsewhere. */
+  /** Whether the program knows that this is a promise: it awaits the promise elsewhere. */
   readonly isKnown: boolean;
 }
 
@@ -57,7 +57,7 @@ function isThen(compiler: TypeScript, node: ts.Node): boolean {
   return compiler.isPropertyAccessExpression(parent) && parent.name.text === "then";
 }
 
-/** Whether somebody else might give the promise properties of its own. */
+/** Whether other code might give the promise properties. */
 function isHandedOn({ ts: compiler }: LinkedProgram, node: ts.Identifier): boolean {
   const user = whole(compiler, node);
   const { parent } = user;
@@ -65,7 +65,7 @@ function isHandedOn({ ts: compiler }: LinkedProgram, node: ts.Identifier): boole
   return compiler.isPropertyAccessExpression(parent) && isTarget(compiler, parent);
 }
 
-/** Whether a variable may be something else from here on. */
+/** Whether the variable may hold something else from here on. */
 function isWritten(
   { ts: compiler }: LinkedProgram,
   node: ts.Identifier,
@@ -82,7 +82,7 @@ function isWritten(
     (compiler.isPrefixUnaryExpression(parent) && parent.operator !== compiler.SyntaxKind.ExclamationToken) ||
     ((compiler.isForInStatement(parent) || compiler.isForOfStatement(parent)) &&
       parent.expression !== whole(compiler, node)) ||
-    // Patterns of assignments look like these.
+    // The targets of destructuring assignments look like these.
     compiler.isArrayLiteralExpression(parent) ||
     compiler.isPropertyAssignment(parent) ||
     compiler.isShorthandPropertyAssignment(parent) ||
@@ -91,7 +91,7 @@ function isWritten(
   );
 }
 
-/** Whether something is written there, or deleted. */
+/** Whether the program writes or deletes here. */
 export function isTarget(compiler: TypeScript, node: ts.Node): boolean {
   const target = whole(compiler, node);
   const { parent } = target;

@@ -1,13 +1,13 @@
 /**
- * Reachability: what becomes of a failure at some place of a program.
+ * Runs in the check's thread. Reachability says what a failure at some place of a program leads to.
  *
- * - `certain`: whenever the program gets there, the run fails. Calls that nobody awaits are finished before a run
- *   completes, and their rejections fail it too.
- * - `caught`: something in the program may handle the failure, or mean to.
- * - `unreached`: the program may never get there, or that cannot be seen: dead code, a branch of a condition that is
- *   decided by constants, a function nobody is seen to call, code under `@ts-ignore`.
+ * - `certain`: whenever the program gets there, the run fails. This includes calls that nobody awaits: a run waits
+ *   for them before it completes, and their rejections fail it.
+ * - `caught`: something in the program may handle the failure.
+ * - `unreached`: the program may never get there, or the check cannot tell. Examples: dead code, a branch that
+ *   constants decide, a function that nothing seems to call, code under `@ts-ignore`.
  *
- * A branch that depends on data counts as reached. In doubt it is `unreached`.
+ * A branch that depends on data counts as reached. In doubt a place is `unreached`.
  */
 import type ts from "@typescript/typescript6";
 import type { LinkedProgram } from "./linked-program.ts";
@@ -48,7 +48,7 @@ export class Reachabilities {
     });
   }
 
-  /** Of a call whose promise will be rejected, or of an expression that throws. */
+  /** For a call whose promise will be rejected, or an expression that throws. */
   of(node: ts.Node): Reachability {
     const { ts: compiler } = this.#linked;
     if (!this.isReached(node)) return "unreached";
@@ -61,7 +61,7 @@ export class Reachabilities {
     return this.#hasCatcher && (isInside || isLoose) ? "caught" : "certain";
   }
 
-  /** Whether the program may be assumed to get there. */
+  /** Whether the program can be assumed to get there. */
   isReached(node: ts.Node): boolean {
     return this.#isReached(node, new Set());
   }
@@ -81,7 +81,7 @@ export class Reachabilities {
     return true;
   }
 
-  /** Whether a branch is taken or left by constants: such code is switched on and off by hand. */
+  /** Whether constants decide a branch: somebody switches such code on and off by hand. */
   #isDecided(parent: ts.Node, branch: ts.Node): boolean {
     const { ts: compiler } = this.#linked;
     if (
@@ -113,7 +113,10 @@ export class Reachabilities {
     return isLogical && this.#isConstant(parent.left);
   }
 
-  /** Whether a condition comes out the same in every run; `while (true)` is how a loop is written, and is none. */
+  /**
+   * Whether a condition has the same value in every run. `while (true)` does not count: that is how a loop is
+   * written.
+   */
   #isConstant(condition: ts.Expression): boolean {
     const { ts: compiler, checker } = this.#linked;
     const inner = bare(compiler, condition);
@@ -145,16 +148,16 @@ export class Reachabilities {
     return this.#isGiven(user);
   }
 
-  /** Whether a function is an argument of something that calls it. */
+  /** Whether a function is the argument of a method that calls it. */
   #isGiven(user: ts.Node): boolean {
     const { ts: compiler, checker } = this.#linked;
     const callee = callerOf(compiler, user);
     if (callee === undefined) return false;
     const method = checker.getSymbolAtLocation(callee.name)?.valueDeclaration;
-    // Of a value whose type nobody knows, which is data.
+    // The object has no known type, so it is data: take the method for the array's.
     if (method === undefined) return true;
     const owner = compiler.isInterfaceDeclaration(method.parent) ? method.parent.name.text : "";
-    // Those of iterators wait until somebody wants the next element.
+    // Methods of iterators call the function only when somebody wants the next element.
     return method.getSourceFile() !== this.#linked.file && !owner.startsWith("Iterator");
   }
 
@@ -189,7 +192,7 @@ export class Reachabilities {
     return first === undefined || others.length > 0 || compiler.isSpreadElement(first);
   }
 
-  /** The model said on the line before that it knows better. */
+  /** Whether the model has written `@ts-ignore` on the line before: it claims to know better. */
   #isSuppressed(node: ts.Node): boolean {
     const { file } = this.#linked;
     const { line } = file.getLineAndCharacterOfPosition(node.getStart());

@@ -1,4 +1,8 @@
-/** Syntax: small questions about the compiler's tree. Parentheses, `!` and `satisfies` change nothing here; `as` does. */
+/**
+ * Runs in the check's thread. Answers small questions about the compiler's tree.
+ *
+ * Parentheses, `!` and `satisfies` make no difference here; `as` does.
+ */
 import type ts from "@typescript/typescript6";
 import type { TypeScript } from "./load-typescript.ts";
 
@@ -13,21 +17,21 @@ function isWrapper(
   );
 }
 
-/** What is inside the brackets. */
+/** The expression without parentheses, `!` and `satisfies` around it. */
 export function bare(compiler: TypeScript, node: ts.Expression): ts.Expression {
   let inner = node;
   while (isWrapper(compiler, inner)) inner = inner.expression;
   return inner;
 }
 
-/** The outermost node that is the same expression. */
+/** The expression with all parentheses, `!` and `satisfies` around it. */
 export function whole(compiler: TypeScript, node: ts.Node): ts.Node {
   let outer = node;
   while (isWrapper(compiler, outer.parent)) outer = outer.parent;
   return outer;
 }
 
-/** The call that this expression is the callee of, `f?.()` left out. */
+/** The call whose callee is this expression; undefined for `f?.()`. */
 export function callOf(compiler: TypeScript, node: ts.Node): ts.CallExpression | undefined {
   const callee = whole(compiler, node);
   const { parent } = callee;
@@ -38,14 +42,14 @@ export function callOf(compiler: TypeScript, node: ts.Node): ts.CallExpression |
   return isCalled ? parent : undefined;
 }
 
-/** Methods that call the function they are given at once, with every element, or when a promise is kept. */
+/** Methods that call their argument: at once, with every element, or when a promise is fulfilled. */
 const CALLERS: ReadonlySet<string> = new Set(
   "map flatMap forEach filter find findIndex findLast findLastIndex some every reduce reduceRight from then".split(
     " ",
   ),
 );
 
-/** The method that a function is given to as a callback, if it is one that calls it. */
+/** The method that gets a function as an argument and calls it; undefined for other methods. */
 export function callerOf(compiler: TypeScript, user: ts.Node): ts.PropertyAccessExpression | undefined {
   const { parent } = user;
   if (!compiler.isCallExpression(parent) || parent.expression === user) return undefined;
@@ -59,7 +63,7 @@ export interface Member {
   readonly nameNode: ts.Node;
 }
 
-/** `object.name` or `object["name"]`, where the name is known and nothing is optional. */
+/** Parses `object.name` and `object["name"]`; undefined for computed names and for `?.`. */
 export function memberOf(compiler: TypeScript, node: ts.Node): Member | undefined {
   if (compiler.isPropertyAccessExpression(node)) {
     if (node.questionDotToken !== undefined || !compiler.isIdentifier(node.name)) return undefined;
@@ -74,7 +78,7 @@ export function isAwaited(compiler: TypeScript, node: ts.Node): boolean {
   return compiler.isAwaitExpression(whole(compiler, node).parent);
 }
 
-/** In the order of the text. */
+/** Visits all nodes in the order of the text. */
 export function walk(compiler: TypeScript, root: ts.Node, visit: (node: ts.Node) => void): void {
   const open: ts.Node[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
@@ -87,7 +91,6 @@ export function walk(compiler: TypeScript, root: ts.Node, visit: (node: ts.Node)
   }
 }
 
-/** Whether it declares a `const`. */
 export function isConst(compiler: TypeScript, node: ts.VariableDeclaration): boolean {
   return (
     (node.parent.flags & compiler.NodeFlags.Const) !== 0 && compiler.isVariableDeclarationList(node.parent)

@@ -1,4 +1,7 @@
-/** Problems of a program as the failure of a run that never began, in words for the model. */
+/**
+ * Runs in the host. Makes the failure of a run that never began from the problems of its program, in words for the
+ * model.
+ */
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 

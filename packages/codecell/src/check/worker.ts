@@ -1,4 +1,4 @@
-/** The check's thread: loads the compiler once, then checks one program after the other. */
+/** The script of the check's thread: loads the compiler once, then checks one program after the other. */
 import { parentPort, workerData } from "node:worker_threads";
 import { checkProgram } from "./check-program.ts";
 import { Compiler } from "./compiler.ts";
@@ -6,7 +6,7 @@ import { toAnything } from "./declare-tools.ts";
 import { type LoadedTypeScript, loadTypeScript } from "./load-typescript.ts";
 import type { CheckCommand, Declared, ThreadAnswer, ThreadCommand, ThreadSetup } from "./messages.ts";
 
-/** Uses what most programs use, so that the first one finds it warm. */
+/** Uses what most programs use, so that the compiler is warm for the first real program. */
 const FIRST_PROGRAM =
   "const all = await Promise.all([1, 2].map(async (each) => tools.warm({ each })));\n" +
   'return all.filter(Boolean).map(String).join(", ");';

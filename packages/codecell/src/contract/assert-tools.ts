@@ -1,17 +1,17 @@
 /**
- * Assert tools: refuses what is no set of tools, and what is no tool. Runs anywhere.
+ * Runs anywhere. Refuses what is no set of tools or no tool.
  *
- * - A mistake of the host programmer must not make a tool weaker than it looks: what is not understood is refused and
- *   never ignored, be it a schema or an approval in the words of another library.
- * - Throws a TypeError that names the tool and what was meant.
+ * - A mistake of the host's programmer must not make a tool weaker than it looks. So a schema or an approval in the
+ *   words of another library is refused, never ignored.
+ * - Throws a TypeError that names the tool and says what to write instead.
  */
 import { schemaProblem } from "./schema-problem.ts";
 import type { AnyTool, ToolSet } from "./tool.ts";
 
-/** What a tool of an agent has beside what every tool has. */
+/** Keys that only a tool of an agent has. */
 export const AGENT_TOOL_KEYS: readonly string[] = ["directOnly", "sequential"];
 
-/** `action` is what cannot be done then: `start a run`. */
+/** `action` is what cannot be done with such tools: `start a run`. */
 export function assertToolSet(tools: unknown, action: string): asserts tools is object {
   const kind = kindOfSet(tools);
   if (kind === undefined) return;
@@ -47,7 +47,7 @@ function toolProblem(tool: unknown, more: readonly string[]): string | undefined
       ? "has no execute function"
       : `has no execute function, name it so instead of "${meant}"`;
   }
-  // What an object of a class has beside is its own affair.
+  // An object of a class may have other keys.
   const unknown = isLiteral(tool) ? Object.keys(given).find((key) => isUnknown(given, key, more)) : undefined;
   if (unknown !== undefined) {
     return `has "${unknown}", which no tool has: leave it out, a tool has ${[...KEYS, ...more].join(", ")}`;
@@ -72,9 +72,11 @@ const KEYS: readonly string[] = [
 ];
 
 const OF_AI_SDK = "tools of the AI SDK go to codecell/ai";
-const APPROVAL = `which nobody here asks: decide in authorize, or in execute with call.suspend (${OF_AI_SDK})`;
+const APPROVAL = `which Codecell does not read: decide in authorize, or in execute with call.suspend (${OF_AI_SDK})`;
 
-/** What tools of other libraries have that bounds their use; a tool that has it must not be used without. */
+/**
+ * Keys by which tools of other libraries bound their use. A tool with such a key must not be used without that bound.
+ */
 const OTHERS: readonly (readonly [key: string, meant: string])[] = [
   ["needsApproval", APPROVAL],
   ["requireApproval", APPROVAL],
@@ -84,7 +86,7 @@ const OTHERS: readonly (readonly [key: string, meant: string])[] = [
   ["parameters", `give the schema as "input" (${OF_AI_SDK})`],
 ];
 
-/** What others call `execute`. */
+/** Names that other libraries have for `execute`. */
 const FUNCTIONS: readonly string[] = ["handler", "run", "call", "callback", "invoke", "fn", "func", "action"];
 
 function isUnknown(tool: Readonly<Record<string, unknown>>, key: string, more: readonly string[]): boolean {
@@ -96,11 +98,11 @@ function isLiteral(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Undefined for what may be a set. */
+/** Undefined for what may be a set of tools. */
 function kindOfSet(tools: unknown): string | undefined {
   if (typeof tools !== "object" || tools === null || Array.isArray(tools)) return kindOf(tools);
   if (Symbol.iterator in tools) return "a collection, use Object.fromEntries";
-  // A tool may be called so, and is no function.
+  // A tool may have the name `then`; it is no function.
   return "then" in tools && typeof tools.then === "function" ? "a promise, await it" : undefined;
 }
 

@@ -1,4 +1,7 @@
-/** Diagnostics: what the check before a run says about a program, in words for the model that wrote it. */
+/**
+ * Runs anywhere. Diagnostics are what the check before a run says about a program, in words for the model that wrote
+ * it.
+ */
 import type { Position } from "./failure.ts";
 
 /** Every code, with what it means. A code never changes its meaning. */
@@ -19,6 +22,6 @@ export interface Diagnostic {
   readonly code: DiagnosticCode;
   /** Says what is wrong, what was expected, and where. */
   readonly message: string;
-  /** In the text the model wrote; absent where the objection is to the source as a whole. */
+  /** Place in the text that the model wrote; absent where the message is about the source as a whole. */
   readonly position?: Position;
 }

@@ -1,8 +1,8 @@
 /**
- * Failures: why a run or a call did not succeed. One closed vocabulary for everything that goes wrong.
+ * Runs anywhere. Failures say why a run or a call did not succeed, in one closed vocabulary.
  *
- * - The code is always assigned by the host or the worker; nothing the guest throws or returns can choose it.
- * - The message tells a model what to do next. It never carries host stacks, paths, causes or secrets.
+ * - The host or the worker assigns the code. Nothing that the guest throws or returns can choose it.
+ * - The message tells a model what to do next. It never has host stacks, paths, causes or secrets.
  */
 
 import type { Diagnostic } from "./diagnostic.ts";
@@ -59,13 +59,13 @@ export const CALL_FAILURE_CODES = {
 
 export type CallFailureCode = keyof typeof CALL_FAILURE_CODES;
 
-/** A place in the model's own source, both counted from 1. */
+/** A place in the model's own source. Line and column begin at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** What the guest threw, bounded, as data. */
+/** What the guest threw, as data of bounded size. */
 export interface GuestError {
   readonly name: string;
   readonly message: string;
@@ -77,7 +77,7 @@ export interface Failure {
   readonly message: string;
   readonly position?: Position;
   readonly error?: GuestError;
-  /** What the check before the run had to say about the program, if there was one: it may be why the run failed. */
+  /** What the check before the run said about the program, if there was a check: it may explain the failure. */
   readonly advice?: readonly Diagnostic[];
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -87,23 +87,23 @@ export interface CallFailure {
   readonly code: CallFailureCode;
   readonly name: string;
   readonly message: string;
-  /** The `code` of the error the tool threw, if it had one. */
+  /** The `code` of the error that the tool threw, if it had one. */
   readonly toolCode?: string;
-  /** The `code` that the program sees in place of ours, in the words of an adapter. */
+  /** The `code` that the program sees instead of `code`, in the words of an adapter. */
   readonly shownCode?: string;
 }
 
 const BRAND = "codecell.error";
 
-/** The one error class; thrown by `unwrap` to host programmers who want a value instead of a result. */
+/** The only error class for failures. `unwrap` throws it for host programmers who want a value instead of a result. */
 export class CodecellError extends Error {
-  /** Marks instances across duplicate copies of this package. */
+  /** Marks instances, also those of another copy of this package. */
   readonly brand: string = BRAND;
   override readonly name = "CodecellError";
   readonly code: FailureCode;
   readonly failure: Failure;
 
-  /** The cause is for the host's own eyes. */
+  /** The cause is for the host only. */
   constructor(failure: Failure, options?: ErrorOptions) {
     super(failure.message, options);
     this.code = failure.code;

@@ -1,55 +1,58 @@
 /**
- * FeatureTable: what a program may have beside the language, one entry per feature. Runs anywhere.
+ * Runs anywhere. The feature table says what a program may have beside the language, one entry per feature.
  *
- * - All that is known of a feature everywhere is said here. What else knows it: its installer inside the guest
- *   (guest/inside/installers.ts), and its option on the host (run/host/feature-options.ts).
- * - Data alone: ./features.ts derives from it, and so does guest/abi.ts. The order is that of installation.
+ * - An entry says all that other code has to know of a feature. The rest is its installer inside the guest
+ *   (guest/inside/installers.ts) and its option on the host (run/host/feature-options.ts).
+ * - The table is data only: ./features.ts and guest/abi.ts derive from it. Its order is the order of installation.
  */
 
 export interface GuestFeature {
   /**
-   * What a run's settings say of it: nothing, since every program has it; `true` where the program has it; or a text that
-   * its globals are made from.
+   * What a run's settings say of the feature. `always`: nothing, since every program has it. `flag`: `true` if the
+   * program has it. `text`: a text from which its globals are made.
    */
   readonly setting: "always" | "flag" | "text";
-  /** The globals that a program has with it, and without it does not have. */
+  /** The globals that a program has only with this feature. */
   readonly globals: readonly string[];
-  /** Declares these globals for the check; those that are namespaces of its own are declared by their members. */
+  /**
+   * Declares these globals for the check. A global that is a namespace of the feature is declared by its members
+   * instead.
+   */
   readonly declarations: string;
   /**
-   * Functions that it puts into namespaces: objects that hold what can be called. By the name of the global, then by the
-   * name of the function, each with its declaration. No tool can have such a name there.
+   * Functions that the feature puts into namespaces (objects that hold what can be called), with their declarations:
+   * by the name of the global, then by the name of the function. No tool can have such a name there.
    */
   readonly namespaces: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Globals that tell a program by which names it can call: one that reads them may call anything. */
+  /** Globals that list the names a program can call. A program that reads them may call anything. */
   readonly listings: readonly string[];
-  /** Calls that its functions make, behind the tools of a run. */
+  /** Calls behind the tools that the functions of the feature make. */
   readonly calls: readonly FeatureCall[];
 }
 
 export type FeatureCall = CallNames & (CallOfRun | CallOfHost);
 
-/** How a call is named, to everybody who meets it. */
+/** The names of a call. */
 export interface CallNames {
-  /** What it is recorded as a call of. */
+  /** The name under which the call is recorded. */
   readonly name: string;
-  /** How a program writes it. */
+  /** How a program writes the call. */
   readonly shown: string;
-  /** What a program is told that calls a tool by `name` instead. */
+  /** What the message says to a program that calls a tool by `name` instead. */
   readonly instead: string;
 }
 
-/** It ends with the outcome of a tool of the run that has its name, or when the run is resumed. */
+/** The call ends with the outcome of the run's tool that has its name, or when the run is resumed. */
 export interface CallOfRun {
   readonly endedBy: "tool" | "resume";
 }
 
-/** The host itself serves it: middleware and policy are for tools, and are not asked. */
+/** The host itself serves the call. Middleware and policy are for tools and are not asked. */
 export interface CallOfHost {
   readonly endedBy: "host";
-  /** What a message calls one. */
+  /** What a message calls such a call. */
   readonly noun: string;
-  /** What a host has to be given to serve it. */
+  /** What a host needs in order to serve the call. */
   readonly needs: string;
 }
 
@@ -57,13 +60,13 @@ export const FEATURE_TABLE = {
   tools: {
     setting: "always",
     globals: ["tools"],
-    // The check declares it by the tools of the run.
+    // The check declares `tools` by the tools of the run.
     declarations: "",
     namespaces: { tools: {} },
     listings: [],
     calls: [],
   },
-  /** The catalog profile. Its text is what `ALL_TOOLS` holds, as JSON; empty for a program that cannot ask for it. */
+  /** The catalog profile. Its text is the JSON of `ALL_TOOLS`; empty for a program that cannot ask for `ALL_TOOLS`. */
   catalog: {
     setting: "text",
     globals: ["ALL_TOOLS", "text", "json", "load_result"],
@@ -86,7 +89,9 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
       { name: "catalog.load", shown: "load_result", instead: "see ALL_TOOLS", endedBy: "tool" },
     ],
   },
-  /** A call that the program has not waited for when it returns fails it; without this the run waits for such calls. */
+  /**
+   * Fails a program that returns without having waited for a call. Without this feature the run waits for such calls.
+   */
   detachedFails: {
     setting: "flag",
     globals: [],
@@ -95,7 +100,7 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
     listings: [],
     calls: [],
   },
-  /** The program may give control back until its run is resumed. */
+  /** Lets the program give control back until its run is resumed. */
   yield: {
     setting: "flag",
     globals: ["yield_control"],
@@ -111,11 +116,11 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
       },
     ],
   },
-  /** What it may reach is not among the settings: each host has its own policy. */
+  /** The settings do not say what the program may reach: each host has its own policy. */
   fetch: {
     setting: "flag",
     globals: ["fetch"],
-    // What a response has is read-only, and its class is no global.
+    // All properties of a response are read-only, and its class is no global.
     declarations: `
 interface FetchResponse {
   readonly ok: boolean; readonly status: number; readonly statusText: string; readonly url: string; readonly redirected: boolean;

@@ -1,7 +1,7 @@
 /**
- * Features: what follows from the table of guest features. Runs anywhere.
+ * Runs anywhere. Derives what follows from the table of guest features.
  *
- * - A run's settings are one value, made when it starts, recorded in its ledger and handed on as a whole.
+ * A run's settings are one value. It is made when the run starts, recorded in the ledger and passed on as a whole.
  */
 import {
   type CallNames,
@@ -13,12 +13,12 @@ import {
 
 type Table = typeof FEATURE_TABLE;
 
-/** Of what not every program has. */
+/** Names of the features that not every program has. */
 export type FeatureName = {
   [Name in keyof Table]: Table[Name]["setting"] extends "always" ? never : Name;
 }[keyof Table];
 
-/** What a run's program has beside its tools; what is absent it does not have. */
+/** The features that a run's program has beside its tools. A feature that is absent is off. */
 export type FeatureSettings = {
   readonly [Name in FeatureName]?: Table[Name]["setting"] extends "text" ? string : true;
 };
@@ -28,19 +28,19 @@ export type HostServedFeature = {
   [Name in FeatureName]: "host" extends Table[Name]["calls"][number]["endedBy"] ? Name : never;
 }[FeatureName];
 
-/** What the calls behind the tools of a run are recorded as. */
+/** The names under which calls behind the tools are recorded. */
 export type BehindName = Table[keyof Table]["calls"][number]["name"];
 
-/** Of a program that has its tools and nothing else. */
+/** The settings of a program that has its tools and nothing else. */
 export const NO_FEATURES: FeatureSettings = Object.freeze({});
 
-/** What a yield is recorded as a call of. */
+/** The name under which a yield is recorded as a call. */
 export const YIELD_CONTROL: Extract<BehindName, "yield_control"> = "yield_control";
 
-/** What a fetch is recorded as a call of. */
+/** The name under which a fetch is recorded as a call. */
 export const FETCH_TOOL: Extract<BehindName, "globalThis.fetch"> = "globalThis.fetch";
 
-/** What the helpers of the catalog profile are recorded as calls of; they are tools of the run. */
+/** The names under which helpers of the catalog profile are recorded as calls. They are tools of the run. */
 export const CATALOG_TOOLS = {
   search: "catalog.search",
   describe: "catalog.describe",
@@ -49,16 +49,16 @@ export const CATALOG_TOOLS = {
 
 const FEATURES = Object.entries(FEATURE_TABLE) as [FeatureName, GuestFeature][];
 
-/** Those that a run may have or not, in the order of the table. */
+/** Names of the features that can be on or off, in the order of the table. */
 export const FEATURE_NAMES: readonly FeatureName[] = FEATURES.filter(
   ([, { setting }]) => setting !== "always",
 ).map(([name]) => name);
 
-/** A call behind the tools, and whose it is. */
+/** A call behind the tools, with its feature. */
 export type BehindCall = CallNames &
   ((CallOfRun & { readonly feature: FeatureName }) | (CallOfHost & { readonly feature: HostServedFeature }));
 
-/** All calls behind the tools, by what they are recorded as. */
+/** All calls behind the tools, by the name under which they are recorded. */
 export const BEHIND_CALLS: ReadonlyMap<string, BehindCall> = new Map(
   FEATURES.flatMap(([feature, { calls }]) =>
     calls.map((call) => [call.name, { ...call, feature } as BehindCall]),
@@ -69,13 +69,13 @@ const SETTINGS = new Map<string, GuestFeature["setting"]>(
   FEATURES.map(([name, { setting }]) => [name, setting]),
 );
 
-/** Whether a value can be the setting of a feature. A feature that is not known has none. */
+/** Whether a value can be the setting of a feature. False for an unknown feature. */
 export function isSetting(name: string, value: unknown): boolean {
   const kind = SETTINGS.get(name);
   return (kind === "flag" && value === true) || (kind === "text" && typeof value === "string");
 }
 
-/** The call of this name in such a run, if it is one behind the tools. */
+/** The call behind the tools with this name; undefined if a run with these settings has none. */
 export function behindCall(settings: FeatureSettings, name: string): BehindCall | undefined {
   const call = BEHIND_CALLS.get(name);
   return call !== undefined && settings[call.feature] !== undefined ? call : undefined;
@@ -86,9 +86,9 @@ export function isHostServed(name: string): boolean {
   return BEHIND_CALLS.get(name)?.endedBy === "host";
 }
 
-/** Names that are taken in a namespace of a program that has all features. */
+/** Names that features take in a namespace, for a program that has all features. */
 export function reservedNames(namespace: string): readonly string[] {
-  // A tool that is recorded like one of the calls could not be told from it.
+  // A tool with the recorded name of such a call could not be told from the call.
   return [...FEATURES.flatMap(([, one]) => membersOf(one, namespace)), ...BEHIND_CALLS.keys()];
 }
 
@@ -96,10 +96,10 @@ function membersOf({ namespaces }: GuestFeature, namespace: string): string[] {
   return Object.keys(namespaces[namespace] ?? {});
 }
 
-/** Globals from which a program learns by which names it can call. */
+/** Globals that list the names a program can call. */
 export const LISTINGS: ReadonlySet<string> = new Set(FEATURES.flatMap(([, { listings }]) => listings));
 
-/** The globals of a program with these settings, as TypeScript declarations; without `tools`. */
+/** TypeScript declarations of the globals of a program with these settings, without `tools`. */
 export function declareFeatures(settings: FeatureSettings): string[] {
   const declared: string[] = [];
   for (const { declarations, globals, namespaces } of given(settings)) {

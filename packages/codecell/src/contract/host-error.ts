@@ -1,14 +1,15 @@
 /**
- * Host error: what went wrong in the host's own code, for the host alone.
+ * Runs anywhere. A host error is what went wrong in the host's own code, for the host only.
  *
- * - Of all this nothing crosses: neither to a program or a model, nor into a ledger, a token or a store.
- * - Whoever listens cannot fail what is told of.
+ * - No part of it crosses to a program or a model, or gets into a ledger, a token or a store.
+ * - An error in the listener fails nothing else.
  */
 import type { HostServedFeature } from "./features.ts";
 
 /**
- * Where an error came from: a tool's `execute`, one of its schemas, the policy (`authorize`, and the hooks and approvals of
- * adapters and the `decide` of middleware), the `end` of middleware, `mapCallFailure`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
+ * Where an error came from: a tool's `execute`; one of its schemas; the policy (`authorize`, hooks and approvals of
+ * adapters, `decide` of middleware); `end` of middleware; `mapCallFailure`; the fetch of a fetch policy; the sandbox;
+ * the store; or a bug in this library.
  */
 export type HostErrorSource =
   | "tool"
@@ -22,10 +23,10 @@ export type HostErrorSource =
   | "internal";
 
 export interface HostError {
-  /** As it was thrown, with its stack and cause. */
+  /** What was thrown, with its stack and cause. */
   readonly error: unknown;
   readonly source: HostErrorSource;
-  /** Of a tool that the model calls by itself the call's id, or an empty text where that is not known yet. */
+  /** For a tool that the model calls directly: the call's id, or an empty text if the id is not known yet. */
   readonly runId: string;
   readonly callId?: string;
   readonly tool?: string;
@@ -36,20 +37,20 @@ export type OnError = (report: HostError) => void;
 export function tellError(onError: OnError | undefined, report: HostError): void {
   try {
     const told: unknown = onError?.(report);
-    // One that is asynchronous must not take the process down when it fails.
+    // A listener that is asynchronous and fails must not end the process.
     if (told instanceof Promise) told.catch(() => undefined);
   } catch {
-    // Its own affair.
+    // An error of the listener is the listener's own matter.
   }
 }
 
-/** The same object with a cause that no copy, clone or text of it has. */
+/** Adds a cause that copies, clones and texts of the object do not have. */
 export function withCause<T extends object>(target: T, cause: unknown): T {
   if (cause === undefined) return target;
   return Object.defineProperty(target, "cause", { value: cause, enumerable: false, configurable: true });
 }
 
-/** What makes a run fail, as it was thrown. */
+/** What was thrown and makes a run fail. */
 export interface Thrown {
   readonly source: "sandbox" | "store" | "internal";
   readonly cause: unknown;

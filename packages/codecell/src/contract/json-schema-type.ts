@@ -1,4 +1,4 @@
-/** The TypeScript type of a JSON Schema that is written as a literal; `unknown` where it does not say. */
+/** The TypeScript type of a JSON Schema that is written as a literal; `unknown` where the schema does not say. */
 export type FromJsonSchema<Schema> = Schema extends true
   ? unknown
   : Schema extends false

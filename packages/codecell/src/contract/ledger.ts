@@ -1,11 +1,12 @@
 /**
- * Ledger: everything a run received and every call it made. A run is a function of its ledger.
+ * Runs anywhere. The ledger holds everything a run received and every call it made. A run is a function of its
+ * ledger.
  *
- * - Append-only. A delivery is recorded before the guest sees it; a call before it is dispatched.
- * - Calls are numbered by their creation in the guest, from 0, without gaps.
+ * - Append-only. A delivery is recorded before the guest sees it, a call before it is dispatched.
+ * - Calls are numbered in the order in which the guest made them, from 0, without gaps.
  * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
- * - Not every call is one of a tool: features make some behind the tools (./feature-table.ts). A yield has its outcome when
- *   the run is resumed; the host itself serves a fetch.
+ * - Not every call is a call of a tool: features make some calls behind the tools (./feature-table.ts). A yield gets
+ *   its outcome when the run is resumed; the host itself serves a fetch.
  */
 import type { CallFailure, Failure } from "./failure.ts";
 import type { FeatureSettings } from "./features.ts";
@@ -16,46 +17,49 @@ export type Language = "javascript" | "typescript";
 
 export interface LedgerCall {
   readonly tool: string;
-  /** Input as JSON text, as the guest wrote it. */
+  /** JSON text, exactly as the guest wrote it. */
   readonly input: string;
 }
 
-/** What the program sees of a call, and the only thing that settles it. */
+/** How a call ended, as the program sees it. Nothing else settles a call. */
 export type SettledOutcome =
   /** The output is JSON text. */
   | { readonly kind: "output"; readonly call: number; readonly output: string }
   | { readonly kind: "failure"; readonly call: number; readonly failure: CallFailure };
 
-/** The call waits for a decision; the payload says what about. */
+/** The call waits for a decision. The payload says about what. */
 export interface AskedOutcome {
   readonly kind: "asked";
   readonly call: number;
   readonly payload: Json;
 }
 
-/** What a call came to. It keeps this shape from the tool to the guest, and in every store on the way. */
+/** The outcome of a call. It has this shape from the tool to the guest, and in every store on the way. */
 export type CallOutcome = SettledOutcome | AskedOutcome;
 
 export type DeliveryItem = SettledOutcome | { readonly kind: "timer"; readonly timer: number };
 
-/** What moved the guest at one moment: everything in it is handed over before the guest's jobs run. */
+/** What moves the guest at one moment. All items are handed over before the guest's jobs run. */
 export interface Delivery {
   /** Milliseconds since the epoch; the guest's clock stands at this value until the next delivery. */
   readonly clock: number;
   readonly items: readonly DeliveryItem[];
 }
 
-/** How far a run has come, as counts: what a snapshot covers of a ledger, and what a cell that goes on from it skips. */
+/**
+ * How far a run has come, as counts: how much of a ledger a snapshot covers, and how much a cell that goes on from it
+ * skips.
+ */
 export interface Progress {
   readonly deliveries: number;
   readonly calls: number;
-  /** Changes of timers. */
+  /** Number of changes of timers. */
   readonly timers: number;
-  /** Log lines. */
+  /** Number of log lines. */
   readonly logs: number;
 }
 
-/** What is written now; a ledger of another version is refused. */
+/** The version of new ledgers. A ledger of another version is refused. */
 export const LEDGER_VERSION = 2;
 
 export interface Ledger {
@@ -63,27 +67,27 @@ export interface Ledger {
   readonly runId: string;
   readonly source: string;
   readonly language: Language;
-  /** 32 random bytes as hex: all randomness of the guest comes from it. */
+  /** 32 random bytes as hex. All randomness of the guest comes from them. */
   readonly seed: string;
   /** The guest's clock at the start. */
   readonly clock: number;
   readonly limits: Limits;
-  /** In the catalog profile the convenience names that the program may ask for. */
+  /** Names of the tools. In the catalog profile: the convenience names that the program may ask for. */
   readonly toolNames: readonly string[];
-  /** What the program has beside them. */
+  /** What the program has beside the tools. */
   readonly features: FeatureSettings;
   /**
-   * What tools gave before a snapshot was taken is not in it, and stands there as `null`: the run goes on from that
-   * snapshot, and cannot be repeated from its start.
+   * Set if the outcomes before a snapshot are missing: `null` is in their place. The run goes on from the snapshot,
+   * and cannot be repeated from its start.
    */
   readonly hollow?: true;
   readonly calls: readonly LedgerCall[];
   readonly deliveries: readonly Delivery[];
-  /** Why the host ended the run before the program did. */
+  /** Why the host ended the run, if it ended the run before the program did. */
   readonly stopped?: Failure;
 }
 
-/** Names a call; the same in every process that takes up the run. */
+/** The id of a call; the same in every process that resumes the run. */
 export function toCallId(runId: string, index: number): string {
   return `${runId}:${index}`;
 }

@@ -1,8 +1,9 @@
 /**
- * Limits: the one table of bounds of a run, with units in the names.
+ * Runs anywhere. Limits is the one table of the bounds of a run, with units in the names.
  *
- * - Resolved once, when a run starts; below that point nothing is optional.
- * - A number outside its bounds is clamped to them; what is no positive integer, or no known name, throws.
+ * - Limits are resolved once, when a run starts; below that point nothing is optional.
+ * - A number outside its bounds is clamped to them. A negative number, a value that is no integer and an unknown name
+ *   throw.
  */
 
 const KiB = 1024;
@@ -16,9 +17,9 @@ export interface Bound {
 }
 
 export interface Limits {
-  /** From start, or resume, to result. Waiting for a person does not count. */
+  /** Time from start or resume to the result. Waiting for a person does not count. */
   readonly wallTimeMs: number;
-  /** Processor time of guest code and of preparing its source; waiting for tools or for a thread does not count. */
+  /** Processor time of guest code and of preparing its source. Waiting for tools or for a thread does not count. */
   readonly cpuTimeMs: number;
   /** Heap of the guest. */
   readonly memoryBytes: number;
@@ -28,7 +29,7 @@ export interface Limits {
   readonly sourceBytes: number;
   /** UTF-8 bytes of the result's JSON text. */
   readonly resultBytes: number;
-  /** UTF-8 bytes of all log lines, and 16 for each; what exceeds them is dropped and counted. */
+  /** UTF-8 bytes of all log lines, plus 16 for each line. Lines beyond this are dropped and counted. */
   readonly logBytes: number;
   /** UTF-8 bytes of one call's input as JSON text. */
   readonly callInputBytes: number;
@@ -36,17 +37,23 @@ export interface Limits {
   readonly callOutputBytes: number;
   /** Calls of a run in total. */
   readonly calls: number;
-  /** Calls executing at the same time, with inputs of 65,536 characters on average; more wait in the queue. */
+  /**
+   * Calls that execute at the same time, with inputs of 65,536 characters on average. Further calls wait in the
+   * queue.
+   */
   readonly callsInFlight: number;
-  /** Calls waiting for their turn; a batch that does not fit is refused as a whole. */
+  /** Calls that wait for their turn. A batch that does not fit is refused as a whole. */
   readonly callsQueued: number;
-  /** UTF-16 units of all inputs and outputs of a run, and 64 for each outcome, timer and delivery: they are kept until it ends. */
+  /**
+   * UTF-16 units of all inputs and outputs of a run, plus 64 for each outcome, timer and delivery: a host keeps them
+   * until the run ends.
+   */
   readonly ledgerSize: number;
   /** Timers that may be set at the same time. */
   readonly timers: number;
-  /** Bytes of a suspended run before it is compressed and sealed; its token is at most a third larger. */
+  /** Bytes of a suspended run before it is compressed and sealed. Its token is at most a third larger. */
   readonly suspensionBytes: number;
-  /** How long a suspension may be resumed. */
+  /** How long a suspended run can be resumed. */
   readonly suspensionTimeMs: number;
 }
 

@@ -24,12 +24,12 @@ test("unwrap throws the failure of a failed run", () => {
   }
 });
 
-test("unwrap does not take a suspended run for an ended one", () => {
+test("unwrap throws for a suspended run", () => {
   const suspension = { token: "t", expiresAt: 0, pending: [], yielded: [] };
   expect(() => unwrap({ ...common, status: "suspended", suspension })).toThrow("resume it first");
 });
 
-test("what only looks like a CodecellError is none", () => {
+test("CodecellError.is refuses other errors and values", () => {
   expect(CodecellError.is(new Error("x"))).toBe(false);
   expect(CodecellError.is(null)).toBe(false);
 });

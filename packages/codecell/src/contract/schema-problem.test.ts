@@ -4,7 +4,7 @@ import { z } from "zod";
 import * as mini from "zod/mini";
 import { schemaProblem } from "./schema-problem.ts";
 
-/** A schema of a library as some of them are: a function that validates. */
+/** A schema of a library may be a function that has a validator. */
 const callable = Object.assign(() => undefined, {
   "~standard": { version: 1, vendor: "test", validate: () => ({ value: 1 }) },
 });
@@ -14,17 +14,20 @@ class OldSchema {
   readonly parse = (value: unknown): unknown => value;
 }
 
-describe("schemas that are some", () => {
+describe("values that are schemas", () => {
   test.each<[string, unknown]>([
     ["none", undefined],
     ["true", true],
     ["false", false],
     ["nothing said", {}],
     ["a Standard Schema", z.object({ a: z.number() })],
-    ["one of another library", mini.object({ a: mini.number() })],
-    ["one that is a function", callable],
+    ["a Standard Schema of another library", mini.object({ a: mini.number() })],
+    ["a Standard Schema that is a function", callable],
     ["JSON Schema made by a library", z.toJSONSchema(z.object({ a: z.number() }))],
-    ["such a one inside another", { type: "object", properties: { a: z.toJSONSchema(z.number()) } }],
+    [
+      "JSON Schema of a library inside another",
+      { type: "object", properties: { a: z.toJSONSchema(z.number()) } },
+    ],
     ["JSON Schema", { type: "object", properties: { type: { type: "string" } } }],
     ["an object of another prototype", Object.assign(Object.create(null), { type: "object" })],
     ["a title", { title: "Anything" }],
@@ -36,8 +39,8 @@ describe("schemas that are some", () => {
     ["OpenAPI's discriminator", { discriminator: { propertyName: "kind" } }],
     ["OpenAPI's xml", { xml: { name: "a", type: "x" } }],
     ["an extension", { "x-order": { type: "string" } }],
-    ["a keyword nobody knows", { markdownDescription: "Any *value*" }],
-    ["one beside a known one", { title: "a", widget: { type: "select" } }],
+    ["an unknown keyword", { markdownDescription: "Any *value*" }],
+    ["an unknown keyword beside a known one", { title: "a", widget: { type: "select" } }],
     ["a schema somewhere else in the document", { type: "object", Address: { type: "object" } }],
     ["items alone", { items: { type: "string" } }],
     ["a default that looks like a schema", { default: { type: "string" } }],
@@ -46,28 +49,28 @@ describe("schemas that are some", () => {
     ["draft 3", { extends: { type: "object" }, disallow: "string" }],
   ])("%s", (_name, schema) => {
     expect(schemaProblem(schema)).toBeUndefined();
-    // Again: what was found once is remembered.
+    // Ask twice: a first answer is remembered.
     expect(schemaProblem(schema)).toBeUndefined();
   });
 
-  test("a schema that holds itself", () => {
+  test("a schema that contains itself", () => {
     const list: Record<string, unknown> = { type: "object" };
     list["properties"] = { next: list };
     expect(schemaProblem(list)).toBeUndefined();
   });
 
-  test("a schema nested more deeply than anybody writes is not looked through to its end", () => {
+  test("a very deeply nested schema is not searched to its end", () => {
     let deep: object = { type: "string" };
     for (let level = 0; level < 50_000; level++) deep = { items: deep };
     expect(schemaProblem(deep)).toBeUndefined();
   });
 
-  property.prop([fc.jsonValue()])("any JSON is looked at without failing, and the same twice", (json) => {
+  property.prop([fc.jsonValue()])("any JSON gives an answer, and the same answer twice", (json) => {
     expect(schemaProblem(json)).toBe(schemaProblem(json));
   });
 
   property.prop([fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom("object", "string", ["null"])])(
-    "whatever stands beside a type",
+    "any JSON beside a type",
     (others, type) => {
       expect(schemaProblem({ ...others, type })).toBeUndefined();
     },
@@ -98,7 +101,7 @@ describe("values that are no schemas", () => {
     ["fields of JSON Schema", { a: { type: "number" } }, 'give { type: "object", properties: { a: … } }'],
     ["a field named like a keyword", { title: { type: "string" } }, "properties: { title: … }"],
     [
-      "one named like one that holds schemas",
+      "a field named like a keyword that holds schemas",
       { items: { type: "array" }, n: { type: "number" } },
       "{ n: … }",
     ],

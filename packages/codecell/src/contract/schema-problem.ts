@@ -1,19 +1,20 @@
 /**
- * Schema problem: why a value can be no schema of a tool. Runs anywhere.
+ * Runs anywhere. Says why a value cannot be the schema of a tool.
  *
- * - A value that is taken for a schema and is none validates nothing, and nobody notices: it is found here instead.
- * - JSON Schema is open. Keywords that nobody here knows are fine, with or without others beside them; functions, schemas
- *   of libraries and other values that no JSON has are not.
+ * - A value that is taken for a schema but is none would validate nothing, and nobody would notice. It is found here
+ *   instead.
+ * - JSON Schema is open: unknown keywords are fine. Functions, schemas of libraries and other values that JSON does
+ *   not have are not.
  */
 
 const WANTED = "give a Standard Schema (z.object({ … }) and the like) or a JSON Schema";
-/** How schemas of the AI SDK are marked. */
+/** The mark on schemas of the AI SDK. */
 const AI_SDK = Symbol.for("vercel.ai.schema");
 
-/** Schemas are looked through once; a validator is made of them once, too. */
+/** Schemas without a problem. Each schema is searched once, as its validator is made once. */
 const sound = new WeakSet<object>();
 
-/** What is wrong, as the end of a sentence that names the schema; undefined when nothing is. */
+/** What is wrong, as the end of a sentence that names the schema; undefined when nothing is wrong. */
 export function schemaProblem(schema: unknown): string | undefined {
   if (schema === undefined || typeof schema === "boolean") return undefined;
   if (typeof schema !== "object" && typeof schema !== "function") return `is a ${typeof schema}, ${WANTED}`;
@@ -43,17 +44,17 @@ function otherProblem(schema: object): string | undefined {
     : `is an object of schemas and no schema itself, give { type: "object", properties: { ${stray}: … } }`;
 }
 
-/** A part of a JSON Schema that no JSON has. */
+/** A part of a schema that JSON does not have. */
 interface Foreign {
   readonly path: readonly string[];
   readonly value: unknown;
 }
 
-/** No more of a schema is looked through: others may have written it. */
+/** Only so many parts of a schema are searched: others may have written it. */
 const MOST_PARTS = 20_000;
 const DEEPEST = 100;
 
-/** One that holds itself ends with the budget. */
+/** The budget ends the search of a schema that contains itself. */
 function foreignIn(part: object, budget: { left: number }, depth: number): Foreign | undefined {
   for (const key of Object.keys(part)) {
     const value = (part as Keywords)[key];
@@ -66,14 +67,14 @@ function foreignIn(part: object, budget: { left: number }, depth: number): Forei
   return undefined;
 }
 
-/** Functions, schemas of libraries, and what would be an empty object as JSON: maps, regular expressions, promises. */
+/** Functions, schemas of libraries, and objects that would be empty as JSON: maps, regular expressions, promises. */
 function isForeign(value: object): boolean {
   if (typeof value === "function") return true;
   if (Array.isArray(value) || isPlain(value)) return false;
   return "~standard" in value || Object.keys(value).length === 0;
 }
 
-/** Of any realm. */
+/** A plain object, also one of another realm. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
@@ -93,20 +94,23 @@ function foreignProblem(schema: object, { path, value }: Foreign): string {
 
 type Keywords = Readonly<Record<string, unknown>>;
 
-/** The first key that names no keyword but a field; only where nothing is a keyword for sure. */
+/** The first key that is no keyword but looks like a field. Undefined if any key is certainly a keyword. */
 function strayIn(schema: Keywords): string | undefined {
   const keys = Object.keys(schema);
   if (keys.some((key) => isKeyword(key, schema[key]))) return undefined;
   return keys.find((key) => !HOLDS_ANYTHING.has(key) && isLikeSchema(schema[key], !KEYWORDS.has(key)));
 }
 
-/** For sure: a field may have the name of a keyword, and then a schema is where a keyword has something else. */
+/**
+ * Whether a key is certainly a keyword. A field may have the name of a keyword; then its value is a schema where the
+ * keyword would have something else.
+ */
 function isKeyword(key: string, value: unknown): boolean {
   if (key.startsWith("$") || key.startsWith("x-")) return true;
   return KEYWORDS.has(key) && (HOLDS_OBJECTS.has(key) || !isLikeSchema(value, false));
 }
 
-/** Or, where it stands for a field, like the name of a type. */
+/** Whether a value looks like a schema or, for a field, like the name of a type. */
 function isLikeSchema(value: unknown, isField: boolean): boolean {
   if (typeof value === "string") return isField && TYPES.has(value);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
@@ -125,7 +129,7 @@ const HOLDS_OBJECTS = words(
   "definitions dependencies dependentRequired dependentSchemas discriminator externalDocs patternProperties properties xml",
 );
 
-/** Of all drafts and of OpenAPI; what begins with $ is one anyway. */
+/** Keywords of all drafts and of OpenAPI. Names that begin with $ count as keywords anyway. */
 const KEYWORDS: ReadonlySet<string> = new Set([
   ...HOLDS_ANYTHING,
   ...HOLDS_OBJECTS,

@@ -1,4 +1,4 @@
-/** ShapeMemory: keeps what was learnt about tools, as texts by key. For how long is its own affair. */
+/** Keeps what was learnt about tools, as texts by key. It decides for how long. */
 export interface ShapeMemory {
   remember(key: string, text: string): Promise<void>;
   recall(key: string): Promise<string | undefined>;

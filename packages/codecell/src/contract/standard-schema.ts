@@ -24,5 +24,5 @@ export interface StandardIssue {
 /** A JSON Schema document: an object of keywords, or a boolean. */
 export type JsonSchema = Readonly<Record<string, unknown>> | boolean;
 
-/** What a program gives to a tool, or gets from it. Inputs leave out what is read-only, outputs what is write-only. */
+/** What a program gives to a tool, or gets from it. Inputs leave out read-only properties, outputs write-only ones. */
 export type Direction = "input" | "output";

@@ -1,6 +1,4 @@
-/**
- * Tool: anything the guest can call. Types flow from the schemas to `execute`.
- */
+/** Runs anywhere. A tool is anything the guest can call. Types flow from the schemas to `execute`. */
 import type { FromJsonSchema } from "./json-schema-type.ts";
 import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
 import type { Json } from "./value.ts";
@@ -9,37 +7,37 @@ import type { Json } from "./value.ts";
 export interface CallContext {
   readonly runId: string;
   readonly callId: string;
-  /** The same for every attempt at this call, also after a crash; different for every other call. */
+  /** The same for every attempt at this call, also after a crash. Every other call has a different key. */
   readonly idempotencyKey: string;
   /** Aborted when the run is aborted, times out or fails. */
   readonly signal: AbortSignal;
-  /** What the caller gave to `start` as `context`. */
+  /** The `context` that was given to `start`. */
   readonly context: unknown;
   /**
-   * Ends this execution and suspends the run until somebody resolves the call; see `host.resume`. It throws: let that pass,
-   * and await whatever calls it. Caught or not, what the tool does afterwards counts for nothing.
+   * Ends this execution and suspends the run until somebody resolves the call; see `host.resume`. It throws: do not
+   * catch that, and await whatever calls it. Caught or not, what the tool does afterwards has no effect.
    */
   readonly suspend: (payload: Json) => never;
-  /** After a resume: what the call was resolved with. */
+  /** After a resume: the value with which the call was resolved. */
   readonly resolution: Json | undefined;
 }
 
 export interface Tool<Input = unknown, Output = unknown> {
   readonly description?: string | undefined;
-  /** For people, where its name is for programs. */
+  /** A name for people; the tool's own name is for programs. */
   readonly label?: string | undefined;
-  /** Further words under which it is found. */
+  /** Further words by which search finds the tool. */
   readonly tags?: readonly string[] | undefined;
-  /** Shown when it is described. */
+  /** Shown when the tool is described. */
   readonly examples?: readonly ToolExample[] | undefined;
-  /** Standard Schema or JSON Schema; without one any JSON is accepted. */
+  /** A Standard Schema or a JSON Schema. Without one any JSON is accepted. */
   readonly input?: StandardSchema<unknown, Input> | JsonSchema | undefined;
   readonly output?: StandardSchema<Output, unknown> | JsonSchema | undefined;
-  /** Calling it changes nothing; after a crash it is simply called again. */
+  /** Calling the tool changes nothing. After a crash it is simply called again. */
   readonly readOnly?: boolean | undefined;
-  /** Calling it twice with the same idempotency key is like calling it once; after a crash it is called again. */
+  /** Two calls with the same idempotency key have the effect of one. After a crash the tool is called again. */
   readonly idempotent?: boolean | undefined;
-  /** May return an async iterable: each value is progress, the last one is the output. */
+  /** May return an async iterable: each value is progress, and the last value is the output. */
   readonly execute: (input: Input, call: CallContext) => Output | Promise<Output> | AsyncIterable<Output>;
 }
 
@@ -48,7 +46,7 @@ export interface ToolExample {
   readonly output?: unknown;
 }
 
-// The one sanctioned `any`: a tool of some input type, where the type is known to its definer only.
+// The only allowed `any`: a tool of some input type, which only its definer knows.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyTool = Tool<any>;
 
@@ -56,16 +54,18 @@ export type ToolSet = Readonly<Record<string, AnyTool>>;
 
 type JsonSchemaObject = Readonly<Record<string, unknown>>;
 
-/** What a schema that converts values gives for what it takes. */
+/** The type that a schema gives after it converted a value. */
 type ConvertedBy<Schema> = Schema extends StandardSchema<unknown, infer Output> ? Output : unknown;
 
-/** A tool that remembers its schemas: what they take may be another type than what they give. */
+/** A tool with the types of its schemas: a schema may take another type than it gives. */
 type Remembered<Input, Output, InputSchema, OutputSchema> = Tool<Input, Output> & {
   readonly input: InputSchema;
   readonly output?: OutputSchema | undefined;
 };
 
-/** Identity; the types of `execute` follow from the schemas, or from its own annotations where there are none. */
+/**
+ * Gives the tool back. The types of `execute` follow from the schemas or, without schemas, from its own annotations.
+ */
 export function defineTool<
   InputSchema extends StandardSchema,
   Output,

@@ -1,12 +1,12 @@
 /**
- * Addresses: tells those of the public internet from all others.
+ * Runs in the host. Tells addresses of the public internet from all others.
  *
- * - IPv6 is an allow list: only global unicast, and IPv4 behind the well-known prefix of NAT64. Forms that carry an IPv4
- *   address otherwise (mapped, compatible, 6to4, Teredo) are never public.
+ * For IPv6 this is an allow list: global unicast, and IPv4 behind the well-known prefix of NAT64. An address that
+ * carries an IPv4 address in another form (mapped, compatible, 6to4, Teredo) is never public.
  */
 import { BlockList, isIP } from "node:net";
 
-/** IPv4 that is not for the public internet: address and length of the prefix. */
+/** Ranges of IPv4 outside the public internet: address and length of the prefix. */
 const NOT_PUBLIC_IPV4: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8], // this network
   ["10.0.0.0", 8], // private
@@ -46,7 +46,7 @@ for (const [address, length] of NOT_PUBLIC_IPV4) {
 }
 for (const [address, length] of NOT_PUBLIC_IPV6) notPublic.addSubnet(address, length, "ipv6");
 
-/** False also for what is no address, and for one with a zone. */
+/** False also for a text that is no address and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -59,7 +59,7 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** The address that the host of a URL is; undefined when it is a name. */
+/** The address in a URL; undefined when its host is a name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? undefined : bare;

@@ -64,7 +64,7 @@ describe("by origin", () => {
     expect(message?.length).toBeLessThan(600);
   });
 
-  test("a host that is too long is not even parsed: that alone would hold the host", () => {
+  test("a host that is too long is not parsed, since parsing it would block the event loop", () => {
     const long = Array.from({ length: 4000 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)));
     const name = long.join("");
     const urls = [
@@ -135,13 +135,13 @@ describe("by prefix", () => {
     },
   );
 
-  test("of another origin do not count", () => {
+  test("a prefix does not allow another origin", () => {
     expect(messageFor("https://example.org/api", policy)).toContain("Allowed are https://example.com/api");
     expect(messageFor("http://example.com/api", policy)).toBeDefined();
   });
 });
 
-test("an address that is not public is refused where those are blocked, whatever the list says", () => {
+test("an address that is not public is refused where those are blocked, even if it is listed", () => {
   const allowedOrigins = ["http://127.0.0.1", "http://[::1]", "http://8.8.8.8", "http://example.com"];
   const policy = { allowedOrigins, blockPrivateAddresses: true };
   expect(messageFor("http://2130706433/", policy)).toContain("not on the public internet");
@@ -151,7 +151,7 @@ test("an address that is not public is refused where those are blocked, whatever
   expect(messageFor("http://127.0.0.1/", { allowedOrigins })).toBeUndefined();
 });
 
-test("the same where a redirect leads", () => {
+test("the target of a redirect is refused in the same way", () => {
   const base = new URL("https://example.com/");
   for (const origin of ["http://127.0.0.1", "http://[::1]"]) {
     const resolved = resolveFetchPolicy({ allowedOrigins: [origin], blockPrivateAddresses: true });
@@ -160,10 +160,10 @@ test("the same where a redirect leads", () => {
   }
 });
 
-test("a URL that is only told of is not read where no fetch would be made to it", () => {
+test("readUrl does not parse a URL to which no fetch would be made", () => {
   expect(readUrl("http://bücher.example/x?y")?.href).toBe("http://xn--bcher-kva.example/x?y");
   expect(readUrl("no URL")).toBeUndefined();
-  // A long name in other letters takes the square of its length to be written in ASCII.
+  // Writing a long name in ASCII takes time that grows with the square of its length.
   expect(readUrl(`http://${"ü".repeat(300_000)}/`)).toBeUndefined();
   expect(readUrl(`http://${"ü".repeat(301)}/`)).toBeUndefined();
   expect(readUrl(`http://a.example/${"x".repeat(20_000)}`)).toBeUndefined();

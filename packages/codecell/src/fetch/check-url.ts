@@ -1,25 +1,28 @@
 /**
- * Check URL: whether a fetch policy allows a URL. Every URL of a fetch passes here: the program's, each redirect's, and
- * the one a response says it is from.
+ * Runs in the host. Says whether a fetch policy allows a URL. Every URL of a fetch passes here: the program's own,
+ * the target of each redirect, and the URL that a response says it is from.
  *
- * - Compared after parsing, so that case, default ports, punycode and the spellings of an address do not matter. A host
- *   with a final dot is another host.
+ * URLs are compared after parsing, so that case, default ports, punycode and spellings of an address do not matter. A
+ * host with a final dot is another host.
  */
 import { literalAddress, isPublicAddress } from "./addresses.ts";
 import { encodedSeparatorIn } from "./encoded-path.ts";
 import type { ResolvedFetchPolicy, UrlPrefix } from "./policy.ts";
 import { refusal } from "./refuse.ts";
 
-/** Longer ones are refused by most servers, and would keep the host busy. */
+/** Most servers refuse longer URLs, and parsing them would keep the host busy. */
 const LONGEST_URL = 16_384;
-/** A name has at most 253; writing a long one in ASCII takes the square of its length, on the host's event loop. */
+/**
+ * A name has at most 253 characters. Writing a name in ASCII takes time that grows with the square of its length, on
+ * the host's event loop.
+ */
 const LONGEST_AUTHORITY = 300;
 const MOST_SHOWN = 10;
-/** Of what a URL parser leaves out of a text. */
+/** Characters that a URL parser ignores. */
 const IGNORED = /^[\0-\x20]+|[\t\n\r]+/gu;
 const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,})([^/\\?#]*)/iu;
 
-/** A program's URL for whoever only tells of it; undefined for one that no fetch would be made to. */
+/** Parses a program's URL for code that only reports it. Undefined if no fetch would be made to this URL. */
 export function readUrl(text: string): URL | undefined {
   if (text.length > LONGEST_URL || authorityOf(text).length > LONGEST_AUTHORITY) return undefined;
   return URL.parse(text) ?? undefined;
@@ -29,7 +32,7 @@ function authorityOf(text: string): string {
   return AUTHORITY.exec(text.replaceAll(IGNORED, ""))?.[1] ?? "";
 }
 
-/** The URL without its fragment; throws a refusal. */
+/** Gives the URL without its fragment. Throws a refusal. */
 export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL): URL {
   if (text.length > LONGEST_URL) {
     throw refusal(text, `the URL has ${text.length} characters, at most ${LONGEST_URL} are allowed`);
@@ -68,7 +71,8 @@ export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL):
   return url;
 }
 
-export const PRIVATE = "its host has an address that is not on the public internet, and those are blocked";
+export const PRIVATE =
+  "its host has an address that is not on the public internet, and such addresses are blocked";
 
 function isUnder({ origin, pathname }: URL, prefix: UrlPrefix): boolean {
   if (origin !== prefix.origin) return false;

@@ -1,13 +1,14 @@
 /**
- * Encoded path: finds what a server behind a proxy may read as another path than the one that was compared.
+ * Runs in the host. Finds paths that a server behind a proxy may read as another path than the one the policy
+ * compared.
  *
- * - Paths come parsed: plain dot segments and backslashes are gone. What is left is hidden by percent signs, often
- *   several times over, or by parameters of a segment.
+ * Paths come parsed, so they have no plain dot segments or backslashes. They may still have hidden ones, behind
+ * percent signs (often encoded several times) or parameters of a segment.
  */
 
 import { toNormalForm } from "../value/normal-form.ts";
 
-/** Paths nested deeper than anybody decodes are refused. */
+/** A path that is encoded more often than any server decodes is refused. */
 const MOST_ROUNDS = 8;
 const PERCENT = 37;
 const UNIT = /^%u[0-9a-f]{4}$/iu;
@@ -16,7 +17,7 @@ const BLANK = /[\0-\x20\x7f]/gu;
 // oxlint-disable-next-line no-control-regex -- all of them
 const ASCII = /^[\0-\x7f]*$/u;
 
-/** What is wrong with the path of a URL, as a part of a sentence. */
+/** Says what is wrong with the path of a URL, as a part of a sentence. */
 export function encodedSeparatorIn(pathname: string): string | undefined {
   let path = pathname;
   for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -33,26 +34,28 @@ export function encodedSeparatorIn(pathname: string): string | undefined {
 function problemIn(path: string): string | undefined {
   for (const segment of path.split("/")) {
     const end = segment.indexOf(";");
-    // Some servers leave out space and control characters, in between or at the end.
+    // Some servers drop spaces and control characters from a segment.
     const name = (end === -1 ? segment : segment.slice(0, end)).replaceAll(BLANK, "");
     if (name === "." || name === "..") return `an encoded dot segment "${segment.slice(0, 40)}"`;
   }
   return undefined;
 }
 
-/** Bytes as text, with wide forms of dots and slashes as the plain ones: what a server may look for a file by. */
+/**
+ * Reads bytes as text and replaces wide forms of dots and slashes by the plain ones: a server may look for that file.
+ */
 function compatible(bytes: string): string {
   return ASCII.test(bytes) ? bytes : toNormalForm(Buffer.from(bytes, "latin1").toString("utf8"), "NFKC");
 }
 
-/** Each byte as a character; undefined when a separator, or a byte that no valid text has, was encoded. */
+/** Decodes each byte to a character. Undefined when a separator, or a byte that valid text never has, was encoded. */
 function decodeOnce(path: string): string | undefined {
   let decoded = "";
   let from = 0;
   for (let at = path.indexOf("%"); at !== -1; at = path.indexOf("%", at + 1)) {
     const byte = byteAt(path, at);
     if (byte === undefined) {
-      // A form that some servers know: %u002e.
+      // Some servers also decode the form %u002e.
       if (UNIT.test(path.slice(at, at + 6))) return undefined;
       continue;
     }
@@ -64,7 +67,7 @@ function decodeOnce(path: string): string | undefined {
   return decoded + path.slice(from);
 }
 
-/** Begins a form of a character that has a shorter one; old decoders find ASCII in there. */
+/** Whether a byte begins an overlong form of a character: old decoders read ASCII there. */
 function isOverlong(byte: number, next = 0xff): boolean {
   return byte === 0xc0 || byte === 0xc1 || (byte === 0xe0 && next < 0xa0) || (byte === 0xf0 && next < 0x90);
 }

@@ -15,7 +15,7 @@ interface Options extends Omit<FetchPolicy, "fetch"> {
   readonly signal?: AbortSignal;
 }
 
-/** What a program gets of a URL when the host's fetch is this one. */
+/** What a program gets for a URL when `given` is the host's fetch. */
 async function fetched(given: Given, options: Options = {}): Promise<Record<string, unknown>> {
   const { input, callOutputBytes = 100_000, signal = new AbortController().signal, ...policy } = options;
   const fetch = (async (url: string, init: RequestInit) => given(url, init)) as typeof globalThis.fetch;
@@ -39,7 +39,7 @@ const redirectTo = (location: string, status = 302): Response =>
   new Response("moved", { status, headers: { location } });
 
 describe("the host's fetch", () => {
-  test("is given what was checked, and never follows redirects by itself", async () => {
+  test("gets the request that was checked, and is told not to follow redirects", async () => {
     let seen: unknown;
     await fetched(
       (url, { signal, ...init }) => {
@@ -55,14 +55,14 @@ describe("the host's fetch", () => {
     });
   });
 
-  test("that ended elsewhere and does not say that it was redirected is refused like one that does", async () => {
+  test("that ends at another URL is refused, also if its response denies a redirect", async () => {
     const ended = (): Response =>
       Object.defineProperties(new Response("x"), { url: { value: `${ORIGIN}/elsewhere` } });
     expect(await refused(ended)).toContain("redirects are not allowed");
     expect(await fetched(ended, { allowRedirects: true })).toMatchObject({ url: `${ORIGIN}/elsewhere` });
   });
 
-  test("that followed redirects all the same is judged by where it ended", async () => {
+  test("that follows redirects all the same has to end at an allowed URL", async () => {
     const ended = (url: string): Response =>
       Object.defineProperties(new Response("x"), { url: { value: url }, redirected: { value: true } });
     expect(await refused(() => ended("https://evil.test/"), { allowRedirects: true })).toContain("evil.test");
@@ -131,7 +131,7 @@ describe("the host's fetch", () => {
 });
 
 describe("redirects", () => {
-  test("are given to the program as they are unless they are allowed [fetch:redirects]", async () => {
+  test("are given to the program as responses unless the policy follows them [fetch:redirects]", async () => {
     const urls: string[] = [];
     const response = await fetched((url) => {
       urls.push(url);
@@ -173,14 +173,14 @@ describe("redirects", () => {
     expect(await refused(loop, { allowRedirects: true, maxRedirects: 0 })).toContain("more than 0 times");
   });
 
-  test("to nowhere are responses, and to no URL are failures", async () => {
+  test("without a location are responses, and to no valid URL are failures", async () => {
     const options = { allowRedirects: true };
     expect(await fetched(() => new Response("x", { status: 302 }), options)).toMatchObject({ status: 302 });
     expect(await fetched(() => new Response("x", { status: 300 }), options)).toMatchObject({ status: 300 });
     expect(await refused(() => redirectTo("https://"), options)).toContain("no absolute URL");
   });
 
-  test("never bring back a header that another origin was not told [attack P22]", async () => {
+  test("that come back to the first origin do not bring back a header that was dropped [attack P22]", async () => {
     const hops: Record<string, string> = { "/x": "https://b.example/y", "/y": `${ORIGIN}/z` };
     const seen: unknown[] = [];
     await fetched(
@@ -199,7 +199,7 @@ describe("redirects", () => {
     expect(seen).toEqual([{ authorization: "SECRET", ...bare }, bare, bare]);
   });
 
-  test("are what the program says, within the policy", async () => {
+  test("are followed, refused or shown as the program says, within the policy", async () => {
     const options = { allowRedirects: true };
     expect(
       await fetched(() => redirectTo("/y"), { ...options, input: { redirect: "manual" } }),
@@ -214,7 +214,7 @@ describe("redirects", () => {
     });
   });
 
-  test("let go of the bodies on the way", async () => {
+  test("cancel the bodies of the responses on the way", async () => {
     let cancelled = 0;
     const body = (): ReadableStream => new ReadableStream({ cancel: () => void cancelled++ });
     const given: Given = (url) =>
@@ -262,7 +262,7 @@ describe("a response", () => {
     expect(await refused(given)).toContain("more than the 100000 bytes");
   });
 
-  test("that is too large names the bound it met", async () => {
+  test("that is too large is refused with the bound that it exceeds", async () => {
     const large = (): Response => new Response("x".repeat(1000));
     expect(await refused(large, { maxResponseBytes: 999 })).toContain(
       "999 bytes that the fetch policy allows",
@@ -273,7 +273,7 @@ describe("a response", () => {
     expect(await fetched(large, { maxResponseBytes: 1000 })).toMatchObject({ status: 200 });
   });
 
-  test("that grows on its way to the program is measured as it crosses", async () => {
+  test("that grows as JSON is measured as JSON", async () => {
     const controls = (): Response => new Response("\u0001".repeat(1000));
     expect(await refused(controls, { callOutputBytes: 5000 })).toMatch(
       /takes 6\d\d\d bytes on its way to the program, limits\.callOutputBytes allows 5000/u,
@@ -286,7 +286,7 @@ describe("a response", () => {
   });
 });
 
-test("without a policy every fetch is refused with what to do", async () => {
+test("without a policy every fetch is refused, and the message says what to do", async () => {
   const tool = createFetchTool(undefined, { callOutputBytes: 1000 });
   const call = { signal: new AbortController().signal } as unknown as CallContext;
   await expect(tool.execute({ url: ORIGIN }, call)).rejects.toMatchObject({

@@ -1,8 +1,8 @@
 /**
- * Fetch tool: serves the fetches of one run under its fetch policy.
+ * Runs in the host. The tool that serves the fetches of one run under its fetch policy.
  *
- * - A run that was taken up without a policy has this tool too: its fetches are refused with what to do.
- * - A body that is UTF-8 crosses as text, any other as base64. Cookies that a server sets do not cross.
+ * - A run that was resumed without a policy has this tool too: it refuses every fetch and says what to do.
+ * - A body in UTF-8 crosses as text, any other body as base64. Cookies that a server sets do not cross.
  */
 import type { Limits } from "../contract/limits.ts";
 import type { AnyTool } from "../contract/tool.ts";
@@ -26,11 +26,11 @@ interface FetchedResponse {
 }
 
 const WITHHELD: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2"]);
-/** JSON writes one character as at most six. */
+/** JSON writes one character with at most six. */
 const LARGEST_ESCAPE = 6;
 const LONGEST_STATUS_TEXT = 256;
 
-/** Keeps a byte order mark: the guest has to have every byte. */
+/** `ignoreBOM` keeps a byte order mark in the text: the guest has to get every byte. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function createFetchTool(
@@ -42,7 +42,7 @@ export function createFetchTool(
       if (policy === undefined) {
         throw new CallRefusal(
           "fetch_failed",
-          "Cannot fetch: the run was taken up without a fetch policy, resume or fork it with fetchPolicy",
+          "Cannot fetch: the run has no fetch policy here, resume or fork it with fetchPolicy",
         );
       }
       const { request, redirect } = parseRequest(input, policy);
@@ -60,7 +60,7 @@ async function bodyOf(
   callOutputBytes: number,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  // Its content-length is that of another request's body.
+  // The content-length of a HEAD response belongs to the body of a GET.
   if (method === "HEAD") {
     cancelBody(response);
     return new Uint8Array();
@@ -84,7 +84,7 @@ function toRecord({ response, url, redirected }: FetchAnswer, bytes: Uint8Array)
     if (!WITHHELD.has(name.toLowerCase())) headers.push([name.toLowerCase(), value]);
   });
   const { status } = response;
-  // A fetch of the host programmer's may leave it out.
+  // A fetch function of the host's programmer may leave the status text out.
   const statusText: unknown = response.statusText;
   return {
     url: url.href,
@@ -104,7 +104,10 @@ function toBody(bytes: Uint8Array): Pick<FetchedResponse, "body" | "bodyBase64">
   }
 }
 
-/** In words about the response: what is told of a tool's output says nothing to a program that fetched. */
+/**
+ * Refuses in words about the response. The usual message is about a tool's output, which means nothing to a program
+ * that fetched.
+ */
 function assertCrosses(record: FetchedResponse, callOutputBytes: number): void {
   const { body = "", bodyBase64 = "", headers } = record;
   const size = JSON.stringify({ ...record, headers, body: "", bodyBase64: "" }).length;

@@ -29,7 +29,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined;
 }
 
-/** Names have these addresses, one list after the other. */
+/** A guard whose lookups give these lists of addresses, one after the other. */
 function guardOf(...lists: string[][]): AddressGuard & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
@@ -41,14 +41,14 @@ function guardOf(...lists: string[][]): AddressGuard & { readonly asked: string[
         (lists.shift() ?? []).map((address) => ({ address, family: 4 })),
       );
     },
-    // Stands for the public internet, of which a test has none.
+    // This address stands for the public internet, which tests do not reach.
     isAllowed: (address) => address === "127.0.0.1",
   };
 }
 
 describe("a guarded fetch", () => {
   test("connects to the address that was checked, and asks for it once [fetch:addresses]", async () => {
-    // Whoever resolved the name again would be led elsewhere.
+    // A second lookup of the name would give another address.
     const guard = guardOf(["127.0.0.1"], ["10.0.0.1"]);
     const fetch = createGuardedFetch(undici, guard);
     const response = await fetch(`http://rebinding.test:${port}/`, { method: "GET" });
@@ -101,7 +101,7 @@ describe("a guarded fetch", () => {
     expect(seen.length).toBeGreaterThan(0);
   });
 
-  test("as it is made, does not reach this machine by its name [fetch:addresses]", async () => {
+  test("with its defaults does not reach this machine by its name [fetch:addresses]", async () => {
     const before = requests;
     const error = await loadGuardedFetch()(`http://localhost:${port}/`).catch(causeOf);
     expect(error).toBeInstanceOf(AddressRefused);
@@ -114,7 +114,7 @@ describe("undici", () => {
     expect(loadUndici("undici", ["/nowhere/x.js", import.meta.filename]).Agent).toBeTypeOf("function");
   });
 
-  test("that is missing is asked for by name", () => {
+  test("that is missing is named in the error", () => {
     expect(() => loadUndici("undici", ["/nowhere/x.js"])).toThrow("npm install undici");
     expect(() => loadUndici("zod", [import.meta.filename])).toThrow("npm install undici");
   });

@@ -1,9 +1,9 @@
 /**
- * Guarded fetch: a fetch that connects to public addresses only.
+ * Runs in the host. A fetch that connects to public addresses only.
  *
- * - A name is resolved once, by the connection itself: the address that was checked is the one that is connected to.
- * - A name with any address that is not public is refused as a whole. Hosts that are addresses are not looked up, so
- *   whoever calls this checks them.
+ * - The connection itself resolves a name, once: it connects to the very address that was checked.
+ * - A name is refused if any of its addresses is not public. A host that is an address is not looked up, so the
+ *   caller has to check it.
  */
 import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { createRequire } from "node:module";
@@ -19,13 +19,13 @@ type Lookup = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** What is needed of undici. */
+/** The part of undici that is used here. */
 interface Undici {
   readonly fetch: (url: string, init: object) => Promise<unknown>;
   readonly Agent: new (options: object) => object;
 }
 
-/** How a name is resolved and judged. */
+/** How a name is resolved, and which addresses are allowed. */
 export interface AddressGuard {
   readonly lookup: Lookup;
   readonly isAllowed: (address: string) => boolean;
@@ -33,7 +33,7 @@ export interface AddressGuard {
 
 const PUBLIC: AddressGuard = { lookup: dnsLookup, isAllowed: isPublicAddress };
 
-/** Thrown while connecting; it is the cause of the error that a fetch gives. */
+/** Thrown while connecting. The error of the fetch has it as its cause. */
 export class AddressRefused extends Error {
   override readonly name = "AddressRefused";
 }
@@ -47,7 +47,7 @@ export function loadGuardedFetch(): Fetch {
 }
 
 export function createGuardedFetch(undici: Undici, guard: AddressGuard = PUBLIC): Fetch {
-  // Its idle connections do not keep the process.
+  // Idle connections of this agent do not keep the process alive.
   const dispatcher = new undici.Agent({ connect: { lookup: guardedLookup(guard) } });
   const guarded = (url: string, init: object): Promise<unknown> => undici.fetch(url, { ...init, dispatcher });
   return guarded as Fetch;
@@ -59,7 +59,7 @@ export function loadUndici(name: string, from: readonly string[]): Undici {
       const found: unknown = createRequire(file)(name);
       if (isUndici(found)) return found;
     } catch {
-      // the next place may have it
+      // the next place may have undici
     }
   }
   throw new TypeError(

@@ -15,7 +15,7 @@ describe("a fetch policy", () => {
     });
   });
 
-  test("takes its entries as URLs are compared", () => {
+  test("normalises its entries to the form in which URLs are compared", () => {
     const { origins, prefixes, methods } = resolveFetchPolicy({
       allowedOrigins: ["https://API.Example.com:443/", "http://bücher.example", "http://0x7f.1:8080"],
       allowedUrlPrefixes: ["https://example.com/a/../api", "https://example.com"],
@@ -63,8 +63,8 @@ describe("a fetch policy", () => {
     [{ maxRedirects: Number.NaN }, "maxRedirects is NaN"],
     [{ allowRedirects: "yes" }, "allowRedirects must be a boolean"],
     [{ blockPrivateAddresses: 1 }, "blockPrivateAddresses must be a boolean"],
-    [{ blockPrivateAddresses: true, fetch: globalThis.fetch }, "blockPrivateAddresses cannot be kept"],
-  ])("%j is refused, with the entry", (policy, problem) => {
+    [{ blockPrivateAddresses: true, fetch: globalThis.fetch }, "blockPrivateAddresses cannot be combined"],
+  ])("%j is refused, and the message has the entry", (policy, problem) => {
     const resolve = (): unknown => resolveFetchPolicy(policy as FetchPolicy);
     expect(resolve).toThrow(TypeError);
     expect(resolve).toThrow(`Cannot use the fetch policy: ${problem}`);
@@ -83,7 +83,7 @@ describe("a fetch policy", () => {
   });
 });
 
-test("methods are compared in upper case, and some are none", () => {
+test("methods are compared in upper case, and some are never allowed", () => {
   expect(["get", "PoSt", "x-y"].map(toMethod)).toEqual(["GET", "POST", "X-Y"]);
   for (const odd of ["", "GE T", "GET\r\n", "é", "connect", "Trace", "TRACK", "A".repeat(33)])
     expect(toMethod(odd)).toBeUndefined();

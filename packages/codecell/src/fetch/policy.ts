@@ -1,30 +1,31 @@
 /**
- * Policy: what the `fetch` of a program may reach, as a host programmer writes it and as it is used.
+ * Runs in the host. The fetch policy says what the `fetch` of a program may reach: as a host's programmer writes it,
+ * and resolved.
  *
- * - Resolved once, when a run starts or is resumed. An entry that could not mean what it says throws a TypeError.
- * - What is not allowed is refused: a policy without origins and prefixes allows nothing.
+ * - It is resolved once, when a run starts or is resumed. An entry that cannot mean what it says throws a TypeError.
+ * - Only what is allowed can be reached: a policy without origins and prefixes allows nothing.
  */
 import { encodedSeparatorIn } from "./encoded-path.ts";
 import { loadGuardedFetch } from "./guarded-fetch.ts";
 
 export interface FetchPolicy {
-  /** Makes the requests; `globalThis.fetch` unless said otherwise. */
+  /** Makes the requests; default `globalThis.fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Origins of which every URL may be fetched, like "https://api.example.com". */
+  /** Origins whose URLs may all be fetched, like "https://api.example.com". */
   readonly allowedOrigins?: readonly string[] | undefined;
-  /** An origin and the beginning of a path, whole segments of it, like "https://example.com/api". */
+  /** An origin and the first segments of a path, like "https://example.com/api". Only whole segments match. */
   readonly allowedUrlPrefixes?: readonly string[] | undefined;
-  /** GET and HEAD unless said otherwise. */
+  /** Default GET and HEAD. */
   readonly allowedMethods?: readonly string[] | undefined;
-  /** Bytes of a response's body, after decompression; 1 MiB unless said otherwise. */
+  /** Most bytes of a response's body, after decompression; default 1 MiB. */
   readonly maxResponseBytes?: number | undefined;
-  /** Whether redirects are followed, each by a request of its own under this policy; false unless said otherwise. */
+  /** Whether redirects are followed, each by a request of its own under this policy; default false. */
   readonly allowRedirects?: boolean | undefined;
-  /** Redirects of one fetch; 10 unless said otherwise. */
+  /** Most redirects of one fetch; default 10. */
   readonly maxRedirects?: number | undefined;
   /**
-   * Refuses private, loopback, link-local and other addresses that are not on the public internet, after names are
-   * resolved; false unless said otherwise. Needs the package undici, and leaves no choice of `fetch`.
+   * Refuses private, loopback, link-local and all other addresses that are not on the public internet, after names
+   * are resolved; default false. Needs the package undici, and cannot be combined with `fetch`.
    */
   readonly blockPrivateAddresses?: boolean | undefined;
 }
@@ -59,7 +60,7 @@ const NAMES: Readonly<Record<PolicyName, true>> = {
 };
 
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}$/u;
-/** They are for tunnels and for looking at what proxies add. */
+/** Methods that are never allowed: they open tunnels or show what proxies add. */
 const NEVER: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 const DEFAULT_METHODS = ["GET", "HEAD"];
@@ -86,7 +87,7 @@ export function resolveFetchPolicy(policy: FetchPolicy): ResolvedFetchPolicy {
   };
 }
 
-/** A method as it is compared and sent; undefined for what can never be one. */
+/** The method in the form that is compared and sent; undefined for a text that is never an allowed method. */
 export function toMethod(text: string): string | undefined {
   const method = METHOD.test(text) ? text.toUpperCase() : undefined;
   return method === undefined || NEVER.has(method) ? undefined : method;
@@ -96,7 +97,7 @@ function fetchOf({ fetch }: FetchPolicy, isGuarded: boolean): typeof globalThis.
   if (isGuarded) {
     if (fetch !== undefined) {
       throw wrong(
-        "blockPrivateAddresses cannot be kept by a fetch of your own, leave out one of both and check addresses yourself",
+        "blockPrivateAddresses cannot be combined with a fetch of your own, leave out one of them, and check addresses in your fetch",
       );
     }
     return loadGuardedFetch();
@@ -134,7 +135,7 @@ function entryUrl(name: PolicyName, entry: string): URL {
   if (url.username !== "" || url.password !== "") {
     throw wrong(`${name} has ${show(`${url.origin}/…`)} with a user name or password, leave them out`);
   }
-  // `new URL` drops an empty query or fragment.
+  // `new URL` drops an empty query and an empty fragment, so look at the text.
   if (entry.includes("?") || entry.includes("#")) {
     throw wrong(`${name} has ${show(entry)}, expected no query and no fragment`);
   }

@@ -4,7 +4,7 @@ import { BodyTooLarge, orAborted, readBody } from "./read-body.ts";
 
 const { signal } = new AbortController();
 
-/** A body of chunks that tells when it was cancelled. */
+/** A body of chunks, and whether it was cancelled. */
 function streamOf(...chunks: unknown[]): {
   readonly body: ReadableStream;
   readonly state: { cancelled: boolean };
@@ -67,7 +67,7 @@ describe("a body", () => {
     expect(await readBody(responseOf(undefined), 1, signal)).toHaveLength(0);
   });
 
-  test("that never ends ends with the signal, and is cancelled", async () => {
+  test("that never ends is cancelled when the signal aborts", async () => {
     const abort = new AbortController();
     let cancelled = false;
     const body = new ReadableStream({
@@ -83,7 +83,7 @@ describe("a body", () => {
   });
 });
 
-test("what a signal that has aborted guards is not waited for", async () => {
+test("orAborted does not wait when the signal has already aborted", async () => {
   await expect(orAborted(new Promise(() => {}), AbortSignal.abort(new Error("gone")))).rejects.toThrow(
     "gone",
   );

@@ -1,16 +1,16 @@
 /**
- * Read body: the body of a response, whole, within a bound of bytes.
+ * Runs in the host. Reads the whole body of a response, within a bound of bytes.
  *
- * - Counted while it streams, after decompression: what is too large is cancelled, never held.
- * - Ends when the signal does, also for bodies that know nothing of it.
+ * - Bytes are counted while the body streams, after decompression. A body that is too large is cancelled, never held.
+ * - Reading ends when the signal aborts, also for a body that does not know the signal.
  */
 
-/** It has more bytes than it may have. */
+/** The body has more bytes than allowed. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
 }
 
-/** What a body that cannot be streamed is read by. */
+/** The methods that read a body which cannot be streamed. */
 interface WholeBody {
   readonly arrayBuffer?: () => Promise<ArrayBuffer>;
   readonly text?: () => Promise<string>;
@@ -18,7 +18,7 @@ interface WholeBody {
 
 export async function readBody(response: Response, most: number, signal: AbortSignal): Promise<Uint8Array> {
   const body: unknown = response.body;
-  // Then a declared length is that of the body another request would get.
+  // Without a body, the declared length is that of a body which another request would get.
   if (body === null) return new Uint8Array();
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > most) {
@@ -31,13 +31,13 @@ export async function readBody(response: Response, most: number, signal: AbortSi
   return whole;
 }
 
-/** Lets go of the connection of a response whose body nobody reads. */
+/** Releases the connection of a response whose body nobody reads. */
 export function cancelBody(response: Response): void {
   const body: unknown = response.body;
   if (isReadable(body)) void body.cancel().catch(() => {});
 }
 
-/** What a promise comes to, or a rejection when the signal aborts first. */
+/** Settles like the promise, or rejects when the signal aborts first. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);

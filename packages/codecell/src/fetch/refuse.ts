@@ -1,17 +1,17 @@
 import { CallRefusal } from "../calls/call-failure.ts";
-/** Refuse: how a fetch that is not made, or failed, is told to the program: one code, and what to do next. */
+/** Runs in the host. Tells a program that its fetch was refused or failed: one code, and what to do next. */
 
 const LONGEST_SHOWN = 200;
-/** More of a text is not looked at. */
+/** Only this many characters of a text are read. */
 const LONGEST_READ = 16_384;
 const USER = /^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\]*@/iu;
 
-/** To be thrown. */
+/** An error to be thrown. */
 export function refusal(url: string, problem: string, cause?: unknown): CallRefusal {
   return new CallRefusal("fetch_failed", `Cannot fetch ${shownUrl(url)}: ${problem}`, cause);
 }
 
-/** Without a query and a user name, which may be secrets: messages end up in logs, traces and ledgers. */
+/** A URL without its query and user name, which may be secrets: messages end up in logs, traces and ledgers. */
 export function shownUrl(url: string): string {
   const read = url.slice(0, LONGEST_READ).trimStart();
   const end = read.search(/[?#]/u);
@@ -19,7 +19,7 @@ export function shownUrl(url: string): string {
   return shown(path.replace(USER, "$1…@"));
 }
 
-/** A text of the program's or a server's, where a message repeats it. */
+/** A text that a program or a server chose, for use in a message. */
 export function shown(text: string): string {
   const cut = text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`;
   return JSON.stringify(cut);

@@ -1,9 +1,9 @@
 /**
- * Request: what a program asked for, checked, as it is sent.
+ * Runs in the host. Checks the request that a program asked for, and makes the one that is sent.
  *
- * - Comes from the guest, so every part is untrusted: methods, names and values of headers are checked again here.
- * - Headers that belong to the connection are left out; those that would make a server see another method or path than
- *   the policy saw are refused.
+ * - The request comes from the guest and is untrusted: methods and headers are checked again here.
+ * - Headers that belong to the connection are left out. A header that would make a server see another method or path
+ *   than the policy saw is refused.
  */
 import { isRecord } from "../value/shape.ts";
 import { checkUrl } from "./check-url.ts";
@@ -14,28 +14,28 @@ import { CallRefusal } from "../calls/call-failure.ts";
 export interface FetchRequest {
   readonly url: URL;
   readonly method: string;
-  /** By names in lower case. */
+  /** Names are in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
 export type RedirectMode = "follow" | "manual" | "error";
 
-/** Made by whoever sends the request, or meant for the next machine only. */
+/** Headers that the sender of a request makes, or that are meant for the next machine only. */
 const CONNECTION: ReadonlySet<string> = new Set(
   (
     "connection content-length expect host http2-settings keep-alive proxy-authenticate proxy-authorization " +
     "proxy-connection te trailer transfer-encoding upgrade"
   ).split(" "),
 );
-/** Some frameworks take the method from these. */
+/** Headers from which some frameworks take the method. */
 const METHOD_OVERRIDES: ReadonlySet<string> = new Set(
   "x-http-method x-http-method-override x-method-override".split(" "),
 );
-/** And some servers the path. */
+/** Headers from which some servers take the path. */
 const URL_OVERRIDES: ReadonlySet<string> = new Set("x-original-url x-rewrite-url".split(" "));
 
-/** What goes to another origin: nothing that could be meant for the first one only. */
+/** Headers that may go to another origin: they cannot be meant for the first origin only. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(
   "accept accept-charset accept-encoding accept-language cache-control pragma range user-agent".split(" "),
 );
@@ -67,7 +67,10 @@ export function parseRequest(
   return { request: { url, method, headers, body }, redirect: parseRedirect(given["redirect"], url.href) };
 }
 
-/** Whether a recorded request changes nothing, as HTTP has it: it can be made again when nobody knows what came of it. */
+/**
+ * Whether a recorded request changes nothing, as HTTP defines it. Such a request can be made again when its outcome
+ * is unknown.
+ */
 export function isSafeRequest(input: string): boolean {
   try {
     const given: unknown = JSON.parse(input);
@@ -79,11 +82,14 @@ export function isSafeRequest(input: string): boolean {
   }
 }
 
-/** Where a response sends its request on. */
+/** Where a response redirects its request to. */
 export interface Redirect {
   readonly status: number;
   readonly location: string;
-  /** What the response is from. Credentials are judged by the request's own URL: they were meant for that. */
+  /**
+   * The URL that the response is from. Which credentials go along depends on the request's own URL instead: they were
+   * meant for that.
+   */
   readonly from: URL;
 }
 
@@ -109,7 +115,7 @@ export function redirected(
   return { url, method, headers: new Map(headers), body: becomesGet ? undefined : request.body };
 }
 
-/** Told with where it came from: the program did not ask for the target. */
+/** Checks a redirect's target. A refusal says who redirects there, since the program did not ask for this URL. */
 function checkTarget(location: string, policy: ResolvedFetchPolicy, from: URL): URL {
   try {
     return checkUrl(location, policy, from);
@@ -155,7 +161,7 @@ function parseHeaders(
       throw refusal(url, `the header ${shown(key)} has a line break or another character no header may have`);
     }
     const name = key.toLowerCase();
-    // To some servers both are the same.
+    // Some servers take `_` for `-` in the name of a header.
     const meant = name.replaceAll("_", "-");
     if (CONNECTION.has(meant)) continue;
     if (URL_OVERRIDES.has(meant)) throw refusal(url, `the header ${shown(name)} is not allowed`);

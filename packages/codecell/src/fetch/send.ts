@@ -1,9 +1,9 @@
 /**
- * Send: makes the requests of one fetch, hop by hop, each under the whole policy.
+ * Runs in the host. Makes the requests of one fetch, one per redirect, each under the whole policy.
  *
- * - The host's fetch is told never to follow a redirect. One that does so all the same is judged by where its response
- *   says it is from.
- * - Of an error only its code is told: messages and causes name addresses and files of the host.
+ * - The host's fetch is told never to follow a redirect. If it does so all the same, the URL that the response says
+ *   it is from has to be allowed.
+ * - A program learns only the code of an error: messages and causes name addresses and files of the host.
  */
 import { checkUrl, PRIVATE } from "./check-url.ts";
 import { AddressRefused } from "./guarded-fetch.ts";
@@ -38,7 +38,7 @@ export async function send(
       const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
       if (location === null) return { response, url, method, redirected: hops > 0 || url.href !== href };
       if (mode === "error") throw refusal(href, "it redirects, and the program asked for none");
-      // Not followed: the program sees where it would have led.
+      // The redirect is not followed: the program sees where it leads.
       if (mode === "manual" || !policy.allowRedirects) return { response, url, method, redirected: hops > 0 };
       if (hops >= policy.maxRedirects) {
         throw refusal(first.url.href, `it redirects more than ${policy.maxRedirects} times`);
@@ -68,10 +68,12 @@ async function sendOnce(
   throw refusal(url.href, "the host's fetch gave no response");
 }
 
-/** Where a response is from, under the policy again: the host's fetch may have gone elsewhere. */
+/**
+ * The URL that a response is from. The policy has to allow this URL too, since the host's fetch may have gone
+ * elsewhere.
+ */
 function responseUrl(response: Response, { url }: FetchRequest, policy: ResolvedFetchPolicy): URL {
-  if (response.type === "opaqueredirect")
-    throw refusal(url.href, "it redirects, and nobody can see where to");
+  if (response.type === "opaqueredirect") throw refusal(url.href, "it redirects, and its target is hidden");
   const reached = response.url === "" || response.url === undefined ? url : checkUrl(response.url, policy);
   if (!policy.allowRedirects && (response.redirected || reached.href !== url.href)) {
     throw refusal(url.href, "it was redirected, and redirects are not allowed");
@@ -87,7 +89,7 @@ function isResponse(value: unknown): value is Response {
   );
 }
 
-/** Of whatever a request or a body failed with, what the program gets to see. */
+/** What the program sees of an error of a request or of a body. */
 export function failed(url: string, error: unknown, signal: AbortSignal): CallRefusal {
   if (error instanceof CallRefusal) return error;
   if (signal.aborted) return refusal(url, "the run has ended");
@@ -103,7 +105,7 @@ function causesOf(error: unknown): unknown[] {
   const causes: unknown[] = [];
   for (let cause = error; cause instanceof Error && causes.length < MOST_CAUSES; cause = cause.cause) {
     causes.push(cause);
-    // Of several addresses that were tried.
+    // A connection that tried several addresses has an error for each.
     if (cause instanceof AggregateError) causes.push(...(cause.errors as unknown[]).slice(0, MOST_CAUSES));
   }
   return causes;

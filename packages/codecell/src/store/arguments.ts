@@ -1,7 +1,7 @@
 /**
- * The arguments of a store's methods: checked, copied and made complete. Runs on the host.
+ * Runs in the host. Checks, copies and completes the arguments of a store's methods.
  *
- * - What passes here every database can keep; misuse throws before anything happens.
+ * Every database can keep what passes here. Misuse throws before anything happens.
  */
 import {
   type Claim,
@@ -21,12 +21,13 @@ const LIST_MOST = 1000;
 const STATUSES: ReadonlySet<RunStatus> = new Set(["running", "suspended", "completed", "failed"]);
 const LIVE: readonly RunStatus[] = ["running", "suspended"];
 
-/** One page for runs that have ended, one for those that have not, as far as they are asked for. */
+/** One page for ended runs and one for runs that go on, as far as the query asks for them. */
 export function resolvePages(query: ListQuery): ListPage[] {
   const { scope, claimable = false, order = "id", after, limit = LIST_DEFAULT } = query;
   const { status = LIVE, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = query;
   if (scope !== undefined) checkText("scope", scope);
-  if (order !== "id" && order !== "newest") throw new TypeError(`Cannot list runs by "${String(order)}"`);
+  if (order !== "id" && order !== "newest")
+    throw new TypeError(`Cannot list runs by "${String(order)}": expected "id" or "newest"`);
   for (const [name, value] of Object.entries({ limit, createdFrom, createdBefore }))
     checkInteger(name, value);
   const asked = new Set(typeof status === "string" ? [status] : status);
@@ -43,7 +44,7 @@ export function resolvePages(query: ListQuery): ListPage[] {
     limit: Math.min(Math.max(limit, 1), LIST_MOST),
   };
   return [false, true].flatMap((isEnded) => {
-    // Nobody can claim what has ended.
+    // Nobody can claim an ended run.
     if (isEnded && claimable) return [];
     const of = [...asked].filter((one) => isLive(one) !== isEnded);
     return of.length === 0 ? [] : [{ ...common, isEnded, status: of.length === 1 ? of[0] : undefined }];
@@ -58,7 +59,9 @@ function resolvePlace(after: ListQuery["after"], order: "id" | "newest"): ListPa
   if (after === undefined || after === "") return undefined;
   if (typeof after === "string") {
     if (order === "newest") {
-      throw new TypeError("Cannot go on behind an id alone: a list of the newest needs its createdAt too");
+      throw new TypeError(
+        "Cannot list the newest runs after an id alone: its createdAt is missing, give the last summary",
+      );
     }
     checkText("after", after);
     return { id: after, createdAt: 0 };
@@ -82,7 +85,7 @@ export function checkLease({ owner, ms }: Lease): Lease {
 
 export function checkLeaseMs(ms: number): void {
   checkInteger("lease", ms);
-  // Added to a clock, it has to stay a safe integer.
+  // The sum of a clock and this span has to stay a safe integer.
   if (ms < 0 || ms > Number.MAX_SAFE_INTEGER / 2) {
     throw new RangeError(`Cannot lease for ${ms} ms: it is not a span of time`);
   }
@@ -102,26 +105,28 @@ export function checkBounds({ runs, bytes }: EndedBounds): EndedBounds {
 }
 
 export function checkInteger(name: string, value: number): void {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`Cannot use ${value} as ${name}: no whole number`);
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`Cannot use ${value} as ${name}: expected a whole number`);
 }
 
 export function checkId(id: string): void {
   checkText("id", id);
-  if (id === "") throw new RangeError("Cannot use an empty id: give it a name");
+  if (id === "") throw new RangeError("Cannot use an empty id: expected at least one character");
 }
 
 export function checkText(name: string, text: string): void {
-  if (typeof text !== "string") throw new TypeError(`Cannot use a ${typeof text} as ${name}: no string`);
+  if (typeof text !== "string")
+    throw new TypeError(`Cannot use a ${typeof text} as ${name}: expected a string`);
   if (!text.isWellFormed() || text.includes("\0")) {
     throw new TypeError(`Cannot use this ${name}: it has a lone surrogate or NUL`);
   }
-  // A string has at least as many bytes as units, so a huge one is not encoded to be refused.
+  // A string has at least as many bytes as units, so a huge string is refused without encoding it.
   if (text.length > STORE_TEXT_BYTES || Buffer.byteLength(text) > STORE_TEXT_BYTES) {
     throw new RangeError(`Cannot use this ${name}: more than ${STORE_TEXT_BYTES} bytes in UTF-8`);
   }
 }
 
-/** The facts as drivers keep them: JSON, in which neither NUL nor a lone surrogate is left. */
+/** The facts as drivers keep them: JSON without NUL and without lone surrogates. */
 export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FACTS): string {
   for (const [name, count] of Object.entries({ calls, failed, pending })) {
     checkInteger(name, count);
@@ -132,7 +137,7 @@ export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FAC
   const bytes = tools.reduce((sum, tool) => sum + Buffer.byteLength(tool), 0);
   if (tools.length > STORE_TOOL_NAMES || bytes > STORE_TEXT_BYTES) {
     throw new RangeError(
-      `Cannot name these tools: at most ${STORE_TOOL_NAMES}, of ${STORE_TEXT_BYTES} bytes together`,
+      `Cannot name these tools: expected at most ${STORE_TOOL_NAMES} names with ${STORE_TEXT_BYTES} bytes together`,
     );
   }
   return JSON.stringify({ calls, failed, pending, tools });
@@ -140,12 +145,12 @@ export function toFactsText({ calls, failed, pending, tools }: RunFacts = NO_FAC
 
 const NO_FACTS: RunFacts = { calls: 0, failed: 0, pending: 0 };
 
-/** Nothing was called, as far as is known, where a driver kept no facts: of runs that older versions put. */
+/** A driver has no facts of runs that older versions put; then nothing is known to have been called. */
 export function fromFactsText(text: string): RunFacts {
   return text === "" ? NO_FACTS : (JSON.parse(text) as RunFacts);
 }
 
 export function copyOf(bytes: Uint8Array): Uint8Array {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError("Cannot store this: no Uint8Array");
+  if (!(bytes instanceof Uint8Array)) throw new TypeError("Cannot store this value: expected a Uint8Array");
   return new Uint8Array(bytes);
 }

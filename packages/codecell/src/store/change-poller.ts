@@ -1,8 +1,9 @@
 /**
- * ChangePoller: finds out what others changed, where a database cannot tell. Runs on the host.
+ * Runs in the host. ChangePoller finds out what others changed, for databases that tell nobody.
  *
- * - Reads the rows of watched runs again and again, and of nothing else; it keeps no process alive.
- * - Within one claim, and after its release, outcomes are only added: fence, release and their number tell every change.
+ * - It reads the rows of watched runs again and again, and no others. It keeps no process alive.
+ * - Within one claim and after its release, outcomes are only added. So the fence, whether the run is released, and
+ *   the number of outcomes show every change.
  */
 import type { FoundRun } from "./driver.ts";
 import type { Watchers } from "./watchers.ts";
@@ -21,7 +22,7 @@ export class ChangePoller {
     this.#pollMs = pollMs;
   }
 
-  /** Settles when no later change of a run that is watched now will be missed. */
+  /** Settles when no later change of a run that is watched now can be missed. */
   async start(): Promise<void> {
     for (const id of this.#watchers.ids) {
       if (!this.#marks.has(id)) this.#marks.set(id, toMark(await this.#read(id)));
@@ -49,7 +50,7 @@ export class ChangePoller {
         if (this.#marks.get(id) !== mark) this.#watchers.call(id);
         this.#marks.set(id, mark);
       } catch {
-        // It cannot be reached at the moment; the next look sees the change.
+        // The database cannot be reached at the moment; the next reading sees the change.
       }
     }
     this.#timer = undefined;

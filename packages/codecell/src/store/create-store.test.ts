@@ -1,4 +1,4 @@
-/** What a store of any driver does, with drivers that behave as databases rarely do. */
+/** Tests of createStore with drivers that behave as databases rarely do. */
 import { expect, test } from "vitest";
 import { createStore } from "./create-store.ts";
 import type { Driver, RunRow } from "./driver.ts";
@@ -37,7 +37,7 @@ test("a run that ends while runs are listed is listed once, as it ended", async 
       const rows =
         isEnded === isOver ? [{ ...ROW, ended: isEnded ? ("completed" as const) : undefined }] : [];
       await Promise.resolve();
-      // Right behind the look at the runs that go on.
+      // The run ends right after the live runs were listed.
       isOver = true;
       return { rows, now: 2 };
     },
@@ -46,7 +46,7 @@ test("a run that ends while runs are listed is listed once, as it ended", async 
   expect(listed).toMatchObject([{ id: "a", status: "completed" }]);
 });
 
-test("a driver that never agrees with its own looks is not asked for ever", async () => {
+test("a claim gives up on a driver whose reads never agree with its claims", async () => {
   let looks = 0;
   const store = createStore({
     ...DRIVER,

@@ -1,10 +1,10 @@
 /**
- * createStore: a store, made of a driver. Runs on the host; owns all that is the same whatever the database is.
+ * Runs in the host. createStore makes a store of a driver, and owns what is the same for all databases.
  *
- * - Arguments are checked and bytes are copied here, before anything waits; drivers see only what the contract allows. What
- *   drivers give is copied too: it may be a part of a larger buffer, or what they keep.
- * - What changes a run under one claim reaches the driver one by one, in the order it was asked for.
- * - After disposal everything rejects with `closed`; disposal waits for what had begun.
+ * - It checks arguments and copies bytes before anything waits; drivers see only what the contract allows. It also
+ *   copies what drivers give: the bytes may be a part of a larger buffer, or belong to the driver.
+ * - Changes of a run under one claim reach the driver one by one, in the order in which they were asked for.
+ * - After disposal everything rejects with `closed`. Disposal waits for what had begun.
  */
 import {
   type Claim,
@@ -35,14 +35,17 @@ import { ChangePoller } from "./change-poller.ts";
 import { Watchers } from "./watchers.ts";
 
 export interface StoreOptions {
-  /** How often watched runs are read again where the driver cannot tell of changes; 100 unless said otherwise. */
+  /** How often watched runs are read again if the driver cannot tell of changes; default 100. */
   readonly pollMs?: number;
 }
 
-/** Runs that a driver deletes at once: neither this thread nor other processes wait for all of an expiry. */
+/** How many runs a driver deletes at once, so that neither this thread nor other processes wait for a whole expiry. */
 const EXPIRY_BATCH = 100;
 
-/** Looks at a run that others claim and release meanwhile; a driver whose looks are stale must not keep anybody for good. */
+/**
+ * How often a claim reads a run that others claim and release meanwhile. Without this bound, a driver that gives
+ * stale rows would keep a claim waiting for ever.
+ */
 const CLAIM_ROUNDS = 100;
 
 const NO_EDIT: Edit = {
@@ -64,7 +67,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
   const tails = new Map<string, Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
-  /** Rejects instead of throwing, whatever is wrong. */
+  /** Rejects for every error, and never throws. */
   async function enter<T>(work: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new StoreError("closed", "Cannot use the store: it was closed");
     const promise = work();
@@ -91,7 +94,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
     return promise;
   }
 
-  /** The change is made of the arguments before anything waits. */
+  /** The change is made from the arguments before anything waits. */
   const change = (given: Claim, toChange: () => Change): Promise<void> =>
     enter(async () => {
       const claim = checkClaim(given);
@@ -112,7 +115,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
         const run = { id, scope, expiresAt, state: copyOf(state), facts: toFactsText(facts) };
         const fence = await driver.put(run, own);
         if (fence !== undefined) return { id, fence };
-        throw new StoreError("exists", `Cannot put run "${id}": there is one of this id already`);
+        throw new StoreError("exists", `Cannot put run "${id}": a run with this id exists already`);
       }),
     claim: (id, lease, scope) =>
       enter(async () => {
@@ -125,9 +128,12 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
           if (seen === undefined || refusal !== undefined) return refusal ?? { status: "absent" };
           const claimed = await driver.claim({ id, fence: seen.row.fence }, own);
           if (claimed !== undefined) return toClaimed(claimed);
-          // Somebody else came first; who, says the next look.
+          // Somebody else claimed the run first. The next reading shows who.
         }
-        throw new StoreError("unavailable", `Cannot claim run "${id}": it changed with every look at it`);
+        throw new StoreError(
+          "unavailable",
+          `Cannot claim run "${id}": it changed between every reading and claim, try again later`,
+        );
       }),
     renew: (claim, ms, expiresAt) =>
       change(claim, () => {
@@ -169,7 +175,8 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
       enter(async () => {
         const pages = resolvePages(query);
         const listed: ListedRows[] = [];
-        // Runs that go on first: one that ends meanwhile is in the second list then, and in no case in neither.
+        // List live runs before ended ones. A run that ends meanwhile is then in the second list, and never in
+        // neither.
         for (const page of pages) listed.push(await driver.list(page));
         return mergePages(pages, listed);
       }),
@@ -192,7 +199,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
       enter(async () => {
         checkId(executor);
         checkLeaseMs(ms);
-        // One that is over at once is over by every clock.
+        // Time 0 is in the past by every clock.
         await driver.putNote(`executor:${executor}`, new Uint8Array(), ms === 0 ? { at: 0 } : { inMs: ms });
       }),
     attends: (executor) =>
@@ -255,7 +262,7 @@ function staleClaim({ id }: Claim): StoreError {
   );
 }
 
-/** Why a run cannot be claimed, if so. */
+/** Why a run cannot be claimed; undefined if it can. */
 function refusalOf(found: FoundRun | undefined, scope: string | undefined): Claimed | undefined {
   if (found === undefined) return { status: "absent" };
   const { row, now } = found;
@@ -301,7 +308,7 @@ function toRelease(next: NextState | LastEntry | EndState | undefined): Change {
   return { ...given, entries: [copyOf(next.entry)], snapshot: copyOf(next.snapshot) };
 }
 
-/** Each list is in order; together they have to be. */
+/** Merges the pages, each of which is in order. */
 function mergePages([page, other]: readonly ListPage[], listed: readonly ListedRows[]): RunSummary[] {
   const summaries = listed.flatMap(({ rows, now }) => rows.map((row) => toSummary(row, now)));
   if (page === undefined || other === undefined) return summaries;

@@ -1,4 +1,4 @@
-// Everything exported here is public API: stores, and what one of your own is made of.
+// Everything exported here is public API: stores, and what a store of your own is made of.
 export { STORE_ERROR_CODES, StoreError } from "../contract/store.ts";
 export type {
   Claim,

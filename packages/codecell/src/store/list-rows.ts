@@ -1,4 +1,4 @@
-/** A page of rows that are all at hand, for drivers without an index. Runs on the host; looks at every row. */
+/** Runs in the host. Lists a page of rows for drivers without an index; it looks at every row. */
 import type { ListedRows, ListPage, RunRow } from "./driver.ts";
 
 export function listRows(rows: Iterable<RunRow>, page: ListPage, now: number = Date.now()): ListedRows {

@@ -18,7 +18,7 @@ testStore(
   ],
 );
 
-test("a journal may grow by more entries at once than a call takes arguments", async () => {
+test("one append may add more entries than a function call can have arguments", async () => {
   await using store = createMemoryStore();
   const run = { id: "a", scope: "", expiresAt: 8e12, state: new Uint8Array() };
   const claim = await store.put(run, { owner: "", ms: 0 });

@@ -1,8 +1,8 @@
 /**
- * A store in this process's memory: for tests, and where runs need not outlive the process. Runs on the host.
+ * Runs in the host. A store in this process's memory: for tests, and where runs need not outlive the process.
  *
- * - Every change is made between two turns of the event loop, so each is whole.
- * - Lists look at every run; it is no store for hundreds of thousands.
+ * - Every change is made within one turn of the event loop, so each happens as a whole.
+ * - Lists look at every run, so this store is not for hundreds of thousands of runs.
  */
 import type { Claim, Store } from "../contract/store.ts";
 import { createStore } from "./create-store.ts";
@@ -29,7 +29,7 @@ export function createMemoryStore(): Store {
   const ended = new Map<string, MemoryEnded>();
   let endedBytes = 0;
   const notes = new Map<string, { readonly note: Uint8Array; readonly expiresAt: number }>();
-  // One for all runs: an id that is used again must not meet its old fences.
+  // One counter for all runs: a run with a reused id must never have an old fence.
   let fences = 0;
 
   function claimed({ id, fence }: Claim): MemoryRun | undefined {

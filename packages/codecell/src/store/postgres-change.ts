@@ -1,8 +1,9 @@
 /**
- * The one statement that changes a run under its claim. Runs on the host.
+ * Runs in the host. Makes the one statement that changes a run under its claim.
  *
- * - It asks for the claim and locks the run's row first; all else follows from the row it gives. No rows: nothing was changed.
- * - `append_key` keeps entries from being added twice where the answer to the first attempt was lost.
+ * - The statement first checks the claim and locks the run's row; all else depends on that row. If it gives no rows,
+ *   nothing was changed.
+ * - `append_key` prevents adding entries twice when the answer to a first attempt was lost.
  */
 import type { Claim } from "../contract/store.ts";
 import type { Change, Edit } from "./driver.ts";
@@ -14,7 +15,7 @@ export interface PostgresStatement {
   readonly values: unknown[];
 }
 
-/** The key tells this change from all others. */
+/** The key is different for every change. */
 export function toStatement(
   place: PostgresPlace,
   { id, fence }: Claim,

@@ -1,8 +1,8 @@
 /**
- * Hears of changes: one connection of the pool that listens for as long as the store is open.
+ * Runs in the host. Owns the one connection of the pool that listens for changes while the store is open.
  *
  * - A connection that breaks is replaced. Notifications may have been missed meanwhile, so every watcher is called.
- * - A connection that broke without a word is found by asking it something now and then.
+ * - Now and then it sends a query, to find a connection that broke without notice.
  * - It keeps no process alive.
  */
 import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
@@ -15,9 +15,9 @@ const RECONNECT_MOST_MS = 5000;
 export class PostgresListener {
   readonly #pool: PostgresPool;
   readonly #channel: string;
-  /** Those of the last start. */
+  /** The watchers of the last start. */
   #watchers: Watchers | undefined;
-  /** Settles once the connection listens; undefined while there is none. */
+  /** Settles once the connection listens; undefined without a connection. */
   #connecting: Promise<void> | undefined;
   #drop: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -29,20 +29,20 @@ export class PostgresListener {
     this.#channel = channel;
   }
 
-  /** Settles when it listens. */
+  /** Settles when the connection listens. */
   async start(watchers: Watchers): Promise<void> {
     this.#watchers = watchers;
     try {
       await this.#listen();
     } catch (error) {
-      // Those who have been watching still do.
+      // Earlier watches go on.
       if (this.#hasListened) this.#reconnect(FIRST_PAUSE_MS);
       throw error;
     }
   }
 
   #listen(): Promise<void> {
-    // While there is a connection the timer is the one that looks after it.
+    // While there is a connection, the timer checks that connection; leave it running.
     if (this.#connecting !== undefined) return this.#connecting;
     clearTimeout(this.#timer);
     this.#connecting = this.#connect().catch((error: unknown) => {
@@ -71,7 +71,7 @@ export class PostgresListener {
       client.release(true);
       this.#reconnect(FIRST_PAUSE_MS);
     };
-    // Stays for good: a connection on its way out must not throw at the process.
+    // This listener stays for good: an error of a closing connection must not end the process.
     client.on("error", drop);
     client.on("end", drop);
     client.on("notification", ({ payload }) => this.#watchers?.call(payload ?? ""));
@@ -85,7 +85,7 @@ export class PostgresListener {
     client.unref?.();
     this.#drop = drop;
     this.#check(client, drop);
-    // Whoever watched before may have missed something, whoever connected again.
+    // Earlier watchers may have missed a change while there was no connection.
     if (this.#hasListened) this.#watchers?.callAll();
     this.#hasListened = true;
   }

@@ -1,8 +1,9 @@
 /**
- * What a Postgres store needs of `pg`, and how its errors are met.
+ * Runs in the host. Declares what a Postgres store needs of `pg`, and handles its errors.
  *
- * - Shapes are written here instead of imported: a pool is given, no package is loaded.
- * - Work that met a transient error is done again only if it says that it may be: it learns which attempt it is.
+ * - Types are written here and not imported: the caller gives a pool, and no package is loaded.
+ * - After a transient error the work is done again. It learns which attempt it is, and has to find out whether an
+ *   earlier attempt took effect.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../contract/store.ts";
@@ -16,7 +17,7 @@ export interface PostgresClient {
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
   on(event: "notification", listener: (message: { payload?: string | undefined }) => void): unknown;
   removeListener(event: "error", listener: () => void): unknown;
-  /** True destroys the connection. */
+  /** `true` destroys the connection. */
   release(destroy?: boolean): void;
   /** Lets the process end while the connection is open. */
   unref?(): void;
@@ -31,14 +32,17 @@ export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined };
 }
 
-/** How long work is done again; connections that broke are replaced at once, servers restart in seconds. */
+/** How long work is tried again. Broken connections are replaced at once, and servers restart within seconds. */
 const RETRY_MS = 3000;
 
-/** Classes of errors that say: not now. Connections, resources, operators; transactions that met each other. */
+/** SQL states of transient errors: of connections and resources, of operators, and of transactions that collide. */
 const TRANSIENT = /^(?:08|57P0[123]|40001$|40P01$|53300$|55P03$|25006$)/u;
 const FULL = /^(?:53100|54000)$/u;
 
-/** Does work until it succeeds or fails for good. Whether an attempt that failed took effect is for the work to find. */
+/**
+ * Repeats work until it succeeds or fails for good. The work itself has to find out whether a failed attempt took
+ * effect.
+ */
 export async function persist<T>(work: (attempt: number) => Promise<T>): Promise<T> {
   const deadline = performance.now() + RETRY_MS;
   for (let attempt = 1, pauseMs = 10; ; attempt++, pauseMs = Math.min(pauseMs * 2, 500)) {
@@ -51,7 +55,7 @@ export async function persist<T>(work: (attempt: number) => Promise<T>): Promise
   }
 }
 
-/** Runs statements in a transaction in which each sees what was committed before it. */
+/** Runs statements in a transaction. Each statement sees what was committed before it. */
 export async function transact<T>(
   pool: PostgresPool,
   work: (client: PostgresClient) => Promise<T>,
@@ -76,7 +80,7 @@ export async function transact<T>(
   }
 }
 
-/** The five characters a server calls an error; undefined when it was not the server that spoke. */
+/** The SQL state of an error: five characters; undefined when the error does not come from the server. */
 export function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
   return /^[0-9A-Z]{5}$/u.test(error.code) && "severity" in error ? error.code : undefined;
@@ -85,7 +89,7 @@ export function sqlStateOf(error: unknown): string | undefined {
 function isTransient(error: unknown): boolean {
   if (StoreError.is(error) || error instanceof TypeError || error instanceof RangeError) return false;
   const state = sqlStateOf(error);
-  // Without a word of the server it is the connection.
+  // An error that does not come from the server is an error of the connection.
   return state === undefined || TRANSIENT.test(state);
 }
 
@@ -93,7 +97,7 @@ export function toStoreError(error: unknown): unknown {
   if (StoreError.is(error) || error instanceof TypeError) return error;
   const state = sqlStateOf(error);
   const said = `${error instanceof Error ? error.message : String(error)}${state === undefined ? "" : ` (${state})`}`;
-  // A RangeError: more bytes than a message to the server can hold.
+  // A RangeError means more bytes than a message to the server can hold.
   if (error instanceof RangeError || (state !== undefined && FULL.test(state))) {
     return new StoreError("full", `Cannot change the database: ${said}`, { cause: error });
   }

@@ -1,17 +1,18 @@
 /**
- * The tables of a Postgres store, and how a schema gets them.
+ * Runs in the host. The tables of a Postgres store, and the migrations that make them.
  *
- * - `meta.version` counts the migrations a schema has had; one with more than we know is refused.
- * - Whoever migrates holds an advisory lock, so processes that start together do not meet.
- * - Texts are compared by their bytes, so that lists have one order everywhere.
- * - The columns named `…_key` tell an attempt of ours from somebody else's: what was repeated after a lost connection
- *   finds its own trace.
+ * - `meta.version` counts the migrations that a schema has had. A schema with more than this version knows is
+ *   refused.
+ * - An advisory lock keeps processes that start together from migrating at the same time.
+ * - Texts are compared by their bytes, so that lists have the same order everywhere.
+ * - The columns named `…_key` tell our own attempt from somebody else's change: a statement that is repeated after a
+ *   lost connection finds what its first attempt did.
  */
 import { createHash } from "node:crypto";
 import { StoreError } from "../contract/store.ts";
 import { persist, type PostgresPool, transact } from "./postgres-pool.ts";
 
-/** Only ever added to: entry n takes a schema from version n to n + 1. */
+/** Migrations are only ever added: entry n takes a schema from version n to n + 1. */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `
   CREATE SEQUENCE ${schema}.fences;
@@ -86,7 +87,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   DROP TABLE ${schema}.executors;`,
 ];
 
-/** A schema's name as SQL, and what follows from it. */
+/** A schema's name, the name as SQL, and its channel for notifications. */
 export interface PostgresPlace {
   readonly name: string;
   readonly schema: string;
@@ -98,7 +99,7 @@ export function toPlace(name: string): PostgresPlace {
   if (bytes === 0 || bytes > 63 || name.includes("\0")) {
     throw new RangeError(`Cannot use "${name}" as a schema: a name has 1 to 63 bytes`);
   }
-  // The name of a channel is short.
+  // Postgres allows only short names of channels.
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 32);
   return { name, schema: `"${name.replaceAll('"', '""')}"`, channel: `codecell_${hash}` };
 }
@@ -108,10 +109,10 @@ export async function migrate(pool: PostgresPool, { name, schema }: PostgresPlac
     if ((await readVersion(pool, name, schema)) === MIGRATIONS.length) return;
     await transact(pool, async (client) => {
       await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`codecell ${name}`]);
-      // Somebody else may have done it in between.
+      // Another process may have migrated in between.
       const version = await readVersion(client, name, schema);
       if (version === MIGRATIONS.length) return;
-      // Asked for first: making a schema needs a right that whoever is given one may lack.
+      // Look first: creating a schema needs a right that the user of an existing schema may lack.
       const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [name]);
       if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
       for (const migration of MIGRATIONS.slice(version)) await client.query(migration(schema));
@@ -127,7 +128,7 @@ async function readVersion(
   name: string,
   schema: string,
 ): Promise<number> {
-  // Not to_regclass: it remembers that there was no table, also past the wait for the lock.
+  // `to_regclass` would not do: it remembers that there was no table, even past the wait for the lock.
   const table = await client.query(
     `SELECT 1 FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid
      WHERE nspname = $1 AND relname = 'meta'`,

@@ -19,11 +19,11 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 }, 60_000);
 
-/** Every handle has a pool of its own, as if in a process of its own. */
+/** Every store has a pool of its own, as if it were in another process. */
 async function openApart(schema: string): Promise<Store & { readonly name: string }> {
   const name = `apart ${Math.random()}`;
   const own = new Pool({ ...server.connection, max: 4, application_name: name });
-  // What was killed may say so when the store is closed already.
+  // A killed connection may report its error after the store was closed.
   own.on("error", () => {});
   const store = await openPostgresStore({ pool: own, schema }).catch(async (error: unknown) => {
     await own.end();
@@ -64,11 +64,11 @@ describe("connections that are killed", () => {
     }
     await Promise.all(appends);
     await store.release(claim);
-    // Neither lost nor twice.
+    // No entry is lost, and none is there twice.
     expect((await claimed(store, "a")).run.journal).toEqual([...Array(100).keys()].map((n) => bytes(n)));
   });
 
-  test("watchers are called after the listening one was replaced, and hear again", async () => {
+  test("watchers are called when the listening connection was replaced, and hear of later changes", async () => {
     await using store = await openApart("killed_listener");
     await using other = await openApart("killed_listener");
     await store.put(newRun("a"), LONG);
@@ -83,7 +83,7 @@ describe("connections that are killed", () => {
 });
 
 describe("an answer that is lost on the way", () => {
-  /** A pool whose connection breaks right after the server has done the statement that matches. */
+  /** A pool whose connection breaks right after the server has executed the first matching statement. */
   function losing(pattern: RegExp): PostgresPool & { lost: number } {
     let lost = 0;
     async function query(
@@ -150,8 +150,8 @@ describe("an answer that is lost on the way", () => {
     expect(lossy.lost).toBe(1);
   });
 
-  // One statement, so there is one answer to lose.
-  test("to a release with a last entry does not add that twice [store:nothing-twice]", async () => {
+  // The release is one statement, so there is one answer to lose.
+  test("to a release with a last entry does not add the entry twice [store:nothing-twice]", async () => {
     const { lossy, store: opened } = await openLosing("last entry", /SET owner = NULL/u);
     await using store = opened;
     const claim = await store.put(newRun("a"), LONG);
@@ -169,7 +169,7 @@ describe("an answer that is lost on the way", () => {
 });
 
 describe("a schema", () => {
-  test("is made once by those that open it together", async () => {
+  test("is made once when several stores open it together", async () => {
     const stores = await Promise.all([...Array(8).keys()].map(() => openApart("made_together")));
     await stores[0]?.put(newRun("a"), LONG);
     expect(await stores[7]?.list()).toHaveLength(1);
@@ -219,7 +219,7 @@ describe("a schema", () => {
     await called.promise;
   });
 
-  test("is called codecell unless said otherwise, and its name has bounds", async () => {
+  test("is called codecell by default, and its name has bounds", async () => {
     await (await openPostgresStore({ pool }))[Symbol.asyncDispose]();
     expect((await pool.query("SELECT count(*)::int AS runs FROM codecell.runs")).rows).toEqual([{ runs: 0 }]);
     await expect(openPostgresStore({ pool, schema: "" })).rejects.toThrow(RangeError);
@@ -266,7 +266,7 @@ describe("errors", () => {
     expect(await store.claim(code, LONG)).toEqual({ status: "absent" });
   });
 
-  test("more than a message can hold is `full`, and not tried again and again", async () => {
+  test("more than a message can hold is `full`, and is tried once", async () => {
     let tries = 0;
     const small: PostgresPool = {
       query: (text, values) => {
@@ -298,7 +298,7 @@ test("claims while others append and release see whole runs", async () => {
   await using other = await openApart("storm");
   await store.release(await store.put(newRun("a", { state: bytes(0) }), LONG));
   let finished = 0;
-  // Everybody claims with a lease that is over at once, appends twice and releases with the sum.
+  // Each store claims with a lease that is over at once, appends twice and releases with the sum.
   async function contend(mine: Store): Promise<void> {
     while (finished < 12) {
       const result = await mine.claim("a", OVER);

@@ -1,11 +1,12 @@
 /**
- * A store in a Postgres database, shared by processes anywhere. Runs on the host.
+ * Runs in the host. A store in a Postgres database, shared by processes anywhere.
  *
- * - Time is the server's. A change under a claim names its fence in the statement that makes it, and locks the run's
- *   row: it comes either before the next claim, which then sees it, or it is refused.
- * - A connection may break when nobody knows whether a statement took effect. Everything is repeated in a way that
- *   finds its own trace, so nothing happens twice and nothing that happened is reported as refused.
- * - The pool is the caller's: it is neither made nor ended here. One of its connections listens while runs are watched.
+ * - Time is the server's. A statement that changes a run under a claim checks the fence and locks the run's row. So
+ *   it either happens before the next claim, which then sees the change, or it is refused.
+ * - A connection may break before anybody knows whether a statement took effect. Every statement is repeated in a way
+ *   that finds what its earlier attempt did. So nothing happens twice, and nothing that happened is reported as
+ *   refused.
+ * - The pool belongs to the caller, who makes and ends it. One of its connections listens while runs are watched.
  */
 import { randomUUID } from "node:crypto";
 import type { Claim, EndedStatus, Store } from "../contract/store.ts";
@@ -27,9 +28,9 @@ import { BEGAN, ENDED_ROW, NOW, StatementParameters, RUN_ROW } from "./postgres-
 export type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-pool.ts";
 
 export interface PostgresStoreOptions {
-  /** A `Pool` of the package `pg`, of at least two connections. */
+  /** A `Pool` of the package `pg`, with at least two connections. */
   readonly pool: PostgresPool;
-  /** Where the tables are; `codecell` unless said otherwise. It is made when there is none. */
+  /** The schema of the tables; default `codecell`. Created if it does not exist. */
   readonly schema?: string;
 }
 
@@ -37,7 +38,7 @@ type AnswerRow = Record<string, unknown>;
 
 const FOREIGN_KEY_VIOLATION = "23503";
 
-/** The pool replaces idle connections that break; nobody else needs to know, and nobody listening ends the process. */
+/** The pool replaces idle connections that break. An error event without a listener would end the process. */
 function ignore(): void {}
 
 export async function openPostgresStore({
@@ -46,7 +47,9 @@ export async function openPostgresStore({
 }: PostgresStoreOptions): Promise<Store> {
   const place = toPlace(name);
   if (pool.options?.max !== undefined && pool.options.max < 2) {
-    throw new RangeError("Cannot use a pool of one connection: one listens, others have to work");
+    throw new RangeError(
+      "Cannot use a pool of one connection: one connection listens, expected at least two",
+    );
   }
   pool.on("error", ignore);
   try {
@@ -60,11 +63,11 @@ export async function openPostgresStore({
   const listener = new PostgresListener(pool, channel);
   const notify = `pg_notify('${channel}', id)`;
 
-  /** Repeats one statement; right for those that may happen twice. */
+  /** Repeats one statement. Right for statements that may happen twice. */
   const query = async (text: string, values: unknown[]): Promise<AnswerRow[]> =>
     (await persist(() => pool.query(text, values))).rows;
 
-  /** Whether an earlier attempt made a change that a later one finds impossible. */
+  /** Whether an earlier attempt made the change that a later attempt finds impossible. */
   async function isMade({ id, fence }: Claim, change: Change, key: string): Promise<boolean> {
     const found = await pool.query(`SELECT fence, owner, append_key FROM ${schema}.runs WHERE id = $1`, [id]);
     const [row] = found.rows;
@@ -88,7 +91,7 @@ export async function openPostgresStore({
     );
     const [row] = rows;
     if (row === undefined) return undefined;
-    // A statement of its own: it sees what the last claimant appended while this one waited for it.
+    // A separate statement sees what the last claimant appended while this claim waited for the lock.
     const { rows: parts } = await client.query(
       `SELECT 0 AS part, 0::bigint AS place, state AS bytes FROM ${schema}.states WHERE run_id = $1
        UNION ALL SELECT 1, position, entry FROM ${schema}.journal WHERE run_id = $1
@@ -152,7 +155,7 @@ export async function openPostgresStore({
         );
         return rows.length > 0;
       } catch (error) {
-        // Deleted in the moment between.
+        // The run was deleted in the meantime.
         if (error instanceof Error && sqlStateOf(error.cause) === FOREIGN_KEY_VIOLATION) return false;
         throw error;
       }
@@ -211,7 +214,7 @@ export async function openPostgresStore({
     },
     expire: async (limit, keep) => {
       await query(`DELETE FROM ${schema}.notes WHERE expires_at < ${BEGAN}`, []);
-      // Runs that somebody is changing at the moment are left to the next expiry.
+      // A run that somebody changes at the moment is left for the next expiry.
       const runs = await query(
         `WITH over AS (
            SELECT id FROM ${schema}.runs WHERE expires_at < ${BEGAN} AND lease_until <= ${BEGAN}
@@ -271,7 +274,7 @@ function toListStatement(schema: string, page: ListPage): { text: string; values
   };
 }
 
-/** Deletes up to `$1` ended runs, the oldest first; with a cut those beyond the newest `$2` runs and `$3` bytes. */
+/** Deletes up to `$1` ended runs, the oldest first; with a cut, the runs beyond the newest `$2` runs and `$3` bytes. */
 function deleteEnded(schema: string, term: string, hasCut = false): string {
   const cut = `cut AS (
     SELECT changed_at, id FROM (
@@ -308,6 +311,6 @@ function toRow(row: AnswerRow): RunRow {
 
 function toBytes(value: unknown): Uint8Array {
   if (!(value instanceof Uint8Array))
-    throw new TypeError("Cannot read the database: no bytes where bytes belong");
+    throw new TypeError("Cannot read the database: a column has another type, expected bytes");
   return value;
 }

@@ -1,10 +1,10 @@
 /**
- * Transactions of one SQLite connection, in the order they were asked for.
+ * Runs in the host. Runs the transactions of one SQLite connection, in the order in which they were asked for.
  *
- * - What is asked for in one turn of the event loop is committed together: a commit waits for the disk, and blocks the
- *   thread meanwhile. A transaction that refuses (throws a StoreError) is undone alone.
+ * - Transactions of one turn of the event loop are committed together, since a commit waits for the disk and blocks
+ *   the thread meanwhile. A transaction that refuses (throws a StoreError) is undone alone.
  * - A locked database is tried again later, without blocking the thread, until it counts as unavailable.
- * - Errors of the database leave nothing behind, and leave as a StoreError.
+ * - After an error of the database nothing is changed, and the caller gets a StoreError.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,13 +12,13 @@ import { StoreError } from "../contract/store.ts";
 
 interface Task {
   readonly work: () => unknown;
-  /** Settles the caller's promise; called when the change is durable. */
+  /** Settles the caller's promise. Called when the change is durable. */
   readonly settle: (outcome: Outcome) => void;
 }
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
-/** How many transactions share a commit at most: they all block the thread. */
+/** How many transactions at most share a commit: together they block the thread. */
 const BATCH = 64;
 
 const SQLITE_BUSY = 5;
@@ -60,7 +60,7 @@ export class SqliteQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH);
       let outcomes = await this.#commit(batch);
-      // Something befell the batch, not one of its members: each may succeed alone.
+      // The whole batch failed, not one of its transactions: each may succeed alone.
       if (outcomes === undefined && batch.length > 1) {
         outcomes = [];
         for (const task of batch) outcomes.push(...((await this.#commit([task])) ?? []));
@@ -99,15 +99,15 @@ export class SqliteQueue {
       db.exec("COMMIT");
       return outcomes;
     } finally {
-      // A full disk may have undone it already.
+      // SQLite may already have undone the transaction when the disk is full.
       if (db.isTransaction) db.exec("ROLLBACK");
     }
   }
 }
 
-const UNSETTLED: Outcome = { error: new Error("A transaction came to no outcome") };
+const UNSETTLED: Outcome = { error: new Error("A transaction has no outcome") };
 
-/** Tries again while the database is locked; the thread is free in between. */
+/** Tries again while the database is locked. The thread is free in between. */
 export async function whileLocked<T>(timeoutMs: number, work: () => T): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 32)) {
@@ -116,7 +116,7 @@ export async function whileLocked<T>(timeoutMs: number, work: () => T): Promise<
     } catch (error) {
       if (!isLocked(error) || performance.now() >= deadline) throw toStoreError(error);
     }
-    // Different pauses, so that processes that met do not meet again.
+    // Random pauses, so that processes that collided do not collide again.
     await delay(1 + Math.random() * pauseMs);
   }
 }

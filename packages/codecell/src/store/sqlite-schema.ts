@@ -1,17 +1,17 @@
 /**
- * The tables of a SQLite store, and how a file gets them.
+ * Runs in the host. The tables of a SQLite store, and the migrations that make them.
  *
- * - `user_version` counts the migrations a file has had; a file with more than we know is refused, and so is one that
- *   belongs to another program.
- * - A row of `runs` or `ended` is small and holds no bytes of a run: lists and leases never touch those.
+ * - `user_version` counts the migrations that a file has had. A file with more than this version knows is refused,
+ *   and so is a file of another program.
+ * - Rows of `runs` and `ended` are small and hold no bytes of a run: lists and leases never touch those bytes.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/store.ts";
 
-/** "cell" in ASCII; says whose file it is. */
+/** "cell" in ASCII; marks the file as ours. */
 const APPLICATION_ID = 0x63656c6c;
 
-/** Only ever added to: entry n takes a file from version n to n + 1. */
+/** Migrations are only ever added: entry n takes a file from version n to n + 1. */
 export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE runs (
@@ -90,12 +90,12 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Says how the connection behaves; called before anything else. May find the file locked. */
+/** Sets how the connection behaves; called before anything else. The file may be locked. */
 export function configure(db: DatabaseSync, maxBytes: number | undefined): void {
   db.exec("PRAGMA foreign_keys = ON");
-  // Freed pages are overwritten where that costs no further writing.
+  // SQLite overwrites freed pages where that needs no further writing.
   db.exec("PRAGMA secure_delete = FAST");
-  // Only a new file obeys; expiry gives freed pages back to the file system.
+  // Takes effect only in a new file. Expiry gives freed pages back to the file system.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   db.exec("PRAGMA journal_mode = WAL");
   db.exec("PRAGMA journal_size_limit = 8388608");
@@ -107,12 +107,12 @@ export function configure(db: DatabaseSync, maxBytes: number | undefined): void 
   }
 }
 
-/** Brings a file up to date, or refuses it. May find it locked. */
+/** Brings a file up to date, or refuses it. The file may be locked. */
 export function migrate(db: DatabaseSync, path: string): void {
   if (readVersion(db, path) === MIGRATIONS.length) return;
   db.exec("BEGIN IMMEDIATE");
   try {
-    // Somebody else may have done it in between.
+    // Another process may have migrated in between.
     for (const migration of MIGRATIONS.slice(readVersion(db, path))) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);

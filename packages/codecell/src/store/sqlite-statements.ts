@@ -1,8 +1,8 @@
 /**
- * SqliteStatements: what a SQLite store asks of its file. Runs on the host, synchronously.
+ * Runs in the host, synchronously. The statements of a SQLite store.
  *
- * - Whoever calls what changes something holds the write lock: each method here is a part of one transaction.
- * - What reads several tables reads them at one moment.
+ * - The caller of a method that changes something holds the write lock: each method is a part of one transaction.
+ * - A method that reads several tables reads them at one moment.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Claim, EndedBounds, EndedStatus, Lease } from "../contract/store.ts";
@@ -129,7 +129,7 @@ export class SqliteStatements {
         ? [["owner = NULL, lease_until = 0, changes = changes + 1, changed_at = ?", now] as const]
         : []),
     ];
-    // Where nothing is set, the claim is asked for all the same.
+    // An edit that sets no column still has to check the claim.
     const set = sets.length === 0 ? "fence = fence" : sets.map(([text]) => text).join(", ");
     const values = sets.map(([, value]) => value);
     if (this.#run(`UPDATE runs SET ${set} ${OWN}`, ...values, id, fence) === 0) return false;
@@ -168,7 +168,7 @@ export class SqliteStatements {
   }
 
   read(id: string, part: RunPart): FoundRun | undefined {
-    // In one transaction, or a run could be changed in between.
+    // In one transaction, since otherwise the run could change in between.
     this.#db.exec("BEGIN");
     try {
       const now = Date.now();
@@ -206,7 +206,7 @@ export class SqliteStatements {
     if (scope !== undefined) where("scope = ?", scope);
     if (order === "id") where("id > ?", after?.id ?? "");
     else if (after !== undefined) where("(created_at, id) < (?, ?)", after.createdAt, after.id);
-    // The plus keeps the planner on the order of the list instead of sorting.
+    // The plus makes the planner use the order of the list instead of sorting.
     const created = order === "id" ? "+created_at" : "created_at";
     if (createdFrom > 0) where(`${created} >= ?`, createdFrom);
     if (createdBefore < Number.MAX_SAFE_INTEGER) where(`${created} < ?`, createdBefore);
@@ -230,7 +230,7 @@ export class SqliteStatements {
   expire(limit: number, keep: EndedBounds | undefined): Expired {
     const now = Date.now();
     this.#run("DELETE FROM notes WHERE expires_at < ?", now);
-    // With the index, and in its order: a run that is held keeps nobody waiting behind it.
+    // The index gives the order, so that a run with a lease does not hold up those after it.
     const runs = this.#all(
       "SELECT id FROM runs INDEXED BY runs_by_expiry WHERE expires_at < ? AND lease_until <= ? LIMIT ?",
       now,
@@ -247,7 +247,7 @@ export class SqliteStatements {
     return { ids: runs.map(({ id }) => id as string), ended };
   }
 
-  /** The oldest ended runs beyond the bounds. Looks at no more rows than may be kept, and those it gives. */
+  /** The oldest ended runs beyond the bounds. Reads no more rows than may be kept, plus the rows that it gives. */
   #beyond({ runs, bytes }: EndedBounds, limit: number): Record<string, unknown>[] {
     const cut = this.#get(
       `SELECT changed_at, id FROM (
@@ -308,7 +308,7 @@ export class SqliteStatements {
     return this.#prepare(sql).all(...values);
   }
 
-  /** How many rows were changed. */
+  /** Gives the number of changed rows. */
   #run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#prepare(sql).run(...values).changes);
   }
@@ -331,11 +331,11 @@ function toRow(row: SqliteRow): RunRow {
 
 function toBytes(value: unknown): Uint8Array {
   if (!(value instanceof Uint8Array))
-    throw new TypeError("Cannot read the database: no bytes where bytes belong");
+    throw new TypeError("Cannot read the database: a column has another type, expected bytes");
   return value;
 }
 
-/** What a column gave, back into a statement. */
+/** Passes a column's value back into a statement. */
 function toInput(value: unknown): SQLInputValue {
   return value as SQLInputValue;
 }

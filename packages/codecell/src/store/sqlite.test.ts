@@ -23,7 +23,7 @@ testStore("sqlite", (place) => openSqliteStore({ path: join(folder, `${place}.db
 
 const FIXTURE = fileURLToPath(new URL("../../../../test/sqlite-claimant.fixture.ts", import.meta.url));
 
-/** A process that has opened the store, and waits. */
+/** A process that has opened the store and waits for commands. */
 async function startClaimant(...given: string[]) {
   const child = spawn(process.execPath, ["--no-warnings", FIXTURE, ...given], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -57,7 +57,7 @@ describe("several processes", () => {
     await Promise.all(claimants.map(({ kill }) => kill()));
   });
 
-  test("one that is killed leaves whole appends [store:whole]", async () => {
+  test("a process that is killed leaves whole appends [store:whole]", async () => {
     const path = newPath();
     await using store = await openSqliteStore({ path });
     await store.release(await store.put(newRun("run 0"), LONG));
@@ -98,7 +98,7 @@ describe("a locked file", () => {
       refuses(store.post("a", 0, bytes(1)), "unavailable"),
       refuses(store.expire(), "unavailable"),
     ]);
-    // Who only reads is not kept waiting.
+    // Reading does not wait for the lock.
     expect(await store.list()).toHaveLength(1);
     expect(await store.outcomes("a")).toEqual(new Map());
     other.exec("ROLLBACK");
@@ -115,7 +115,7 @@ describe("a locked file", () => {
     const other = new DatabaseSync(path);
     other.exec("BEGIN EXCLUSIVE");
     const appends = [1, 2, 3].map((n) => store.append(claim, [bytes(n)]));
-    // Some turns of the event loop: they are tried, and the loop goes on.
+    // In these turns of the event loop the changes are tried again, and the loop is not blocked.
     for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
     other.exec("ROLLBACK");
     other.close();
@@ -126,7 +126,7 @@ describe("a locked file", () => {
 });
 
 describe("a full file", () => {
-  test("refuses what has no room, changes nothing, and takes what has", async () => {
+  test("refuses a change that does not fit, changes nothing, and takes one that fits", async () => {
     const path = newPath();
     await using store = await openSqliteStore({ path, maxBytes: 1024 * 1024 });
     const claim = await store.put(newRun("a"), LONG);
@@ -136,7 +136,7 @@ describe("a full file", () => {
     await refuses(store.append(claim, [bytes(2), large]), "full");
     await refuses(store.release(claim, { state: large, expiresAt: FUTURE, absorbed: [] }), "full");
     await refuses(store.post("a", 0, large), "full");
-    // In one commit with others, only the large one is refused.
+    // Only the large change is refused, though all share one commit.
     const together = await Promise.allSettled([
       store.post("a", 1, bytes(1)),
       store.post("a", 2, large),
@@ -223,7 +223,7 @@ describe("a file", () => {
     await refuses(openSqliteStore({ path }), "incompatible");
   });
 
-  test("that is none, or cannot be reached, is unavailable", async () => {
+  test("that is no database, or cannot be reached, is unavailable", async () => {
     await refuses(openSqliteStore({ path: join(folder, "no", "such", "folder.db") }), "unavailable");
     await refuses(openSqliteStore({ path: folder }), "unavailable");
     await refuses(
@@ -239,7 +239,7 @@ describe("a file", () => {
     for (const ending of ["", "-wal"]) expect(statSync(`${path}${ending}`).mode & 0o777).toBe(0o600);
   });
 
-  test("may be none: a database in memory", async () => {
+  test("may be :memory:", async () => {
     await using store = await openSqliteStore({ path: ":memory:" });
     await store.put(newRun("a"), OVER);
     expect((await claimed(store, "a")).run.state).toEqual(bytes(1));
@@ -271,7 +271,7 @@ describe("a file", () => {
     const place = { createdAt: 0, id: "run 5" };
     const newest = { order: "newest", after: place } as const;
     expect(await medianOf((n) => store.list({ ...newest, scope: `scope ${n}` }))).toBeLessThan(20);
-    // As many that have ended, of which a tenth may stay.
+    // As many ended runs, of which a tenth may stay.
     db.exec(`
       INSERT INTO ended (id, scope, ended, created_at, changed_at, expires_at, bytes, facts)
       SELECT id, scope, 'completed', created_at, rowid, ${FUTURE}, 1, '' FROM runs JOIN states ON run_id = id`);
@@ -284,7 +284,7 @@ describe("a file", () => {
     expect(await medianOf(() => store.expire({ runs: 10_000, bytes: 10_000 }))).toBeLessThan(40);
     db.exec(`UPDATE runs SET lease_until = ${FUTURE}`);
     db.close();
-    // The worst of all lists: it looks at every run.
+    // This list is the slowest: it looks at every run.
     expect(await medianOf(() => store.list({ claimable: true }))).toBeLessThan(60);
   });
 });

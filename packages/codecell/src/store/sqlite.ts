@@ -1,10 +1,10 @@
 /**
- * A store in a SQLite file, shared by the processes of one machine. Runs on the host.
+ * Runs in the host. A store in a SQLite file, shared by the processes of one machine.
  *
- * - Every change is one transaction that takes the write lock first, so it decides on what is true when it commits.
- * - SQLite notifies nobody: while runs are watched, the file is asked for its version a few times a second.
- * - The thread never waits for a lock; it does wait for the disk, once for all changes of a turn.
- * - Statements number no parameters (`?1`): Node 22 binds those to nothing.
+ * - Every change is one transaction that takes the write lock first, so it decides by what is true when it commits.
+ * - SQLite notifies nobody: while runs are watched, the store reads the file's version a few times a second.
+ * - The thread never waits for a lock. It does wait for the disk, once for all changes of a turn.
+ * - Statements use no numbered parameters (`?1`): Node 22 binds nothing to them.
  */
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -16,17 +16,17 @@ import { SqliteStatements } from "./sqlite-statements.ts";
 import type { Watchers } from "./watchers.ts";
 
 export interface SqliteStoreOptions {
-  /** The file; it is made when there is none. Not on a network drive. */
+  /** The file; created if it does not exist. Not on a network drive. */
   readonly path: string;
-  /** How long a locked file is tried before it counts as unavailable; 5,000 unless said otherwise. */
+  /** How long a locked file is tried before it counts as unavailable; default 5,000. */
   readonly busyTimeoutMs?: number;
-  /** How often the changes of other processes are looked for while runs are watched; 50 unless said otherwise. */
+  /** How often the store looks for changes of other processes while runs are watched; default 50. */
   readonly pollMs?: number;
-  /** What the file may grow to; beyond it changes are refused with `full`. */
+  /** Most bytes of the file; a change that needs more is refused with `full`. */
   readonly maxBytes?: number;
 }
 
-/** Free pages given back in one transaction of an expiry, and how many are worth it. */
+/** How many free pages one transaction of an expiry gives back; fewer are not worth it. */
 const VACUUM_PAGES = 512;
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     claim: (seen, lease) => queue.transact(() => run.claim(seen, lease)),
     change: (claim, change) => queue.transact(() => run.change(claim, change)),
     post: (id, call, outcome) => queue.transact(() => run.post(id, call, outcome)),
-    // Whoever only reads does not ask for the write lock.
+    // Reading does not need the write lock.
     read: (id, part) => queue.attempt(() => run.read(id, part)),
     list: (page) => queue.attempt(() => run.list(page)),
     putNote: (key, note, expiry) => queue.transact(() => run.putNote(key, note, expiry)),
@@ -72,7 +72,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function openFile(path: string): DatabaseSync {
   try {
-    // Made here when it is new, for its owner only: it holds what programs saw.
+    // Creates a new file that only its owner can read: it holds what programs saw.
     if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
     return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {
@@ -98,7 +98,7 @@ class SqlitePoll {
   }
 
   start(watchers: Watchers): void {
-    // A run that is watched later has no mark yet; it is called once without cause, never too rarely.
+    // A run that is watched later has no mark yet. Its watcher is called once without a change, but never misses one.
     if (this.#timer !== undefined) return;
     this.#seen = this.#version.get()?.["data_version"];
     for (const id of watchers.ids) this.#marks.set(id, this.#markOf(id));
@@ -127,10 +127,10 @@ class SqlitePoll {
         if (this.#marks.get(id) !== now) watchers.call(id);
         this.#marks.set(id, now);
       }
-      // Last, so that whatever goes wrong before is done again.
+      // Set this last, so that the next look repeats everything after an error.
       this.#seen = current;
     } catch {
-      // Locked at the moment.
+      // The file is locked at the moment.
     }
   }
 }

@@ -1,14 +1,16 @@
 /**
- * Watchers: who wants to hear of which run. Runs on the host.
+ * Runs in the host. Watchers knows who wants to hear of which run.
  *
- * - Callbacks run apart from what caused them: one that throws disturbs neither the store nor its neighbours.
+ * - A callback runs in a microtask of its own: if it throws, neither the store nor other watchers are disturbed.
  * - Nobody is called after the end of their watch.
  */
+
+/** Who wants to hear of which run; a driver calls them when others change a run. */
 export class Watchers {
   readonly #byId = new Map<string, Set<() => void>>();
 
   add(id: string, onChange: () => void): () => void {
-    // Each watch is its own, even of the same callback.
+    // A new function for each watch, since the same callback may watch twice.
     const watcher = (): void => onChange();
     const those = this.#byId.get(id) ?? new Set();
     this.#byId.set(id, those.add(watcher));
@@ -27,7 +29,7 @@ export class Watchers {
     return this.#byId.size;
   }
 
-  /** A run was changed. */
+  /** Tells the watchers of a run that it was changed. */
   call(id: string): void {
     const those = this.#byId.get(id);
     for (const watcher of those ?? []) {
@@ -37,7 +39,7 @@ export class Watchers {
     }
   }
 
-  /** Nobody knows which runs were changed. */
+  /** Calls all watchers, when nobody knows which runs were changed. */
   callAll(): void {
     for (const id of this.ids) this.call(id);
   }

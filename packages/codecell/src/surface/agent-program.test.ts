@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { AgentProgram } from "./agent-program.ts";
 
-test("keeps the input that a call was decided on with until the call is settled, not only until it waits", () => {
+test("keeps the input that was decided on until the call is settled, also while the call waits", () => {
   const agentProgram = new AgentProgram("t");
   agentProgram.keep("c", { path: "b" });
   agentProgram.begin("c", "tool", { path: "a" });

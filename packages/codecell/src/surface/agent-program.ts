@@ -1,8 +1,9 @@
 /**
- * AgentProgram: one program of an agent run, from its `exec` over all of its `wait`s.
+ * Runs in the host. AgentProgram is one program of an agent run, from its `exec` over all its `wait`s.
  *
- * - Knows its calls that are under way, whichever exchange they were made in, and can abort them all.
- * - Over once it has ended, expired or was dropped; then its calls are aborted and nothing of it is left to resume.
+ * - It knows its calls that are under way, of all its exchanges, and can abort them all.
+ * - It is over once it has ended, has expired or was dropped. Then its calls are aborted, and nothing is left to
+ *   resume.
  */
 import { KeptInput } from "../calls/middleware.ts";
 import { printBeginning } from "../value/print-json.ts";
@@ -13,12 +14,12 @@ import type { CodeModeErrorCode, PendingToolCall } from "./shown/code-mode-resul
 import type { OutputBudget } from "./output/output-budget.ts";
 import { shortenJson } from "./output/shorten-json.ts";
 
-/** What an exchange of a program, an `exec` or a `wait`, is told by its caller. */
+/** What the caller of an exchange (an `exec` or a `wait`) may give. */
 export interface ExchangeOptions {
   /** The id of the model's tool call. */
   readonly toolCallId?: string | undefined;
   readonly abortSignal?: AbortSignal | undefined;
-  /** Gets what nested tools report on their way. */
+  /** Called with the progress that nested tools report. */
   readonly onUpdate?: ((update: ToolUpdate) => void) | undefined;
 }
 
@@ -34,39 +35,39 @@ export interface Program {
   readonly language: Language;
 }
 
-/** How a program that is over came to its end, for whoever asks for it again. */
+/** How a program ended, for whoever asks for it later. */
 export type ProgramEnd = "ended" | Extract<CodeModeErrorCode, "snapshot_expired" | "aborted">;
 
 const SHORT_INPUT = 200;
-/** Of what a call asks for; a model reads it. */
+/** Most bytes of what a call asks for; a model reads it. */
 const MOST_ASKED_BYTES = 4096;
 
 export class AgentProgram {
-  /** The model's tool call that it began with: the parent of all its calls. */
+  /** The model's tool call that began the program; the parent of all its calls. */
   readonly toolCallId: string;
-  /** Undefined for one that another process began. */
+  /** Undefined for a program that another process began. */
   readonly program: Program | undefined;
-  /** The run's id, once it has one. */
+  /** The id of the run, once there is a run. */
   runId: string;
-  /** Whether an exchange of it is under way. */
+  /** Whether an exchange is under way. */
   isExecuting = false;
-  /** Of its last suspension. */
+  /** The token of the last suspension. */
   token: string | undefined;
-  /** What is left of its output, once there was any. */
+  /** What is left for output, once there was some. */
   budget: OutputBudget | undefined;
-  /** Of the present exchange. */
+  /** The callback of the present exchange. */
   onUpdate: ExchangeOptions["onUpdate"];
-  /** Decisions of the host about calls that asked for one, for the next exchange. */
+  /** The host's decisions about calls that asked for them, for the next exchange. */
   resolutions: Resolutions = {};
   readonly #abort = new AbortController();
   readonly #pending = new Map<string, PendingToolCall>();
-  /** Inputs of calls that wait, as they were decided on: a hook is not asked again, and no other input is executed. */
+  /** Inputs of waiting calls, as they were decided on. So no hook is asked again, and no other input is executed. */
   readonly #kept = new Map<string, KeptInput>();
-  /** When calls began first. */
+  /** When each call first began. */
   readonly #began = new Map<string, string>();
-  /** Calls that came to their tools. */
+  /** Calls that have reached their tools. */
   readonly #executed = new Set<string>();
-  /** What waited for a decision, and what was decided, when it went on last. */
+  /** What waited for a decision, and what was decided, when the program last went on. */
   #asked: readonly PendingToolCall[] = [];
   #decided: Resolutions = {};
 
@@ -76,22 +77,22 @@ export class AgentProgram {
     this.runId = runId;
   }
 
-  /** Aborted when it is over. */
+  /** Aborts when the program is over. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Calls that came to their tools so far. */
+  /** How many calls have reached their tools. */
   get calls(): number {
     return this.#executed.size;
   }
 
-  /** Whether it has seen the call. */
+  /** Whether the program has made this call. */
   isKnown(callId: string): boolean {
     return this.#began.has(callId);
   }
 
-  /** Of all calls it made. */
+  /** Ids of all calls that the program made. */
   get callIds(): Iterable<string> {
     return this.#began.keys();
   }
@@ -100,7 +101,7 @@ export class AgentProgram {
     return [...this.#pending.values()];
   }
 
-  /** The input that a call which comes again was decided on with. */
+  /** The input that was decided on for a call that comes again. */
   keptOf(callId: string): KeptInput | undefined {
     return this.#kept.get(callId);
   }
@@ -109,25 +110,28 @@ export class AgentProgram {
     this.#kept.set(callId, new KeptInput(input));
   }
 
-  /** A call comes to its tool; false when it did before: one that asked for a decision comes again. */
+  /** Notes that a call reaches its tool. False for a second time: a call that asked for a decision comes again. */
   execute(callId: string): boolean {
     const isNew = !this.#executed.has(callId);
     this.#executed.add(callId);
     return isNew;
   }
 
-  /** With the input as the program wrote it: a model is shown it, and a hook may have added a secret. */
+  /**
+   * Notes a call under way, with the input as the program wrote it: a model is shown it, and a hook may have added a
+   * secret.
+   */
   begin(callId: string, tool: string, input: unknown): void {
     this.#pending.set(callId, this.#toPending(callId, tool, input));
   }
 
-  /** The call waits for a decision. */
+  /** Notes that a call waits for a decision. */
   ask(callId: string, tool: string, input: unknown, asks: Json): void {
     const pending = this.#toPending(callId, tool, input);
     this.#pending.set(callId, { ...pending, asks: shortenJson(asks, MOST_ASKED_BYTES) });
   }
 
-  /** The program goes on: what still waits for a decision then will ask again. */
+  /** Lets the program go on. Calls that still wait for a decision will ask again. */
   goOn(): Resolutions {
     const { resolutions } = this;
     this.#asked = this.pending.filter(({ asks }) => asks !== undefined);
@@ -137,7 +141,7 @@ export class AgentProgram {
     return resolutions;
   }
 
-  /** It could not go on, and is as it was. */
+  /** Restores everything after the program could not go on. */
   stay(): void {
     this.isExecuting = false;
     this.onUpdate = undefined;
@@ -149,7 +153,7 @@ export class AgentProgram {
     this.#pending.delete(callId);
   }
 
-  /** It ends, and does not come again: nobody needs its input any more. */
+  /** Ends a call that will not come again, and forgets its input. */
   settle(callId: string): void {
     this.end(callId);
     this.#kept.delete(callId);
@@ -161,9 +165,10 @@ export class AgentProgram {
     return { id, tool, startedAt, input: shortened(input) };
   }
 
-  /** It is over. */
+  /** Notes that the program is over, and aborts its calls. */
   abort(reason: string): void {
-    // Whoever keeps the reason keeps, on Node 26, all that was on its stack: this program. What it was suspended to is large.
+    // On Node 26 whoever keeps the abort reason also keeps all that was on its stack, such as this program. Its token
+    // is large, so drop it.
     this.token = undefined;
     this.#abort.abort(new DOMException(reason, "AbortError"));
   }

@@ -1,18 +1,19 @@
 /**
- * AgentPrograms: the suspended programs of a process, by the id a model knows them by.
+ * Runs in the host. AgentPrograms holds the suspended programs of a process, by the id that a model knows.
  *
- * - One can be taken by its own scope only, and by one caller at a time. Whoever else asks learns nothing of it.
- * - At most so many at once. One that nobody took in time is dropped by a timer, without anybody asking.
- * - How programs ended is remembered for the latest of them, so that who comes late is told what happened.
+ * - Only the program's own scope can take a program, and one caller at a time. Any other scope learns nothing about
+ *   it.
+ * - The number of programs is bounded. A timer drops a program that nobody took in time.
+ * - It remembers how the latest programs ended, so that a late caller learns what happened.
  */
 import type { AgentProgram, ProgramEnd } from "./agent-program.ts";
 
 export type Taken =
   | { readonly status: "taken"; readonly agentProgram: AgentProgram }
-  /** Another wait has it. */
+  /** Another wait has the program. */
   | { readonly status: "busy" }
   | { readonly status: "over"; readonly how: ProgramEnd }
-  /** There is none of this id in this scope. */
+  /** This scope has no program with this id. */
   | { readonly status: "unknown" };
 
 interface HeldProgram {
@@ -27,7 +28,7 @@ interface PastProgram {
   readonly how: ProgramEnd;
 }
 
-/** Of programs that are over. */
+/** Most programs that are over and remembered. */
 const MOST_PAST = 1000;
 
 export class AgentPrograms {
@@ -62,7 +63,7 @@ export class AgentPrograms {
     if (held !== undefined && held.scope === scope) {
       if (held.isTaken) return { status: "busy" };
       held.isTaken = true;
-      // While it executes it does not expire.
+      // A program does not expire while it executes.
       clearTimeout(held.timer);
       return { status: "taken", agentProgram: held.agentProgram };
     }
@@ -79,7 +80,10 @@ export class AgentPrograms {
       .map(({ agentProgram }) => agentProgram);
   }
 
-  /** A program is over. Another one of the same id, which a foreign scope asked for in vain, is none of ours. */
+  /**
+   * Notes that a program is over. Does nothing if another program is held under this id: a foreign scope may have
+   * asked for it in vain.
+   */
   remove(agentProgram: AgentProgram, how: ProgramEnd): void {
     const { runId } = agentProgram;
     const held = this.#held.get(runId);

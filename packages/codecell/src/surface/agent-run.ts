@@ -1,10 +1,10 @@
 /**
- * AgentRun: what becomes of the programs that the model of one agent run writes.
+ * Runs in the host. AgentRun runs the programs that the model of one agent run writes.
  *
- * - Whatever happens to a program is a result; nothing is thrown through the agent's loop.
- * - A program that waits when its time is up is suspended, and goes on with `wait`. It belongs to this run: nobody
- *   without the same scope can continue it.
- * - When the run ends, nothing of it stays: calls are aborted, suspended programs are dropped.
+ * - Whatever happens to a program becomes a result. Nothing is thrown through the agent's loop.
+ * - A program that still waits when its time is up is suspended, and goes on with `wait`. It belongs to this run:
+ *   nobody without the same scope can continue it.
+ * - When the run ends, calls are aborted and suspended programs are dropped.
  */
 import { printJson } from "../value/print-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
@@ -31,13 +31,13 @@ import type { SnapshotEvent, Telemetry } from "./record/telemetry.ts";
 import type { Trajectory } from "./record/trajectory.ts";
 
 export interface AgentRunSetup {
-  /** Made when it is first asked for. */
+  /** Creates the host when called for the first time. */
   readonly host: () => Host;
   readonly agentPrograms: AgentPrograms;
-  /** Undefined when the context lacks a part of it: then nothing can be continued. */
+  /** Undefined when the context lacks a part of the scope: then no program can be continued. */
   readonly scope: string | undefined;
   readonly settings: CodeModeSettings;
-  /** Of the configuration: with one nothing is executed. */
+  /** What is wrong with the configuration. If set, nothing is executed. */
   readonly problem: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onError: OnError | undefined;
@@ -45,14 +45,14 @@ export interface AgentRunSetup {
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
   readonly parked: ParkedValues;
-  /** Told when the run begins to have something to end, and when it has no more. */
+  /** Called when the run begins to have something to end, and when it has nothing more to end. */
   readonly onBusy: (run: AgentRun, isBusy: boolean) => void;
 }
 
 export class AgentRun {
   readonly #setup: AgentRunSetup;
   readonly #ending = new AbortController();
-  /** Exchanges, and what is being given up. */
+  /** Exchanges under way, and programs that are being given up. */
   readonly #live = new Set<Promise<unknown>>();
   readonly #onAbort = (): void => this.#drop("aborted");
   #toolCalls = 0;
@@ -72,7 +72,10 @@ export class AgentRun {
     return this.#exchange("wait", input, options, (toolCallId) => this.#wait(input, toolCallId, options));
   }
 
-  /** Decides about calls that asked for it; it takes effect with the next `wait`. Throws, and then decides nothing. */
+  /**
+   * Decides about calls that asked for a decision; takes effect with the next `wait`. If it throws, it has decided
+   * nothing.
+   */
   resolve(resolutions: Resolutions): void {
     assertResolutions(resolutions);
     const { agentPrograms, scope } = this.#setup;
@@ -90,7 +93,10 @@ export class AgentRun {
     }
   }
 
-  /** Ends the run: programs that execute are aborted, suspended ones dropped unless a store is to keep them. */
+  /**
+   * Ends the run. Programs that execute are aborted. Suspended programs are dropped, unless `isKept` leaves them to a
+   * store.
+   */
   async end({ isKept = false }: { readonly isKept?: boolean } = {}): Promise<void> {
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
     this.#ending.abort(new DOMException("The agent run ended", "AbortError"));
@@ -108,7 +114,7 @@ export class AgentRun {
   ): Promise<CodeModeResult> {
     const { trajectory } = this.#setup;
     const entry = trajectory.begin(name, toolCallId, toJsonText(input) ?? "null");
-    // Ours alone could fail here: it must neither end the agent's loop nor tell of the host.
+    // Only a bug of ours can throw here. It must neither end the agent's loop nor reveal anything about the host.
     const exchange = work(toolCallId).catch((error: unknown) => {
       tellError(this.#setup.onError, { error, source: "internal", runId: toolCallId });
       return this.#failed(["internal_error", `${name} failed inside Codecell`]);
@@ -161,7 +167,7 @@ export class AgentRun {
       ]);
     }
     if (scope === undefined) return this.#failed(INCOMPLETE);
-    // Before it is taken: another wait can still go on with it.
+    // Look before the program is taken, so that another wait can still go on with it.
     if (options.abortSignal?.aborted === true) return this.#failed(["aborted", "The wait was aborted"]);
     const taken = agentPrograms.take(runId, scope);
     switch (taken.status) {
@@ -173,7 +179,7 @@ export class AgentRun {
         return this.#failed(overOf(taken.how, runId));
       case "unknown":
         if (!this.#setup.host().isDurable) return this.#failed(unknownRun(runId));
-        // Perhaps of a process that is gone. Its store knows the scope.
+        // Perhaps a process that is gone began the program. The store knows its scope.
         return this.#resume(new AgentProgram(toolCallId, undefined, runId), options, { id: runId });
       default:
         return taken satisfies never;
@@ -191,7 +197,7 @@ export class AgentRun {
         this.#setup.host().resume({ ...common, ...name, resolutions }),
       );
     } catch (error) {
-      // Refused before it began: decisions or tools that do not fit. Whoever comes with others may go on.
+      // The resume was refused before it began: decisions or tools do not fit. The program can go on with others.
       if (agentProgram.token !== undefined) this.#stay(agentProgram);
       throw error;
     }
@@ -223,19 +229,19 @@ export class AgentRun {
       signal: AbortSignal.any(signals),
       ...(onError === undefined ? {} : { onError }),
     });
-    // A resume that is refused names another run.
+    // The handle of a refused resume has the id of another run.
     if (!isResumed) agentProgram.runId = handle.runId;
     const result = await handle.result;
     agentProgram.onUpdate = undefined;
     agentProgram.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;
     if (failure !== undefined && UNTOUCHED.has(failure.code) && isResumed) {
-      // One that another process began is not held here.
+      // A program that another process began is not held here.
       if (agentProgram.token !== undefined) this.#stay(agentProgram);
       return this.#failed([toErrorCode(failure.code, "javascript"), `${failure.message}; wait for it again`]);
     }
     if (failure?.code === "run_unknown") {
-      // Another process took what was held here.
+      // Another process took the program that was held here.
       if (agentProgram.token !== undefined) this.#setup.telemetry.snapshot("dropped");
       this.#over(agentProgram, "ended");
       return this.#failed(unknownRun(agentProgram.runId));
@@ -256,7 +262,8 @@ export class AgentRun {
     const json = result.status === "completed" ? await printJson(result.value) : undefined;
     const items = result.logs.map(toOutput);
     agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
-    // Another preparation of this agent run may have begun it: whoever is told of a ref has to find it.
+    // Another preparation of this agent run may have begun the program. A ref has to be found where the model is told
+    // of it.
     agentProgram.budget.parked = parked;
     switch (result.status) {
       case "completed": {
@@ -287,7 +294,7 @@ export class AgentRun {
         return {
           status: "waiting",
           runId: agentProgram.runId,
-          // One that waits for its own timers does so by itself.
+          // A program that waits only for its own timers counts as a yield.
           reason: isPending() ? "pending_tools" : "yield",
           ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
           ...listed(agentProgram.budget.take(items, result.logsDropped)),
@@ -299,7 +306,7 @@ export class AgentRun {
     }
   }
 
-  /** Keeps a suspended program until it is waited for; says why it cannot be kept, and then it is gone. */
+  /** Keeps a suspended program until it is waited for. Otherwise says why not, and the program is gone. */
   #hold(agentProgram: AgentProgram, abortSignal?: AbortSignal): Problem | undefined {
     const { agentPrograms, scope, settings, telemetry, signal } = this.#setup;
     const isAborted = [this.#ending.signal, agentProgram.signal, signal, abortSignal].some(
@@ -333,10 +340,10 @@ export class AgentRun {
     const dropped = scope === undefined ? [] : agentPrograms.of(scope);
     for (const agentProgram of dropped) {
       agentPrograms.remove(agentProgram, how);
-      // One that executes has no snapshot any more.
+      // A program that executes has no snapshot any more.
       if (!agentProgram.isExecuting) telemetry.snapshot("dropped");
     }
-    // Calls of those that are kept go on: an abort would be what became of them, for whoever continues the program.
+    // Calls of programs that are kept go on: an abort would become their outcome for whoever continues the program.
     if (!isKept) for (const agentProgram of dropped) this.#giveUp(agentProgram, "The agent run ended");
   }
 
@@ -346,7 +353,7 @@ export class AgentRun {
     agentProgram.abort(reason);
     trajectory.abortCalls(agentProgram.callIds);
     if (token === undefined) return;
-    // A store that cannot be reached forgets it when it expires.
+    // If the store cannot be reached, it forgets the run when the run expires.
     const discarded = this.#setup.host().discard({ token, scope });
     void this.#track(discarded.catch(() => false));
   }
@@ -381,13 +388,13 @@ export class AgentRun {
   }
 }
 
-/** What became of the snapshot that a wait was to go on from. */
+/** What happened to the snapshot from which a wait was to go on. */
 function snapshotEventOf(failure: Failure | undefined): SnapshotEvent {
   if (failure === undefined || !REFUSED.has(failure.code)) return "restored";
   return failure.code === "token_expired" ? "expired" : "dropped";
 }
 
-/** A result without output says nothing of it. */
+/** Leaves `output` out of a result if it is empty. */
 function listed(output: readonly CodeModeOutput[]): { readonly output?: readonly CodeModeOutput[] } {
   return output.length === 0 ? {} : { output };
 }

@@ -1,10 +1,11 @@
 /**
- * AgentTools: the tools of one agent run, sorted: what the catalog gets, and what stays in the model's sight.
+ * Runs in the host. AgentTools sorts the tools of one agent run into those for the catalog and those that the model
+ * sees.
  *
- * - Policy comes first: what it denies is neither catalogued nor shown.
- * - What is no tool is refused before anything is sorted, unless the policy denies it: one that is misread would be called
- *   without what its owner wrote down for it.
- * - Tools that control code mode or tool search are never catalogued: no program can reach them.
+ * - The policy comes first: a tool that it denies is neither catalogued nor shown.
+ * - What is no tool is refused before anything is sorted, unless the policy denies it: a tool that is misread would
+ *   be called without the protection that its owner wrote down.
+ * - Tools that control code mode or tool search are never catalogued, so no program can reach them.
  */
 import { type Catalog, createCatalog } from "../catalog/catalog.ts";
 import { type CatalogPolicy, createPolicy } from "../catalog/policy.ts";
@@ -14,15 +15,15 @@ import type { ShapeMemory } from "../contract/shape-memory.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 
 export type AgentTool = AnyTool & {
-  /** Stays in the model's sight, and is not catalogued. */
+  /** The model sees this tool itself, and it is not catalogued. */
   readonly directOnly?: boolean;
-  /** Is never called while another such tool of this run executes. */
+  /** The tool is never called while another sequential tool of this run executes. */
   readonly sequential?: boolean;
 };
 
 export type AgentToolSet = Readonly<Record<string, AgentTool>>;
 
-/** By where they come from; `core` has one owner, the others have names of their own. */
+/** Tools by where they come from. `core` has one owner; the other kinds have tools by the names of their owners. */
 export interface AgentTools {
   readonly core?: AgentToolSet;
   readonly plugin?: Readonly<Record<string, AgentToolSet>>;
@@ -31,11 +32,11 @@ export interface AgentTools {
 }
 
 export interface SortedTools {
-  /** Of all that is hidden from the model; a run whose code mode is off has none. */
+  /** Makes the catalog of all tools that are hidden from the model. Not called when code mode is off. */
   readonly toCatalog: (memory: ShapeMemory | undefined) => Catalog;
-  /** What the policy allows, in the order it was given. */
+  /** The tools that the policy allows, in the order in which they were given. */
   readonly all: readonly NamedTool[];
-  /** Tools that the model calls by itself. */
+  /** Tools that the model calls directly. */
   readonly direct: readonly NamedTool[];
 }
 
@@ -46,7 +47,7 @@ export interface NamedTool {
 
 const ACTION = "prepare an agent run";
 
-/** Of tool search, which the catalog supersedes. */
+/** Tools of tool search, which the catalog replaces. */
 const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   "tool_search_code",
   "tool_search",
@@ -54,16 +55,16 @@ const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   "tool_call",
 ]);
 
-/** By what they do, so that a copy is recognised too. */
+/** Controls by their `execute`, so that a copy of a tool is recognised too. */
 const controls = new WeakSet<AgentTool["execute"]>();
 
-/** Marks a tool that code mode itself shows to the model: whatever it is called, no catalog takes it. */
+/** Marks a tool of code mode itself. No catalog takes it, whatever its name. */
 export function markControl<T extends AgentTool>(tool: T): T {
   controls.add(tool.execute);
   return tool;
 }
 
-/** Whether it is code mode itself: it reads what it is called with by itself. */
+/** Whether a tool belongs to code mode itself: such a tool reads its own input. */
 export function isMarkedControl(tool: AgentTool): boolean {
   return controls.has(tool.execute);
 }
@@ -124,7 +125,7 @@ function ownedBy(kind: string, owners: Readonly<Record<string, AgentToolSet>> = 
   assertToolSet(owners, ACTION);
   return Object.entries(owners).map(([owner, tools]) => {
     assertToolSet(tools, ACTION);
-    // A tool where its owner should be.
+    // There is a tool in the place of an owner.
     if (typeof (tools as Record<string, unknown>)["execute"] === "function") {
       throw new TypeError(
         `Cannot ${ACTION}: tools of kind "${kind}" are given by their owners, as in { ${kind}: { server: { ${owner}: … } } }`,
@@ -134,7 +135,7 @@ function ownedBy(kind: string, owners: Readonly<Record<string, AgentToolSet>> = 
   });
 }
 
-/** All but what the model sees itself, and what controls code mode or tool search. */
+/** All tools except those that the model sees itself and those that control code mode or tool search. */
 function hiddenOf(kind: string, tools: AgentToolSet): ToolSet {
   const kept = Object.entries(tools).filter(
     ([name, tool]) => tool.directOnly !== true && !isControl({ kind, name, tool }),

@@ -1,7 +1,7 @@
 /**
- * Catalog tools: what the helpers of the catalog profile ask the host for. Search, describe, and load what was parked.
+ * Runs in the host. The tools behind the helpers of the catalog profile: search, describe, and load a parked value.
  *
- * - An id is taken, and a name where it can mean one tool only; what is not catalogued is unknown, whatever it is called.
+ * They take an id, or a name that can mean one tool only. A tool that is not catalogued is unknown under every name.
  */
 import { noSuchTool } from "../calls/closest-names.ts";
 import { buildJson } from "../value/parse-json.ts";
@@ -31,15 +31,15 @@ export interface ToolCatalogEntry {
   readonly sourceName: string;
 }
 
-/** Lists are compact; `describe` gives more. */
+/** Descriptions in lists are short; `describe` gives more. */
 const LONGEST_DESCRIPTION = 2000;
 const LONGEST_LABEL = 200;
 const LONGEST_DESCRIBED = 100_000;
 
-/** Of what is asked for, where a message repeats it. */
+/** Most characters of a name that a message repeats. */
 const LONGEST_NAME = 200;
 
-/** What is loaded goes to a program as the output of a call. */
+/** A loaded value goes to the program as the output of a call. */
 export const LARGEST_LOAD: number = 4 * 1024 * 1024;
 
 export function toCatalogEntry({ id, name, kind, owner, tool }: CatalogEntry): ToolCatalogEntry {
@@ -53,13 +53,15 @@ export function toCatalogEntry({ id, name, kind, owner, tool }: CatalogEntry): T
   };
 }
 
-/** Servers write these: what is no text, or a very long one, must not spoil a list for all other tools. */
+/**
+ * Servers write these texts. A value that is no text, or a very long text, must not spoil a list for all other tools.
+ */
 function toWords(words: unknown, longest: number): string {
   const whole = typeof words === "string" ? words : "";
   return whole.length <= longest ? whole : `${whole.slice(0, longest - 1).toWellFormed()}…`;
 }
 
-/** With all tools by id and by convenience name: as entries, and as the set of a run. */
+/** `byName` and `set` have all tools by id and by convenience name: as entries, and as the tools of a run. */
 export function catalogTools(
   setup: CatalogToolsSetup,
   byName: ReadonlyMap<string, CatalogEntry>,
@@ -98,7 +100,7 @@ export function catalogTools(
   const describe: AnyTool = {
     readOnly: true,
     execute: async ({ id }: { readonly id: unknown }) => {
-      // Asked for in vain by a call whose id is none, too.
+      // Count also a request whose id does not exist.
       if (typeof id === "string") telemetry.describe();
       const entry = found(id);
       const description = await catalog.describe(entry.id);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CODE_MODE_BOUNDS, type CodeModeSettings, resolveCodeMode } from "./config.ts";
 
-/** As the contract has them; ours beside. */
+/** The contract's defaults, and ours. */
 const DEFAULTS: CodeModeSettings = {
   runtime: "quickjs-wasi",
   mode: "only",
@@ -17,7 +17,7 @@ const DEFAULTS: CodeModeSettings = {
   indexChars: CODE_MODE_BOUNDS.indexChars.default,
 };
 
-/** As the contract has them. */
+/** The contract's bounds. */
 const CLAMPS: readonly (readonly [keyof CodeModeSettings, number, number])[] = [
   ["timeoutMs", 100, 60_000],
   ["memoryLimitBytes", 1_048_576, 1_073_741_824],
@@ -46,10 +46,10 @@ describe("resolveCodeMode", () => {
     expect(resolveCodeMode(config)).toEqual({ status: "off" });
   });
 
-  test("[exec-wait:2] settings alone do not turn it on, nor does what only looks like true", () => {
+  test("[exec-wait:2] settings alone do not turn it on, nor does a value that only looks like true", () => {
     const configs = [{ timeoutMs: 5000 }, { enabled: "yes" }, { enabled: 1 }, { enabled: "true" }];
     for (const config of configs) expect(resolveCodeMode(config)).toEqual({ status: "off" });
-    // What is off is not judged.
+    // Settings are not judged while code mode is off.
     expect(resolveCodeMode({ runtime: "v8" })).toEqual({ status: "off" });
   });
 
@@ -68,7 +68,7 @@ describe("resolveCodeMode", () => {
     expect(settingsOf({ [name]: max })[name]).toBe(max);
     expect(settingsOf({ [name]: max + 1 })[name]).toBe(max);
     expect(settingsOf({ [name]: Number.MAX_SAFE_INTEGER })[name]).toBe(max);
-    // Below a bound of 1 there is nothing but what is no positive integer.
+    // With a lower bound of 1, every smaller number is no positive integer.
     if (min > 1) expect(settingsOf({ [name]: min - 1 })[name]).toBe(min);
     if (min > 1) expect(settingsOf({ [name]: 1 })[name]).toBe(min);
   });
@@ -79,13 +79,13 @@ describe("resolveCodeMode", () => {
     }
   });
 
-  test("[exec-wait:6] a search gives no more than the most it may give", () => {
+  test("[exec-wait:6] the default of a search is at most its maximum", () => {
     expect(settingsOf({ searchDefaultLimit: 100, maxSearchLimit: 20 }).searchDefaultLimit).toBe(20);
     expect(settingsOf({ maxSearchLimit: 5 }).searchDefaultLimit).toBe(5);
     expect(settingsOf({ maxSearchLimit: 500 }).maxSearchLimit).toBe(50);
   });
 
-  // The rest of exec-wait:4 and exec-wait:5 is for `exec` to show.
+  // Tests of `exec` show the rest of exec-wait:4 and exec-wait:5.
   test("another runtime or mode is a problem, not a guess", () => {
     expect(problemOf({ runtime: "v8" })).toBe(
       'Cannot use code mode: runtime is "v8", the only runtime is "quickjs-wasi"',
@@ -96,7 +96,7 @@ describe("resolveCodeMode", () => {
     expect(settingsOf({ runtime: "quickjs-wasi", mode: "only" })).toEqual(DEFAULTS);
   });
 
-  test("languages are a choice of the known ones", () => {
+  test("languages are chosen from the known ones", () => {
     expect(settingsOf({ languages: ["typescript"] }).languages).toEqual(["typescript"]);
     expect(settingsOf({ languages: ["typescript", "javascript", "typescript"] }).languages).toEqual(
       DEFAULTS.languages,

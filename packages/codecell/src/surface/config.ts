@@ -1,51 +1,51 @@
 /**
- * Config: what an operator wrote about code mode, resolved once at the door.
+ * Runs in the host. Config is what an operator wrote about code mode, resolved once.
  *
- * - Only `true`, or an object whose `enabled` is `true`, turns it on; anything else leaves it off.
- * - A number outside its bounds is clamped to them; what is no positive integer is as good as not given.
- * - A runtime, mode or language that does not exist is a problem, never a guess: whoever prepares a run then shows no
- *   other tools and lets every program fail with it.
+ * - Only `true`, or an object whose `enabled` is `true`, turns code mode on. Anything else leaves it off.
+ * - A number outside its bounds is clamped to them. A value that is no positive integer counts as not given.
+ * - A runtime, mode or language that does not exist is a problem, never guessed. Then the model sees no other tools,
+ *   and every program fails with this problem.
  */
 import type { Bound } from "../contract/limits.ts";
 import { isRecord } from "../value/shape.ts";
 
-/** In the order in which they are told; the first is what a program is in unless it says otherwise. */
+/** In the order in which messages name them. Programs are in the first one by default. */
 const LANGUAGES = ["javascript", "typescript"] as const;
 
 export type CodeModeLanguage = (typeof LANGUAGES)[number];
 
 interface Numbers {
-  /** Of one `exec` or `wait`, from call to answer. */
+  /** Time of one `exec` or `wait`, from call to answer. */
   readonly timeoutMs: number;
-  /** Heap of the program. */
+  /** Bytes of the program's heap. */
   readonly memoryLimitBytes: number;
-  /** Of value, output and log lines together. */
+  /** Bytes of value, output and log lines together. */
   readonly maxOutputBytes: number;
-  /** Of a suspended run. */
+  /** Bytes of a suspended run. */
   readonly maxSnapshotBytes: number;
   /** Nested calls that execute at the same time. */
   readonly maxPendingToolCalls: number;
   /** How long a suspended run can be waited for. */
   readonly snapshotTtlSeconds: number;
-  /** Tools that a search gives unless it asks for another number; at most `maxSearchLimit`. */
+  /** How many tools a search gives if it does not ask for a number; at most `maxSearchLimit`. */
   readonly searchDefaultLimit: number;
-  /** Tools that a search gives at most. */
+  /** Most tools that a search gives. */
   readonly maxSearchLimit: number;
-  /** Not of the contract: characters of the index of tools in the description of `exec`. */
+  /** Characters of the index of tools in the description of `exec`. Not part of the contract. */
   readonly indexChars: number;
 }
 
 export interface CodeModeSettings extends Numbers {
   readonly runtime: "quickjs-wasi";
   readonly mode: "only";
-  /** Those that are enabled; at least one. */
+  /** The enabled languages; at least one. */
   readonly languages: readonly CodeModeLanguage[];
 }
 
 export type ResolvedCodeMode =
   | { readonly status: "off" }
   | { readonly status: "on"; readonly settings: CodeModeSettings }
-  /** On, but nothing can run: every program fails with `invalid_config` and this problem. */
+  /** Code mode is on, but nothing can run: every program fails with `invalid_config` and this problem. */
   | { readonly status: "invalid"; readonly problem: string };
 
 const KiB = 1024;
@@ -60,21 +60,21 @@ export const CODE_MODE_BOUNDS: Readonly<Record<keyof Numbers, Bound>> = {
   snapshotTtlSeconds: { default: 900, min: 1, max: 86_400 },
   searchDefaultLimit: { default: 8, min: 1, max: 50 },
   maxSearchLimit: { default: 50, min: 1, max: 50 },
-  // Measured: with it 215 tools of 7 owners cost less than 1,500 tokens, all that is said about them included.
+  // Measured: with this default, 215 tools of 7 owners cost less than 1,500 tokens, with all that is said about them.
   indexChars: { default: 3600, min: 200, max: 200_000 },
 };
 
-/** Names of settings that have one value, and that value. */
+/** Settings that allow one value only. */
 const FIXED = { runtime: "quickjs-wasi", mode: "only" } as const;
 
-/** Longer values are cut where a problem names them. */
+/** A problem cuts longer values. */
 const LONGEST_SHOWN = 60;
 
 export function resolveCodeMode(config: unknown): ResolvedCodeMode {
   try {
     return resolve(config);
   } catch {
-    // Of a getter. Perhaps it was to be on, so nothing may be shown.
+    // A getter threw. Code mode may have been meant to be on, so no tool may be shown.
     return { status: "invalid", problem: "Cannot use code mode: its configuration cannot be read" };
   }
 }

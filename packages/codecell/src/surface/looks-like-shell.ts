@@ -1,15 +1,16 @@
 /**
- * LooksLikeShell: whether a source that failed was probably a shell command or Python, so that a hint makes sense.
+ * Runs in the host. Says whether a source that failed was probably a shell command or Python, so that a hint makes
+ * sense.
  *
- * - Asked only of sources that failed before they called anything; nothing is refused because of it.
- * - Rather silent than wrong: what could be JavaScript is taken for it.
+ * - Asked only about sources that failed before they called anything. Nothing is refused because of the answer.
+ * - In doubt the answer is no: what could be JavaScript counts as JavaScript.
  * - Reads a bounded beginning, once.
  */
 
 const MOST_CHARACTERS = 4000;
 const MOST_LINES = 40;
 
-/** Commands that begin lines; words that begin statements of TypeScript are not among them. */
+/** Commands that begin lines. Words that begin statements of TypeScript are not in the list. */
 const COMMANDS: ReadonlySet<string> = new Set(
   [
     "apt apt-get awk bash brew bun bundle cargo cat cd chmod chown clear cmake cp curl cut date dd deno df diff dig",
@@ -21,16 +22,16 @@ const COMMANDS: ReadonlySet<string> = new Set(
     "xargs yarn zip zsh",
   ].flatMap((line) => line.split(" ")),
 );
-/** Alone on a line they are commands; others of the list might be variables. */
+/** Commands that may be alone on a line; other words of the list might be variables there. */
 const ALONE: ReadonlySet<string> = new Set(
   "ls pwd whoami uname hostname uptime df du htop clear printenv ifconfig netstat".split(" "),
 );
-/** Between two operands of JavaScript. */
+/** Words that stand between two operands of JavaScript. */
 const WORD_OPERATORS: ReadonlySet<string> = new Set(["in", "instanceof", "of", "as", "satisfies", "is"]);
 const FOREIGN_FENCES: ReadonlySet<string> = new Set(
   "bash sh shell zsh console terminal powershell python py python3".split(" "),
 );
-/** With a colon at the end of their line they are Python. */
+/** Words that begin Python blocks, if their line ends with a colon. */
 const PYTHON_BLOCKS: ReadonlySet<string> = new Set([
   "def",
   "class",
@@ -78,13 +79,13 @@ function isCommand(line: string, isOnly: boolean): boolean {
   return rest.startsWith(" ") && isArgument(rest.trim());
 }
 
-/** And not the flags of a regular expression. */
+/** Whether a text begins with a file name, and not with the flags of a regular expression. */
 function isFileName(text: string): boolean {
   const word = wordOf(text);
   return word.length > 1 && ["", " ", "/"].includes(text.charAt(word.length));
 }
 
-/** Whether what follows a command and a space belongs to it, and is no operator of JavaScript. */
+/** Whether the text after a command and a space is an argument, and no operator of JavaScript. */
 function isArgument(text: string): boolean {
   const [one = "", two = ""] = text;
   const isEnd = two === "" || two === " ";
@@ -103,7 +104,7 @@ function isArgument(text: string): boolean {
   return !WORD_OPERATORS.has(wordOf(text));
 }
 
-/** Loops and conditions as shells write them. */
+/** Recognises loops and conditions of shells. */
 function isShellBlock(lines: readonly string[]): boolean {
   const [first = ""] = lines;
   if (first.startsWith("if [ ") || first.startsWith("if [[ ") || first.startsWith("while read ")) return true;
@@ -122,7 +123,7 @@ function isPython(lines: readonly string[]): boolean {
   return isBlock || lines.some(isPythonImport) || isPrinting(lines);
 }
 
-/** JavaScript names a module in quotes. */
+/** Recognises an import without quotes: JavaScript quotes the name of a module. */
 function isPythonImport(line: string): boolean {
   if (line.includes('"') || line.includes("'") || line.includes("`")) return false;
   const words = line.split(" ");
@@ -143,7 +144,7 @@ function isPrinting(lines: readonly string[]): boolean {
   return !isJavaScript && lines.some((line) => line.startsWith("print("));
 }
 
-/** Letters, digits, dashes and the like at the beginning. */
+/** The letters, digits, underscores and dashes at the beginning. */
 function wordOf(text: string): string {
   let end = 0;
   while (end < text.length && (isWordPart(text.charAt(end)) || text.charAt(end) === "-")) end++;

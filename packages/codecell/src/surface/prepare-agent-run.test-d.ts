@@ -1,4 +1,4 @@
-/** What a host may give as the context of an agent run. */
+/** Types of what a host may give as the context of an agent run. */
 import { expectTypeOf, test } from "vitest";
 import { prepareAgentRun, type PreparedAgentRun } from "./prepare-agent-run.ts";
 
@@ -21,7 +21,7 @@ const writtenDown = (): PreparedAgentRun =>
     approve: ({ context }) => (context["channel"] === 5 ? "allow" : { deny: "no" }),
   });
 
-test("a context of the host's own type is taken, and one written down with more in it", () => {
+test("a context may have the host's own type, or be a literal with more in it", () => {
   expectTypeOf(ofOwnType).returns.toEqualTypeOf<PreparedAgentRun>();
   expectTypeOf(writtenDown).returns.toEqualTypeOf<PreparedAgentRun>();
   // @ts-expect-error a part of the scope is missing

@@ -1,9 +1,9 @@
 /**
- * Preparing an agent run: from its configuration, tools and policy to what its model sees.
+ * Runs in the host. Prepares an agent run: from its configuration, tools and policy to what its model sees.
  *
- * - In this order: policy, then the configuration, then the catalog, then `exec` and `wait` in place of all tools.
- * - Off means unchanged. On means exactly `exec`, `wait` and the tools marked direct-only; never more, whatever fails. A
- *   run without tools gets nothing.
+ * - The order is: policy, configuration, catalog, then `exec` and `wait` in place of all tools.
+ * - If code mode is off, nothing changes. If it is on, the model sees `exec`, `wait` and the tools marked
+ *   direct-only, and never more, whatever fails. A run without tools gets nothing.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -31,33 +31,33 @@ import { Telemetry } from "./record/telemetry.ts";
 import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./record/trajectory.ts";
 
 export interface AgentRuntimeOptions {
-  /** Runs the programs; the one of the process unless given. With a store, suspended programs outlive the process. */
+  /**
+   * Runs the programs; default is the host that the process shares. With a store, suspended programs outlive the
+   * process.
+   */
   readonly host?: Host;
-  /** Programs that may be suspended at the same time, over all agent runs; 1,000 unless said otherwise. */
+  /** Most programs that may be suspended at the same time, over all agent runs; default 1,000. */
   readonly suspendedPrograms?: number;
 }
 
 export interface AgentRunOptions<Context extends AgentScope = AgentContext> {
-  /** `true`, `false` or an object, as an operator wrote it; off unless given. */
+  /** `true`, `false` or an object, as an operator wrote it; default off. */
   readonly config?: unknown;
   readonly tools: AgentTools;
   readonly policy?: CatalogPolicy;
   readonly context: Context;
-  /** The model gets no tools at all, whatever there are. */
+  /** If true, the model gets no tools at all. */
   readonly disableTools?: boolean;
-  /** Asked before every nested call; may block it or rewrite its input. */
+  /** Called before every nested call. It may block the call or rewrite its input. */
   readonly beforeToolCall?: BeforeToolCall;
-  /** Asked before every nested call, with the final input. Time spent here is not the program's. */
+  /** Called before every nested call, with the final input. Time spent here does not count as the program's time. */
   readonly approve?: Approve;
-  /**
-   * Told of errors in the host's own code, for the host alone; what the host of the runtime says unless given. See
-   * `onError` of a host.
-   */
+  /** Called with errors in the host's own code, for the host only; default is the `onError` of the runtime's host. */
   readonly onError?: OnError;
-  /** Where what is learnt about the outputs of tools outlives the process. */
+  /** Keeps what is learnt about the outputs of tools, beyond the life of the process. */
   readonly memory?: ShapeMemory;
   readonly trajectory?: TrajectoryOptions;
-  /** Told what the model sees; with CODECELL_DEBUG_CODE_MODE=1 the console is, unless said otherwise. */
+  /** Called with what the model sees. Without it, CODECELL_DEBUG_CODE_MODE=1 prints that to stderr. */
   readonly onDebug?: (line: string) => void;
 }
 
@@ -71,31 +71,31 @@ export interface PreparedAgentRun extends AsyncDisposable {
   /** Whether the model sees `exec` and `wait` in place of its tools. */
   readonly isActive: boolean;
   readonly visibleTools: readonly VisibleTool[];
-  /** What programs can reach; undefined when code mode is off. */
+  /** The tools that programs can reach; undefined when code mode is off. */
   readonly catalog: Catalog | undefined;
   /**
-   * Takes the tools of a request before it is sent. Whatever came in beside those that the model may see is left out;
-   * throws when one of them is missing.
+   * Give it the tools of a request before it is sent. It leaves out what the model may not see, and throws when a
+   * tool that the model should see is missing.
    */
   assertPayload<T extends PayloadTool>(tools: readonly T[]): readonly T[];
   exec(input: unknown, options?: ExchangeOptions): Promise<CodeModeResult>;
   wait(input: unknown, options?: ExchangeOptions): Promise<CodeModeResult>;
-  /** Decides about nested calls that asked for it; it takes effect with the next `wait`. */
+  /** Decides about nested calls that asked for a decision; takes effect with the next `wait`. */
   resolve(resolutions: Resolutions): void;
   telemetry(): CodeModeTelemetry;
   trajectory(): TrajectoryExport;
-  /** Ends the run and drops all that is left of its programs. */
+  /** Ends the run and drops its programs. */
   end(): Promise<void>;
 }
 
 export interface AgentRuntime extends AsyncDisposable {
   prepareAgentRun<Context extends AgentScope>(options: AgentRunOptions<Context>): PreparedAgentRun;
-  /** Programs that are suspended now. */
+  /** How many programs are suspended now. */
   readonly suspendedPrograms: number;
 }
 
 const SUSPENDED_PROGRAMS = 1000;
-/** Of all values too large to be shown, per agent run. */
+/** Bounds of all values of an agent run that are too large to show. */
 const PARKED = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
 
 export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRuntime {
@@ -108,17 +108,17 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
     );
   }
   const agentPrograms = new AgentPrograms(suspendedPrograms);
-  /** Only those that have something to end: what nobody uses any more is not kept. */
+  /** Only runs that have something to end; others are not kept in memory. */
   const runs = new Set<AgentRun>();
   return {
     prepareAgentRun: (given) =>
-      // The host is asked for by the first run that needs one: where code mode is off there is no worker.
+      // The first run that needs the host creates it: without code mode there is no worker.
       prepare(given, agentPrograms, () => options.host ?? defaultHost(), runs),
     get suspendedPrograms() {
       return agentPrograms.size;
     },
     [Symbol.asyncDispose]: async () => {
-      // Suspended programs that a store keeps are left to other processes.
+      // Suspended programs in a store are left to other processes.
       const isKept = options.host?.isDurable === true;
       await Promise.all([...runs].map((run) => run.end({ isKept })));
     },
@@ -154,17 +154,18 @@ function prepare(
   const visible = ["exec", "wait", ...direct.map(({ name }) => name)];
   if (new Set(visible).size < visible.length) {
     throw new TypeError(
-      `Cannot show the model two tools of one name, it would see ${visible.join(", ")}: rename a direct-only tool`,
+      `Cannot show the model two tools of one name: it would see ${visible.join(", ")}, rename a direct-only tool`,
     );
   }
   const telemetry = new Telemetry(visible, sizesOf(catalog));
   const trajectory = new Trajectory(options.trajectory);
-  // An agent run may be prepared again, perhaps in another process: a ref of one must lead to nothing of the other.
+  // An agent run may be prepared again, perhaps in another process. A ref of one preparation must not lead to a value
+  // of another.
   const parked = new ParkedValues(PARKED, `r${randomBytes(3).toString("hex")}`);
   const nested = new NestedTools({
     catalog,
     settings,
-    // Whatever else is in it, hooks and tools may look.
+    // Hooks and tools may look at whatever else is in the context.
     context: context as AgentContext,
     beforeToolCall: options.beforeToolCall,
     approve: options.approve,
@@ -216,7 +217,7 @@ function prepare(
   };
 }
 
-/** Misuse by the host programmer throws. */
+/** Throws on misuse by the host's programmer. */
 function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
   assertOptions(options, ACTION);
   const { context } = options;
@@ -240,13 +241,13 @@ function toTool(
   return markControl({
     description,
     input: { ...inputSchema },
-    // A loop that calls it by itself may have nothing to say about the call.
+    // An agent's own loop may call this without a call context.
     execute: (input: unknown, { callId, signal }: Partial<CallContext> = {}) =>
       exchange(input, { toolCallId: callId, abortSignal: signal }),
   });
 }
 
-/** What a run whose configuration is wrong is described with; no program of it runs. */
+/** Settings that describe a run whose configuration is wrong. None of its programs runs. */
 const FALLBACK: CodeModeSettings = onlySettings(resolveCodeMode(true));
 
 function onlySettings(resolved: ReturnType<typeof resolveCodeMode>): CodeModeSettings {
@@ -254,7 +255,7 @@ function onlySettings(resolved: ReturnType<typeof resolveCodeMode>): CodeModeSet
   return resolved.settings;
 }
 
-/** Code mode is off, or there is nothing to hide. */
+/** A run whose code mode is off, or that has nothing to hide. */
 function unchanged(visibleTools: readonly VisibleTool[]): PreparedAgentRun {
   const names = visibleTools.map(({ name }) => name);
   const telemetry = new Telemetry(names, { size: 0, sources: {} });
@@ -287,7 +288,7 @@ function sizesOf({ entries }: Catalog): CodeModeTelemetry["catalog"] {
   return { size: entries.length, sources };
 }
 
-/** Undefined when a part is missing: a run that does not say whose it is shares nothing with anybody. */
+/** Undefined when a part is missing: a run without a complete scope shares nothing with anybody. */
 function scopeOf({ agentId, runId, sessionId, sessionKey }: AgentScope): string | undefined {
   const parts: readonly unknown[] = [agentId, runId, sessionId, sessionKey];
   if (!parts.every((part) => typeof part === "string" && part !== "")) return undefined;

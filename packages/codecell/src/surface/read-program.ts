@@ -1,4 +1,4 @@
-/** Reading what a model gave to `exec` and `wait`: never throws, whatever it is. */
+/** Runs in the host. Reads what a model gave to `exec` and `wait`. Never throws, whatever the input. */
 import { isRecord } from "../value/shape.ts";
 import type { Program } from "./agent-program.ts";
 import type { CodeModeSettings } from "./config.ts";
@@ -21,7 +21,7 @@ export function readProgram(
   return { problem: ["unsupported_language", message] };
 }
 
-/** What cannot be read is not there. */
+/** A field of the input; undefined if it cannot be read. */
 export function fieldOf(input: unknown, name: string): unknown {
   try {
     return isRecord(input) ? input[name] : undefined;

@@ -1,15 +1,18 @@
-/** From the settings of code mode to the limits of a run. */
+/** Runs in the host. Converts the settings of code mode to the limits of a run. */
 import type { Limits } from "../contract/limits.ts";
 import { LARGEST_LOAD } from "./catalog-tools.ts";
 import type { CodeModeSettings } from "./config.ts";
 
-/** Calls that wait for one of those in flight; a batch that does not fit is refused as a whole. */
+/** Calls that wait while others are in flight. A batch that does not fit is refused as a whole. */
 const CALLS_QUEUED = 1024;
 /** Output beyond its cap is shown in part and parked, so more than the cap has to cross. */
 const OUTPUT_FACTOR = 4;
-/** Enough for one large item; more would let very many small ones hold up the host. */
+/** Enough for one large item. More would let very many small items block the host. */
 const LEAST_OUTPUT = 1024 * 1024;
-/** A suspended run can still be discarded when its time is over: its program's timer does that, and only then. */
+/**
+ * After its time is over, a suspended run must still be there for a while: only then the timer of its program
+ * discards it.
+ */
 const DISCARD_MS = 10_000;
 
 export function toLimits(settings: CodeModeSettings): Partial<Limits> {
@@ -19,7 +22,8 @@ export function toLimits(settings: CodeModeSettings): Partial<Limits> {
     cpuTimeMs: timeoutMs,
     memoryBytes: memoryLimitBytes,
     logBytes: Math.max(maxOutputBytes * OUTPUT_FACTOR, LEAST_OUTPUT),
-    // What is too large to be shown is parked, and must be loadable again. What may be shown has to cross in any case.
+    // A value that is too large to show is parked, and must be loadable again. A value that may be shown has to cross
+    // in any case.
     resultBytes: Math.max(maxOutputBytes, LARGEST_LOAD),
     callOutputBytes: LARGEST_LOAD,
     suspensionBytes: maxSnapshotBytes,

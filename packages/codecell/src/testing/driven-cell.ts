@@ -1,4 +1,7 @@
-/** DrivenCell: a cell of a sandbox that a test drives by hand: the test decides what is delivered when. */
+/**
+ * Runs in tests. DrivenCell is a cell of a sandbox that a test drives by hand: the test decides what is delivered and
+ * when.
+ */
 import type { Delivery, DeliveryItem, Progress } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
 import type { Report } from "../protocol/messages.ts";
@@ -24,7 +27,7 @@ export function toOutput(call: number, value: unknown, clock: number = CLOCK + 5
   return { clock, items: [{ kind: "output", call, output: JSON.stringify(value) }] };
 }
 
-/** What a report says, whichever placement it is of. */
+/** What a report says, without what depends on the placement. */
 export type Said = Omit<Report, "cell" | "cpuTimeMs" | "heapBytes">;
 
 export class DrivenCell {
@@ -33,9 +36,9 @@ export class DrivenCell {
   readonly said: Said[] = [];
   readonly deliveries: Delivery[] = [];
   readonly losses: Loss[] = [];
-  /** What the last loss came with. */
+  /** The cause of the last loss. */
   cause: unknown;
-  /** How often it was asked to give its memory up. */
+  /** How often the sandbox asked the cell to give its memory up. */
   asked = 0;
   readonly #calls: { readonly tool: string; readonly input: string }[] = [];
   readonly #pendingCalls = new Set<number>();
@@ -44,7 +47,7 @@ export class DrivenCell {
   #logs = 0;
   #wake: () => void = () => {};
 
-  /** `evicts`: whether it gives its memory up when it is asked to. */
+  /** `evicts`: whether the cell gives its memory up when asked to. */
   constructor(sandbox: Sandbox, start: CellStart, evicts: boolean = false) {
     this.placement = sandbox.place(start, {
       onReport: (report) => this.#onReport(report),
@@ -81,7 +84,7 @@ export class DrivenCell {
     };
   }
 
-  /** Until there are so many reports, or the cell is lost. */
+  /** Waits until there are so many reports, or the cell is lost. */
   async reports(count: number): Promise<void> {
     while (this.said.length < count && this.loss === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -90,7 +93,7 @@ export class DrivenCell {
     }
   }
 
-  /** Gives without waiting. */
+  /** Delivers without waiting for the report. */
   give(delivery: Delivery): void {
     this.deliveries.push(delivery);
     this.placement.deliver(delivery);
@@ -101,7 +104,7 @@ export class DrivenCell {
     await this.reports(this.said.length + 1);
   }
 
-  /** Answers some of what the cell waits for; false when it waits for nothing. */
+  /** Answers some of what the cell waits for. False when the cell waits for nothing. */
   async step(choice: number): Promise<boolean> {
     const open: DeliveryItem[] = [
       ...[...this.#pendingCalls].map((call) => this.#answer(call)),

@@ -1,8 +1,8 @@
 /**
- * The sandbox of one thread, for tests that run on Node.js.
+ * Runs in tests on Node.js. The sandbox of one thread.
  *
- * **It protects nobody from a program**: a program that computes holds the test's own thread. Never give it to a host that runs
- * what a model wrote.
+ * **It protects nobody from a program**: a program that computes blocks the test's own thread. Never give this
+ * sandbox to a host that runs what a model wrote.
  */
 import { InProcessSandbox } from "../sandbox/in-process/in-process-sandbox.ts";
 import { loadEngine } from "../sandbox/node/engine.ts";

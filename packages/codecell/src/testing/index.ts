@@ -1,4 +1,5 @@
-// Everything exported here is public API: tests that implementations of our contracts have to pass, and a sandbox for tests.
+// Everything exported here is public API: tests that implementations of our contracts have to pass, and a sandbox for
+// tests.
 export { createInProcessSandbox } from "./in-process-sandbox.ts";
 export type { OpenSandbox, OpenSandboxOptions, SandboxTest, SandboxTestSkip } from "./sandbox-cases.ts";
 export { testSandbox } from "./sandbox-suite.ts";

@@ -1,4 +1,4 @@
-/** Tests of a sandbox: what guest code may not do to its host, to other cells, and beyond its limits. */
+/** Tests of a sandbox: guest code cannot harm its host or other cells, nor exceed its limits. */
 import { describe, expect, test } from "vitest";
 import type { Limits } from "../contract/limits.ts";
 import { nextTurn } from "../loop/turn.ts";
@@ -8,7 +8,7 @@ import { createPlacer, endOf, type SandboxTest, settle } from "./sandbox-cases.t
 
 const MiB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
-/** Asks nobody whether it may go on. */
+/** A loop in native code, which the engine's interrupt handler never interrupts. */
 const NATIVE_LOOP = "Array.prototype.join.call({ length: 2 ** 53 - 1 }, '')";
 
 export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) => typeof test): void {
@@ -31,7 +31,7 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       expect(cell.last?.calls.length).toBeLessThanOrEqual(10);
     });
 
-    test("gets an error where it can do something about it", async () => {
+    test("gets an error that it can catch, where it can go on", async () => {
       const source = `
         const codes = [await tools.now("x".repeat(2000)).catch((error) => error.code)];
         try { for (;;) setTimeout(() => {}, 1) } catch { codes.push("timers") }
@@ -62,7 +62,7 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       expect(neighbour.last?.end ?? neighbour.loss).toEqual({ status: "returned", result: "[1,2]" });
     });
 
-    unless("a native loop is ended")("though it asks nobody whether it may go on", async () => {
+    unless("a native loop is ended")("even in a native loop that cannot be interrupted", async () => {
       const cell = await endOf(placer, toStart(NATIVE_LOOP, { cpuTimeMs: 300 }));
       expect(cell.loss ?? cell.last?.end).toSatisfy(
         (end: unknown) => end === "overran" || JSON.stringify(end).includes('"timeout"'),
@@ -80,18 +80,18 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       expect(computing.said).toEqual([]);
     });
 
-    test("tells nothing of a turn that it did not end", async () => {
+    test("reports nothing of a turn that it did not finish", async () => {
       const source = "console.log('told'); tools.now(1); let n = 0; while (n < 1e7) n++; return n";
       const computing = put(toStart(source, { cpuTimeMs: HOUR_MS }));
       await settle(placer, toStart("return 1"));
       await computing.reports(1);
-      // Lost, or there to its end: never something between.
+      // The cell is either lost or reports its end, and nothing in between.
       if (computing.loss === undefined) {
         expect(computing.said).toMatchObject([{ logs: [{ text: "told" }], end: { result: "10000000" } }]);
       } else expect(computing).toMatchObject({ said: [], losses: { length: 1 } });
     });
 
-    unless("drop ends guest code that runs")("is stopped where it is, when it is dropped", async () => {
+    unless("drop ends guest code that runs")("is stopped at once when it is dropped", async () => {
       const computing = Array.from({ length: 8 }, () => put(toStart("for (;;);", { cpuTimeMs: HOUR_MS })));
       for (let turn = 0; turn < 100; turn++) await nextTurn();
       for (const cell of computing) cell.placement.drop();
@@ -119,7 +119,7 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       });
     });
 
-    test("has nothing of where it runs", async () => {
+    test("has no access to the place where it runs", async () => {
       const names = [
         "process",
         "require",
@@ -145,12 +145,12 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       "tools.now.constructor('return 1')()",
       "(0, eval)('1')",
       "await import('node:fs')",
-    ])("makes no code of text and loads none: %s", async (source) => {
+    ])("cannot make code from text or load code: %s", async (source) => {
       const cell = await place(toStart(`return ${source}`));
       expect(cell.last?.end).toMatchObject({ status: "failed" });
     });
 
-    test("cannot settle a call, nor make its end look like another", async () => {
+    test("cannot settle a call, nor forge its own end", async () => {
       const source = `
         const Fake = class extends Promise {};
         Object.defineProperty(Promise.prototype, "constructor", { get: () => Fake });
@@ -163,7 +163,7 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       expect(cell.last?.calls.map(({ tool }) => tool)).toEqual(["now", "late"]);
     });
 
-    test("of many cells that wait at the same time comes back, each to its own", async () => {
+    test("of many cells that wait at the same time gets its own answers", async () => {
       const starts = Array.from({ length: 300 }, (_, n) =>
         toStart(`const mine = ${n}; return [mine, await tools.now(1)]`),
       );

@@ -1,18 +1,18 @@
-/** What the tests of sandboxes are made of. */
+/** Runs in tests. What the tests of sandboxes share. */
 import { afterEach } from "vitest";
 import { nextTurn } from "../loop/turn.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
 import { DrivenCell } from "./driven-cell.ts";
 
 export interface OpenSandboxOptions {
-  /** Bytes that the heaps of all cells together may have; as many as they like where it is not given. */
+  /** Bytes that the heaps of all cells together may have; without it there is no bound. */
   readonly heapBytes?: number;
 }
 
-/** Opens a sandbox of its own each time. */
+/** Opens a new sandbox each time. */
 export type OpenSandbox = (options: OpenSandboxOptions) => Sandbox | Promise<Sandbox>;
 
-/** What not every sandbox can do. */
+/** Tests of what not every sandbox can do. */
 export type SandboxTest =
   | "drop ends guest code that runs"
   | "a native loop is ended"
@@ -24,15 +24,15 @@ export interface SandboxTestSkip {
   readonly reason: string;
 }
 
-/** Places cells, and drops them when their test is over. */
+/** Places cells, and drops them at the end of their test. */
 export interface Placer {
-  /** Until its start is answered. */
+  /** Places a cell and waits for the report of its start. */
   readonly place: (start: CellStart) => Promise<DrivenCell>;
-  /** Without waiting. */
+  /** Places a cell without waiting. */
   readonly put: (start: CellStart) => DrivenCell;
 }
 
-/** To be called where tests are declared. */
+/** Call this where tests are declared. */
 export function createPlacer(sandbox: () => Sandbox): Placer {
   const cells: DrivenCell[] = [];
   afterEach(() => {
@@ -53,7 +53,7 @@ export function createPlacer(sandbox: () => Sandbox): Placer {
 
 const MOST_MOVES = 13;
 
-/** Does again what came to a cell that was lost through no fault of its own: a sandbox may lose any, at any time. */
+/** Repeats `make` while its cell is lost through no fault of its own: a sandbox may lose any cell at any time. */
 export async function untilKept(make: (moves: number) => Promise<DrivenCell>): Promise<DrivenCell> {
   for (let moves = 0; ; moves++) {
     const cell = await make(moves);
@@ -62,12 +62,12 @@ export async function untilKept(make: (moves: number) => Promise<DrivenCell>): P
   }
 }
 
-/** The end of a program that waits for nothing, as whoever places cells gets it. */
+/** Runs a program that waits for nothing to its end, as a host would. */
 export function endOf({ place }: Placer, start: CellStart): Promise<DrivenCell> {
   return untilKept((moves) => place({ ...start, moves }));
 }
 
-/** Whatever a sandbox still had to say has been said: two more cells have come and gone, and some turns have passed. */
+/** Waits until a sandbox has nothing left to say: two more cells have come and gone, and some turns have passed. */
 export async function settle(placer: Placer, start: CellStart): Promise<void> {
   for (let cell = 0; cell < 2; cell++) await endOf(placer, start);
   for (let turn = 0; turn < 10; turn++) await nextTurn();

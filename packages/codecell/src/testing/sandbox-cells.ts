@@ -11,7 +11,7 @@ export function testCells(sandbox: () => Sandbox): void {
   const { place, put } = placer;
 
   describe("reports", () => {
-    test("the first says all that the program did before it waits, in its order", async () => {
+    test("the first says all that the program did before it waits, in order", async () => {
       const cell = await place(
         toStart(`
           console.log("a");
@@ -41,7 +41,7 @@ export function testCells(sandbox: () => Sandbox): void {
       ]);
     });
 
-    test("there is one for each delivery, in order, however fast deliveries come", async () => {
+    test("each delivery has one, in order, however fast deliveries come", async () => {
       const cell = await place(
         toStart("await Promise.all([...Array(50).keys()].map((n) => tools.now(n).then(console.log)))"),
       );
@@ -53,7 +53,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(cell.last).toMatchObject({ end: { status: "returned" }, isOver: true });
     });
 
-    test("what is delivered together is seen together, in its order", async () => {
+    test("items of one delivery are seen together, in order", async () => {
       const source =
         "for (const n of [0, 1, 2]) tools.now(n).then((v) => console.log(v)); await tools.late({})";
       const cell = await place(toStart(source));
@@ -63,7 +63,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(cell.said).toHaveLength(2);
     });
 
-    test("what is delivered before the start was answered comes behind it", async () => {
+    test("a delivery before the start was reported comes after the start", async () => {
       const cell = put(toStart("setTimeout(() => console.log('due'), 5); await tools.late({})"));
       cell.give({ clock: CLOCK + 5, items: [{ kind: "timer", timer: 1 }] });
       await cell.reports(2);
@@ -73,7 +73,7 @@ export function testCells(sandbox: () => Sandbox): void {
       ]);
     });
 
-    test("nobody hears of a cell before place() has returned", async () => {
+    test("no listener is called before place() has returned", async () => {
       let hasReturned = false;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const placement = sandbox().place(NOTHING, {
@@ -86,7 +86,7 @@ export function testCells(sandbox: () => Sandbox): void {
       placement.drop();
     });
 
-    test("whoever hears of a cell may deliver to it and place others at once", async () => {
+    test("a listener may deliver to its cell and place other cells at once", async () => {
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
       const ignored = { onLost: () => resolve(undefined), onEvict: () => false };
       const outer = sandbox().place(toStart("return await tools.now(1)"), {
@@ -104,7 +104,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(await promise).toBe("6");
     });
 
-    test("a timer that is cleared, or set and cleared in one turn, is told as what it comes to", async () => {
+    test("timers of one turn are reported as what they come to in the end", async () => {
       const cell = await place(
         toStart(
           "clearTimeout(setTimeout(() => {}, 1)); const t = setTimeout(() => {}, 9); await tools.now(1); clearTimeout(t); await tools.now(2)",
@@ -117,13 +117,13 @@ export function testCells(sandbox: () => Sandbox): void {
       ]);
     });
 
-    test("the program's clock stands where the delivery put it", async () => {
+    test("the program's clock shows the time of the last delivery", async () => {
       const cell = await place(toStart("const a = Date.now(); await tools.now(1); return [a, Date.now()]"));
       await cell.deliver(toOutput(0, null, CLOCK + 250));
       expect(cell.last?.end).toEqual({ status: "returned", result: `[${CLOCK},${CLOCK + 250}]` });
     });
 
-    test("the failure of a call is the program's to catch", async () => {
+    test("the program can catch the failure of a call", async () => {
       const cell = await place(toStart("return await tools.fail(1).catch((e) => [e.code, e.message])"));
       await cell.step(0);
       expect(cell.last?.end).toEqual({ status: "returned", result: '["tool_failed","it failed"]' });
@@ -135,7 +135,7 @@ export function testCells(sandbox: () => Sandbox): void {
       ["syntax_error", "return ]"],
       ["module_denied", "import fs from 'fs'"],
       ["guest_error", "\n\nthrow new Error('no')"],
-    ])("is told: %s", async (code, source) => {
+    ])("is reported: %s", async (code, source) => {
       const cell = await place(toStart(source));
       expect(cell.last).toMatchObject({
         end: { status: "failed", failure: { failure: { code } } },
@@ -155,7 +155,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(cell.last).toMatchObject({ end: { status: "returned", result: "7" }, isOver: true });
     });
 
-    test("is the last that is heard of it", async () => {
+    test("is its last report", async () => {
       const cell = await place(toStart("return 1"));
       expect(cell.last).toMatchObject({ isOver: true });
       cell.give(toOutput(0, null));
@@ -163,7 +163,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(cell).toMatchObject({ said: { length: 1 }, losses: [] });
     });
 
-    test("answers deliveries behind it with nothing", async () => {
+    test("leaves later deliveries without a report", async () => {
       const cell = await place(toStart("return await Promise.race([tools.now(1), tools.now(2)])"));
       for (const call of [0, 1, 0]) cell.give(toOutput(call, call));
       await cell.reports(3);
@@ -174,7 +174,7 @@ export function testCells(sandbox: () => Sandbox): void {
   });
 
   describe("a cell that was dropped", () => {
-    test("is not heard of again, whatever it was told", async () => {
+    test("reports nothing more, whatever was delivered to it", async () => {
       const waiting = await place(toStart("console.log(await tools.now(1))"));
       const unstarted = put(NOTHING);
       waiting.give(toOutput(0, 1));
@@ -185,7 +185,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(unstarted).toMatchObject({ said: [], losses: [] });
     });
 
-    test("may be dropped again, and told more", async () => {
+    test("may be dropped again, and may get more deliveries", async () => {
       const over = await place(NOTHING);
       const waiting = await place(toStart("await tools.now(1)"));
       for (const cell of [over, waiting]) {

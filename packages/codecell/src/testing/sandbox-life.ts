@@ -1,4 +1,4 @@
-/** Tests of a sandbox: the memory of all cells, judging, and its end. */
+/** Tests of a sandbox: memory that all cells share, judging values, and disposal. */
 import { describe, expect, test } from "vitest";
 import type { Case } from "../protocol/judges.ts";
 import { DrivenCell, toOutput, toStart } from "./driven-cell.ts";
@@ -12,7 +12,7 @@ function toCase(schema: object, value: unknown): Case {
   return { schema: JSON.stringify(schema), direction: "input", value: JSON.stringify(value), root: "input" };
 }
 
-/** Grows, and waits then. */
+/** A program that grows, and then waits. */
 function toGrown(bytes: number): string {
   return `const kept = new Uint8Array(${bytes}).fill(1); return [kept.length, await tools.now(1)]`;
 }
@@ -25,7 +25,7 @@ export function testLife(
   describe("memory that all cells share", () => {
     const evicting = "memory that others need is asked for";
 
-    unless(evicting)("is taken from a cell that waits and gives it up, and no loss is told", async () => {
+    unless(evicting)("is taken from a waiting cell that gives it up, and no loss is reported", async () => {
       await using small = await open({ heapBytes: 48 * MiB });
       const waiting = new DrivenCell(small, toStart(toGrown(24 * MiB), { memoryBytes: 32 * MiB }), true);
       await waiting.reports(1);
@@ -39,7 +39,7 @@ export function testLife(
     });
 
     unless(evicting)(
-      "stays with a cell that does not give it up, and others go on all the same",
+      "stays with a cell that does not give it up, and other cells go on all the same",
       async () => {
         await using small = await open({ heapBytes: 48 * MiB });
         const waiting = new DrivenCell(small, toStart(toGrown(24 * MiB), { memoryBytes: 32 * MiB }));
@@ -81,7 +81,7 @@ export function testLife(
   describe("a sandbox that was disposed", () => {
     const placer = createPlacer(sandbox);
 
-    test("tells nothing of the cells it was left with", async () => {
+    test("reports nothing of the cells that it still had", async () => {
       const closing = await open({});
       const waiting = new DrivenCell(closing, toStart("console.log(await tools.now(1))"));
       await waiting.reports(1);
@@ -98,7 +98,7 @@ export function testLife(
       expect(waiting.said).toHaveLength(heard);
     });
 
-    test("loses what is placed later, and not what is dropped before", async () => {
+    test("loses cells that are placed later, and none that was dropped before", async () => {
       const closed = await open({});
       await closed[Symbol.asyncDispose]();
       const late = new DrivenCell(closed, toStart("return 1"));
@@ -117,7 +117,7 @@ export function testLife(
       await unused[Symbol.asyncDispose]();
     });
 
-    test("still judges: calls of suspended runs end when they end", async () => {
+    test("still judges, since calls of suspended runs may end later", async () => {
       const closed = await open({});
       await closed[Symbol.asyncDispose]();
       const judge = closed.judgeFor("run", new AbortController().signal);

@@ -5,7 +5,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type DrivenCell, type Said, toStart } from "./driven-cell.ts";
 import { createPlacer, type Placer, untilKept } from "./sandbox-cases.ts";
 
-/** Uses whatever could differ: time, chance, the order of outcomes, timers, what it keeps. */
+/** A program that uses all that could differ: time, randomness, the order of outcomes, timers, what it keeps. */
 const VARIED = `
   const seen: unknown[] = [Date.now(), Math.random(), crypto.randomUUID()];
   const note = (name: string) => (value: unknown) => {
@@ -22,7 +22,7 @@ const VARIED = `
   return [seen, [...crypto.getRandomValues(new Uint8Array(4))]];
 `;
 
-/** All reports as one: what a rebuilt cell says at first. */
+/** All reports joined to one: the first report of a rebuilt cell. */
 function together(said: readonly Said[]): Said {
   const last = said.at(-1);
   if (last === undefined) throw new Error("Nothing was said");
@@ -54,7 +54,7 @@ export function testRepeats(sandbox: () => Sandbox): void {
       expect(second.said).toEqual(first.said);
     });
 
-    test("as history bring a cell to where it was, whatever was delivered when", async () => {
+    test("as history bring a cell to where it was, and it goes on as the first cell did", async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(fc.nat(9), { maxLength: 8 }), fc.nat(8), async (choices, at) => {
           const original = await driven(placer, choices);
@@ -69,7 +69,7 @@ export function testRepeats(sandbox: () => Sandbox): void {
       );
     });
 
-    test("of another seed give other randomness", async () => {
+    test("with another seed give other randomness", async () => {
       const start = toStart("return [Math.random(), crypto.randomUUID()]");
       const ends = await Promise.all([start, start, { ...start, seed: "02".repeat(32) }].map(placer.place));
       const [first, second, other] = ends.map((cell) => cell.last?.end);
@@ -77,7 +77,7 @@ export function testRepeats(sandbox: () => Sandbox): void {
       expect(other).not.toEqual(first);
     });
 
-    test("are the same beside many others", async () => {
+    test("give the same reports beside many other cells", async () => {
       const alone = await driven(placer, [1, 2]);
       const crowd = await Promise.all(Array.from({ length: 40 }, () => driven(placer, [1, 2])));
       for (const one of crowd) expect(one.said).toEqual(alone.said);

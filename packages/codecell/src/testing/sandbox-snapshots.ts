@@ -1,4 +1,4 @@
-/** Tests of a sandbox: snapshots of cells, taken, gone on from, refused, or not to be had. */
+/** Tests of a sandbox: snapshots that are taken, used, refused or unavailable. */
 import { describe, expect, test } from "vitest";
 import type { CellSnapshot } from "../protocol/messages.ts";
 import type { CellStart, Sandbox } from "../sandbox/sandbox.ts";
@@ -26,7 +26,7 @@ export function testSnapshots(sandbox: () => Sandbox, open: OpenSandbox): void {
   const { place, put } = createPlacer(sandbox);
 
   describe("a snapshot", () => {
-    test("goes on where it was taken, says nothing twice, and leaves its cell as it was", async () => {
+    test("goes on where it was taken, reports nothing twice, and leaves its cell as it was", async () => {
       const original = await place(START);
       const snapshot = await snapshotOf(original);
       const restored = await place({ ...START, snapshot });
@@ -41,7 +41,7 @@ export function testSnapshots(sandbox: () => Sandbox, open: OpenSandbox): void {
       expect(restored.last?.end).toEqual({ status: "returned", result: "[5,6,false]" });
     });
 
-    test("is of the cell after all that it was told", async () => {
+    test("shows the cell after all that was delivered to it", async () => {
       const original = await place(START);
       original.give(toOutput(0, 5));
       const bytes = await original.placement.snapshot();
@@ -52,7 +52,7 @@ export function testSnapshots(sandbox: () => Sandbox, open: OpenSandbox): void {
       expect(restored.last).toMatchObject({ logs: [], end: { result: "[5,6,false]" } });
     });
 
-    test("goes on in another sandbox, which may have ended the first time", async () => {
+    test("goes on in another sandbox, also if the first sandbox has ended", async () => {
       await using elsewhere = await open({});
       const first = new DrivenCell(elsewhere, START);
       await first.reports(1);
@@ -82,7 +82,7 @@ export function testSnapshots(sandbox: () => Sandbox, open: OpenSandbox): void {
       expect(restored.last?.end).toMatchObject({ failure: { failure: { code: "result_limit" } } });
     });
 
-    test("can be used again, and is not changed by it", async () => {
+    test("can be used again, and is not changed by its use", async () => {
       const snapshot = await snapshotOf(await place(START));
       const padded = new Uint8Array(snapshot.bytes.length + 100).fill(7);
       padded.set(snapshot.bytes, 50);
@@ -95,7 +95,7 @@ export function testSnapshots(sandbox: () => Sandbox, open: OpenSandbox): void {
       expect(bytes).toEqual(snapshot.bytes);
     });
 
-    test("is not to be had of a cell that is over, was lost or was dropped", async () => {
+    test("is undefined for a cell that has ended, was lost or was dropped", async () => {
       const over = await place(toStart("return 1"));
       expect(await over.placement.snapshot()).toBeUndefined();
       const snapshot = { ...(await snapshotOf(await place(START))), bytes: new Uint8Array(9) };
@@ -105,7 +105,7 @@ export function testSnapshots(sandbox: () => Sandbox, open: OpenSandbox): void {
       const dropped = await place(START);
       const asked = dropped.placement.snapshot();
       dropped.placement.drop();
-      // It may have been taken already.
+      // The sandbox may have taken the snapshot before the drop.
       expect(await asked).toSatisfy((bytes) => bytes === undefined || bytes instanceof Uint8Array);
       expect(await dropped.placement.snapshot()).toBeUndefined();
     });

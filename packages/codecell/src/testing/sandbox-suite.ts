@@ -1,8 +1,8 @@
 /**
- * What every sandbox has to do: the sentences of the Sandbox contract, as tests.
+ * Runs in tests. What every sandbox has to do: the sentences of the Sandbox contract, as tests.
  *
  * - Nothing waits for time to pass, and no test looks at the clock.
- * - One sandbox serves most tests, so that what a cell leaves behind is found by the next.
+ * - One sandbox serves most tests, so that a test finds what the cells before it left behind.
  */
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -13,7 +13,7 @@ import { testLife } from "./sandbox-life.ts";
 import { testRepeats } from "./sandbox-repeats.ts";
 import { testSnapshots } from "./sandbox-snapshots.ts";
 
-/** Only what hangs takes as long, on a busy machine too. */
+/** On a busy machine too, only a test that hangs takes this long. */
 const TIMEOUT_MS = 120_000;
 
 /** Declares the tests of a sandbox; call it at the top of a test file. */

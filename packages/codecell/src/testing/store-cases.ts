@@ -1,8 +1,8 @@
-/** What the tests of stores are made of. */
+/** Runs in tests. What the tests of stores share. */
 import { expect } from "vitest";
 import type { Claim, Claimed, Lease, NewRun, Store, StoreErrorCode } from "../contract/store.ts";
 
-/** Opens the same data for the same place, and empty data for a new one. */
+/** Opens the same data for the same place, and empty data for a new place. */
 export type OpenStore = (place: string) => Promise<Store>;
 
 export const LONG: Lease = { owner: "owner", ms: 600_000 };

@@ -25,7 +25,7 @@ export function testClaims(open: OpenStore): void {
       expect((await claimed(store, "a")).run.state).toEqual(bytes(1));
     });
 
-    test("of concurrent puts of one id exactly one succeeds", async () => {
+    test("exactly one of several concurrent puts of one id succeeds", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -56,7 +56,7 @@ export function testClaims(open: OpenStore): void {
       expect(await store.claim("a", LONG)).toMatchObject({ status: "held" });
     });
 
-    test("fences grow with every claim, also over the end of a run", async () => {
+    test("fences grow with every claim, also when a new run has the id of an ended one", async () => {
       await using store = await open(newPlace());
       let { fence } = await store.put(newRun("a"), OVER);
       for (let n = 0; n < 5; n++) {
@@ -73,7 +73,7 @@ export function testClaims(open: OpenStore): void {
       }
     });
 
-    test("a claimant whose run was claimed since is refused everywhere", async () => {
+    test("a claimant is refused everywhere once somebody else has claimed its run", async () => {
       await using store = await open(newPlace());
       const stale = await store.put(newRun("a"), OVER);
       await store.append(stale, [bytes(1)]);
@@ -85,7 +85,7 @@ export function testClaims(open: OpenStore): void {
       await allRefused(store, claim);
     });
 
-    test("a claimant whose lease ran out may go on while nobody else claimed", async () => {
+    test("a claimant whose lease is over may go on until somebody else claims the run", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), OVER);
       await store.append(claim, [bytes(1)]);
@@ -129,7 +129,7 @@ export function testClaims(open: OpenStore): void {
       expect(await store.claim("a", LONG)).toEqual({ status: "absent" });
     });
 
-    test("a run of another scope is absent to a claimant that names its own, and stays as it is", async () => {
+    test("to a claimant with a scope, a run of another scope is absent and stays as it is", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a", { scope: "ana" }), LONG);
       expect(await store.claim("a", LONG, "ben")).toEqual({ status: "absent" });
@@ -139,7 +139,7 @@ export function testClaims(open: OpenStore): void {
       expect(await store.claim("a", LONG, "ana")).toMatchObject({ status: "claimed" });
     });
 
-    test("what was never put is absent and refused", async () => {
+    test("a run that was never put is absent, and changes to it are refused", async () => {
       await using store = await open(newPlace());
       expect(await store.claim("a", LONG)).toEqual({ status: "absent" });
       expect(await store.outcomes("a")).toBeUndefined();
@@ -147,7 +147,7 @@ export function testClaims(open: OpenStore): void {
       await allRefused(store, { id: "a", fence: 1 });
     });
 
-    test("of claimants that race with the last one, all see what it was allowed to append", async () => {
+    test("claimants that race with the last one see all that it was allowed to append", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);

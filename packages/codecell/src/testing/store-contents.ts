@@ -1,4 +1,4 @@
-/** Tests of a store: what a run holds, and that it comes back as it was. */
+/** Tests of a store: what a run holds comes back as it was. */
 import { describe, expect, test } from "vitest";
 import { STORE_TEXT_BYTES } from "../contract/store.ts";
 import {
@@ -17,7 +17,7 @@ const MiB = 1024 * 1024;
 
 export function testContents(open: OpenStore): void {
   describe("contents", () => {
-    test("a journal keeps its order, within and over appends, also without waiting", async () => {
+    test("a journal keeps its order, within an append and from append to append, also without waiting", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), LONG);
       const batches = [...Array(30).keys()].map((n) => [bytes(n, 0), bytes(n, 1), bytes(n, 2)]);
@@ -27,7 +27,7 @@ export function testContents(open: OpenStore): void {
       expect((await claimed(store, "a")).run.journal).toEqual(batches.flat());
     });
 
-    test("an append is whole or not at all", async () => {
+    test("an append happens as a whole or not at all", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), LONG);
       await expect(store.append(claim, [bytes(1), "2" as unknown as Uint8Array])).rejects.toThrow(TypeError);
@@ -35,7 +35,7 @@ export function testContents(open: OpenStore): void {
       expect((await claimed(store, "a")).run.journal).toEqual([]);
     });
 
-    test("what is asked for after a release without waiting is refused", async () => {
+    test("a change after a release is refused, also when it does not wait for the release", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), LONG);
       const released = store.release(claim, { state: bytes(2), expiresAt: FUTURE, absorbed: [] });
@@ -44,7 +44,7 @@ export function testContents(open: OpenStore): void {
       expect((await claimed(store, "a")).run).toMatchObject({ state: bytes(2), journal: [] });
     });
 
-    test("the first outcome counts, whoever posts it", async () => {
+    test("the first outcome of a call counts, whoever posts it", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -123,7 +123,7 @@ export function testContents(open: OpenStore): void {
       });
     });
 
-    test("a snapshot is kept beside the state, the latest one, until there is another state", async () => {
+    test("the latest snapshot is kept beside the state, until there is another state", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -141,7 +141,7 @@ export function testContents(open: OpenStore): void {
       expect(await store.loadSnapshot(last.claim)).toBeUndefined();
     });
 
-    test("a snapshot goes with its run", async () => {
+    test("a snapshot is deleted with its run", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), LONG);
       await store.saveSnapshot(claim, bytes(1));
@@ -161,7 +161,7 @@ export function testContents(open: OpenStore): void {
       expect(await store.loadSnapshot(claim)).toEqual(bytes(1));
     });
 
-    test("the last note of a key counts, until it expires", async () => {
+    test("the last note under a key counts, until it expires", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -177,13 +177,13 @@ export function testContents(open: OpenStore): void {
       expect(await store.getNote("b")).toBeUndefined();
       expect(await store.expire()).toBe(0);
       expect(await store.getNote("a")).toEqual(bytes(2, 0, 255));
-      // Notes are no runs.
+      // Notes are not runs.
       expect(await store.list()).toEqual([]);
       expect(await store.claim("a", LONG)).toEqual({ status: "absent" });
       await expect(store.putNote("", bytes(1), FUTURE)).rejects.toThrow(RangeError);
     });
 
-    test("an executor attends as long as it said, and every process knows", async () => {
+    test("an executor attends for as long as it said, and every process sees that", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -198,7 +198,7 @@ export function testContents(open: OpenStore): void {
       expect(await other.attends("ana")).toBe(false);
       expect(await other.attends("ben")).toBe(true);
       await expect(store.attend("", 1)).rejects.toThrow(RangeError);
-      // Executors are no runs.
+      // Executors are not runs.
       expect(await store.list()).toEqual([]);
       expect(await store.claim("ben", LONG)).toEqual({ status: "absent" });
     });
@@ -240,7 +240,7 @@ export function testContents(open: OpenStore): void {
 
     test("texts may be long, and no longer than the bound", async () => {
       await using store = await open(newPlace());
-      // Not compressible: an index cannot cheat.
+      // Random digits do not compress, so that an index has to take the whole length.
       let seed = 1;
       const digit = (): string => ((seed = (seed * 48_271) % 2_147_483_647) % 36).toString(36);
       const long = Array.from({ length: STORE_TEXT_BYTES }, digit).join("");
@@ -274,7 +274,7 @@ export function testContents(open: OpenStore): void {
       expect(await store.list()).toEqual([]);
     });
 
-    test("bytes may be none or many, and a call's index large", async () => {
+    test("bytes may be empty or many, and the index of a call may be large", async () => {
       await using store = await open(newPlace());
       const large = new Uint8Array(5 * MiB).map((_, n) => (n * 31) % 256);
       const claim = await store.put(newRun("a", { state: bytes() }), LONG);

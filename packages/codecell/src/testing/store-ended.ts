@@ -20,7 +20,7 @@ async function kept(store: Store): Promise<string[]> {
 
 export function testEnded(open: OpenStore): void {
   describe("ended runs", () => {
-    test("are read and listed, by whoever asks, until they expire", async () => {
+    test("can be read and listed until they expire", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -58,7 +58,7 @@ export function testEnded(open: OpenStore): void {
       expect(await kept(store)).toEqual(["a"]);
     });
 
-    test("are gone in every other way, with all that belonged to them", async () => {
+    test("cannot be claimed or changed, and their other parts are deleted", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a"), LONG);
       await store.append(claim, [bytes(1)]);
@@ -70,7 +70,7 @@ export function testEnded(open: OpenStore): void {
       expect(await store.post("a", 1, bytes(1))).toBe(false);
       expect(await store.outcomes("a")).toBeUndefined();
       expect(await store.list()).toEqual([]);
-      // Its id is free again, and what comes under it replaces it only when it ends too.
+      // The id is free again. A new run with this id replaces the ended run only when it ends too.
       const again = await store.put(newRun("a", { state: bytes(5) }), LONG);
       expect(again.fence).toBeGreaterThan(claim.fence);
       expect((await store.readEnded("a"))?.state).toEqual(bytes(7));
@@ -82,7 +82,7 @@ export function testEnded(open: OpenStore): void {
       expect(await kept(store)).toEqual(["a"]);
     });
 
-    test("are not made by a stale claim, or from misuse", async () => {
+    test("are not made by a stale claim or by misuse", async () => {
       await using store = await open(newPlace());
       const stale = await store.put(newRun("a"), { owner: "", ms: 0 });
       const { claim } = await claimed(store, "a");
@@ -121,7 +121,7 @@ export function testEnded(open: OpenStore): void {
       await using store = await open(newPlace());
       const ids = ["a", "b", "c", "d", "e", "f", "g"];
       for (const id of ids) await end(store, id);
-      // Of those that ended in one moment, the last by id counts as the newest.
+      // Among runs that ended at the same moment, the last by id counts as the newest.
       const endings = await store.list({ status: ENDED });
       const oldestFirst = endings
         .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || (a.id < b.id ? -1 : 1))
@@ -156,7 +156,7 @@ export function testEnded(open: OpenStore): void {
       expect(await kept(store)).toEqual(["d"]);
     });
 
-    test("many are deleted at once, by whoever asks, each once", async () => {
+    test("many are deleted at once, each once, also by two stores together", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);

@@ -1,9 +1,9 @@
-/** Tests of a store: watches, and its end. */
+/** Tests of a store: watches and disposal. */
 import { describe, expect, test } from "vitest";
 import type { Store } from "../contract/store.ts";
 import { bytes, claimed, LONG, newPlace, newRun, type OpenStore, OVER, refuses } from "./store-cases.ts";
 
-/** What not every store can do. */
+/** Tests of what not every store can do. */
 export type StoreTest = "outlives its handles" | "handles close apart";
 
 export interface StoreTestSkip {
@@ -67,7 +67,7 @@ export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void 
       await called;
     });
 
-    test("miss nothing that happens once they began, however many there are", async () => {
+    test("miss nothing after they began, however many there are", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -83,7 +83,7 @@ export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void 
       );
     });
 
-    test("a run may be watched before there is one", async () => {
+    test("a run may be watched before it exists", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
@@ -93,7 +93,7 @@ export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void 
       await called;
     });
 
-    test("end, each on its own, and nobody is called after", async () => {
+    test("end, each on its own, and are not called afterwards", async () => {
       await using store = await open(newPlace());
       await store.put(newRun("a"), LONG);
       const callback = { calls: 0 };
@@ -153,7 +153,7 @@ export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void 
       await Promise.all(begun);
     });
 
-    unless("handles close apart")("one handle's end is not another's", async () => {
+    unless("handles close apart")("closing one handle leaves other handles open", async () => {
       const place = newPlace();
       const store = await open(place);
       await using other = await open(place);

@@ -11,7 +11,7 @@ async function idsOf(store: Store, query?: ListQuery): Promise<string[]> {
 
 export function testLists(open: OpenStore): void {
   describe("lists", () => {
-    test("are ordered by code points, whatever the order of putting", async () => {
+    test("are ordered by code points, whatever the order in which runs were put", async () => {
       await using store = await open(newPlace());
       const ids = ["B", "a", "a1", "a\u0001", "é", "\uFFFD", "\u{1F511}", "Z z", "10", "9"];
       for (const id of ids) await store.put(newRun(id), LONG);
@@ -46,7 +46,7 @@ export function testLists(open: OpenStore): void {
       expect(await idsOf(store, { scope: "three" })).toEqual([]);
     });
 
-    test("say who holds a run, and leave out those when asked for claimable ones", async () => {
+    test("say who holds a run, and can leave out runs that are held", async () => {
       await using store = await open(newPlace());
       await store.put(newRun("held"), { owner: "ana", ms: 600_000 });
       await store.put(newRun("over"), OVER);
@@ -65,7 +65,7 @@ export function testLists(open: OpenStore): void {
       expect(await idsOf(store, { claimable: true })).toEqual(["released"]);
     });
 
-    test("say what the host said of a run's calls, and keep that until it says more", async () => {
+    test("have the facts that the host gave, until it gives others", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a", { facts: { calls: 1, failed: 0, pending: 0 } }), OVER);
       const summary = async (): Promise<unknown> => (await store.list())[0];
@@ -84,7 +84,7 @@ export function testLists(open: OpenStore): void {
       expect(await summary()).not.toHaveProperty("tools");
     });
 
-    test("refuse facts that are no counts, or more names than there is room for", async () => {
+    test("refuse facts with wrong counts or with too many names", async () => {
       await using store = await open(newPlace());
       const none = { calls: 0, failed: 0, pending: 0 };
       for (const facts of [
@@ -155,7 +155,7 @@ export function testLists(open: OpenStore): void {
         if (last === undefined) break;
         seen.push(...page.map(({ id }) => id));
         after = last;
-        // The one it goes on behind ends, one that was seen is deleted, another one comes.
+        // The last run of the page ends, the first one is deleted, and a new run is put.
         const { claim } = await claimed(store, last.id);
         await store.release(claim, { ended: "failed", state: bytes(), expiresAt: FUTURE });
         await store.delete((await claimed(store, page[0]?.id ?? "")).claim);
@@ -198,7 +198,7 @@ export function testLists(open: OpenStore): void {
   });
 
   describe("expiry", () => {
-    test("deletes what is past it and not held, with all that belongs to it", async () => {
+    test("deletes expired runs that nobody holds, with all their parts", async () => {
       await using store = await open(newPlace());
       await store.put(newRun("held", { expiresAt: PAST }), LONG);
       await store.put(newRun("over", { expiresAt: PAST }), OVER);
@@ -212,14 +212,14 @@ export function testLists(open: OpenStore): void {
       expect(await store.outcomes("held")).toEqual(new Map());
     });
 
-    test("a run past it cannot be claimed nor is it listed, and its id is taken until it is deleted", async () => {
+    test("an expired run is neither claimable nor listed, and its id is taken until the run is deleted", async () => {
       await using store = await open(newPlace());
       const claim = await store.put(newRun("a", { expiresAt: PAST }), OVER);
       expect(await store.claim("a", LONG)).toEqual({ status: "absent" });
       expect(await store.list()).toEqual([]);
       expect(await store.list({ claimable: true })).toEqual([]);
       await expect(store.put(newRun("a"), LONG)).rejects.toMatchObject({ code: "exists" });
-      // Its last claimant may go on.
+      // The last claimant may go on.
       await store.renew(claim, 600_000);
       expect(await store.claim("a", LONG)).toMatchObject({ status: "held" });
       expect(await idsOf(store)).toEqual(["a"]);
@@ -236,14 +236,14 @@ export function testLists(open: OpenStore): void {
       await store.put(newRun("a"), LONG);
     });
 
-    test("deletes many at once, by whoever asks, each once", async () => {
+    test("deletes many at once, each once, also by two stores together", async () => {
       const place = newPlace();
       await using store = await open(place);
       await using other = await open(place);
       const ids = [...Array(1200).keys()].map((n) => `run ${n}`);
       await Promise.all(ids.map((id) => store.put(newRun(id, { expiresAt: PAST }), OVER)));
       const counts = await Promise.all([store.expire(), other.expire()]);
-      // What one is about to delete the other may leave to it.
+      // Each of the two may leave a run to the other.
       expect((counts[0] ?? 0) + (counts[1] ?? 0) + (await store.expire())).toBe(1200);
       await store.put(newRun("run 7"), LONG);
     });

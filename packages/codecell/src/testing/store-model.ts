@@ -1,8 +1,8 @@
 /**
- * A property of stores: whatever is asked for in whatever order, a store answers as this small model does.
+ * A property test of stores: for any sequence of requests, a store answers as this small model does.
  *
  * - Leases are over at once or last for ever, and so do runs: the model needs no clock.
- * - Claims are used long after they were given; most are stale.
+ * - Claims are used long after they were given, so most are stale.
  */
 import {
   type Arbitrary,
@@ -27,7 +27,7 @@ interface ModelRun {
   scope: string;
   expired: boolean;
   held: boolean;
-  /** Which claim is in force, by its place in the list of all; undefined when released. */
+  /** The claim in force, as an index into all claims; undefined when the run is released. */
   claim: number | undefined;
   state: number;
   journal: number[];
@@ -37,17 +37,17 @@ interface ModelRun {
 
 interface World {
   readonly runs: Map<string, ModelRun>;
-  /** What was kept of runs that ended. */
+  /** The ended runs that are kept. */
   readonly ended: Map<string, { readonly scope: string; readonly expired: boolean; readonly state: number }>;
   readonly claims: Claim[];
-  /** Numbers everything that is written. */
+  /** The number of the last thing written; everything that is written has its own. */
   written: number;
 }
 
 type StoreStep = (store: Store, world: World) => Promise<void>;
 
 const id = constantFrom(...IDS);
-/** Recent claims are the likely ones. */
+/** How many claims to go back; recent claims are more likely. */
 const back = oneof(nat(2), nat(9));
 const call = nat(2);
 const flags = {
@@ -215,8 +215,8 @@ const steps = array(
 );
 
 export function testModel(open: () => Promise<Store>): void {
-  test("answers as the model does, whatever is asked for", async () => {
-    // One store for all: it is emptied in between.
+  test("answers as the model does, whatever the requests", async () => {
+    // One store serves all sequences and is emptied in between.
     await using store = await open();
     await assert(
       asyncProperty(steps, async (sequence) => {
@@ -232,7 +232,7 @@ export function testModel(open: () => Promise<Store>): void {
   }, 120_000);
 }
 
-/** A step under one of the claims given so far; it is refused unless that is the one in force. */
+/** A step under one of the claims given so far. The store has to refuse it unless that claim is in force. */
 function fenced<T>(
   arbitrary: Arbitrary<T>,
   act: (store: Store, world: World, claim: Claim, run: ModelRun | undefined, given: T) => Promise<void>,

@@ -1,8 +1,8 @@
 /**
- * What every store has to do: the sentences of the Store contract, as tests.
+ * Runs in tests. What every store has to do: the sentences of the Store contract, as tests.
  *
- * - Nothing waits for time to pass: leases of 0 ms are over at once, and runs may be put past their expiry.
- * - Handles of one place stand for several processes. Places are plain words.
+ * - Nothing waits for time to pass: leases of 0 ms are over at once, and a run may be put with an expiry in the past.
+ * - Several handles of one place stand for several processes. Names of places are plain words.
  */
 import { describe } from "vitest";
 import { newPlace, type OpenStore } from "./store-cases.ts";

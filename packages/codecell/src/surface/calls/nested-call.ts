@@ -1,46 +1,44 @@
-/**
- * NestedCall: what hosts may know and decide about a call that a program makes.
- */
+/** Types only. A nested call, as hosts may see it and decide about it. */
 import type { Json } from "../../contract/value.ts";
 import type { Decision } from "../../calls/middleware.ts";
 
-/** Who an agent run is for; every field has to be there for a suspended program to be found again. */
+/** Whom an agent run is for. A suspended program can be found again only if every field is set. */
 export interface AgentScope {
   readonly agentId: string;
   readonly runId: string;
   readonly sessionId: string;
   readonly sessionKey: string;
-  /** Ends the run: what executes is aborted, what is suspended is dropped. */
+  /** Ends the run: programs that execute are aborted, suspended programs are dropped. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 export interface AgentContext extends AgentScope {
-  /** Whatever else the host's tools want to know: sender, channel, sandbox policy. */
+  /** Anything else that the host's tools need: sender, channel, sandbox policy. */
   readonly [name: string]: unknown;
 }
 
 export interface NestedCall {
   readonly callId: string;
-  /** The model's tool call whose program makes it. */
+  /** The model's tool call whose program makes this call. */
   readonly parentToolCallId: string;
   /** The tool's id in the catalog. */
   readonly tool: string;
   readonly name: string;
-  /** After validation. */
+  /** The input after validation. */
   readonly input: unknown;
   readonly context: AgentContext;
   readonly signal: AbortSignal;
 }
 
-/** What a hook makes of a call: nothing, another input, or no call at all. */
+/** What a hook decides: nothing, another input, or that the call is not made. */
 export type HookDecision = undefined | { readonly input: unknown } | { readonly block: string };
 
 export type BeforeToolCall = (call: NestedCall) => HookDecision | Promise<HookDecision>;
 
-/** Whether a call may be made. A person may take as long as they like: it is not the program's time. */
+/** Decides whether a call may be made. A person may take any time: it does not count as the program's time. */
 export type Approve = (
   call: NestedCall & {
-    /** What the call was resolved with, after it suspended the program. */
+    /** The value with which the call was resolved, after it suspended the program. */
     readonly resolution: Json | undefined;
   },
 ) => Decision | Promise<Decision>;

@@ -1,4 +1,7 @@
-/** Whether a run waits for calls, as its ledger says: also for those that have ended since, and were not delivered. */
+/**
+ * Runs in the host. Whether a run waits for calls, by its ledger. A call that has ended but was not delivered yet
+ * counts too.
+ */
 import { YIELD_CONTROL } from "../../contract/features.ts";
 import type { Ledger } from "../../contract/ledger.ts";
 import { settledCalls } from "../../ledger/settled-calls.ts";

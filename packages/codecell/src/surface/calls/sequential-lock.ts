@@ -1,12 +1,13 @@
 /**
- * SequentialLock: where the calls of sequential tools wait for each other. One executes, in the order in which they came.
+ * Runs in the host. SequentialLock lets the calls of sequential tools execute one at a time, in the order in which
+ * they came.
  *
- * - A call that is aborted while it waits leaves the line, and is never executed.
- * - One that is aborted while it executes keeps its place until it has stopped. If it ignores its abort, the others do
- *   not wait for it for ever.
+ * - A call that is aborted while it waits leaves the queue and is never executed.
+ * - A call that is aborted while it executes keeps its place until it has stopped. If it ignores the abort, the
+ *   others wait only for a grace time.
  */
 
-/** How long others wait for a call that was told to stop. */
+/** How long others wait for a call that was aborted. */
 const STOP_GRACE_MS = 5000;
 
 export class SequentialLock {
@@ -17,7 +18,7 @@ export class SequentialLock {
     this.#graceMs = graceMs;
   }
 
-  /** Rejects with the signal's reason when it is aborted before its turn. */
+  /** Rejects with the signal's reason when the signal aborts before the call's turn. */
   async execute<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last;
     const { promise: over, resolve: leave } = Promise.withResolvers<void>();
@@ -53,6 +54,6 @@ async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<v
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-  // Both may have happened.
+  // The turn may have come and the signal aborted at the same time.
   signal.throwIfAborted();
 }

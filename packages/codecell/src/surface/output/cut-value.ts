@@ -1,8 +1,8 @@
 /**
- * CutValue: what is shown of a value that is too large: its beginning, how much is missing, what it is made of, and
- * where it was parked, how to load it.
+ * Runs in the host. CutValue is what is shown of a value that is too large: its beginning, how much is missing, its
+ * shape and, if it was parked, how to load it.
  *
- * - At most as many bytes as asked for; the beginning has what the rest of the marker leaves.
+ * It has at most as many bytes as asked for. The beginning gets what the other parts leave.
  */
 import {
   fitShape,
@@ -15,31 +15,31 @@ import {
 import type { Json } from "../../contract/value.ts";
 import { shortenJson } from "./shorten-json.ts";
 
-// An alias: only of an alias the compiler sees that it is JSON.
+// A type alias, since the compiler sees only of an alias that it is JSON.
 export type CutValue = {
   readonly truncated: true;
-  /** Bytes of the whole value's JSON text beyond those of `prefix`. */
+  /** How many more bytes the whole value's JSON text has than `prefix`. */
   readonly omittedBytes: number;
   /** The value, shortened in all its parts. */
   readonly prefix: Json;
-  /** The whole value's shape as a TypeScript type. */
+  /** The shape of the whole value, as a TypeScript type. */
   readonly shape?: string;
-  /** Names the whole value for as long as it is parked. */
+  /** The name of the whole value while it is parked. */
   readonly ref?: string;
-  /** How a program gets the whole value. */
+  /** The expression with which a program gets the whole value. */
   readonly load?: string;
 };
 
-/** Enough of a beginning to be worth leaving out nothing else for it. */
+/** If `prefix` has at least so many bytes, nothing else is left out for it. */
 const USEFUL_PREFIX_BYTES = 16;
 
 export interface CutOptions {
-  /** Of the value's JSON text. */
+  /** Bytes of the value's JSON text. */
   readonly bytes: number;
-  /** Less than that. */
+  /** Most bytes of the cut value; less than `bytes`. */
   readonly maxBytes: number;
   readonly ref?: string | undefined;
-  /** Whether there is room to say what the value is made of. */
+  /** Whether to show the shape of the value. */
   readonly hasShape?: boolean;
 }
 
@@ -60,14 +60,14 @@ export function toLoad(ref: string): string {
   return `await load_result("${ref}")`;
 }
 
-/** All but the prefix. */
+/** Bytes of everything except the prefix. */
 function markerBytes(bytes: number, extras: Partial<CutValue>): number {
   const marker = { truncated: true, omittedBytes: bytes, prefix: 0, ...extras };
   return Buffer.byteLength(JSON.stringify(marker)) - 1;
 }
 
 function shapeWithin(value: Json, longest: number, keysOf: KeysOf): { readonly shape?: string } {
-  // Of a text or a number the prefix says it all.
+  // The prefix of a text or a number shows its shape.
   if (typeof value !== "object" || value === null) return {};
   const fits = (one: JsonShape): boolean => renderShape(one).length <= longest;
   const shape = renderShape(fitShape(shapeOf(value, 0, undefined, keysOf), fits));

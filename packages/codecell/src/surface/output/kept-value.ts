@@ -1,8 +1,8 @@
 /**
- * KeptValue: a JSON value as the trajectory keeps it: a copy, as text, whole or as a cut value.
+ * Runs in the host. KeptValue is a JSON value as the trajectory keeps it: a copy as text, whole or cut.
  *
- * - Always valid JSON, of at most as many bytes as asked for; it can be made shorter later and still knows how large the
- *   value was.
+ * It is always valid JSON of at most as many bytes as asked for. It can be made shorter later, and still knows how
+ * large the value was.
  */
 import type { Json } from "../../contract/value.ts";
 import { cutValue } from "./cut-value.ts";
@@ -12,7 +12,7 @@ export class KeptValue {
   #isCut = false;
   #json: string;
 
-  /** `wholeBytes` are those of the value's JSON text, where they are known: it need not be printed then to be cut. */
+  /** `wholeBytes` is the size of the value's JSON text, if known: then the value can be cut without printing it. */
   constructor(value: Json, maxBytes: number, wholeBytes = 0) {
     this.#wholeBytes = wholeBytes;
     this.#json = "";
@@ -25,7 +25,8 @@ export class KeptValue {
     const whole = this.#json;
     this.#cut(value, maxBytes);
     if (this.bytes <= maxBytes) return;
-    // Tools of the host may give what only becomes JSON when it is printed; reading that back takes longer.
+    // Tools of the host may give values that become JSON only when printed. Reading the text back takes longer, so
+    // try that last.
     this.#json = whole;
     this.#isCut = false;
     this.#cut(this.read(), maxBytes);
@@ -46,7 +47,7 @@ export class KeptValue {
   }
 
   #cut(value: Json, maxBytes: number): void {
-    // What was cut before says so in words, which are no part of its shape.
+    // A value that was cut before has words about what is missing; its shape would include them.
     const cut = cutValue(value, { bytes: this.#wholeBytes, maxBytes, hasShape: !this.#isCut });
     this.#json = toText(cut);
     this.#isCut = true;

@@ -13,10 +13,10 @@ const parked = (maxBytes = 1e9): ParkedValues => new ParkedValues({ maxBytes, ma
 const texts = (items: readonly CodeModeOutput[]): string[] =>
   items.map((item) => (item.type === "text" ? item.text : JSON.stringify(item.value)));
 
-/** As a result carries it: no output, no bytes. */
+/** Bytes as in a result: an empty output counts nothing. */
 const exchangeBytes = (items: readonly CodeModeOutput[]): number => (items.length === 0 ? 0 : bytesOf(items));
 
-/** Exactly one of the two kinds, as a model reads it. */
+/** An item is exactly one of the two kinds, as a model reads it. */
 const isItem = (item: CodeModeOutput): boolean => {
   const keys = Object.keys(JSON.parse(JSON.stringify(item)) as object).join();
   return item.type === "text" ? keys === "type,text" && typeof item.text === "string" : keys === "type,value";
@@ -74,7 +74,7 @@ describe("the output budget", () => {
     );
   });
 
-  test("what fits is not touched, in one exchange up to the last byte", () => {
+  test("output that fits is not touched, in one exchange up to the last byte", () => {
     fc.assert(
       fc.property(fc.array(anyItem, { maxLength: 10 }), anyJson, (items, value) => {
         const cap = Math.max(1024, exchangeBytes(items) + bytesOf(value));
@@ -111,7 +111,7 @@ describe("the output budget", () => {
     );
   });
 
-  test("a large text leaves room for what follows and says what is missing, at a whole code point", async () => {
+  test("a large text is cut at a whole code point, says what is missing and leaves room for what follows", async () => {
     const values = parked();
     const long = "😀é\n".repeat(10_000);
     const { output, value } = new OutputBudget(2048, values).finish([text(long), text("done")], 0, {
@@ -152,7 +152,7 @@ describe("the output budget", () => {
     expect(await values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(whole) });
   });
 
-  test("what was not parked has no ref", () => {
+  test("a value that was not parked has no ref", () => {
     const given = new OutputBudget(1024, parked(100)).finish([json("y".repeat(9000))], 0, "x".repeat(9000));
     expect(JSON.stringify(given)).not.toContain("load");
     expect(given.value).toMatchObject({ truncated: true });
@@ -170,7 +170,7 @@ describe("the output budget", () => {
     }
   });
 
-  test("dropped log lines are told once, also where no item is", () => {
+  test("dropped log lines are told once, also when there are no items", () => {
     const budget = new OutputBudget(1024, parked());
     expect(texts(budget.take([text("a")], 7))).toEqual(["a", "… 7 log lines dropped, print less"]);
     expect(budget.take([], 7)).toEqual([]);

@@ -1,13 +1,14 @@
 /**
- * OutputBudget: what a model is given of the output and the value of one program, over its exec and all its waits.
+ * Runs in the host. OutputBudget decides how much a model gets of the output and the value of one program, over its
+ * exec and all its waits.
  *
- * - All outputs given, as JSON text, and the value never have more than `maxOutputBytes` together; an empty output has
- *   none, since a result leaves it out.
- * - What fits is not touched. Of what does not, small items stay whole and large ones share the room; items for which
- *   none is left are counted in one last item. Whatever is cut says how much is missing and, where it was parked, how to
- *   load the whole.
+ * - All outputs as JSON text, and the value, never have more than `maxOutputBytes` together. An empty output counts
+ *   nothing, since a result leaves it out.
+ * - What fits is not touched. Otherwise small items stay whole and large ones share the room. Items without any room
+ *   are counted in one last item. Whatever is cut says how much is missing and, if it was parked, how to load the
+ *   whole.
  * - Order is kept, and each item is given once. After the first item was left out, all later ones are.
- * - Before the last exchange is known to be it, room for a value and one more note is held back.
+ * - As long as more exchanges may come, room for a value and one more note is held back.
  */
 import type { Json } from "../../contract/value.ts";
 import { cutValue, toLoad } from "./cut-value.ts";
@@ -16,12 +17,12 @@ import type { ParkedValues } from "./parked-values.ts";
 import { toShares } from "./shorten-json.ts";
 import { cutText } from "./shorten-text.ts";
 
-/** Of the whole, held back for the value. */
+/** The fraction of the whole that is held back for the value. */
 const VALUE_PART = 4;
 const MOST_VALUE_BYTES = 16 * 1024;
-/** The most bytes of a note that counts what was left out, as an item. */
+/** Most bytes of the item that counts what was left out. */
 const NOTE_BYTES = 192;
-/** An item that has to be cut should show something. */
+/** An item that has to be cut gets at least so many bytes, so that it shows something. */
 const LEAST_ITEM_BYTES = 192;
 const LIST_BYTES = 2;
 const TEXT_ITEM_BYTES = jsonBytes({ type: "text", text: "" }) - 2;
@@ -33,34 +34,37 @@ export interface LastExchange {
 }
 
 export class OutputBudget {
-  /** Where what is cut is kept whole. */
+  /** Keeps whole what is cut. */
   parked: ParkedValues;
   readonly #maxBytes: number;
   readonly #heldBack: number;
   #used = 0;
   #isClosed = false;
-  /** Log lines that the run dropped; the model is told once. */
+  /** Log lines that the run dropped. The model is told once. */
   #dropped = 0;
   #hasToldDropped = false;
-  /** Left out since the last note. */
+  /** Items left out since the last note. */
   #omitted: readonly CodeModeOutput[] = [];
 
-  /** At least 1024 bytes, as the configuration has it. */
+  /** `maxOutputBytes` is at least 1024, by the bounds of the configuration. */
   constructor(maxOutputBytes: number, parked: ParkedValues) {
     this.#maxBytes = maxOutputBytes;
     this.#heldBack = Math.min(MOST_VALUE_BYTES, Math.floor(maxOutputBytes / VALUE_PART)) + NOTE_BYTES;
     this.parked = parked;
   }
 
-  /** The output of an exchange after which the program may go on; of log lines, as many as the run dropped so far. */
+  /**
+   * The output of an exchange after which the program may go on. `dropped` counts the log lines that the run has
+   * dropped so far.
+   */
   take(items: readonly CodeModeOutput[], dropped: number): CodeModeOutput[] {
     this.#noteDropped(dropped);
     return this.#give(items, this.#left - this.#heldBack);
   }
 
   /**
-   * The output and the value of the last exchange, which share what is left. A program that failed has no value: null. `printed`
-   * is the value as JSON, if there is such a text already.
+   * The output and the value of the last exchange, which share what is left. The value of a program that failed is
+   * null. `printed` is the value as JSON, if somebody has printed it already.
    */
   finish(items: readonly CodeModeOutput[], dropped: number, value?: Json, printed?: string): LastExchange {
     this.#noteDropped(dropped);
@@ -71,7 +75,7 @@ export class OutputBudget {
     return { output, value: value === undefined ? null : this.#giveValue(value, json) };
   }
 
-  /** The value, when all output was taken. */
+  /** The value, after all output was taken. */
   value(value: Json): Json {
     return this.#giveValue(value, JSON.stringify(value));
   }
@@ -118,7 +122,7 @@ export class OutputBudget {
     return parts.length === 0 ? kept : [...kept, toText(`… ${parts.join("; ")}`)];
   }
 
-  /** Of the note. */
+  /** The parts of the note. */
   #toParts(omitted: readonly CodeModeOutput[]): string[] {
     const parts = omitted.length === 0 ? [] : [this.#tellOmitted(omitted)];
     if (this.#mustTellDropped) parts.push(this.#droppedLines);
@@ -140,7 +144,7 @@ export class OutputBudget {
     return `${this.#dropped} log lines dropped, print less`;
   }
 
-  /** How to load what is parked now, or nothing. */
+  /** Parks a value and says how to load it; an empty text if it cannot be parked. */
   #toHint(json: string, what: string): string {
     const ref = this.parked.park(json);
     return ref === undefined ? "" : `, ${toLoad(ref)} gives ${what}`;
@@ -148,7 +152,7 @@ export class OutputBudget {
 
   #shorten(items: readonly CodeModeOutput[], room: number): CodeModeOutput[] {
     const sizes: number[] = [];
-    // Asked for in order, and not for all of very many items.
+    // Measured in order, and not for all items if there are very many.
     const measure = (index: number): { readonly fixed: number; readonly size: number } => ({
       fixed: 1,
       size: (sizes[index] = jsonBytes(items[index] ?? toText(""))),
@@ -185,7 +189,7 @@ function jsonBytes(value: Json | CodeModeOutput): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Of the output as a list, none of an empty one; beyond `most` it is not counted any further. */
+/** Bytes of the output as a list; 0 for an empty output. Counting stops beyond `most`. */
 function exchangeBytes(items: readonly CodeModeOutput[], most = Number.POSITIVE_INFINITY): number {
   if (items.length === 0) return 0;
   let bytes = LIST_BYTES - 1;

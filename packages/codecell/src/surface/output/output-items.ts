@@ -1,4 +1,4 @@
-/** Output items: what a program printed, as a model is given it. */
+/** Runs in the host. Converts what a program printed to output items for a model. */
 import type { LogLine } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import type { CodeModeOutput } from "../shown/code-mode-result.ts";

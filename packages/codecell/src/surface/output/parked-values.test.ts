@@ -24,7 +24,7 @@ describe("parked values", () => {
     expect((await parked.load("r_4")).ok).toBe(true);
   });
 
-  test("what fits nowhere is not kept and evicts nothing", async () => {
+  test("a value that is too large is not kept and evicts nothing", async () => {
     const parked = new ParkedValues({ maxBytes: 5, maxValues: 2 });
     parked.park("1");
     expect(parked.park('"äää"')).toBeUndefined();
@@ -32,7 +32,7 @@ describe("parked values", () => {
     expect(new ParkedValues({ maxBytes: 5, maxValues: 0 }).park("1")).toBeUndefined();
   });
 
-  test("an unknown ref is answered with those there are", async () => {
+  test("the answer to an unknown ref names the refs that exist", async () => {
     const parked = new ParkedValues({ maxBytes: 1000, maxValues: 20 });
     expect(await parked.load("r_1")).toEqual({
       ok: false,
@@ -76,7 +76,7 @@ describe("parked values", () => {
     expect(parked.park("1234")).toBe("r_2");
   });
 
-  test("never hold more than they may", async () => {
+  test("never hold more than their bounds", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ maxLength: 30 })),

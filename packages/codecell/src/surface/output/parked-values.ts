@@ -1,8 +1,11 @@
 /**
- * ParkedValues: values of one agent run that were too large to show, kept so that later programs of it can load them.
+ * Runs in the host. ParkedValues keeps values of one agent run that were too large to show, so that its later
+ * programs can load them.
  *
- * - Bounded in bytes and number: the oldest value makes room for a new one. What fits nowhere is not kept.
- * - A ref is never used again; those of another prefix lead nowhere. One that leads nowhere is answered with words, not thrown: they say what there is.
+ * - It is bounded in bytes and number: the oldest values make room for a new one. A value that is too large is not
+ *   kept.
+ * - A ref is never used twice, and a ref with another prefix leads nowhere. Loading an unknown ref does not throw:
+ *   the answer says in words which refs there are.
  */
 import { buildJson } from "../../value/parse-json.ts";
 import { printJson } from "../../value/print-json.ts";
@@ -14,11 +17,11 @@ export interface ParkedLimits {
 }
 
 export interface LoadOptions {
-  /** Of a list or a text: where to begin, counted in items or UTF-16 units. */
+  /** For a list or a text: where to begin, counted in items or UTF-16 units. */
   readonly from?: number;
-  /** Of a list or a text: how many items or units. */
+  /** For a list or a text: how many items or units. */
   readonly count?: number;
-  /** The most bytes that whoever loads can take. */
+  /** Most bytes that the caller can take. */
   readonly maxBytes?: number;
 }
 
@@ -42,13 +45,13 @@ export class ParkedValues {
   #bytes = 0;
   #parked = 0;
 
-  /** All refs begin with the prefix. */
+  /** The prefix of all refs. */
   constructor(limits: ParkedLimits, prefix = "r") {
     this.#limits = limits;
     this.#prefix = prefix;
   }
 
-  /** The ref of a value, given as JSON text; undefined when it does not fit. */
+  /** Parks a value, given as JSON text, and gives its ref; undefined when it does not fit. */
   park(json: string): string | undefined {
     const { maxBytes, maxValues } = this.#limits;
     const bytes = Buffer.byteLength(json);

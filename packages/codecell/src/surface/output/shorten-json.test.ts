@@ -25,7 +25,7 @@ describe("shortened texts", () => {
     );
   });
 
-  test("fit, begin as the whole one and part no code point [exec-wait:46]", () => {
+  test("fit, begin like the whole text and split no code point [exec-wait:46]", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme", maxLength: 200 }),
@@ -47,7 +47,7 @@ describe("shortened texts", () => {
 });
 
 describe("shortened values", () => {
-  test("fit whatever they are, and are themselves where they fit [exec-wait:46]", () => {
+  test("always fit, and are unchanged if they already fit [exec-wait:46]", () => {
     fc.assert(
       fc.property(anyJson, fc.integer({ min: 5, max: 2000 }), (value, room) => {
         const short = shortenJson(value, room);
@@ -58,7 +58,7 @@ describe("shortened values", () => {
     );
   });
 
-  test("what is kept of records and lists is in its place", () => {
+  test("kept parts of records and lists stay in their places", () => {
     const follows = (short: Json, whole: Json): boolean => {
       if (typeof short === "string" && short.includes("…")) return true;
       if (Array.isArray(short) && Array.isArray(whole)) {
@@ -108,7 +108,7 @@ describe("shortened values", () => {
     });
   });
 
-  test("parts for which there is no room say what they were", () => {
+  test("parts without room say what they were", () => {
     const list = Array.from({ length: 12 }, () => 123_456_789);
     expect(shortenJson({ a: { b: list } }, 36)).toEqual({ a: "a record of 1 fields…" });
     expect(shortenJson({ a: { b: list } }, 60)).toEqual({ a: { b: [123_456_789, "… 11 more of 12 items"] } });

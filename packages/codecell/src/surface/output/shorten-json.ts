@@ -1,30 +1,30 @@
 /**
- * ShortenJson: a JSON value made to fit, as a value of the same build.
+ * Runs in the host. Makes a JSON value fit, as a value of the same structure.
  *
- * - What is given back is at most as many bytes as asked for, and everything in it is as it was or says what is missing:
- *   how many bytes of a text, items of a list, fields of a record.
- * - Small fields stay whole while large ones share the rest; of a list the first items stay.
- * - A value that fits is given back itself. Only as much of a large one is read as is needed to cut it.
+ * - The result has at most as many bytes as asked for. Every part is unchanged or says what is missing: how many
+ *   bytes of a text, items of a list, fields of a record.
+ * - Small fields stay whole while large ones share the rest. Of a list the first items stay.
+ * - A value that fits is given back itself. Of a large value, only what is needed to cut it is read.
  */
 import { type KeysOf, rememberingKeys } from "../../catalog/observed-shape.ts";
 import type { Json, JsonRecord } from "../../contract/value.ts";
 import { bareEnd, cutText, jsonTextBytes } from "./shorten-text.ts";
 
-/** The least bytes a value can be made to fit: `"…"`. */
+/** The smallest size to which every value can be cut: `"…"`. */
 const LEAST_BYTES = 5;
 
-/** A field of a record that has to be cut should show as much. */
+/** A field that has to be cut gets at least so many bytes. */
 const LEAST_FIELD_BYTES = 24;
-/** Records with more fields are tables: they are cut as lists are. */
+/** A record with more fields is a table, and is cut like a list. */
 const MOST_FAIR_FIELDS = 32;
-/** Of a list as many items are shown that large ones get this part of its room. */
+/** So many items of a list are shown that a large item gets this fraction of the room. */
 const LARGE_ITEMS = 4;
 
 export function shortenJson(value: Json, maxBytes: number, keysOf: KeysOf = rememberingKeys()): Json {
   return shorten(value, maxBytes, new Sizes(maxBytes, keysOf));
 }
 
-/** UTF-8 bytes of values as JSON text, exact up to a limit and more than the limit beyond it. */
+/** UTF-8 bytes of values as JSON text. Exact up to a limit; larger values give some number above the limit. */
 class Sizes {
   readonly #limit: number;
   readonly #known = new Map<object, number>();
@@ -103,7 +103,7 @@ function shortenRecord(record: JsonRecord, room: number, sizes: Sizes): Json {
     isTable: keys.length > MOST_FAIR_FIELDS,
   });
   if (shares.length === 0) return cutText(`a record of ${keys.length} fields`, room, bareEnd);
-  // From entries: a field may be called __proto__.
+  // `fromEntries`, since a field may be called __proto__.
   const entries = shares.map((share, index): [string, Json] => {
     const key = keys[index] ?? "";
     return [key, shorten(record[key] ?? null, share, sizes)];
@@ -112,7 +112,7 @@ function shortenRecord(record: JsonRecord, room: number, sizes: Sizes): Json {
   return Object.fromEntries(entries);
 }
 
-/** Shares of all parts, or of fewer and a note beside them. */
+/** Shares for all parts, or for fewer parts and a note. */
 function toSharesOrNote(
   count: number,
   measure: (index: number) => ShownPart,
@@ -134,14 +134,14 @@ function toFreeKey(record: JsonRecord): string {
 }
 
 interface ShownPart {
-  /** Bytes it needs however much of it is shown. */
+  /** Bytes that the part needs however little of it is shown. */
   readonly fixed: number;
   readonly size: number;
 }
 
 /**
- * How many bytes each part gets, for as many of the first parts as find room when each gets its size or, where it is
- * larger, `least`. What small parts leave is shared by the large ones.
+ * How many bytes each part gets. A part needs its size or, if it is larger, `least`; as many of the first parts get a
+ * share as fit. Large parts share what small ones leave.
  */
 export function toShares(
   count: number,
@@ -163,7 +163,7 @@ export function toShares(
   return sizes.map((size) => Math.min(size, level));
 }
 
-/** The height up to which all can be filled. */
+/** The size up to which all parts can be filled. */
 function levelOf(sizes: readonly number[], room: number): number {
   let left = room;
   let open = sizes.length;

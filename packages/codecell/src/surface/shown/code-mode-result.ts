@@ -1,7 +1,7 @@
 /**
- * CodeModeResult: what `exec` and `wait` answer, and nothing else. Plain data, made for a model to read.
+ * Types, and the table of codes. CodeModeResult is what `exec` and `wait` answer: plain data for a model to read.
  *
- * - Exactly one of three shapes. Whatever goes wrong is one of them too, never thrown through the agent's loop.
+ * It has exactly one of three shapes. An error has one of them too, and is never thrown through the agent's loop.
  */
 import type { Json } from "../../contract/value.ts";
 
@@ -16,7 +16,7 @@ export interface CodeModeCompleted {
 
 export interface CodeModeWaiting {
   readonly status: "waiting";
-  /** To be given to `wait`. */
+  /** Give this to `wait`. */
   readonly runId: string;
   readonly reason: "pending_tools" | "yield";
   readonly pendingToolCalls?: readonly PendingToolCall[];
@@ -33,7 +33,7 @@ export interface CodeModeFailed {
   readonly telemetry: CodeModeTelemetry;
 }
 
-/** In the order the program made them. */
+/** What the program gave out, in the order in which it did so. */
 export type CodeModeOutput =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "json"; readonly value: Json };
@@ -47,11 +47,11 @@ export interface PendingToolCall {
   readonly startedAt: string;
   /** The beginning of the input's JSON text, as the program wrote it. */
   readonly input: string;
-  /** What its tool asked for, when it waits for a decision; shortened where it is long. */
+  /** What the tool asked for, if the call waits for a decision; shortened if it is long. */
   readonly asks?: Json;
 }
 
-/** Every code, with when it is given. */
+/** All codes, and when they are given. */
 export const CODE_MODE_ERROR_CODES = {
   runtime_unavailable: "The sandbox could not be started, or died",
   invalid_config: "The configuration names a runtime, mode or language that does not exist",
@@ -76,7 +76,7 @@ export type CodeModeErrorCode = keyof typeof CODE_MODE_ERROR_CODES;
 
 /** Counts and names of one agent run so far; never inputs, outputs or secrets. */
 export interface CodeModeTelemetry {
-  /** Tools the model sees. */
+  /** Tools that the model sees. */
   readonly visibleTools: readonly string[];
   readonly catalog: {
     readonly size: number;
@@ -90,11 +90,11 @@ export interface CodeModeTelemetry {
     readonly describe: number;
     readonly call: number;
   };
-  /** Ids of the tools that were called, each once, in the order of their first call; the first hundred. */
+  /** Ids of the tools that were called, each once, in the order of their first calls; at most a hundred. */
   readonly calledTools: readonly string[];
-  /** How many more tools were called than are named. */
+  /** How many further tools were called. */
   readonly moreCalledTools?: number;
-  /** Failures by code; only those that happened. */
+  /** Number of failures by code; only codes that occurred. */
   readonly failures: Readonly<Partial<Record<CodeModeErrorCode, number>>>;
   readonly snapshots: {
     readonly created: number;

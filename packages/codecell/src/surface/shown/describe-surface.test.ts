@@ -71,7 +71,7 @@ describe("describeSurface", () => {
       properties: { language: { enum: ["javascript"] } },
       required: ["code"],
     });
-    // Without a language a program is JavaScript, which is not enabled here.
+    // A program without a language is JavaScript, which is not enabled here.
     const typed = describeWith(some, { languages: ["typescript"] }).exec;
     expect(typed.inputSchema).toMatchObject({
       properties: { language: { enum: ["typescript"] } },
@@ -88,14 +88,14 @@ describe("describeSurface", () => {
     expect(typed).not.toMatch(/JavaScript/iu);
   });
 
-  test("[surface:honest] nothing of tools where there are none", () => {
+  test("[surface:honest] nothing is said about tools if there are none", () => {
     const { description } = describeWith(none).exec;
     expect(description).not.toMatch(/tools|ALL_TOOLS|search|call\b(?! wait)/iu);
     expect(description).toContain("yield_control");
     expect(describeWith(none, {}, false).exec.description).not.toMatch(/waiting|yield/iu);
   });
 
-  test("[surface:honest] yields, convenience names and ids are told of where there are some", () => {
+  test("[surface:honest] yields, convenience names and ids are mentioned only if there are some", () => {
     expect(describeWith(some, {}, false).exec.description).not.toContain("yield");
     expect(describeWith(some, {}, false).exec.description).toContain("waiting");
     expect(describeWith(some).exec.description).not.toContain(":NAME");
@@ -106,7 +106,7 @@ describe("describeSurface", () => {
     expect(description).toContain("mcp:github (1):\n:search({id:string})");
   });
 
-  test("[surface:honest] numbers are those of the settings", () => {
+  test("[surface:honest] the numbers come from the settings", () => {
     const config = {
       timeoutMs: 2500,
       maxOutputBytes: 8192,
@@ -135,7 +135,7 @@ describe("describeSurface", () => {
     expect(texts[0]).toBe(texts[1]);
   });
 
-  test("[surface:stable] what is observed of outputs changes no byte", async () => {
+  test("[surface:stable] observing outputs changes no byte", async () => {
     const catalog = createCatalog([{ kind: "core", owner: "o", tools: { get: { input, execute } } }]);
     const before = JSON.stringify(describeWith(catalog));
     await catalog.observe("core:o:get", { id: 1, name: "x" });

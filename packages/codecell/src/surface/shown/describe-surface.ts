@@ -1,17 +1,18 @@
 /**
- * Describe surface: the two tools a model sees in place of all others, and every word it reads about them.
+ * Runs in the host. Makes the two tools that a model sees in place of all others, and every word that it reads about
+ * them.
  *
- * - Tells what the run has, and nothing else: no language that is not enabled, no helper that is not there, nothing of
- *   tools where there are none.
- * - The bytes follow from the catalog's content, the settings and the features alone.
+ * - The text names only what the run has: no language that is not enabled, no helper that is missing, and nothing
+ *   about tools if there are none.
+ * - The bytes depend only on the catalog's content, the settings and the features.
  */
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CodeModeSettings } from "../config.ts";
 import { renderToolIndex, type ToolIndex } from "./tool-index.ts";
 
-/** What a run's programs can do beyond what all of them can. */
+/** What the programs of this run can do beyond what all programs can. */
 export interface SurfaceFeatures {
-  /** There is `yield_control`. */
+  /** Whether programs have `yield_control`. */
   readonly yields: boolean;
 }
 
@@ -58,7 +59,7 @@ function objectSchema(properties: ObjectSchema["properties"], required: readonly
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-/** A program is JavaScript unless its language is given, so where that is not enabled it has to be. */
+/** A program without a language is JavaScript. If JavaScript is not enabled, the language is required. */
 function execSchema({ languages }: CodeModeSettings): ObjectSchema {
   return objectSchema(
     { code: { type: "string" }, language: { type: "string", enum: languages } },

@@ -8,7 +8,7 @@ const errorOf = (failure: Failure, more: Partial<FailedProgram> = {}): string =>
   toModelError(failure, { ...agentProgram, ...more }).error;
 
 describe("failure codes", () => {
-  test("every code of a run is one of exec and wait [exec-wait:90]", () => {
+  test("every code of a run has a code of exec and wait [exec-wait:90]", () => {
     for (const code of Object.keys(FAILURE_CODES) as FailureCode[]) {
       for (const language of ["javascript", "typescript"] as const) {
         expect(Object.keys(CODE_MODE_ERROR_CODES)).toContain(toErrorCode(code, language));
@@ -47,7 +47,7 @@ describe("failure codes", () => {
     });
   });
 
-  test("the position is told once [exec-wait:33]", () => {
+  test("the position is named once [exec-wait:33]", () => {
     const position = { line: 3, column: 5 };
     const message = "TypeError: not a function (line 3, column 5)";
     expect(errorOf({ code: "guest_error", message, position })).toBe(message);
@@ -83,7 +83,7 @@ describe("failure codes", () => {
     expect(errorOf({ code: "internal", message: "\n" })).toBe("The program failed");
   });
 
-  test("a guest's own words choose no code [exec-wait:91]", () => {
+  test("words of the guest do not choose the code [exec-wait:91]", () => {
     for (const message of ["interrupted", "timeout", "InternalError: out of memory"]) {
       expect(toModelError({ code: "guest_error", message }, agentProgram).code).toBe("internal_error");
     }

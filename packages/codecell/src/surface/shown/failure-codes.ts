@@ -1,10 +1,11 @@
 /**
- * FailureCodes: failures of runs in the words of exec and wait. The one place that knows both vocabularies.
+ * Runs in the host. Converts failures of runs to codes and errors of exec and wait. No other file knows both
+ * vocabularies.
  *
- * - Total: the compiler knows when a code is added.
- * - `error` is one line of at most 2,000 characters: what went wrong, where, what to do next. It is made of the
- *   failure's message alone, which has no stacks and causes; what a tool or program put into its own message that looks
- *   like a stack is taken out.
+ * - It is total: the compiler complains when a code is added.
+ * - `error` is one line of at most 2,000 characters: what went wrong, where, what to do next. It is made only from
+ *   the failure's message, which has no stacks and causes. Parts that look like a stack, which a tool or program put
+ *   into its own message, are removed.
  */
 import type { Failure, FailureCode } from "../../contract/failure.ts";
 import { BEHIND_CALLS } from "../../contract/features.ts";
@@ -12,7 +13,7 @@ import type { Language } from "../../contract/ledger.ts";
 import type { CodeModeErrorCode } from "./code-mode-result.ts";
 import { looksLikeShell } from "../looks-like-shell.ts";
 
-/** Of a syntax error the language decides. */
+/** The code of a syntax error depends on the language. */
 const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeErrorCode>> = {
   module_denied: "module_access_denied",
   check_failed: "invalid_input",
@@ -44,24 +45,24 @@ const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeError
   internal: "internal_error",
 };
 
-/** What a program calls the helpers; to a run they are tools. */
+/** Names of the helpers in programs, by the names of their tools in a run. */
 const HELPERS: readonly (readonly [tool: string, name: string])[] = [...BEHIND_CALLS.values()]
   .filter(({ name, shown }) => name !== shown)
   .map(({ name, shown }) => [name, shown]);
 
 const LONGEST_ERROR = 2000;
-/** Advice is the last to be told, and the first to be left out. */
+/** Advice comes last, and is left out first. */
 const MOST_ADVICE = 3;
 const SHELL_HINT =
   'exec runs JavaScript, not shell commands or Python: find a tool for it with await tools.search("run a command") and call that';
 
-/** What is known of the program that failed. */
+/** What is known about the program that failed. */
 export interface FailedProgram {
   readonly language: Language;
   readonly source: string;
-  /** Nested calls it had made. */
+  /** How many nested calls it had made. */
   readonly calls: number;
-  /** The catalog's id of the tool whose failure ended it. */
+  /** The catalog's id of the tool whose failure ended the program. */
   readonly toolId?: string | undefined;
 }
 
@@ -114,7 +115,7 @@ function mayBeShell({ code, error }: Failure, { source, calls }: FailedProgram):
   return isSuspect && calls === 0 && looksLikeShell(source);
 }
 
-/** As many parts as fit; of the first one as much as the others leave. */
+/** Joins as many parts as fit. The first part is cut to what the others leave. */
 function bound([message = "", ...rest]: readonly string[]): string {
   const others: string[] = [];
   let left = LONGEST_ERROR / 2;
@@ -130,11 +131,11 @@ function bound([message = "", ...rest]: readonly string[]): string {
 function cut(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const end = longest - 1;
-  // Not within a pair of surrogates.
+  // Do not split a pair of surrogates.
   return `${text.slice(0, (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end)}…`;
 }
 
-/** On one line, without what looks like a stack. Looks at a bounded part of the text. */
+/** The text on one line, without what looks like a stack. Reads a bounded part of the text. */
 export function toLine(text: string): string {
   const lines: string[] = [];
   for (const line of cut(text, 2 * LONGEST_ERROR).split(LINE_ENDS)) {
@@ -144,10 +145,12 @@ export function toLine(text: string): string {
   return lines.join(" ");
 }
 
-/** Control characters too: they have no business in a line. One character each, so this takes no longer than the text. */
+/**
+ * Control characters are ends of lines too. The expression matches one character at a time, so it takes linear time.
+ */
 const LINE_ENDS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** `at name (place)`, as engines write it. */
+/** Whether a line is `at name (place)`, as engines write it. */
 function isFrame(line: string): boolean {
   return line.startsWith("at ") && isPlace(line.slice(line.lastIndexOf(" ") + 1));
 }
@@ -156,7 +159,7 @@ function withoutPlace(word: string): string {
   return isPlace(word) ? "<place>" : word;
 }
 
-/** Of code on the host: a file's URL, or an absolute path or module with line and column. */
+/** Whether a word is a place of code on the host: a file's URL, or an absolute path or module with line and column. */
 function isPlace(word: string): boolean {
   if (word.includes("file://") || word.includes("node:internal/")) return true;
   const [column = "", line = "", ...path] = trimBrackets(word).split(":").toReversed();

@@ -1,9 +1,9 @@
 /**
- * Index item: one tool as the tool index shows it, in four forms that say more and more.
+ * Runs in the host. An index item is one tool as the tool index shows it, in four forms that say more and more.
  *
- * - Always on one line, bounded, and made of what can be pasted: a name that would have to be changed to be shown is not
- *   listed, an input that would have to be is called `input`.
- * - Nothing is read of a tool's schemas before a form asks for it: most tools of a large catalog are never shown.
+ * - It is always on one line, bounded, and can be pasted. A tool whose name would have to be changed is not listed.
+ *   An input that would have to be changed is shown as `input`.
+ * - A tool's schemas are read only when a form needs them: most tools of a large catalog are never shown.
  */
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
 import { usefulOutputSchemaOf } from "../../catalog/describe.ts";
@@ -15,27 +15,27 @@ import { readSchema } from "../../declare/read-schema.ts";
 import { inputSchemaOf, outputSchemaOf } from "../../declare/tool-schemas.ts";
 import { isRecord } from "../../value/shape.ts";
 
-/** The name alone; with the names of its fields; with their types; and what it is for. */
+/** The name alone; with the names of its fields; with their types; with its description. */
 export type ItemForm = "name" | "fields" | "types" | "docs";
 
 export interface IndexItem {
   readonly entry: CatalogEntry;
   /** A convenience name, or `:` and the last part of the id. */
   readonly call: string;
-  /** Whether something is known of what it gives. */
+  /** Whether something is known about the tool's output. */
   readonly hasOutput: boolean;
 }
 
 const LONGEST_NAME = 64;
-/** Types may take twice as much as the names of fields. */
+/** Types may take twice as many characters as the names of fields. */
 const LONGEST_INPUT = 120;
 const LONGEST_OUTPUT = 60;
-/** So many parts of a schema are read at most: more could not be shown. */
+/** Most parts of a schema that are read: more could not be shown. */
 const MOST_PARTS = 200;
 
-/** What names and owners may consist of; anything else could be taken for something around them. */
+/** Characters of names and owners. Any other character could be taken for a part of the notation. */
 const PLAIN = /^[\p{L}\p{M}\p{N}_$.%/@#+~:-]+$/u;
-/** What nobody sees, or turns the order of what is seen. */
+/** Characters that are invisible, or that change the order of what is seen. */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const ALL_HIDDEN = new RegExp(HIDDEN, "gu");
 
@@ -43,7 +43,7 @@ export function isPlain(text: string): boolean {
   return text.length <= LONGEST_NAME && PLAIN.test(text);
 }
 
-/** As far as it is found out without converting a schema. */
+/** As far as this is known without converting a schema. */
 export function hasKnownOutput(entry: CatalogEntry): boolean {
   const { output } = entry.tool;
   if (output === undefined) return false;
@@ -65,7 +65,7 @@ export function renderItem(item: IndexItem, form: ItemForm, docsCharacters = 0):
   }
 }
 
-/** Whoever is shown a name alone has to ask for the rest, which takes the id: it must follow from what is shown. */
+/** A reader of a name alone has to ask for the rest by id. So the id must follow from what is shown. */
 function describable({ entry: { id }, call }: IndexItem): string {
   const last = id.slice(id.lastIndexOf(":"));
   return last.slice(1) === call || !isPlain(last) ? call : last;
@@ -73,7 +73,7 @@ function describable({ entry: { id }, call }: IndexItem): string {
 
 type WriteType = (use: Use, most: number) => string | undefined;
 
-/** In parentheses; nothing for a tool that takes nothing. */
+/** The input in parentheses; nothing for a tool without input. */
 function inputOf({ entry: { tool } }: IndexItem, write: WriteType): string {
   if (tool.input === undefined) return "(input?)";
   const schema = inputSchemaOf(tool);
@@ -82,7 +82,7 @@ function inputOf({ entry: { tool } }: IndexItem, write: WriteType): string {
   return `(${visible(write(use, LONGEST_INPUT)) ?? "input"})`;
 }
 
-/** After a colon; nothing where it is not known, or too long to be told here. */
+/** The output after a colon; nothing if it is unknown or too long. */
 function outputOf({ entry: { tool }, hasOutput }: IndexItem, write: WriteType): string {
   if (!hasOutput) return "";
   const use = readSchema(outputSchemaOf(tool), { direction: "output", most: MOST_PARTS });
@@ -100,15 +100,15 @@ function visible(text: string | undefined): string | undefined {
   return text === undefined || HIDDEN.test(text) ? undefined : text;
 }
 
-/** An object without fields: it is passed where nothing is. */
+/** Whether a type is an object without fields, for which nothing need be passed. */
 function isNothing(node: Node, schema: unknown): boolean {
   if (node.kind !== "text") return false;
   if (node.text === "Record<string,never>") return true;
-  // Written by many who mean that there are none.
+  // Many people write this when they mean that there are no fields.
   return node.text === "Record<string,unknown>" && isRecord(schema) && isRecord(schema["properties"]);
 }
 
-/** The type as declarations have it. */
+/** The type as in declarations. */
 function typeText(use: Use, most: number): string | undefined {
   return fit(
     [{ use }],
@@ -118,7 +118,7 @@ function typeText(use: Use, most: number): string | undefined {
   );
 }
 
-/** `{title,body?}`, `{id,name}[]`, `string`: the outermost names, since the rest can be asked for. */
+/** `{title,body?}`, `{id,name}[]`, `string`: only the outermost names, since the reader can ask for the rest. */
 function fieldsText({ node }: Use, most: number): string | undefined {
   switch (node.kind) {
     case "object":
@@ -140,7 +140,7 @@ function fieldsText({ node }: Use, most: number): string | undefined {
 }
 
 function fieldList(fields: readonly Field[], omitted: number, most: number): string {
-  // Those that must be given are the last to be left out.
+  // Required fields are left out last.
   const sorted = [
     ...fields.filter(({ optional }) => !optional),
     ...fields.filter(({ optional }) => optional),

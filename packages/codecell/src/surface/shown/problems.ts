@@ -1,4 +1,4 @@
-/** Problems: why a wait cannot go on with a program, in words that say what to do next. */
+/** Runs in the host. Problems say why a wait cannot go on with a program, and what to do next. */
 import type { FailureCode } from "../../contract/failure.ts";
 import type { ProgramEnd } from "../agent-program.ts";
 import type { CodeModeErrorCode } from "./code-mode-result.ts";
@@ -12,7 +12,7 @@ export const UNTOUCHED: ReadonlySet<FailureCode> = new Set([
   "tool_missing",
   "store_failed",
 ]);
-/** Failures of a resume that came to nothing. */
+/** Failures of a resume that did nothing. */
 export const REFUSED: ReadonlySet<FailureCode | undefined> = new Set<FailureCode>([
   ...UNTOUCHED,
   "run_unknown",

@@ -50,7 +50,7 @@ function many(count: number, owners: number, more: object = {}): Catalog {
   );
 }
 
-/** Of each line, or owner of a list of owners: how many tools it says there are, shows and leaves out. */
+/** For each line, or owner in a list of owners: how many tools it counts, shows and leaves out. */
 function countsIn(
   index: string,
 ): { readonly said: number; readonly listed: number; readonly more: number }[] {
@@ -62,7 +62,7 @@ function countsIn(
 }
 
 describe("renderToolIndex", () => {
-  test("with room a tool has a line, with its types and what it is for", () => {
+  test("with enough room each tool has a line with its types and description", () => {
     const { text: index, notation } = renderToolIndex(createCatalog([slack, github]), 2000);
     expect(index.split("\n")).toEqual([
       "mcp:github (5):",
@@ -77,7 +77,7 @@ describe("renderToolIndex", () => {
     expect(notation).toEqual({ form: "inputs", ids: true, outputs: true, partial: false });
   });
 
-  test("with less, an owner has a line, with the names of fields", () => {
+  test("with less room each owner has a line, with the names of fields", () => {
     const { text: index } = renderToolIndex(createCatalog([slack, github]), 155);
     expect(index.split("\n")).toEqual([
       "mcp:github (5): create_issue({title,body?}):{number} either(input) list_me raw(input?) :search({query})",
@@ -85,7 +85,7 @@ describe("renderToolIndex", () => {
     ]);
   });
 
-  test("types are given to as many as have room for them", () => {
+  test("as many tools as fit have their types", () => {
     const { text: index } = renderToolIndex(many(10, 1), 260);
     expect(index).toContain("tool_0_0({b?:string,a:string}) ");
     expect(index).toContain("tool_0_9({a,b?})");
@@ -105,7 +105,7 @@ describe("renderToolIndex", () => {
     expect(index.length).toBeGreaterThan(3900);
   });
 
-  test("what small owners do not need goes to the others", () => {
+  test("room that small owners do not need goes to the others", () => {
     const small = many(2, 1);
     const { entries } = small;
     const tools: ToolSet = Object.fromEntries(
@@ -124,12 +124,12 @@ describe("renderToolIndex", () => {
     expect(large?.listed).toBeGreaterThan(30);
   });
 
-  test("names alone where most tools would have no place otherwise", () => {
+  test("only names are listed if most tools would have no place otherwise", () => {
     const { text: index, notation } = renderToolIndex(many(500, 4), 2000);
     expect(notation.form).toBe("names");
     expect(index).not.toContain("{");
     expect(index.length).toBeGreaterThan(1900);
-    // The id of a tool that is shown by its name alone follows from it.
+    // The id of a tool that is shown by its name alone follows from the name.
     const tools = Object.fromEntries(
       Array.from({ length: 99 }, (_, at) => [`a-long-name-${at}`, { execute }]),
     );
@@ -161,7 +161,7 @@ describe("renderToolIndex", () => {
     expect(index.length).toBeLessThanOrEqual(200);
   });
 
-  test("fields that have no room are counted, those that must be given come first", () => {
+  test("fields without room are counted, and required fields come first", () => {
     const names = Array.from({ length: 40 }, (_, at) => `optional_${at}`);
     const tools: ToolSet = { big: { input: toInput(["must"], names), execute } };
     const catalog = createCatalog([{ kind: "core", owner: "o", tools }]);
@@ -170,7 +170,7 @@ describe("renderToolIndex", () => {
     );
   });
 
-  test("[surface:bounded] what would have to be changed to be shown is not shown, and counted", () => {
+  test("[surface:bounded] a tool whose name would have to be changed is not shown but counted", () => {
     const hidden = "a\u202Eb";
     const tools: ToolSet = {
       "x\ny`*/": { execute },
@@ -226,7 +226,7 @@ const SOURCES = fc.uniqueArray(
   { maxLength: 8, selector: ({ kind, owner }) => `${kind}:${owner.toWellFormed()}` },
 );
 
-/** Names that are equal once they are well-formed cannot be catalogued together. */
+/** Names that are equal once they are well-formed cannot be in one catalog. */
 function tryCatalog(sources: readonly ToolSource[]): Catalog {
   try {
     return createCatalog(sources);

@@ -1,27 +1,29 @@
 /**
- * Tool index: as much of a catalog as fits into so many characters, for whoever writes programs.
+ * Runs in the host. The tool index shows as much of a catalog as fits into so many characters, for writers of
+ * programs.
  *
- * - Every owner is named with its number of tools and has some of them listed, those with known outputs first; what is
- *   left out is counted. Where owners are too many for a line each, they are listed by size, and the rest is counted.
- * - A pure function of the catalog's content: neither the order of its sources nor what was observed of outputs changes a
- *   byte, so that providers can go on using what they have cached.
- * - Catalogs of thousands of tools are not read but for their names.
+ * - Every owner is named with its number of tools and has some of them listed, tools with known outputs first. What
+ *   is left out is counted. If there are too many owners for a line each, they are listed by size and the rest is
+ *   counted.
+ * - It is a pure function of the catalog's content. Neither the order of sources nor what was observed of outputs
+ *   changes a byte, so that a provider's cache stays valid.
+ * - Of catalogs with thousands of tools, mostly the names are read.
  */
 import type { Catalog } from "../../catalog/catalog.ts";
 import { hasKnownOutput, type IndexItem, isPlain, type ItemForm, renderItem } from "./index-item.ts";
 
 export interface ToolIndex {
-  /** At most as long as asked for; one line for each owner or tool. */
+  /** At most as long as asked for, with one line for each owner or tool. */
   readonly text: string;
-  /** What the text uses and its reader has to be told. */
+  /** The notation that the text uses and its reader has to know. */
   readonly notation: {
-    /** What is said of the tools that are listed; "owners" when no tool is. */
+    /** What is shown of the listed tools; "owners" when no tool is listed. */
     readonly form: "owners" | "names" | "inputs";
-    /** Some are listed by their ids: `:` and the last part. */
+    /** Whether some tools are listed by their ids: `:` and the last part. */
     readonly ids: boolean;
-    /** Outputs of some are shown. */
+    /** Whether outputs of some tools are shown. */
     readonly outputs: boolean;
-    /** Tools are left out. */
+    /** Whether tools are left out. */
     readonly partial: boolean;
   };
 }
@@ -39,11 +41,14 @@ interface OwnerLine {
   readonly listed: Listed[];
 }
 
-/** Lines without any tool may take so much of the room. */
+/** Most of the room that lines without any tool may take. */
 const HEADS_SHARE = 0.7;
-/** When all names alone take more than so many times the room, nothing but names is listed: most would have no place. */
+/**
+ * If all names alone take more than this many times the room, only names are listed: most tools would have no place
+ * otherwise.
+ */
 const NAMES_SHARE = 1.25;
-/** Characters of a description; the first for which all have room is taken. */
+/** Lengths of descriptions. The first length that fits for all tools is taken. */
 const DOCS_CHARACTERS = [120, 80, 50];
 
 export function renderToolIndex(
@@ -70,7 +75,7 @@ export function renderToolIndex(
   };
 }
 
-/** One for each owner, in the order of ids. */
+/** One line for each owner, in the order of ids. */
 function toLines({ entries, names }: Pick<Catalog, "entries" | "names">): OwnerLine[] {
   const nameOf = new Map([...names].map(([name, id]) => [id, name]));
   const groups = Map.groupBy(entries, ({ id }) => id.slice(0, id.lastIndexOf(":")));
@@ -78,7 +83,7 @@ function toLines({ entries, names }: Pick<Catalog, "entries" | "names">): OwnerL
     const items = owned.flatMap((entry): IndexItem[] => {
       const name = nameOf.get(entry.id);
       const call = name ?? entry.id.slice(owner.length);
-      // An id can be put together only from an owner that is shown as it is.
+      // A reader can make an id only from an owner that is shown unchanged.
       if (!isPlain(call) || (name === undefined && !isPlain(owner))) return [];
       return [{ entry, call, hasOutput: hasKnownOutput(entry) }];
     });
@@ -102,12 +107,12 @@ function toShownOwner(owner: string): string {
   return owner.length > LONGEST_OWNER ? `${plain}…` : plain;
 }
 
-/** What stands behind the listed tools when so many more are to come. */
+/** The text after the listed tools when so many more are left out. */
 function tailOf(more: number): string {
   return more === 0 ? "" : ` …${more} more`;
 }
 
-/** One tool of each owner after the other; gives back the room that is left. */
+/** Lists one tool of each owner after the other. Gives the room that is left. */
 function list(lines: readonly OwnerLine[], form: ItemForm, room: number): number {
   let left = room;
   const listNext = ({ count, items, listed }: OwnerLine, hasOutput: boolean): boolean => {
@@ -129,7 +134,7 @@ function list(lines: readonly OwnerLine[], form: ItemForm, room: number): number
   return left;
 }
 
-/** Says more where there is room; whether every tool got its types, so that each may have a line. */
+/** Shows more of the tools if there is room. True if every tool got its types, so that each can have a line. */
 function enrich(lines: readonly OwnerLine[], room: number): boolean {
   const all = lines.flatMap(({ listed }) => listed);
   let left = room;
