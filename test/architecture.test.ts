@@ -192,6 +192,24 @@ function problemWith(path: string, { specifier, typeOnly }: Import): string | un
   return say(`${folderOf(path)} may not import ${folder}${typeOnly ? "" : " at run time"}`);
 }
 
+function runTimeImportsOf(path: string): string[] {
+  return importsOf(`${BASE}${path}`)
+    .filter(({ typeOnly }) => !typeOnly)
+    .map(({ specifier }) => specifier);
+}
+
+/** These files, and all files that are loaded with them. */
+function reachedFrom(paths: readonly string[]): Set<string> {
+  const reached = new Set(paths);
+  // What is added on the way is visited too.
+  for (const path of reached) {
+    for (const specifier of runTimeImportsOf(path)) {
+      if (specifier.startsWith(".")) reached.add(posix.join(posix.dirname(path), specifier));
+    }
+  }
+  return reached;
+}
+
 describe("architecture", () => {
   test("every folder of the library is in the table", () => {
     const unknown = files.filter((path) => TABLE[folderOf(path)] === undefined);
@@ -222,6 +240,20 @@ describe("architecture", () => {
       "adapters/ai-sdk",
       "index.ts",
     ]);
+  });
+
+  test("a page can load what drives a run: nothing of it imports Node.js, seals, stores or threads", () => {
+    const reached = reachedFrom(["run/host/sandbox-host.ts", "sandbox/in-process/in-process-sandbox.ts"]);
+    const folders = new Set([...reached].map(folderOf));
+    for (const folder of ["run", "calls", "ledger", "durable", "worker", "guest"])
+      expect(folders).toContain(folder);
+    for (const folder of ["seal", "store", "sandbox/node"]) expect(folders).not.toContain(folder);
+    const imports = [...reached].flatMap((path) =>
+      runTimeImportsOf(path)
+        .filter((specifier) => specifier.startsWith("node:"))
+        .map((specifier) => `${path}: ${specifier}`),
+    );
+    expect(imports).toEqual([]);
   });
 
   test("imports that differ from the table are found", () => {

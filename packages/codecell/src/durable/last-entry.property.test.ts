@@ -11,7 +11,7 @@ import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest } from "./suspended-run.ts";
 import { Vault } from "../seal/vault.ts";
 import type { Journal } from "./journal.ts";
-import { takeRun, TERMS } from "./stored-runs.fixture.ts";
+import { takeRun, TERMS } from "../../../../test/taken-run.ts";
 import { StoredRuns } from "./stored-runs.ts";
 import type { RunKeeping } from "./run-keeping.ts";
 import type { RunPast } from "./run-past.ts";

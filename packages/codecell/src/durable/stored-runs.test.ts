@@ -9,7 +9,7 @@ import type { RunAtRest } from "./suspended-run.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 import { Suspender } from "./suspender.ts";
 import { Vault } from "../seal/vault.ts";
-import { openRun, takeRun, type TakenRun, TERMS } from "./stored-runs.fixture.ts";
+import { openRun, takeRun, type TakenRun, TERMS } from "../../../../test/taken-run.ts";
 import { StoredRuns } from "./stored-runs.ts";
 
 const LEASE_MS = 1000;

@@ -8,7 +8,7 @@ import { printRun } from "./print-run.ts";
 import type { RunAtRest } from "./suspended-run.ts";
 import type { RunKeeping } from "./run-keeping.ts";
 import { Vault } from "../seal/vault.ts";
-import { takeRun, TERMS } from "./stored-runs.fixture.ts";
+import { takeRun, TERMS } from "../../../../test/taken-run.ts";
 import { StoredRuns } from "./stored-runs.ts";
 import { Suspender } from "./suspender.ts";
 

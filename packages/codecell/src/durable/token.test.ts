@@ -5,7 +5,7 @@ import { resolveSealKeys } from "../seal/seal-keys.ts";
 import { Sealer } from "../seal/seal.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { RunPast } from "./run-past.ts";
-import { TERMS } from "./stored-runs.fixture.ts";
+import { TERMS } from "../../../../test/taken-run.ts";
 import { TokenRuns } from "./token-runs.ts";
 import { type OpenToken, Tokens } from "./token.ts";
 import { Vault } from "../seal/vault.ts";

@@ -1,10 +1,12 @@
 /**
  * Runs in the host. Tells addresses of the public internet from all others.
  *
+ * - Asks Node.js for its modules when they are needed and imports none, so a page can load this file.
+ *
  * For IPv6 this is an allow list: global unicast, and IPv4 behind the well-known prefix of NAT64. An address that
  * carries an IPv4 address in another form (mapped, compatible, 6to4, Teredo) is never public.
  */
-import { BlockList, isIP } from "node:net";
+import type { BlockList } from "node:net";
 
 /** Ranges of IPv4 outside the public internet: address and length of the prefix. */
 const NOT_PUBLIC_IPV4: readonly (readonly [string, number])[] = [
@@ -35,20 +37,31 @@ const NOT_PUBLIC_IPV6: readonly (readonly [string, number])[] = [
 
 const NAT64 = "64:ff9b::";
 
-const publicIpv6 = new BlockList();
-publicIpv6.addSubnet("2000::", 3, "ipv6");
-publicIpv6.addSubnet(NAT64, 96, "ipv6");
-
-const notPublic = new BlockList();
-for (const [address, length] of NOT_PUBLIC_IPV4) {
-  notPublic.addSubnet(address, length, "ipv4");
-  notPublic.addSubnet(`${NAT64}${address}`, 96 + length, "ipv6");
+interface AddressLists {
+  readonly publicIpv6: BlockList;
+  readonly notPublic: BlockList;
 }
-for (const [address, length] of NOT_PUBLIC_IPV6) notPublic.addSubnet(address, length, "ipv6");
+
+let lists: AddressLists | undefined;
+
+function createLists(): AddressLists {
+  const net = process.getBuiltinModule("node:net");
+  const publicIpv6 = new net.BlockList();
+  publicIpv6.addSubnet("2000::", 3, "ipv6");
+  publicIpv6.addSubnet(NAT64, 96, "ipv6");
+  const notPublic = new net.BlockList();
+  for (const [address, length] of NOT_PUBLIC_IPV4) {
+    notPublic.addSubnet(address, length, "ipv4");
+    notPublic.addSubnet(`${NAT64}${address}`, 96 + length, "ipv6");
+  }
+  for (const [address, length] of NOT_PUBLIC_IPV6) notPublic.addSubnet(address, length, "ipv6");
+  return { publicIpv6, notPublic };
+}
 
 /** False also for a text that is no address and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
-  switch (isIP(address)) {
+  const { publicIpv6, notPublic } = (lists ??= createLists());
+  switch (process.getBuiltinModule("node:net").isIP(address)) {
     case 4:
       return !notPublic.check(address, "ipv4");
     case 6:
@@ -62,5 +75,5 @@ export function isPublicAddress(address: string): boolean {
 /** The address in a URL; undefined when its host is a name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-  return isIP(bare) === 0 ? undefined : bare;
+  return process.getBuiltinModule("node:net").isIP(bare) === 0 ? undefined : bare;
 }

@@ -4,11 +4,10 @@
  * - The connection itself resolves a name, once: it connects to the very address that was checked.
  * - A name is refused if any of its addresses is not public. A host that is an address is not looked up, so the
  *   caller has to check it.
+ * - Asks Node.js for its modules when they are needed and imports none, so a page can load this file.
  */
-import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
-import { createRequire } from "node:module";
+import type { LookupAddress, LookupAllOptions } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { join } from "node:path";
 import { isPublicAddress } from "./addresses.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -31,7 +30,10 @@ export interface AddressGuard {
   readonly isAllowed: (address: string) => boolean;
 }
 
-const PUBLIC: AddressGuard = { lookup: dnsLookup, isAllowed: isPublicAddress };
+const PUBLIC: AddressGuard = {
+  lookup: (name, options, done) => process.getBuiltinModule("node:dns").lookup(name, options, done),
+  isAllowed: isPublicAddress,
+};
 
 /** Thrown while connecting. The error of the fetch has it as its cause. */
 export class AddressRefused extends Error {
@@ -42,7 +44,14 @@ let shared: Fetch | undefined;
 
 /** Throws a TypeError that says what to install. */
 export function loadGuardedFetch(): Fetch {
-  shared ??= createGuardedFetch(loadUndici("undici", [import.meta.filename, join(process.cwd(), "noop.js")]));
+  if (shared !== undefined) return shared;
+  if (typeof process !== "object" || typeof process.getBuiltinModule !== "function") {
+    throw new TypeError(
+      "Cannot use the fetch policy: blockPrivateAddresses needs Node.js, leave it out here",
+    );
+  }
+  const { join } = process.getBuiltinModule("node:path");
+  shared = createGuardedFetch(loadUndici("undici", [import.meta.filename, join(process.cwd(), "noop.js")]));
   return shared;
 }
 
@@ -54,6 +63,7 @@ export function createGuardedFetch(undici: Undici, guard: AddressGuard = PUBLIC)
 }
 
 export function loadUndici(name: string, from: readonly string[]): Undici {
+  const { createRequire } = process.getBuiltinModule("node:module");
   for (const file of from) {
     try {
       const found: unknown = createRequire(file)(name);

@@ -1,10 +1,10 @@
 /** For tests of stored runs: terms that say nothing, and a run that is taken up again. */
-import type { ToolSet } from "../contract/tool.ts";
-import type { Journal } from "./journal.ts";
-import type { KeepingTerms, OpenRun, RunKeeping } from "./run-keeping.ts";
-import type { RunPast } from "./run-past.ts";
-import type { Failure } from "../contract/failure.ts";
-import type { StoredRuns } from "./stored-runs.ts";
+import type { ToolSet } from "../packages/codecell/src/contract/tool.ts";
+import type { Journal } from "../packages/codecell/src/durable/journal.ts";
+import type { KeepingTerms, OpenRun, RunKeeping } from "../packages/codecell/src/durable/run-keeping.ts";
+import type { RunPast } from "../packages/codecell/src/durable/run-past.ts";
+import type { Failure } from "../packages/codecell/src/contract/failure.ts";
+import type { StoredRuns } from "../packages/codecell/src/durable/stored-runs.ts";
 
 export const TERMS: KeepingTerms = { scope: "", token: {}, errors: { tell: () => {}, end: () => {} } };
 
