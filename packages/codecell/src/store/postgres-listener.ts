@@ -62,29 +62,33 @@ export class PostgresListener {
 
   async #connect(): Promise<void> {
     const client = await this.#pool.connect();
-    let lost = false;
-    const drop = (): void => {
-      if (lost) return;
-      lost = true;
+    let isListening = false;
+    let isLost = false;
+    /** Releases the connection, once: a connection that breaks also fails its query. */
+    const lose = (): void => {
+      if (isLost) return;
+      isLost = true;
+      client.release(true);
+      if (!isListening) return;
       this.#drop = undefined;
       this.#connecting = undefined;
-      client.release(true);
       this.#reconnect(FIRST_PAUSE_MS);
     };
     // This listener stays for good: an error of a closing connection must not end the process.
-    client.on("error", drop);
-    client.on("end", drop);
+    client.on("error", lose);
+    client.on("end", lose);
     client.on("notification", ({ payload }) => this.#watchers?.call(payload ?? ""));
     try {
       await client.query(`LISTEN ${this.#channel}`);
     } catch (error) {
-      lost = true;
-      client.release(true);
+      lose();
       throw error;
     }
+    if (isLost) throw new Error("The connection broke before it listened");
+    isListening = true;
     client.unref?.();
-    this.#drop = drop;
-    this.#check(client, drop);
+    this.#drop = lose;
+    this.#check(client, lose);
     // Earlier watchers may have missed a change while there was no connection.
     if (this.#hasListened) this.#watchers?.callAll();
     this.#hasListened = true;

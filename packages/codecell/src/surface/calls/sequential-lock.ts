@@ -34,6 +34,8 @@ export class SequentialLock {
       timer = setTimeout(leave, this.#graceMs).unref();
     };
     signal.addEventListener("abort", onAbort, { once: true });
+    // The signal may have aborted between the call's turn and here.
+    if (signal.aborted) onAbort();
     try {
       return await work();
     } finally {
