@@ -1,7 +1,7 @@
 /**
  * What every store has to do: the sentences of the Store contract, as tests.
  *
- * - Nothing waits for time to pass: leases of 0 ms are over at once, and runs may be put past their expiry.
+ * - No test waits for a lease or an expiry: leases of 0 ms are over at once, and runs may be put past their expiry.
  * - Handles of one place stand for several processes. Places are plain words.
  */
 import { describe } from "vitest";
