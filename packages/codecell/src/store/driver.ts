@@ -16,6 +16,7 @@
 import type { Claim, EndedBounds, EndedStatus, Lease } from "../contract/store.ts";
 import type { Watchers } from "./watchers.ts";
 
+/** The statements of a database. `createStore` makes a store of them. */
 export interface Driver {
   /** True for one that ends with its process: nobody else changes it, so nobody looks for changes of others. */
   readonly isVolatile?: boolean;
@@ -49,7 +50,7 @@ export interface Driver {
    */
   expire(limit: number, keep: EndedBounds | undefined): Promise<Expired>;
 
-  /** Keeps bytes under a key, in place of earlier ones. */
+  /** Keeps bytes under a key, in place of earlier ones. A key has at most `STORE_TEXT_BYTES` and 9 bytes more. */
   putNote(key: string, note: Uint8Array, expiry: NoteExpiry): Promise<void>;
 
   /** The note of a key; undefined when there is none, or it has expired (`expiresAt < now`). */
@@ -65,6 +66,7 @@ export interface Driver {
   close?(): Promise<void>;
 }
 
+/** A run to be added. */
 export interface DriverPut {
   readonly id: string;
   readonly scope: string;
@@ -93,6 +95,7 @@ export interface RunRow {
   readonly leaseUntil: number;
 }
 
+/** What `read` is asked for beside the row; it may give more. */
 export type RunPart = "row" | "outcomes" | "snapshot" | "ended";
 
 /** A run as it was at one moment. What was not asked for is left out. */
