@@ -136,6 +136,22 @@ describe("a feature with a namespace of its own", () => {
     });
   });
 
+  test("refuses an option of the wrong kind, wherever a run begins or goes on", async () => {
+    const wrong = { label: 7, things: [] } as unknown as ShelfGiven;
+    expect(() => other.start(withShelf("", wrong))).toThrow("Cannot start a run: shelf must have a label");
+    const first = other.start(
+      withShelf("await yield_control()", { label: "", things: [] }, { mayYield: true }),
+    );
+    const { token } = suspensionOf(await first.result);
+    expect(() => other.resume({ token, shelf: wrong } as never)).toThrow(
+      "Cannot resume a run: shelf must have a label",
+    );
+    expect(() => other.fork(first.ledger(), { atCall: 0, shelf: wrong } as never)).toThrow(
+      "Cannot fork a run: shelf must have a label",
+    );
+    expect(await other.resume({ token }).result).toMatchObject({ status: "completed" });
+  });
+
   test("takes its names: of calls from tools, of functions from its namespace", async () => {
     const tools = { "shelf.put": { execute: () => 1 } };
     const shelf = { label: "", things: [] };
