@@ -1,9 +1,10 @@
 /**
  * Architecture: which folder may import which. Change the table in the same commit as the design, with the reason.
  */
+import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { filesBelow, type Import, importsOf, literalGettersOf, typeNamesOf } from "./sources.ts";
+import { filesBelow, type Import, importsOf, literalGettersOf, ROOT, typeNamesOf } from "./sources.ts";
 
 interface Folder {
   /** Where its code runs. */
@@ -214,6 +215,17 @@ describe("architecture", () => {
   test("every folder of the library is in the table", () => {
     const unknown = files.filter((path) => TABLE[folderOf(path)] === undefined);
     expect(unknown).toEqual([]);
+  });
+
+  test("the type check reads every folder, also where the compiler has other settings", () => {
+    const read = (path: string): { scripts: { typecheck: string }; references: { path: string }[] } =>
+      JSON.parse(readFileSync(`${ROOT}${path}`, "utf8")) as never;
+    const built = new Set(read("tsconfig.json").references.map(({ path }) => path));
+    const { typecheck } = read("package.json").scripts;
+    const projects = filesBelow("packages", "tsconfig.json").map((path) => posix.dirname(path));
+    expect(projects).toContain("packages/codecell/src/guest/inside");
+    const unread = projects.filter((path) => !built.has(path) && !typecheck.includes(`tsc -p ${path}`));
+    expect(unread).toEqual([]);
   });
 
   test("every folder of the table exists", () => {

@@ -136,6 +136,35 @@ describe("a feature with a namespace of its own", () => {
     });
   });
 
+  test("is named in messages as the program writes it, not as a tool", async () => {
+    const shelf = { label: "", things: [] };
+    const refused = "return await shelf.put(null).catch((error) => [error.code, error.message])";
+    expect(await other.start(withShelf(refused, shelf)).result).toMatchObject({
+      value: ["invalid_input", expect.stringMatching(/^Cannot call shelf\.put: input/u) as string],
+    });
+    const things = Object.assign([], { push: () => 10n });
+    const unusable = "return await shelf.put(1).catch((error) => [error.code, error.message])";
+    expect(await other.start(withShelf(unusable, { label: "", things })).result).toMatchObject({
+      value: ["invalid_output", expect.stringMatching(/^shelf\.put gave an/u) as string],
+    });
+  });
+
+  test("refuses an option of the wrong kind, wherever a run begins or goes on", async () => {
+    const wrong = { label: 7, things: [] } as unknown as ShelfGiven;
+    expect(() => other.start(withShelf("", wrong))).toThrow("Cannot start a run: shelf must have a label");
+    const first = other.start(
+      withShelf("await yield_control()", { label: "", things: [] }, { mayYield: true }),
+    );
+    const { token } = suspensionOf(await first.result);
+    expect(() => other.resume({ token, shelf: wrong } as never)).toThrow(
+      "Cannot resume a run: shelf must have a label",
+    );
+    expect(() => other.fork(first.ledger(), { atCall: 0, shelf: wrong } as never)).toThrow(
+      "Cannot fork a run: shelf must have a label",
+    );
+    expect(await other.resume({ token }).result).toMatchObject({ status: "completed" });
+  });
+
   test("takes its names: of calls from tools, of functions from its namespace", async () => {
     const tools = { "shelf.put": { execute: () => 1 } };
     const shelf = { label: "", things: [] };

@@ -42,6 +42,7 @@ export const SHELF_OPTION: ServedFeatureOption = {
     const things = shelfOf(options)?.things;
     return () => ({
       "shelf.put": {
+        input: { not: { type: "null" } },
         execute: (thing: unknown) => {
           if (things === undefined) throw new Error("There is no shelf");
           return things.push(thing);

@@ -1,4 +1,5 @@
 /** Encode output: what a tool gave as the text that crosses to the guest, within its limit. Runs on the host. */
+import { calledAs } from "../contract/features.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { printJson } from "../value/print-json.ts";
 import { CallRefusal } from "./call-failure.ts";
@@ -21,12 +22,12 @@ export function encodeOutput(
 
 function withinBytes(name: string, text: string | undefined, maxBytes: number): EncodedOutput {
   if (text === undefined)
-    throw new CallRefusal("invalid_output", `Tool "${name}" gave an output that is no JSON`);
+    throw new CallRefusal("invalid_output", `${calledAs(name, "Tool")} gave an output that is no JSON`);
   const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
   if (bytes > maxBytes) {
     throw new CallRefusal(
       "output_limit",
-      `Tool "${name}" gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
+      `${calledAs(name, "Tool")} gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
     );
   }
   return { text, bytes };

@@ -7,6 +7,7 @@
  * - An output is printed once.
  */
 import type { CallFailureCode } from "../contract/failure.ts";
+import { calledAs } from "../contract/features.ts";
 import type { HostErrorSource } from "../contract/host-error.ts";
 import type { CallOutcome, SettledOutcome } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
@@ -88,7 +89,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     return refused(
       setup,
       "invalid_input",
-      `Cannot call tool "${name}": its input is unusable, ${parsed.problem}`,
+      `Cannot call ${calledAs(name)}: its input is unusable, ${parsed.problem}`,
     );
   setup.onStart(parsed.value);
   if (call !== undefined) call.input = parsed.value;
@@ -102,7 +103,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
   try {
     const checked = validated(setup, tool, "input", parsed.value, setup.input);
     const input = checked instanceof Promise ? await checked : checked;
-    if (!input.ok) return refused(setup, "invalid_input", `Cannot call tool "${name}": ${input.problems}`);
+    if (!input.ok) return refused(setup, "invalid_input", `Cannot call ${calledAs(name)}: ${input.problems}`);
     if (call !== undefined) call.input = input.value;
     const stopped =
       hasEnded(setup) ??
@@ -126,7 +127,11 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
       setup.onOutput(bytes);
       outcome = { kind: "output", call: setup.index, output: text };
     } else
-      outcome = refused(setup, "invalid_output", `Tool "${name}" gave an unusable output, ${given.problems}`);
+      outcome = refused(
+        setup,
+        "invalid_output",
+        `${calledAs(name, "Tool")} gave an unusable output, ${given.problems}`,
+      );
   } catch (error) {
     if (question.isAsked) isHeeded = error instanceof CallSuspended;
     else setup.onError(error, "tool");
@@ -226,7 +231,7 @@ function denied(setup: CallSetup, reason: string): SettledOutcome {
 }
 
 function toDenial({ tool }: CallSetup, reason: string): string {
-  return `Cannot call tool "${tool}": ${reason}`;
+  return `Cannot call ${calledAs(tool)}: ${reason}`;
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
@@ -234,7 +239,11 @@ function toAsked(setup: CallSetup, payload: Json): CallOutcome | Promise<CallOut
   const { index: call, tool } = setup;
   const toOutcome = (kept: Json | undefined): CallOutcome =>
     kept === undefined
-      ? refused(setup, "invalid_output", `Tool "${tool}" suspended the run with a payload that is no JSON`)
+      ? refused(
+          setup,
+          "invalid_output",
+          `${calledAs(tool, "Tool")} suspended the run with a payload that is no JSON`,
+        )
       : { kind: "asked", call, payload: kept };
   const copying = copyJson(payload ?? null);
   return copying instanceof Promise ? copying.then(toOutcome) : toOutcome(copying);

@@ -86,6 +86,12 @@ export function isHostServed(name: string): boolean {
   return BEHIND_CALLS.get(name)?.endedBy === "host";
 }
 
+/** What a program called, in a message: a function that the host serves as the program writes it, or a tool by its name. */
+export function calledAs(name: string, noun: "tool" | "Tool" = "tool"): string {
+  const call = BEHIND_CALLS.get(name);
+  return call?.endedBy === "host" ? call.shown : `${noun} "${name}"`;
+}
+
 /** Names that features take in a namespace, for a program that has all features. */
 export function reservedNames(namespace: string): readonly string[] {
   // A tool with the recorded name of such a call could not be told from the call.

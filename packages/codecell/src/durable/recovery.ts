@@ -11,7 +11,7 @@
  *   suspends the run again, since nobody was told.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
-import { FETCH_TOOL, isHostServed } from "../contract/features.ts";
+import { calledAs, FETCH_TOOL, isHostServed } from "../contract/features.ts";
 import type { CallOutcome, DeliveryItem, LedgerCall, SettledOutcome } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
@@ -165,7 +165,7 @@ export function unknownOutcome(call: number, tool: string): SettledOutcome {
     failure: {
       code: "outcome_unknown",
       name: "CallError",
-      message: `The outcome of calling tool "${tool}" is unknown: its process ended meanwhile, it may or may not have happened; find out before calling it again`,
+      message: `The outcome of calling ${calledAs(tool)} is unknown: its process ended meanwhile, it may or may not have happened; find out before calling it again`,
     },
   };
 }

@@ -17,6 +17,7 @@
 import type { Claim, EndedBounds, EndedStatus, Lease } from "../contract/store.ts";
 import type { Watchers } from "./watchers.ts";
 
+/** The statements of a database. `createStore` makes a store of them. */
 export interface Driver {
   /** True if the data ends with the process: nobody else changes it, so nobody looks for changes of others. */
   readonly isVolatile?: boolean;
@@ -50,7 +51,7 @@ export interface Driver {
    */
   expire(limit: number, keep: EndedBounds | undefined): Promise<Expired>;
 
-  /** Keeps bytes under a key and replaces earlier bytes. */
+  /** Keeps bytes under a key and replaces earlier bytes. A key has at most `STORE_TEXT_BYTES` and 9 bytes more. */
   putNote(key: string, note: Uint8Array, expiry: NoteExpiry): Promise<void>;
 
   /** The note under a key; undefined when there is no note or it has expired (`expiresAt < now`). */
@@ -66,6 +67,7 @@ export interface Driver {
   close?(): Promise<void>;
 }
 
+/** A run to be added. */
 export interface DriverPut {
   readonly id: string;
   readonly scope: string;
@@ -96,6 +98,7 @@ export interface RunRow {
   readonly leaseUntil: number;
 }
 
+/** What `read` is asked for beside the row; it may give more. */
 export type RunPart = "row" | "outcomes" | "snapshot" | "ended";
 
 /** A run as it was at one moment. Parts that were not asked for are left out. */

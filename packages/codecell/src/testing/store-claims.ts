@@ -164,5 +164,46 @@ export function testClaims(open: OpenStore): void {
         expect(second.run.journal).toEqual(appended ? [bytes(round)] : []);
       }
     });
+
+    test.each([
+      ["the lease", 600_000, FUTURE, "held"],
+      ["the expiry", 0, 1, "absent"],
+    ] as const)(
+      "of a claim and a renewal of %s that race, one is refused",
+      async (_what, ms, expiresAt, refusal) => {
+        const place = newPlace();
+        await using store = await open(place);
+        await using other = await open(place);
+        for (let round = 0; round < 20; round++) {
+          const id = `run ${round}`;
+          const first = await store.put(newRun(id), OVER);
+          // The claim begins first, so that a driver which trusts its look at the run does not see the renewal.
+          const [{ status }, renewed] = await Promise.all([
+            other.claim(id, LONG),
+            store.renew(first, ms, expiresAt).then(
+              () => true,
+              () => false,
+            ),
+          ]);
+          expect(status).toBe(renewed ? refusal : "claimed");
+        }
+      },
+    );
+
+    test("a claimant that names its scope gets no run of another scope that takes the id meanwhile", async () => {
+      const place = newPlace();
+      await using store = await open(place);
+      await using other = await open(place);
+      for (let round = 0; round < 20; round++) {
+        const id = `run ${round}`;
+        const first = await store.put(newRun(id, { scope: "ana" }), OVER);
+        const [answer] = await Promise.all([
+          other.claim(id, OVER, "ana"),
+          store.delete(first).catch(() => {}),
+          store.put(newRun(id, { scope: "ben" }), OVER).catch(() => {}),
+        ]);
+        if (answer.status === "claimed") expect(answer.run.scope).toBe("ana");
+      }
+    });
   });
 }

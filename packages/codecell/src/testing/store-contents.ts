@@ -1,6 +1,6 @@
 /** Tests of a store: what a run holds comes back as it was. */
 import { describe, expect, test } from "vitest";
-import { STORE_TEXT_BYTES } from "../contract/store.ts";
+import { type Claim, STORE_TEXT_BYTES } from "../contract/store.ts";
 import {
   bytes,
   claimed,
@@ -221,6 +221,39 @@ export function testContents(open: OpenStore): void {
       });
     });
 
+    test("runs whose ids begin alike keep their parts and scopes apart", async () => {
+      await using store = await open(newPlace());
+      const joints = ["", ":", "/", ".", "-", "_", "|", ",", "#", " ", "\u0001", "\u{10FFFF}"];
+      const ids = ["a", ...joints.flatMap((joint) => [`a${joint}0`, `a${joint}0${joint}0`])];
+      const put = async (id: string, n: number): Promise<Claim> => {
+        const claim = await store.put(newRun(id, { scope: id, state: bytes(n) }), OVER);
+        await store.append(claim, [bytes(n, 1), bytes(n, 2)]);
+        await store.saveSnapshot(claim, bytes(n, 3));
+        await store.post(id, 0, bytes(n, 4));
+        return claim;
+      };
+      const claims = await Promise.all(ids.map(put));
+      // What belongs to the first goes, and nothing else.
+      await store.delete(claims[0] as Claim);
+      await store.put(newRun("a", { scope: "a" }), OVER);
+      for (const [n, id] of ids.entries()) {
+        const parts = {
+          state: bytes(n),
+          journal: [bytes(n, 1), bytes(n, 2)],
+          snapshot: bytes(n, 3),
+          outcomes: new Map([[0, bytes(n, 4)]]),
+        };
+        const { run } = await claimed(store, id);
+        expect(run).toEqual({
+          ...newRun(id, { scope: id }),
+          ...(n === 0 ? { journal: [], outcomes: new Map() } : parts),
+        });
+        for (const order of ["id", "newest"] as const) {
+          expect((await store.list({ scope: id, order })).map((one) => one.id)).toEqual([id]);
+        }
+      }
+    });
+
     test.each([
       "'; DROP TABLE runs; --",
       '"$1" ?1 :now %s {} \\',
@@ -250,6 +283,10 @@ export function testContents(open: OpenStore): void {
       await expect(store.put(newRun("a", { scope: "é".repeat(STORE_TEXT_BYTES - 1) }), LONG)).rejects.toThrow(
         RangeError,
       );
+      await store.putNote(long, bytes(1), FUTURE);
+      expect(await store.getNote(long)).toEqual(bytes(1));
+      await store.attend(long, 600_000);
+      expect(await store.attends(long)).toBe(true);
       await store.put(newRun("no scope", { scope: "" }), LONG);
       expect(await store.list({ scope: "" })).toMatchObject([{ id: "no scope", scope: "" }]);
     });

@@ -1,12 +1,23 @@
 /** Tests of a store: lists and expiry. */
 import { describe, expect, test } from "vitest";
-import { type ListQuery, type Store, STORE_TEXT_BYTES, STORE_TOOL_NAMES } from "../contract/store.ts";
+import {
+  type ListQuery,
+  type RunSummary,
+  type Store,
+  STORE_TEXT_BYTES,
+  STORE_TOOL_NAMES,
+} from "../contract/store.ts";
 import { bytes, claimed, FUTURE, LONG, newPlace, newRun, type OpenStore, OVER } from "./store-cases.ts";
 
 const PAST = 1;
 
 async function idsOf(store: Store, query?: ListQuery): Promise<string[]> {
   return (await store.list(query)).map(({ id }) => id);
+}
+
+/** Every clock shows another millisecond afterwards. */
+async function nextMoment(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 export function testLists(open: OpenStore): void {
@@ -82,6 +93,39 @@ export function testLists(open: OpenStore): void {
       await store.release(again.claim, { state: bytes(2), expiresAt: FUTURE, absorbed: [], facts });
       expect(await summary()).toMatchObject(facts);
       expect(await summary()).not.toHaveProperty("tools");
+    });
+
+    test("say when a run was last put, claimed or released, or ended", async () => {
+      await using store = await open(newPlace());
+      const status = ["running", "suspended", "completed"] as const;
+      const now = async (): Promise<RunSummary> => {
+        const [run] = await store.list({ status });
+        if (run === undefined) throw new Error("The run is missing");
+        return run;
+      };
+      const first = await store.put(newRun("a"), OVER);
+      const put = await now();
+      expect(put.changedAt).toBe(put.createdAt);
+      await nextMoment();
+      await store.append(first, [bytes(1)], { calls: 1, failed: 0, pending: 0 });
+      await store.saveSnapshot(first, bytes(2));
+      await store.post("a", 0, bytes(3));
+      await store.renew(first, 0, FUTURE - 1);
+      expect((await now()).changedAt).toBe(put.changedAt);
+      const { claim } = await claimed(store, "a");
+      const afterClaim = await now();
+      expect(afterClaim.changedAt).toBeGreaterThan(put.changedAt);
+      await nextMoment();
+      await store.release(claim);
+      const afterRelease = await now();
+      expect(afterRelease.changedAt).toBeGreaterThan(afterClaim.changedAt);
+      const last = await claimed(store, "a");
+      const { changedAt } = await now();
+      await nextMoment();
+      await store.release(last.claim, { ended: "completed", state: bytes(4), expiresAt: FUTURE });
+      const ended = await now();
+      expect(ended.changedAt).toBeGreaterThan(changedAt);
+      expect(ended).toMatchObject({ createdAt: put.createdAt, endedAt: ended.changedAt });
     });
 
     test("refuse facts with wrong counts or with too many names", async () => {

@@ -1,7 +1,7 @@
 /**
  * Runs in tests. What every store has to do: the sentences of the Store contract, as tests.
  *
- * - Nothing waits for time to pass: leases of 0 ms are over at once, and a run may be put with an expiry in the past.
+ * - No test waits for a lease or an expiry: leases of 0 ms are over at once, and a run may be put with an expiry in the past.
  * - Several handles of one place stand for several processes. Names of places are plain words.
  */
 import { describe } from "vitest";

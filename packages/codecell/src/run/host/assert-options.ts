@@ -50,6 +50,7 @@ export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fo
       throw new TypeError(`Cannot ${purpose} a run: ${name} must be a function`);
     }
   }
+  assertFeatures(options, purpose);
 }
 
 /** What is not understood would not be asked: a policy that is misspelt must not pass for one. */
@@ -90,7 +91,6 @@ export function assertStart(options: StartOptions): void {
   if (language !== undefined && !isLanguage(language)) {
     throw new TypeError(`Cannot start a run: no such language "${String(language)}"`);
   }
-  assertFeatures(options);
   assertLimits(limits, "start a run");
   assertNew({ source, tools, scope, has: (feature) => isGiven(options, feature) }, "start");
 }

@@ -31,11 +31,11 @@ const SERVED = FEATURE_NAMES.filter((name) =>
 
 const SERVED_OPTIONS: Readonly<Record<HostServedFeature, ServedFeatureOption>> = FEATURE_OPTIONS;
 
-/** Throws for options that are of the wrong kind. */
-export function assertFeatures(options: StartOptions): void {
-  for (const name of FEATURE_NAMES) {
+/** Throws for options that are of the wrong kind. A run that has begun takes only those that serve calls. */
+export function assertFeatures(options: AnyOptions, purpose: "start" | "resume" | "fork"): void {
+  for (const name of purpose === "start" ? FEATURE_NAMES : SERVED) {
     const problem = OPTIONS[name].problem(options);
-    if (problem !== undefined) throw new TypeError(`Cannot start a run: ${problem}`);
+    if (problem !== undefined) throw new TypeError(`Cannot ${purpose} a run: ${problem}`);
   }
 }
 
