@@ -50,8 +50,9 @@ export function loadGuardedFetch(): Fetch {
       "Cannot use the fetch policy: blockPrivateAddresses needs Node.js, leave it out here",
     );
   }
-  const { join } = process.getBuiltinModule("node:path");
-  shared = createGuardedFetch(loadUndici("undici", [import.meta.filename, join(process.cwd(), "noop.js")]));
+  const path = process.getBuiltinModule("node:path");
+  const places = [import.meta.filename, path.join(process.cwd(), "noop.js")];
+  shared = createGuardedFetch(loadUndici("undici", places));
   return shared;
 }
 
