@@ -40,7 +40,8 @@ function altered({ snapshot: _unused, ...run }: SuspendedRun, alter: Alter): Sus
 }
 
 function alterToken(token: string, alter: Alter): string {
-  const run = new Tokens(vault).claim(token, "", (held) => held);
+  const opened = new Tokens(vault).open(token, "");
+  const run = "code" in opened ? opened : opened.take((held) => held);
   if ("code" in run) throw new Error(run.message);
   return vault.sealer.sealText(toSealable(altered(run, alter)), "token");
 }

@@ -108,12 +108,6 @@ export class Tokens {
     const refusal = refusalOf(header, scope) ?? useRefusal(header);
     return refusal ?? new OpenToken(header, opened);
   }
-
-  /** Takes a token for good, unless what becomes of the run it holds is a failure, or is thrown. */
-  claim<Taken extends object>(token: string, scope: string, take: Take<Taken>): Taken | Failure {
-    const opened = this.open(token, scope);
-    return opened instanceof OpenToken ? opened.take(take) : opened;
-  }
 }
 
 async function toToken(sealing: Promise<Buffer>, expiresAt: number): Promise<Issued> {
@@ -151,6 +145,7 @@ export class OpenToken {
     return content === undefined ? undefined : atOnce(parseSuspendedRun(this.#header, content, Infinity));
   }
 
+  /** Takes the run for good, unless what becomes of it is a failure, or is thrown. */
   take<Taken extends object>(take: Take<Taken>): Taken | Failure {
     const run = this.peek();
     const taken = run === undefined ? versionFailure("token") : take(run);

@@ -71,11 +71,6 @@ export class OutputBudget {
     return { output, value: value === undefined ? null : this.#giveValue(value, json) };
   }
 
-  /** The value, when all output was taken. */
-  value(value: Json): Json {
-    return this.#giveValue(value, JSON.stringify(value));
-  }
-
   get #left(): number {
     return this.#maxBytes - this.#used;
   }
