@@ -44,6 +44,7 @@ export const agentSurface: Workload = {
     let begun: RunHandle | undefined;
     const watched: Host = {
       isDurable: false,
+      limits: {},
       start: (options) => (begun = host.start(options)),
       resume: (options) => host.resume(options),
       discard: (options) => host.discard(options),

@@ -53,6 +53,7 @@ const notRestored: Route = async () => {
   await using desk = openDesk();
   const host: Host = {
     isDurable: false,
+    limits: {},
     start: (options) => desk.host.start(options),
     resume: (options) =>
       desk.host.resume({ ...options, token: `${options.token?.slice(0, -40)}${"A".repeat(40)}` }),

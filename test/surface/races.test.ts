@@ -127,6 +127,7 @@ describe("a wait that cannot go on", () => {
     await using runtime = createAgentRuntime({
       host: {
         isDurable: false,
+        limits: {},
         start: (options) => host.start(options),
         resume: () => {
           throw new Error("S3CRET");

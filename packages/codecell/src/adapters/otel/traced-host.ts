@@ -57,6 +57,10 @@ class TracedHost implements Host {
     return this.#host.isDurable;
   }
 
+  get limits(): Host["limits"] {
+    return this.#host.limits;
+  }
+
   start(options: StartOptions): RunHandle {
     return this.#traced("start", options, (traced) => this.#host.start(traced));
   }

@@ -156,6 +156,8 @@ export interface RunHandle {
 export interface Host extends AsyncDisposable {
   /** Whether its runs outlive it, in a store. */
   readonly isDurable: boolean;
+  /** The limits that it was created with; the others have their defaults. */
+  readonly limits: Readonly<Partial<Limits>>;
   start(options: StartOptions): RunHandle;
   /** Continues a suspended run. */
   resume(options: ResumeOptions): RunHandle;

@@ -7,7 +7,7 @@
 import { CodecellError, type Failure } from "../../contract/failure.ts";
 import { tellError } from "../../contract/host-error.ts";
 import type { Ledger } from "../../contract/ledger.ts";
-import { type Limits, resolveLimits } from "../../contract/limits.ts";
+import { type LimitName, type Limits, resolveLimits } from "../../contract/limits.ts";
 import type { Resolutions, RunResult } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -129,6 +129,12 @@ class SandboxHost implements Host {
 
   get isDurable(): boolean {
     return this.#options.store !== undefined;
+  }
+
+  get limits(): Readonly<Partial<Limits>> {
+    const { limits = {} } = this.#options;
+    const given = (Object.keys(limits) as LimitName[]).filter((name) => limits[name] !== undefined);
+    return Object.fromEntries(given.map((name) => [name, this.#limits[name]]));
   }
 
   start(options: StartOptions): RunHandle {
