@@ -49,6 +49,7 @@ export const agentSurface: Workload = {
       resume: (options) => host.resume(options),
       discard: (options) => host.discard(options),
       readEnded: (options) => host.readEnded(options),
+      deleteEnded: (options) => host.deleteEnded(options),
       replay: (ledger) => host.replay(ledger),
       fork: (ledger, options) => host.fork(ledger, options),
       [Symbol.asyncDispose]: async () => {},

@@ -134,6 +134,7 @@ describe("a wait that cannot go on", () => {
         },
         discard: (options) => host.discard(options),
         readEnded: (options) => host.readEnded(options),
+        deleteEnded: (options) => host.deleteEnded(options),
         replay: (ledger) => host.replay(ledger),
         fork: (ledger, options) => host.fork(ledger, options),
         [Symbol.asyncDispose]: async () => {},

@@ -82,6 +82,10 @@ class TracedHost implements Host {
     return this.#host.readEnded(options);
   }
 
+  deleteEnded(options: ReadEndedOptions): Promise<boolean> {
+    return this.#host.deleteEnded(options);
+  }
+
   discard(options: DiscardOptions): Promise<boolean> {
     return this.#host.discard(options);
   }

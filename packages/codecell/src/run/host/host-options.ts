@@ -131,6 +131,7 @@ export interface ResumeOptions extends RunOptions {
 /** A suspended run, by one of both. */
 export interface DiscardOptions extends Pick<ResumeOptions, "token" | "id" | "scope"> {}
 
+/** A run that has ended. */
 export interface ReadEndedOptions {
   readonly id: string;
   readonly scope?: string;
@@ -171,6 +172,11 @@ export interface Host extends AsyncDisposable {
    * scope. Rejects with a CodecellError for what this host's keys do not open, and with a StoreError when the store failed.
    */
   readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined>;
+  /**
+   * Deletes what the store kept of a run that has ended, before its time. False when there is none of this id and scope.
+   * Rejects with a StoreError when the store failed: it may be there still.
+   */
+  deleteEnded(options: ReadEndedOptions): Promise<boolean>;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;
   /** Starts a new run that shares the past of another up to the outcome of one of its calls. */

@@ -297,12 +297,20 @@ class SandboxHost implements Host {
 
   async readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
     assertOptions(options, "read a run");
-    assertEnded(options);
+    assertEnded(options, "read");
     const { stored } = this.#suspender;
     if (stored === undefined) throw new TypeError("Cannot read a run of a store: the host has none");
     const found = await stored.ended.read(options.id, options.scope ?? "");
     if (found !== undefined && "code" in found) throw new CodecellError(found);
     return found;
+  }
+
+  async deleteEnded(options: ReadEndedOptions): Promise<boolean> {
+    assertOptions(options, "delete a run");
+    assertEnded(options, "delete");
+    const { stored } = this.#suspender;
+    if (stored === undefined) throw new TypeError("Cannot delete a run of a store: the host has none");
+    return stored.ended.delete(options.id, options.scope ?? "");
   }
 
   replay(ledger: Ledger): RunHandle {
