@@ -1,5 +1,6 @@
 /** The check before a run of the catalog profile: it knows its globals and helpers. */
-import { createChecker, createHost, type GuestCatalog, type ToolSet } from "codecell";
+import { createHost, type GuestCatalog, type ToolSet } from "codecell";
+import { createChecker } from "codecell/check";
 import { afterAll, expect, test } from "vitest";
 
 const weather = {

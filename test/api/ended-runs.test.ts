@@ -1,12 +1,6 @@
 /** Runs that a store keeps after their end: who may list them, who may read them, and what is left in the open. */
-import {
-  type CallContext,
-  type HostError,
-  createHost,
-  defineTool,
-  type HostOptions,
-  inspect,
-} from "codecell";
+import { type CallContext, type HostError, createHost, defineTool, type HostOptions } from "codecell";
+import { inspect } from "codecell/ledger";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 import { describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /** A store without a key: what it keeps nobody can open after this process. */
-import { createHost, createShapeMemory } from "codecell";
-import { createMemoryStore, type Store } from "codecell/store";
+import { createHost } from "codecell";
+import { createMemoryStore, createShapeMemory, type Store } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 

@@ -161,7 +161,7 @@ function toSealKeys(given: Key | readonly Key[]): readonly Uint8Array[] {
   });
 }
 
-/** Where a script for worker threads lies; one with all it needs, as `loadWorkerText` of codecell gives it. */
+/** Where a script for worker threads lies; one with all it needs, as `loadWorkerText` of codecell/bundle gives it. */
 export type CodeModeWorkerUrl = string | URL;
 
 /** For later invocations; undefined for what is used otherwise. Whether the script is there is found when one starts. */

@@ -26,7 +26,7 @@ export interface HostOptions {
   readonly sandbox?: Sandbox;
   /**
    * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
-   * path, of what `loadWorkerText()` gave. For where neither this package's files nor `data:` URLs can be started.
+   * path, of what `loadWorkerText()` of codecell/bundle gave. For where neither this package's files nor `data:` URLs can be started.
    */
   readonly workerUrl?: URL | string | undefined;
   /** Defaults for the limits of every run. */
