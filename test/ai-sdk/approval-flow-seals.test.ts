@@ -82,7 +82,7 @@ test.each<[string, object, (settings: Settings, messages: ModelMessage[]) => Pro
   }
   expect(result?.text).toBe("Done");
   expect(deleted).toEqual(["a", "b", "c"]);
-  const counts = steps.flatMap((step) => [...step.values()]);
+  const counts = steps.flatMap((step) => Array.from(step.values()));
   expect(Math.max(...counts)).toBe(1);
 });
 
