@@ -88,8 +88,9 @@ const TABLE: Readonly<Record<string, Folder>> = {
     imports: ["contract", "loop", "value", "declare"],
     node: ["catalog/content-hash.ts"],
   },
-  // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded.
-  store: { runs: "host", imports: ["contract"], node: "all" },
+  // Whoever keeps runs knows nothing of what they are; a pool of Postgres is given, not loaded. What was learnt about tools is
+  // kept as notes of a store, sealed: that is exported here and not at the root, where a first program has no use for it.
+  store: { runs: "host", imports: ["contract"], files: ["seal/shape-memory.ts"], node: "all" },
   // Public: what implementations of the contracts have to pass, in their own test runs, and a sandbox for tests.
   testing: {
     runs: "host",

@@ -1,5 +1,7 @@
 /** What a server does with Codecell, as one program: bundled by test/bundles.test.ts, it prints what came of it. */
-import { createChecker, createHost, defaultWorkerUrl, loadWorkerText, run, type ToolSet } from "codecell";
+import { createHost, run, type ToolSet } from "codecell";
+import { defaultWorkerUrl, loadWorkerText } from "codecell/bundle";
+import { createChecker } from "codecell/check";
 import { openSqliteStore } from "codecell/store/sqlite";
 
 const tools: ToolSet = {

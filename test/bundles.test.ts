@@ -18,7 +18,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
-import type * as codecell from "codecell";
+import type * as forBundles from "codecell/bundle";
 import { build as bundle, type BuildOptions } from "esbuild";
 import { build as viteBuild } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -213,7 +213,8 @@ describe("an installation", () => {
       `import { createRequire, registerHooks } from "node:module";
        const loaded = [];
        registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-       const { defaultWorkerUrl, run } = await import("codecell");
+       const { run } = await import("codecell");
+       const { defaultWorkerUrl } = await import("codecell/bundle");
        const { value } = await run({ source: "return 1" });
        console.log(JSON.stringify([value, defaultWorkerUrl().href, loaded.filter((url) => /embedded/.test(url))]));`,
     );
@@ -228,7 +229,8 @@ describe("an installation", () => {
     await rm(`${folder}/node_modules/codecell/dist/worker/node.js`);
     await writeFile(
       `${folder}/main.mjs`,
-      `import { createHost, defaultWorkerUrl } from "codecell";
+      `import { createHost } from "codecell";
+       import { defaultWorkerUrl } from "codecell/bundle";
        const host = createHost({ workers: 1 });
        const { value } = await host.start({ source: "return 6 * 7" }).result;
        console.log(JSON.stringify([value, defaultWorkerUrl().protocol]));`,
@@ -238,7 +240,10 @@ describe("an installation", () => {
   });
 
   test("embeds the worker of its sources", async () => {
-    const built = (await import(`${installed}/dist/index.js`)) as Pick<typeof codecell, "loadWorkerText">;
+    const built = (await import(`${installed}/dist/sandbox/node/index.js`)) as Pick<
+      typeof forBundles,
+      "loadWorkerText"
+    >;
     expect((await built.loadWorkerText()) === (await renderWorkerText())).toBe(true);
   });
 });

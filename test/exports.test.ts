@@ -7,19 +7,7 @@ import { importsOf, ROOT } from "./sources.ts";
 /** Values each subpath exports; types are checked by the compiler. */
 const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   codecell: {
-    ".": [
-      "CodecellError",
-      "createChecker",
-      "createHost",
-      "createShapeMemory",
-      "defaultWorkerUrl",
-      "defineTool",
-      "inspect",
-      "loadWorkerText",
-      "renderDeclarations",
-      "run",
-      "unwrap",
-    ],
+    ".": ["CodecellError", "createHost", "defineTool", "run", "unwrap"],
     "./ai": [
       "CodeModeAbortedError",
       "CodeModeBridgeLimitError",
@@ -67,7 +55,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "withCodeModeApprovals",
       "wrapToolLoopAgentForCodeModeApprovals",
     ],
+    "./bundle": ["defaultWorkerUrl", "loadWorkerText"],
     "./catalog": ["createCatalog"],
+    "./check": ["createChecker"],
     "./declare": [
       "inputSchemaOf",
       "outputSchemaOf",
@@ -76,8 +66,16 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "renderType",
       "toJsonSchema",
     ],
+    "./ledger": ["inspect"],
     "./otel": ["withTracing"],
-    "./store": ["STORE_ERROR_CODES", "StoreError", "createMemoryStore", "createStore", "listRows"],
+    "./store": [
+      "STORE_ERROR_CODES",
+      "StoreError",
+      "createMemoryStore",
+      "createShapeMemory",
+      "createStore",
+      "listRows",
+    ],
     "./store/postgres": ["openPostgresStore"],
     "./store/sqlite": ["openSqliteStore"],
     "./surface": [
@@ -97,8 +95,11 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     ".": ["@babel/parser"],
     // OpenTelemetry is loaded when spans are asked for.
     "./ai": ["@babel/parser", "@opentelemetry/api", "ai"],
+    "./bundle": ["@babel/parser"],
     "./catalog": [],
+    "./check": ["@babel/parser"],
     "./declare": [],
+    "./ledger": [],
     "./otel": ["@opentelemetry/api"],
     "./store": [],
     // A pool is given; `pg` itself is never loaded.

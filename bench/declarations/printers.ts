@@ -57,7 +57,7 @@ function codecell(id: string, docs: "full" | "none" | number): Printer {
     id,
     name: `Codecell, docs: ${JSON.stringify(docs)}`,
     open: async () => {
-      const { renderDeclarations } = await import("codecell");
+      const { renderDeclarations } = await import("codecell/declare");
       return (tools) =>
         renderDeclarations(
           byName(tools, ({ description, input, output }) => ({ description, input, output, execute })),

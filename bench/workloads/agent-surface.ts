@@ -44,10 +44,12 @@ export const agentSurface: Workload = {
     let begun: RunHandle | undefined;
     const watched: Host = {
       isDurable: false,
+      limits: {},
       start: (options) => (begun = host.start(options)),
       resume: (options) => host.resume(options),
       discard: (options) => host.discard(options),
       readEnded: (options) => host.readEnded(options),
+      deleteEnded: (options) => host.deleteEnded(options),
       replay: (ledger) => host.replay(ledger),
       fork: (ledger, options) => host.fork(ledger, options),
       [Symbol.asyncDispose]: async () => {},

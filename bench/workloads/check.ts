@@ -7,7 +7,7 @@
  * - `host` is what a check costs the host's own thread.
  */
 
-import type { CheckResult, ToolDeclarations } from "codecell";
+import type { CheckResult, ToolDeclarations } from "codecell/check";
 import { Attempts, nextSalt } from "../harness/attempts.ts";
 import { percentile } from "../harness/statistics.ts";
 import type { Workload } from "./workload.ts";
@@ -73,7 +73,7 @@ export const check: Workload = {
   ],
   rounds: 3,
   measure: async (_contestant, { size }) => {
-    const { createChecker } = await import("codecell");
+    const { createChecker } = await import("codecell/check");
     const attempts = new Attempts();
     const declarations = createDeclarations(size);
     const before = process.memoryUsage.rss();

@@ -1,7 +1,7 @@
 /** Puts the tools of a helpdesk's servers into one catalog, and uses it as an agent would. */
 import { deepEqual, equal } from "node:assert/strict";
-import { createShapeMemory, type ToolSet } from "codecell";
-import { createMemoryStore } from "codecell/store";
+import type { ToolSet } from "codecell";
+import { createMemoryStore, createShapeMemory } from "codecell/store";
 import { createCatalog } from "codecell/catalog";
 
 const text = { type: "string" };

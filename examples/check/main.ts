@@ -1,6 +1,7 @@
 /** Runs programs with mistakes on a host that checks them first, and shows what the model would be told. */
 import { deepStrictEqual, ok } from "node:assert/strict";
-import { createChecker, createHost } from "codecell";
+import { createHost } from "codecell";
+import { createChecker } from "codecell/check";
 import { STORIES } from "./programs.ts";
 import { refunds, tools } from "./shop.ts";
 

@@ -1,7 +1,7 @@
 /** Shows what a model would be shown, then runs a program a person wrote with the same tools' types. */
 import { equal } from "node:assert/strict";
-import { renderDeclarations, run, unwrap } from "codecell";
-import { renderSignature, renderType } from "codecell/declare";
+import { run, unwrap } from "codecell";
+import { renderDeclarations, renderSignature, renderType } from "codecell/declare";
 import { program } from "./program.ts";
 import { warehouse } from "./warehouse.ts";
 

@@ -1,5 +1,6 @@
 /** The check before a run of the catalog profile knows the globals and helpers of that profile. */
-import { createChecker, createHost, type GuestCatalog, type ToolSet } from "codecell";
+import { createHost, type GuestCatalog, type ToolSet } from "codecell";
+import { createChecker } from "codecell/check";
 import { afterAll, expect, test } from "vitest";
 
 const weather = {

@@ -1,5 +1,6 @@
 /** The check before a run, as users of a host see it. */
-import { type Checker, createChecker, createHost, defineTool, type HostCheck, type ToolSet } from "codecell";
+import { createHost, defineTool, type HostCheck, type ToolSet } from "codecell";
+import { type Checker, createChecker } from "codecell/check";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { GUEST_LIB } from "../../packages/codecell/src/check/guest-lib.ts";

@@ -1,7 +1,8 @@
 /**
  * Runs that a store keeps after their end: who may list them, who may read them, and what is readable without a key.
  */
-import { type HostError, createHost, defineTool, type HostOptions, inspect } from "codecell";
+import { type CallContext, type HostError, createHost, defineTool, type HostOptions } from "codecell";
+import { inspect } from "codecell/ledger";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 import { describe, expect, test } from "vitest";
@@ -75,6 +76,54 @@ describe.each([
     expect(await store.list()).toEqual([]);
     const again = await host.resume({ id: handle.runId, scope: "ana", tools }).result;
     expect(again).toMatchObject({ failure: { code: "run_unknown" } });
+  });
+
+  test("a run is deleted by hand, under its scope, and nothing else goes with it [store:ended]", async () => {
+    await using store = await open();
+    await using host = hostOn(store);
+    const start = async (): Promise<string> => {
+      const { runId, result } = host.start({ source: "return 1", scope: "ana" });
+      await result;
+      return runId;
+    };
+    const [id, other] = [await start(), await start()];
+    expect(await host.deleteEnded({ id, scope: "ben" })).toBe(false);
+    expect(await host.deleteEnded({ id: "nobody", scope: "ana" })).toBe(false);
+    expect(await host.readEnded({ id, scope: "ana" })).toBeDefined();
+    const both = await Promise.allSettled([1, 2].map(() => host.deleteEnded({ id, scope: "ana" })));
+    expect(both).toContainEqual({ status: "fulfilled", value: true });
+    expect(await host.readEnded({ id, scope: "ana" })).toBeUndefined();
+    expect(await host.deleteEnded({ id, scope: "ana" })).toBe(false);
+    const status = ["running", "suspended", ...ENDED] as const;
+    expect((await store.list({ status })).map((run) => run.id)).toEqual([other]);
+    // Nothing of it is left to expire either.
+    expect(await store.expire()).toBe(0);
+  });
+
+  test("a run that was to be deleted when its store failed is deleted with the next attempt [store:ended]", async () => {
+    await using store = await open();
+    await using host = hostOn(store);
+    const { runId: id, result } = host.start({ source: "return 1" });
+    await result;
+    const failing = instead(store, {
+      release: async () => {
+        throw new StoreError("unavailable", "away");
+      },
+    });
+    await using other = hostOn(failing);
+    await expect(other.deleteEnded({ id })).rejects.toThrow("away");
+    expect(await host.readEnded({ id })).toBeDefined();
+    expect(await host.deleteEnded({ id })).toBe(true);
+  });
+
+  test("a run that waits is not deleted as one that has ended [store:ended]", async () => {
+    await using store = await open();
+    await using host = hostOn(store);
+    const ask = { execute: (_input: unknown, call: CallContext) => call.suspend(null) };
+    const { runId, result } = host.start({ source: "return await tools.ask()", tools: { ask } });
+    expect(await result).toMatchObject({ status: "suspended" });
+    expect(await host.deleteEnded({ id: runId })).toBe(false);
+    expect(await host.discard({ id: runId })).toBe(true);
   });
 
   test("a failed run can be read, with calls that were never executed", async () => {
@@ -325,4 +374,6 @@ test("misuse throws", async () => {
   await using host = createHost({ workers: 1 });
   await expect(host.readEnded({ id: "a" })).rejects.toThrow(/the host has none/u);
   await expect(host.readEnded({ id: 5 as unknown as string })).rejects.toThrow(TypeError);
+  await expect(host.deleteEnded({ id: "a" })).rejects.toThrow(/the host has none/u);
+  await expect(host.deleteEnded({ id: 5 as unknown as string })).rejects.toThrow(/Cannot delete a run/u);
 });

@@ -1,5 +1,6 @@
 /** Fetches in the ledger: replayed, suspended and resumed, forked, checked. */
-import { createChecker, createHost, type FetchPolicy, type ToolSet } from "codecell";
+import { createHost, type FetchPolicy, type ToolSet } from "codecell";
+import { createChecker } from "codecell/check";
 import { createMemoryStore } from "codecell/store";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FETCH_TOOL } from "../../packages/codecell/src/contract/features.ts";

@@ -1,5 +1,6 @@
 /** Looking into a run's past, and starting another from it. */
-import { inspect, type Ledger, type ToolSet } from "codecell";
+import type { Ledger, ToolSet } from "codecell";
+import { inspect } from "codecell/ledger";
 import { describe, expect, test } from "vitest";
 import { host } from "./harness.ts";
 

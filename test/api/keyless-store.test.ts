@@ -1,6 +1,6 @@
 /** A store without a key: after this process nobody can open what it keeps. */
-import { createHost, createShapeMemory } from "codecell";
-import { createMemoryStore, type Store } from "codecell/store";
+import { createHost } from "codecell";
+import { createMemoryStore, createShapeMemory, type Store } from "codecell/store";
 import { openSqliteStore } from "codecell/store/sqlite";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 

@@ -3,7 +3,8 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { createChecker, createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
+import { createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
+import { createChecker } from "codecell/check";
 import { createMemoryStore } from "codecell/store";
 import { createExecWaitTools } from "codecell/ai";
 import { createCatalog } from "codecell/catalog";

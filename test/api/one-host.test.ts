@@ -1,5 +1,6 @@
 /** One host for all entry points: what it is given once holds in `run`, in `codecell/ai` and in `codecell/surface`. */
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { tool } from "ai";
 import { type CallContext, createHost, defineTool, type Host, run } from "codecell";
 import {
@@ -8,6 +9,7 @@ import {
   createExecWaitTools,
   requestCodeModeInterrupt,
   runCodeMode,
+  setCodeModeContinuationSigningKey,
 } from "codecell/ai";
 import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
@@ -73,6 +75,65 @@ test("limits of a host hold in codecell/ai if its policy sets none [host:one]", 
   await expect(runCodeMode({ js, tools, options: { host } })).rejects.toThrow(/3/);
   const executionPolicy = { maxBridgeRequests: 20 };
   expect(await runCodeMode({ js, tools, options: { host, executionPolicy } })).toBe(1);
+});
+
+test("a default of code mode widens no limit of its host, and what its configuration sets counts [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { resultBytes: 100, callOutputBytes: 100 } });
+  const exec = async (config: unknown, code: string): Promise<unknown> => {
+    const tools = { echo: tool({ inputSchema: z.string(), execute: (input) => input }) };
+    await using made = createExecWaitTools(tools, { host, context, config });
+    return await made.run.exec({ code });
+  };
+  const large = "return 'x'.repeat(1000)";
+  expect(await executed(host, large)).toMatchObject({ status: "failed" });
+  expect(await exec(true, large)).toMatchObject({ status: "failed" });
+  expect(await exec({ enabled: true, maxOutputBytes: 65_536 }, large)).toMatchObject({ status: "completed" });
+  // What follows from no setting is the host's, whatever else is set.
+  const echoes = "return (await tools.echo('x'.repeat(1000))).length";
+  expect(await exec({ enabled: true, maxOutputBytes: 65_536 }, echoes)).toMatchObject({ status: "failed" });
+  expect(host.limits).toEqual({ resultBytes: 100, callOutputBytes: 100 });
+});
+
+test("a program of exec waits no longer than its host keeps it [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { suspensionTimeMs: 1000 } });
+  const waits = async (config: unknown): Promise<unknown> => {
+    await using runtime = createAgentRuntime({ host });
+    await using agent = runtime.prepareAgentRun({ config, tools: echo, context });
+    const waiting = await agent.exec({ code: "await yield_control(); return 1" });
+    if (waiting.status !== "waiting") throw new Error("It was to wait");
+    await sleep(1500);
+    return await agent.wait({ runId: waiting.runId });
+  };
+  const [byDefault, asSet] = await Promise.all([
+    waits(true),
+    waits({ enabled: true, snapshotTtlSeconds: 60 }),
+  ]);
+  expect(byDefault).toMatchObject({ status: "failed", code: "snapshot_expired" });
+  expect(asSet).toMatchObject({ status: "completed" });
+});
+
+test("an interrupt of codecell/ai can be continued as long as its host says [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { suspensionTimeMs: 60_000 } });
+  const leftOf = async (options: { host?: Host }): Promise<number> => {
+    const js = "return await tools.ask({})";
+    const interrupt = (await runCodeMode({ js, tools: asking, options })) as CodeModeInterrupt;
+    return interrupt.continuation.expiresAtMs - Date.now();
+  };
+  expect(await leftOf({ host })).toBeLessThanOrEqual(60_000);
+  expect(await leftOf({})).toBeGreaterThan(3_500_000);
+  // Whoever says how long in codecell/ai itself is heard.
+  setCodeModeContinuationSigningKey(undefined, { maxAgeMs: 120_000 });
+  try {
+    expect(await leftOf({ host })).toBeGreaterThan(100_000);
+  } finally {
+    setCodeModeContinuationSigningKey();
+  }
+});
+
+test("time that a policy of codecell/ai gives is no processor time that its host does not [host:one]", async () => {
+  await using host = createHost({ workers: 1, limits: { cpuTimeMs: 50 } });
+  const options = { host, executionPolicy: { timeoutMs: 60_000 } };
+  await expect(runCodeMode({ js: "for (;;);", tools: {}, options })).rejects.toThrow(/50 ms/);
 });
 
 test("exec and wait over tools of the AI SDK use the host that they are given, and not two [host:one]", async () => {

@@ -1,9 +1,9 @@
 /** Tools and schemas in unknown shapes: every entry point refuses them before anything runs. */
 import { dynamicTool, jsonSchema, tool } from "ai";
-import { createHost, type Ledger, renderDeclarations, run, type ToolSet } from "codecell";
+import { createHost, type Ledger, run, type ToolSet } from "codecell";
 import { createMemoryStore } from "codecell/store";
 import { createCatalog } from "codecell/catalog";
-import { renderSignature } from "codecell/declare";
+import { renderDeclarations, renderSignature } from "codecell/declare";
 import { type AgentTools, prepareAgentRun } from "codecell/surface";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";

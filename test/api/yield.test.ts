@@ -2,13 +2,13 @@
 import {
   type AnyTool,
   createHost,
-  inspect,
   type ResumeOptions,
   type RunEvent,
   type RunResult,
   type Suspension,
   type ToolSet,
 } from "codecell";
+import { inspect } from "codecell/ledger";
 import { createMemoryStore } from "codecell/store";
 import { describe, expect, test } from "vitest";
 import { echo, failureOf, host, valueOf } from "./harness.ts";

@@ -2,7 +2,8 @@
  * What follows from the table of guest features, for each of its entries: a feature that somebody forgot somewhere fails here.
  * The snapshots of other features are in ../sandbox/snapshot.test.ts, a feature that is new is in ./new-feature.test.ts.
  */
-import { createChecker, createHost, type StartOptions, type ToolSet } from "codecell";
+import { createHost, type StartOptions, type ToolSet } from "codecell";
+import { createChecker } from "codecell/check";
 import { afterAll, describe, expect, test } from "vitest";
 import { toConvenienceName } from "../../packages/codecell/src/catalog/convenience-names.ts";
 import { FEATURE_TABLE, type GuestFeature } from "../../packages/codecell/src/contract/feature-table.ts";

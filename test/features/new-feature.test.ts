@@ -3,7 +3,8 @@
  * that only this test has, with a namespace of its own: no other file of the library is exchanged.
  */
 import { fileURLToPath } from "node:url";
-import { createChecker, createHost, type Host, type StartOptions } from "codecell";
+import { createHost, type Host, type StartOptions } from "codecell";
+import { createChecker } from "codecell/check";
 import type { Plugin } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type * as Features from "../../packages/codecell/src/contract/feature-table.ts";

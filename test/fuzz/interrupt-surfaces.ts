@@ -2,6 +2,7 @@
 import { History } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/history.ts";
 import { Losses } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/losses.ts";
 import { nextCalls } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/model.ts";
+import { Readings } from "../../packages/codecell/src/adapters/ai-sdk/approval-flow/readings.ts";
 import {
   attachCodeModeApprovalResult,
   isCodeModeApprovalInterrupt,
@@ -52,6 +53,7 @@ const flow = {
   hidden: new Set(["t"]),
   toolsOf: new Map([["code", new Set(["t"])]]),
   losses: new Losses(new Map()),
+  readings: new Readings(new Set(["code"])),
 };
 const expectOne = (found: unknown): void => {
   if (found === undefined || found === false) throw new Error("The interrupt was not found");

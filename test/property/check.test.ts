@@ -7,7 +7,8 @@
 import { readFileSync } from "node:fs";
 import { parse } from "@babel/parser";
 import fc from "fast-check";
-import { type CheckResult, createChecker, createHost, defineTool, type ToolSet } from "codecell";
+import { createHost, defineTool, type ToolSet } from "codecell";
+import { type CheckResult, createChecker } from "codecell/check";
 import { afterAll, expect, test, vi } from "vitest";
 import { prepareSource } from "../../packages/codecell/src/source/prepare.ts";
 import { ROOT } from "../sources.ts";

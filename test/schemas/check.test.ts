@@ -1,6 +1,7 @@
 /** The check against real and hard schemas: no call is refused whose input the tool's schema accepts. */
 import { readFileSync } from "node:fs";
-import { type CheckResult, createChecker, type JsonSchema } from "codecell";
+import type { JsonSchema } from "codecell";
+import { type CheckResult, createChecker } from "codecell/check";
 import { afterAll, expect, test, vi } from "vitest";
 import { validatorOf } from "../../packages/codecell/src/calls/schema.ts";
 import { declareBySchema } from "../../packages/codecell/src/run/check/declare-by-schema.ts";

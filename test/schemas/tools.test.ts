@@ -1,7 +1,7 @@
 /** Real tools as one declaration: it compiles, and calls are checked against it. */
 import { readFileSync } from "node:fs";
-import { renderDeclarations, type ToolSet } from "codecell";
-import { renderSignature } from "codecell/declare";
+import type { ToolSet } from "codecell";
+import { renderDeclarations, renderSignature } from "codecell/declare";
 import { expect, test, vi } from "vitest";
 import { ROOT } from "../sources.ts";
 import { compile } from "./compile.ts";

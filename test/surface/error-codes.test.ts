@@ -53,11 +53,13 @@ const notRestored: Route = async () => {
   await using desk = openDesk();
   const host: Host = {
     isDurable: false,
+    limits: {},
     start: (options) => desk.host.start(options),
     resume: (options) =>
       desk.host.resume({ ...options, token: `${options.token?.slice(0, -40)}${"A".repeat(40)}` }),
     discard: (options) => desk.host.discard(options),
     readEnded: (options) => desk.host.readEnded(options),
+    deleteEnded: (options) => desk.host.deleteEnded(options),
     replay: (ledger) => desk.host.replay(ledger),
     fork: (ledger, options) => desk.host.fork(ledger, options),
     [Symbol.asyncDispose]: async () => {},

@@ -3,7 +3,8 @@
  * inspector sees all of them, also in workers that inherit no hooks.
  */
 import { Session } from "node:inspector";
-import { createChecker, createHost } from "codecell";
+import { createHost } from "codecell";
+import { createChecker } from "codecell/check";
 import { createAgentRuntime } from "codecell/surface";
 import { CONTEXT, createFixtures, POLICY } from "./fixtures.ts";
 

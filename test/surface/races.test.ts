@@ -127,12 +127,14 @@ describe("a wait that cannot go on", () => {
     await using runtime = createAgentRuntime({
       host: {
         isDurable: false,
+        limits: {},
         start: (options) => host.start(options),
         resume: () => {
           throw new Error("S3CRET");
         },
         discard: (options) => host.discard(options),
         readEnded: (options) => host.readEnded(options),
+        deleteEnded: (options) => host.deleteEnded(options),
         replay: (ledger) => host.replay(ledger),
         fork: (ledger, options) => host.fork(ledger, options),
         [Symbol.asyncDispose]: async () => {},

@@ -37,7 +37,6 @@ export type {
 export type { FromJsonSchema } from "./contract/json-schema-type.ts";
 export type { JsonSchema, StandardSchema } from "./contract/standard-schema.ts";
 export { defineTool } from "./contract/tool.ts";
-export type { ShapeMemory } from "./contract/shape-memory.ts";
 export type { AnyTool, CallContext, Tool, ToolExample, ToolSet } from "./contract/tool.ts";
 export type { Json } from "./contract/value.ts";
 export type { MapCallFailure } from "./calls/call-failure.ts";
@@ -49,17 +48,8 @@ export type {
   ExecuteTool,
   Rewrite,
 } from "./calls/middleware.ts";
-export { createChecker } from "./check/checker.ts";
-export type { Checker, CheckerOptions, CheckRequest, CheckResult } from "./check/checker.ts";
-export type { ToolDeclaration, ToolDeclarations } from "./check/declare-tools.ts";
 export type { FetchPolicy } from "./fetch/policy.ts";
 export type { GuestApi } from "./declare/guest-api.ts";
-export type { DeclareOptions } from "./declare/options.ts";
-export { renderDeclarations } from "./declare/render-declarations.ts";
-export { inspect } from "./ledger/inspect.ts";
-export type { InspectedCall, InspectedDelivery, Inspection } from "./ledger/inspect.ts";
-export { createShapeMemory } from "./seal/shape-memory.ts";
-export type { ShapeMemoryOptions } from "./seal/shape-memory.ts";
 export { createHost } from "./run/host/host.ts";
 export type {
   DiscardOptions,
@@ -78,5 +68,3 @@ export { run } from "./run/host/default-host.ts";
 export type { GuestCatalog } from "./run/host/guest-catalog.ts";
 export type { HostCheck } from "./run/check/host-check.ts";
 export type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox/sandbox.ts";
-export { loadWorkerText } from "./sandbox/node/embedded.ts";
-export { defaultWorkerUrl } from "./sandbox/node/worker-script.ts";

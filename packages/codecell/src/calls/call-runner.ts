@@ -9,7 +9,7 @@
  */
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
-import { type Authorize, type CallMiddleware, parseDecision } from "./middleware.ts";
+import { type Authorize, type CallMiddleware, ownMiddlewareOf, parseDecision } from "./middleware.ts";
 import { type HostError, type HostErrorSource, withCause } from "../contract/host-error.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
 import { type CallOutcome, type LedgerCall, type SettledOutcome, toCallId } from "../contract/ledger.ts";
@@ -28,7 +28,7 @@ export interface CallRunnerSetup {
   readonly limits: Limits;
   readonly context: unknown;
   readonly middleware: readonly CallMiddleware[];
-  /** The last to decide: it sees what will be executed. */
+  /** Decides after all middleware: it sees what will be executed. */
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
   /** Serve the calls of features that the host itself serves. */
@@ -136,7 +136,7 @@ export class CallRunner {
       input,
       limits,
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
-      middleware: isOfHost ? [] : this.#middleware,
+      middleware: isOfHost ? [] : this.#middlewareFor(tool),
       denial,
       judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
@@ -144,6 +144,12 @@ export class CallRunner {
       onOutput: listener.onOutput,
       onError: listener.onError,
     });
+  }
+
+  #middlewareFor(name: string): readonly CallMiddleware[] {
+    const { tools } = this.#setup;
+    const own = Object.hasOwn(tools, name) ? ownMiddlewareOf(tools[name]) : undefined;
+    return own === undefined ? this.#middleware : [...this.#middleware, this.#withFreeDecisions(own)];
   }
 
   /** An adapter that fails at it changes nothing. */

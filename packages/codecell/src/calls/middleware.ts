@@ -8,6 +8,7 @@
  * - Whatever throws in `decide` allows nothing; its error is for the host alone.
  */
 import type { CallOutcome } from "../contract/ledger.ts";
+import type { AnyTool } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
 
@@ -70,6 +71,23 @@ export interface CallMiddleware {
    * words. A call that asks for a decision is told of twice: when it asks, and when it ends.
    */
   readonly end?: (call: CallDetails, outcome: CallOutcome) => void | Promise<void>;
+}
+
+// Known by its name, so that a second copy of this package asks it too.
+const OF_TOOL: unique symbol = Symbol.for("codecell.tool-middleware");
+
+type WithMiddleware = AnyTool & { readonly [OF_TOOL]?: CallMiddleware };
+
+/**
+ * Gives the tool middleware of its own, for tools of other libraries that decide on their calls. It decides after all others,
+ * and stands closest to the tool. A copy of the tool keeps it.
+ */
+export function withOwnMiddleware<T extends AnyTool>(tool: T, middleware: CallMiddleware): T {
+  return { ...tool, [OF_TOOL]: middleware };
+}
+
+export function ownMiddlewareOf(tool: AnyTool | undefined): CallMiddleware | undefined {
+  return (tool as WithMiddleware | undefined)?.[OF_TOOL];
 }
 
 /** What is told of a policy that failed, or decided nothing. */

@@ -9,7 +9,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { RunResult } from "../contract/result.ts";
-import { type EndedBounds, type EndState, isStoreText, type Store } from "../contract/store.ts";
+import { type EndedBounds, type EndState, isStoreText, type Store, StoreError } from "../contract/store.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { inTurns, type Steps } from "../loop/turn.ts";
 import { pause } from "../loop/wait.ts";
@@ -42,6 +42,8 @@ export interface EndedRecord {
 
 /** How long deletions are apart at least. */
 const PRUNE_MS = 1000;
+/** After so long another process may delete what this one did not come to delete. */
+const DELETE_MS = 30_000;
 const NOTHING_KEPT: EndedBounds = { runs: 0, bytes: 0 };
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
@@ -97,6 +99,39 @@ export class EndedRuns {
     const content = await opened.contentAside();
     const record = content && (await inTurns(parseRecord(content)));
     return record ?? versionFailure("stored run", "read");
+  }
+
+  /**
+   * Deletes what is kept of a run; false when there is nothing of this id and scope. Rejects when the store failed.
+   *
+   * A run that ends takes the place of an ended one of its id. So an empty run ends here, past its expiry, and every store can
+   * delete without a method for it.
+   */
+  async delete(id: string, scope: string): Promise<boolean> {
+    if (id === "" || !isStoreText(id) || !isStoreText(scope)) return false;
+    if ((await answered(this.#store.readEnded(id, scope))) === undefined) return false;
+    const nothing = new Uint8Array();
+    try {
+      const run = { id, scope, expiresAt: Date.now() + DELETE_MS, state: nothing };
+      const claim = await answered(this.#store.put(run, { owner: "", ms: DELETE_MS }));
+      await answered(this.#store.release(claim, { ended: "failed", state: nothing, expiresAt: 0 })).catch(
+        async (error: unknown) => {
+          await answered(this.#store.delete(claim)).catch(() => {});
+          throw error;
+        },
+      );
+    } catch (error) {
+      if (!StoreError.is(error) || error.code !== "exists") throw error;
+      // Somebody else is deleting it, or died over that a moment ago.
+      if ((await answered(this.#store.readEnded(id, scope))) === undefined) return false;
+      throw new StoreError(
+        "unavailable",
+        `Cannot delete run "${id}": somebody else is deleting it, try again`,
+      );
+    }
+    // It cannot be read any more; when its empty row goes does not matter.
+    await answered(this.#store.expire()).catch(() => {});
+    return true;
   }
 
   /** One more is kept: some may have to go. Nobody waits for it. */

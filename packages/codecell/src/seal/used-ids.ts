@@ -19,8 +19,4 @@ export class UsedIds {
   delete(id: string): void {
     this.#expiries.delete(id);
   }
-
-  get size(): number {
-    return this.#expiries.size;
-  }
 }

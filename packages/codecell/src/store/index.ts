@@ -19,6 +19,9 @@ export type {
   StoredRun,
   StoreErrorCode,
 } from "../contract/store.ts";
+export type { ShapeMemory } from "../contract/shape-memory.ts";
+export { createShapeMemory } from "../seal/shape-memory.ts";
+export type { ShapeMemoryOptions } from "../seal/shape-memory.ts";
 export { createStore } from "./create-store.ts";
 export type { StoreOptions } from "./create-store.ts";
 export type {

@@ -17,7 +17,7 @@ import { toJsonText } from "../value/json-text.ts";
 import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-program.ts";
 import type { AgentPrograms } from "./agent-programs.ts";
 import type { CodeModeOutput, CodeModeResult } from "./shown/code-mode-result.ts";
-import type { CodeModeSettings } from "./config.ts";
+import type { CodeModeSettings, NumberSetting } from "./config.ts";
 import { type FailedProgram, toModelError, toErrorCode, toLine } from "./shown/failure-codes.ts";
 import type { NestedTools } from "./calls/nested-tools.ts";
 import { hasOpenCalls } from "./calls/open-calls.ts";
@@ -26,7 +26,7 @@ import { toOutput } from "./output/output-items.ts";
 import type { ParkedValues } from "./output/parked-values.ts";
 import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./shown/problems.ts";
 import { fieldOf, readProgram } from "./read-program.ts";
-import { toLimits } from "./settings-limits.ts";
+import { snapshotMs, toLimits } from "./settings-limits.ts";
 import type { SnapshotEvent, Telemetry } from "./record/telemetry.ts";
 import type { Trajectory } from "./record/trajectory.ts";
 
@@ -37,6 +37,8 @@ export interface AgentRunSetup {
   /** Undefined when the context lacks a part of the scope: then no program can be continued. */
   readonly scope: string | undefined;
   readonly settings: CodeModeSettings;
+  /** The settings that the configuration sets; the others are defaults. */
+  readonly given: ReadonlySet<NumberSetting>;
   /** What is wrong with the configuration. If set, nothing is executed. */
   readonly problem: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -140,7 +142,7 @@ export class AgentRun {
     if (problem !== undefined) return this.#failed(["invalid_config", problem]);
     const program = readProgram(input, this.#setup.settings);
     if ("problem" in program) return this.#failed(program.problem);
-    const { settings, nested } = this.#setup;
+    const { settings, given, nested } = this.#setup;
     const host = this.#setup.host();
     const agentProgram = new AgentProgram(toolCallId, program);
     const { source, language } = program;
@@ -151,7 +153,7 @@ export class AgentRun {
         language,
         catalog: nested.guest,
         mayYield: true,
-        limits: toLimits(settings),
+        limits: toLimits(settings, given, host.limits),
       }),
     );
   }
@@ -308,11 +310,11 @@ export class AgentRun {
 
   /** Keeps a suspended program until it is waited for. Otherwise says why not, and the program is gone. */
   #hold(agentProgram: AgentProgram, abortSignal?: AbortSignal): Problem | undefined {
-    const { agentPrograms, scope, settings, telemetry, signal } = this.#setup;
+    const { agentPrograms, scope, settings, given, telemetry, signal } = this.#setup;
     const isAborted = [this.#ending.signal, agentProgram.signal, signal, abortSignal].some(
       (one) => one?.aborted,
     );
-    const ms = settings.snapshotTtlSeconds * 1000;
+    const ms = snapshotMs(settings, given, this.#setup.host().limits);
     const onExpired = (): void => {
       telemetry.snapshot("expired");
       this.#giveUp(agentProgram, "The program was not waited for in time");

@@ -104,8 +104,19 @@ function resolveNumbers(given: Readonly<Record<string, unknown>>): Numbers {
 }
 
 function clamp(value: unknown, bound: Bound): number {
-  const number = typeof value === "number" && Number.isInteger(value) && value > 0 ? value : bound.default;
-  return Math.min(bound.max, Math.max(bound.min, number));
+  return Math.min(bound.max, Math.max(bound.min, isGiven(value) ? value : bound.default));
+}
+
+function isGiven(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0;
+}
+
+export type NumberSetting = keyof Numbers;
+
+/** The numbers that a configuration sets. The others have their defaults. */
+export function givenNumbers(config: unknown): ReadonlySet<NumberSetting> {
+  const names = Object.keys(CODE_MODE_BOUNDS) as NumberSetting[];
+  return new Set(isRecord(config) ? names.filter((name) => isGiven(config[name])) : []);
 }
 
 function invalid(name: string, value: unknown, wanted: string): ResolvedCodeMode {

@@ -21,7 +21,7 @@ import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent
 import type { ExchangeOptions } from "./agent-program.ts";
 import { AgentPrograms } from "./agent-programs.ts";
 import type { CodeModeResult, CodeModeTelemetry } from "./shown/code-mode-result.ts";
-import { type CodeModeSettings, resolveCodeMode } from "./config.ts";
+import { type CodeModeSettings, givenNumbers, resolveCodeMode } from "./config.ts";
 import { describeSurface, type ModelTool } from "./shown/describe-surface.ts";
 import type { AgentContext, AgentScope, Approve, BeforeToolCall } from "./calls/nested-call.ts";
 import { NestedTools } from "./calls/nested-tools.ts";
@@ -178,6 +178,7 @@ function prepare(
     agentPrograms,
     scope: scopeOf(context),
     settings,
+    given: resolved.status === "on" ? givenNumbers(options.config) : new Set(),
     problem: resolved.status === "invalid" ? resolved.problem : undefined,
     signal: context.abortSignal,
     onError: options.onError,

@@ -150,19 +150,27 @@ export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt 
 /** Why something is no interrupt that can be trusted; undefined for one that is. */
 export function* problemOf(value: unknown, extent: Extent = "all"): Steps<string | undefined> {
   const facts = yield* factsOf(value, extent);
-  if (facts === ANOTHER_KEY) {
-    // Most who ask whether it is an interrupt hear no more than no.
-    warnOnce(
-      "CODECELL_CONTINUATION_KEY",
-      `An interrupt of code mode cannot be continued: ${ANOTHER_KEY} or CODECELL_SEAL_KEY`,
-    );
-  }
-  return typeof facts === "string" ? facts : undefined;
+  if (typeof facts !== "string") return undefined;
+  warnOfKey(facts);
+  return facts;
 }
 
-/** Whether it is an interrupt that can be trusted; for what anybody may have made: nobody is warned of what is none. */
-export function* isTrusted(value: unknown): Steps<boolean> {
-  return typeof (yield* factsOf(value, "all")) !== "string";
+/** Most who ask whether something is an interrupt hear no more than no: why is told here. */
+export function warnOfKey(problem: string): void {
+  if (problem !== ANOTHER_KEY) return;
+  warnOnce(
+    "CODECELL_CONTINUATION_KEY",
+    `An interrupt of code mode cannot be continued: ${ANOTHER_KEY} or CODECELL_SEAL_KEY`,
+  );
+}
+
+/** What verifying an interrupt came to: all that its seal says, or why it cannot be trusted. */
+export type Verified = OpenedInterrupt | string;
+
+/** Compares all of it. For what anybody may have made: it warns nobody. */
+export function* verifyInterrupt(value: unknown): Steps<Verified> {
+  const facts = yield* factsOf(value, "all");
+  return typeof facts === "string" ? facts : toOpened(value, facts);
 }
 
 /** What was sealed; a text that says why the interrupt cannot be trusted. */

@@ -32,7 +32,15 @@ import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
-import { UNDECIDED } from "../../calls/middleware.ts";
+import {
+  type CallDetails,
+  type CallMiddleware,
+  type Decision,
+  ownMiddlewareOf,
+  parseDecision,
+  UNDECIDED,
+  withOwnMiddleware,
+} from "../../calls/middleware.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
   /** Runs the programs, on a runtime of their own. */
@@ -84,24 +92,17 @@ export function toAgentTools(tools: ToolSet): AgentToolSet {
 function toAgentTool(tool: Tool): AgentTool {
   const { description } = tool as { description?: unknown };
   const output = schemaOf((tool as { outputSchema?: Tool["outputSchema"] }).outputSchema);
-  return {
+  const own: AgentTool = {
     ...(typeof description === "string" ? { description } : {}),
     input: toStandard(tool),
     ...(output === undefined ? {} : { output }),
     execute: async (input: unknown, call) => {
-      const { callId: toolCallId, signal: abortSignal, context, resolution } = call;
-      const options = {
-        toolCallId,
-        messages: [],
-        abortSignal,
-        context,
-        experimental_context: context,
-        ...(isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
-      };
-      // A tool that asked for something had been approved before.
-      if (!isInterruptResolution(resolution) && (await isAsking(tool, input, options))) decide(call);
+      const { resolution } = call;
       try {
-        return await callTool(tool, input, options);
+        return await callTool(tool, input, {
+          ...toToolOptions(call),
+          ...(isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
+        });
       } catch (error) {
         const payload = requestedBy(error);
         // Who suspends it makes JSON of it.
@@ -110,16 +111,69 @@ function toAgentTool(tool: Tool): AgentTool {
       }
     },
   };
+  return withApproval(tool, own);
 }
 
-/** Whether it needs approval; where it fails to say, it is not called, and the host alone hears why. */
-async function isAsking(tool: Tool, input: unknown, options: object): Promise<boolean> {
+type CalledWith = Pick<CallContext, "callId" | "signal" | "context">;
+
+/** As the AI SDK gives them to a tool, and to its `needsApproval`. */
+function toToolOptions({ callId, signal, context }: CalledWith) {
+  return {
+    toolCallId: callId,
+    messages: [],
+    abortSignal: signal,
+    context,
+    experimental_context: context,
+  };
+}
+
+/** Its calls are decided on before they are made; one that needs approval cannot be called by whoever leaves that out. */
+function withApproval(tool: Tool, own: AgentTool): AgentTool {
+  const decided = new Set<string>();
+  const execute: AgentTool["execute"] = (input: unknown, call) => {
+    if (!decided.has(call.callId) && mayNeedApproval(tool)) {
+      throw new CallRefusal("denied", "Cannot call the tool: nobody decided whether it may be called");
+    }
+    return own.execute(input, call) as unknown;
+  };
+  return withOwnMiddleware(
+    { ...own, execute },
+    {
+      decide: (call) => decide(tool, call),
+      execute: async ({ callId }, executeTool) => {
+        decided.add(callId);
+        try {
+          return await executeTool();
+        } finally {
+          decided.delete(callId);
+        }
+      },
+    },
+  );
+}
+
+function mayNeedApproval(tool: Tool): boolean {
   try {
-    return await needsApproval(tool, input, options);
-  } catch (error) {
-    if (!(error instanceof HostFault)) throw error;
-    throw new CallRefusal("denied", `Cannot call the tool: ${UNDECIDED}`, error.error);
+    return tool.needsApproval !== undefined && tool.needsApproval !== false;
+  } catch {
+    return true;
   }
+}
+
+/** Allows a call that needs approval only with a yes: without an answer the program waits for one. */
+async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
+  const { input, resolution } = call;
+  // A tool that asked for something had been approved before.
+  if (isInterruptResolution(resolution)) return "allow";
+  try {
+    if (!(await needsApproval(tool, input, toToolOptions(call)))) return "allow";
+  } catch (error) {
+    throw error instanceof HostFault ? error.error : error;
+  }
+  if (resolution === undefined) return { suspend: { kind: APPROVAL_KIND } };
+  const { approved, reason }: Record<string, unknown> = isRecord(resolution) ? resolution : {};
+  if (approved === true) return "allow";
+  return { deny: `it was not approved${typeof reason === "string" && reason !== "" ? `: ${reason}` : ""}` };
 }
 
 /** With a schema that says what it is, and validates as the tool wants it. */
@@ -151,15 +205,6 @@ async function validatedBy(tool: Tool, value: unknown): Promise<Validated> {
 /** What a call that asked for something was resolved with: `{ resolution }`, and whatever the host adds. */
 function isInterruptResolution(given: Json | undefined): given is { readonly resolution: Json } & Json {
   return isRecord(given) && !Array.isArray(given) && "resolution" in given;
-}
-
-/** Goes on only with a yes: without an answer the program waits for one. */
-function decide({ resolution, suspend }: CallContext): void {
-  if (resolution === undefined) suspend({ kind: APPROVAL_KIND });
-  const { approved, reason }: Record<string, unknown> = isRecord(resolution) ? resolution : {};
-  if (approved === true) return;
-  const why = typeof reason === "string" && reason !== "" ? `: ${reason}` : "";
-  throw new CallRefusal("denied", `Cannot call the tool: it was not approved${why}`);
 }
 
 /**
@@ -195,7 +240,10 @@ function toAiTool(
       input: unknown,
       { toolCallId, abortSignal }: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
     ) => {
-      let unasked: CodeModeProtocolError | undefined;
+      const asking = new CodeModeProtocolError(
+        "A tool that the model calls by itself cannot ask for a decision",
+      );
+      let hasAsked = false;
       const call: CallContext = {
         runId: toolCallId,
         callId: toolCallId,
@@ -204,14 +252,13 @@ function toAiTool(
         context,
         resolution: undefined,
         suspend: () => {
-          throw (unasked ??= new CodeModeProtocolError(
-            "A tool that the model calls by itself cannot ask for a decision",
-          ));
+          hasAsked = true;
+          throw asking;
         },
       };
       let output: unknown;
       try {
-        output = await own.execute(input, call);
+        output = await callDirectly({ name, tool: own }, input, call, asking);
       } catch (error) {
         if (!(error instanceof CallRefusal)) throw error;
         // The AI SDK shows the model all that can be printed of what is no Error.
@@ -219,11 +266,38 @@ function toAiTool(
         if (cause !== undefined) tell({ error: cause, source: "authorize" }, toolCallId);
         throw withCause(new Error(message), cause);
       }
-      // One that caught it has done, or left undone, what nobody decided on.
-      if (unasked !== undefined) throw unasked;
+      // A tool that caught what `suspend` threw has done, or left undone, what nobody decided on.
+      if (hasAsked) throw asking;
       return output;
     },
   };
+}
+
+/** Calls a tool that no run calls, if its own middleware allows it; throws `asking` where that wants to ask somebody. */
+async function callDirectly(
+  { name, tool }: VisibleTool,
+  input: unknown,
+  call: CallContext,
+  asking: CodeModeProtocolError,
+): Promise<unknown> {
+  const own = ownMiddlewareOf(tool);
+  const details: CallDetails = { ...call, tool: name, input };
+  const decision = await decideDirectly(own, details);
+  if (decision !== "allow") {
+    if ("suspend" in decision) throw asking;
+    throw new CallRefusal("denied", `Cannot call the tool: ${decision.deny}`);
+  }
+  const execute = async (): Promise<unknown> => tool.execute(input, call) as unknown;
+  return own?.execute === undefined ? execute() : own.execute({ ...details, suspend: call.suspend }, execute);
+}
+
+async function decideDirectly(own: CallMiddleware | undefined, call: CallDetails): Promise<Decision> {
+  if (own?.decide === undefined) return "allow";
+  try {
+    return parseDecision(await own.decide(call, judgeOutsideRuns()), "middleware");
+  } catch (error) {
+    throw new CallRefusal("denied", `Cannot call the tool: ${UNDECIDED}`, error);
+  }
 }
 
 type Validation = { success: true; value: unknown } | { success: false; error: Error };

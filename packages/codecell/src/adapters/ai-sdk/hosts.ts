@@ -24,7 +24,7 @@ type Key = string | Uint8Array;
 
 interface Settings {
   readonly sealKeys: readonly Uint8Array[] | undefined;
-  readonly maxAgeMs: number;
+  readonly maxAgeMs: number | undefined;
   readonly workerUrl: URL | undefined;
 }
 
@@ -63,7 +63,7 @@ class SharedHost {
   }
 }
 
-let settings: Settings = { sealKeys: undefined, maxAgeMs: HOUR_MS, workerUrl: undefined };
+let settings: Settings = { sealKeys: undefined, maxAgeMs: undefined, workerUrl: undefined };
 let vault: Vault | undefined;
 let plain: SharedHost | undefined;
 let stored = new Map<Store, SharedHost>();
@@ -124,8 +124,9 @@ function continuationVault(): Vault {
   return (vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys }));
 }
 
-export function continuationTimeMs(): number {
-  return settings.maxAgeMs;
+/** How long continuations can be continued; undefined where nobody said: then a host that was given says. */
+export function continuationTimeMs(host: Host | undefined): number | undefined {
+  return settings.maxAgeMs ?? (host === undefined ? HOUR_MS : undefined);
 }
 
 /**
@@ -136,8 +137,8 @@ export function setCodeModeContinuationSigningKey(
   key?: Key | readonly Key[],
   options: { maxAgeMs?: number } = {},
 ): void {
-  const { maxAgeMs = HOUR_MS } = options;
-  if (!Number.isInteger(maxAgeMs) || maxAgeMs <= 0) {
+  const { maxAgeMs } = options;
+  if (maxAgeMs !== undefined && (!Number.isInteger(maxAgeMs) || maxAgeMs <= 0)) {
     throw new TypeError(`Cannot set maxAgeMs to ${String(maxAgeMs)}: it must be a positive integer`);
   }
   change({ sealKeys: key === undefined ? undefined : toSealKeys(key), maxAgeMs });
@@ -160,7 +161,7 @@ function toSealKeys(given: Key | readonly Key[]): readonly Uint8Array[] {
   });
 }
 
-/** Where a script for worker threads lies; one with all it needs, as `loadWorkerText` of codecell gives it. */
+/** Where a script for worker threads lies; one with all it needs, as `loadWorkerText` of codecell/bundle gives it. */
 export type CodeModeWorkerUrl = string | URL;
 
 /** For later invocations; undefined for what is used otherwise. Whether the script is there is found when one starts. */

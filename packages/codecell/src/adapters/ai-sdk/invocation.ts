@@ -97,7 +97,11 @@ export class Invocation implements CallKeeper {
     try {
       used = useHost(options);
       this.#trace.spans = await this.#openSpans();
-      const handle = this.#begin(used.host, { ...limits, suspensionTimeMs: continuationTimeMs() });
+      const suspensionTimeMs = continuationTimeMs(options.host);
+      const handle = this.#begin(used.host, {
+        ...limits,
+        ...(suspensionTimeMs === undefined ? {} : { suspensionTimeMs }),
+      });
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)
         : undefined;

@@ -184,14 +184,18 @@ export function assertHostChoice({ host, continuation }: CodeModeOptions): void 
   }
 }
 
-/** With the limits of a given host, what the policy does not name is the host's. */
+/** With the limits of a given host, what the policy does not name is the host's. What only follows from it widens none of them. */
 export function limitsFor({ executionPolicy: policy = {}, host }: CodeModeOptions): Partial<Limits> {
   const limits = toLimits(policy);
   if (host === undefined) return limits;
   const named = POLICY.filter(([name]) => policy[name] !== undefined).map(([, limit]) => limit);
-  if (policy.timeoutMs !== undefined) named.push("cpuTimeMs");
-  if (policy.maxBridgeRequests !== undefined) named.push("callsQueued");
-  return Object.fromEntries(named.map((limit) => [limit, limits[limit]]));
+  const following: (keyof Limits)[] = [];
+  if (policy.timeoutMs !== undefined) following.push("cpuTimeMs");
+  if (policy.maxBridgeRequests !== undefined) following.push("callsQueued");
+  return Object.fromEntries([
+    ...named.map((limit) => [limit, limits[limit]]),
+    ...following.map((limit) => [limit, Math.min(limits[limit] ?? 0, host.limits[limit] ?? Infinity)]),
+  ]) as Partial<Limits>;
 }
 
 function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {

@@ -57,6 +57,10 @@ class TracedHost implements Host {
     return this.#host.isDurable;
   }
 
+  get limits(): Host["limits"] {
+    return this.#host.limits;
+  }
+
   start(options: StartOptions): RunHandle {
     return this.#traced("start", options, (traced) => this.#host.start(traced));
   }
@@ -76,6 +80,10 @@ class TracedHost implements Host {
 
   readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
     return this.#host.readEnded(options);
+  }
+
+  deleteEnded(options: ReadEndedOptions): Promise<boolean> {
+    return this.#host.deleteEnded(options);
   }
 
   discard(options: DiscardOptions): Promise<boolean> {

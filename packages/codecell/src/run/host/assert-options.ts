@@ -12,7 +12,7 @@ import { assertFeatures, isGiven } from "./features.ts";
 import type { DiscardOptions, ForkOptions, RunOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
-type Purpose = "start" | "resume" | "fork" | "discard" | "read";
+type Purpose = "start" | "resume" | "fork" | "discard" | "read" | "delete";
 
 /** `action` is what cannot be done then. */
 export function assertOptions(options: unknown, action: string): void {
@@ -170,9 +170,12 @@ export function assertSuspended({ token, id, scope }: DiscardOptions, purpose: "
   assertScope(scope, purpose);
 }
 
-export function assertEnded({ id, scope }: { readonly id: unknown; readonly scope?: unknown }): void {
-  if (typeof id !== "string") throw new TypeError("Cannot read a run: id must be a string");
-  assertScope(scope, "read");
+export function assertEnded(
+  { id, scope }: { readonly id: unknown; readonly scope?: unknown },
+  purpose: "read" | "delete",
+): void {
+  if (typeof id !== "string") throw new TypeError(`Cannot ${purpose} a run: id must be a string`);
+  assertScope(scope, purpose);
 }
 
 function assertScope(scope: unknown, purpose: Purpose): void {

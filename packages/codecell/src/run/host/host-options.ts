@@ -26,7 +26,7 @@ export interface HostOptions {
   readonly sandbox?: Sandbox;
   /**
    * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
-   * path, of what `loadWorkerText()` gave. For where neither this package's files nor `data:` URLs can be started.
+   * path, of what `loadWorkerText()` of codecell/bundle gave. For where neither this package's files nor `data:` URLs can be started.
    */
   readonly workerUrl?: URL | string | undefined;
   /** Defaults for the limits of every run. */
@@ -131,6 +131,7 @@ export interface ResumeOptions extends RunOptions {
 /** A suspended run, by one of both. */
 export interface DiscardOptions extends Pick<ResumeOptions, "token" | "id" | "scope"> {}
 
+/** A run that has ended. */
 export interface ReadEndedOptions {
   readonly id: string;
   readonly scope?: string;
@@ -156,6 +157,8 @@ export interface RunHandle {
 export interface Host extends AsyncDisposable {
   /** Whether its runs outlive it, in a store. */
   readonly isDurable: boolean;
+  /** The limits that it was created with; the others have their defaults. */
+  readonly limits: Readonly<Partial<Limits>>;
   start(options: StartOptions): RunHandle;
   /** Continues a suspended run. */
   resume(options: ResumeOptions): RunHandle;
@@ -169,6 +172,11 @@ export interface Host extends AsyncDisposable {
    * scope. Rejects with a CodecellError for what this host's keys do not open, and with a StoreError when the store failed.
    */
   readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined>;
+  /**
+   * Deletes what the store kept of a run that has ended, before its time. False when there is none of this id and scope.
+   * Rejects with a StoreError when the store failed: it may be there still.
+   */
+  deleteEnded(options: ReadEndedOptions): Promise<boolean>;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;
   /** Starts a new run that shares the past of another up to the outcome of one of its calls. */

@@ -8,7 +8,7 @@
 import { CodecellError, type Failure } from "../../contract/failure.ts";
 import { tellError } from "../../contract/host-error.ts";
 import type { Ledger } from "../../contract/ledger.ts";
-import { type Limits, resolveLimits } from "../../contract/limits.ts";
+import { type LimitName, type Limits, resolveLimits } from "../../contract/limits.ts";
 import type { RunResult } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { EndedRecord } from "../../durable/ended-runs.ts";
@@ -84,6 +84,12 @@ export class SandboxHost implements Host {
 
   get isDurable(): boolean {
     return this.#options.store !== undefined;
+  }
+
+  get limits(): Readonly<Partial<Limits>> {
+    const { limits = {} } = this.#options;
+    const given = (Object.keys(limits) as LimitName[]).filter((name) => limits[name] !== undefined);
+    return Object.fromEntries(given.map((name) => [name, this.#limits[name]]));
   }
 
   start(options: StartOptions): RunHandle {
@@ -269,12 +275,20 @@ export class SandboxHost implements Host {
 
   async readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
     assertOptions(options, "read a run");
-    assertEnded(options);
+    assertEnded(options, "read");
     const { ended } = this.#keeper;
     if (ended === undefined) throw new TypeError("Cannot read a run of a store: the host has none");
     const found = await ended.read(options.id, options.scope ?? "");
     if (found !== undefined && "code" in found) throw new CodecellError(found);
     return found;
+  }
+
+  async deleteEnded(options: ReadEndedOptions): Promise<boolean> {
+    assertOptions(options, "delete a run");
+    assertEnded(options, "delete");
+    const { ended } = this.#keeper;
+    if (ended === undefined) throw new TypeError("Cannot delete a run of a store: the host has none");
+    return ended.delete(options.id, options.scope ?? "");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -11,8 +11,10 @@ import {
   type CallMiddleware,
   type Decision,
   type KeptInput,
+  ownMiddlewareOf,
   parseDecision,
   type Rewrite,
+  withOwnMiddleware,
 } from "../../calls/middleware.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
@@ -98,7 +100,10 @@ export class NestedTools {
   /** What stands between the calls of one program and their tools. */
   middlewareOf(agentProgram: AgentProgram): readonly CallMiddleware[] {
     const { beforeToolCall, approve } = this.#setup;
-    const isDecidedOn = beforeToolCall !== undefined || approve !== undefined;
+    const isDecidedOn = ({ tool }: CallDetails): boolean =>
+      beforeToolCall !== undefined ||
+      approve !== undefined ||
+      ownMiddlewareOf(this.#byName.get(tool)?.tool) !== undefined;
     const rewritten = new Set<string>();
     return [
       {
@@ -112,7 +117,7 @@ export class NestedTools {
         },
         end: (call, outcome) => {
           rewritten.delete(call.callId);
-          if (isDecidedOn && outcome.kind === "asked") agentProgram.keep(call.callId, call.input);
+          if (outcome.kind === "asked" && isDecidedOn(call)) agentProgram.keep(call.callId, call.input);
           return this.#end(agentProgram, call, outcome);
         },
       },
@@ -245,13 +250,15 @@ export class NestedTools {
 /** What a run knows of a tool; the rest is the surface's. */
 function toRunTool(tool: AgentTool): AnyTool {
   const { input, output, readOnly, idempotent } = tool;
-  return {
+  const own = ownMiddlewareOf(tool);
+  const known: AnyTool = {
     input,
     output,
     readOnly,
     idempotent,
     execute: (given: unknown, call) => tool.execute(given, call),
   };
+  return own === undefined ? known : withOwnMiddleware(known, own);
 }
 
 /** Programs choose the names of unknown tools. */

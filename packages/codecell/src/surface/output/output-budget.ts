@@ -75,11 +75,6 @@ export class OutputBudget {
     return { output, value: value === undefined ? null : this.#giveValue(value, json) };
   }
 
-  /** The value, after all output was taken. */
-  value(value: Json): Json {
-    return this.#giveValue(value, JSON.stringify(value));
-  }
-
   get #left(): number {
     return this.#maxBytes - this.#used;
   }

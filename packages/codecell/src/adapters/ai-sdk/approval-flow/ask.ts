@@ -12,7 +12,7 @@ import type {
   ToolApprovalCall,
   ToolApprovalStatus,
 } from "../approval-status.ts";
-import { History } from "./history.ts";
+import type { Readings } from "./readings.ts";
 import type { Nested } from "./stand-in.ts";
 
 /** A function for one tool. */
@@ -34,6 +34,7 @@ export function askingForPrograms(
   toolApproval: ToolApproval,
   nested: readonly Nested[],
   codeModeTools: ReadonlySet<string>,
+  readings: Readings,
 ): ToolApproval {
   const byName = new Map(nested.map((one) => [one.name, one]));
   const kindOf = (name: string): Pick<PendingQuestion, "isDirect" | "isCodeMode"> => ({
@@ -44,7 +45,8 @@ export function askingForPrograms(
     return async (call: ToolApprovalCall) => {
       const { toolCallId, toolName, input } = call.toolCall;
       const { messages } = call;
-      return decide({ ...kindOf(toolName), toolCallId, input, messages, own: () => toolApproval(call) });
+      const own = (): ApprovalAnswer => toolApproval(call);
+      return decide({ ...kindOf(toolName), toolCallId, input, messages, own }, readings);
     };
   }
   const asking: Record<string, PerTool> = {};
@@ -53,20 +55,23 @@ export function askingForPrograms(
     // A tool without an entry of its own is asked for by its stand-in.
     if (!isOurs || own === undefined || own === null) continue;
     asking[name] = async (input, options) =>
-      decide({
-        ...kindOf(name),
-        toolCallId: options.toolCallId,
-        input,
-        messages: options.messages,
-        own: () => (typeof own === "function" ? own(input, options) : own),
-      });
+      decide(
+        {
+          ...kindOf(name),
+          toolCallId: options.toolCallId,
+          input,
+          messages: options.messages,
+          own: () => (typeof own === "function" ? own(input, options) : own),
+        },
+        readings,
+      );
   }
   return { ...toolApproval, ...asking };
 }
 
-async function decide(question: PendingQuestion): Promise<ToolApprovalStatus> {
+async function decide(question: PendingQuestion, readings: Readings): Promise<ToolApprovalStatus> {
   const { toolCallId, input, messages, isDirect, isCodeMode, own } = question;
-  const history = await History.read(messages);
+  const history = await readings.of(messages);
   if (isCodeMode && history.isResumption(input)) return "not-applicable";
   const waiting = history.approval(toolCallId);
   if (waiting === undefined) return isDirect ? own() : "not-applicable";

@@ -7,6 +7,7 @@ import type { ToolSet } from "ai";
 import type { ToolApproval } from "../approval-status.ts";
 import type { CodeModeApprovalOptions } from "../options.ts";
 import type { Losses } from "./losses.ts";
+import type { Readings } from "./readings.ts";
 
 export const FLOW: unique symbol = Symbol.for("codecell.code-mode.approval-flow");
 
@@ -24,11 +25,13 @@ export class ApprovalFlow {
   readonly #settings: ApprovalSettings;
   /** What the settings call the code mode tool; it goes on with programs of its own only. */
   readonly toolName: string;
+  readonly readings: Readings;
   readonly #losses: Losses;
 
-  constructor(settings: ApprovalSettings, toolName: string, losses: Losses) {
+  constructor(settings: ApprovalSettings, toolName: string, readings: Readings, losses: Losses) {
     this.#settings = settings;
     this.toolName = toolName;
+    this.readings = readings;
     this.#losses = losses;
   }
 

@@ -8,11 +8,12 @@
  */
 import { inTurns, type Steps } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
-import { isTrusted } from "../continuation.ts";
+import { type Verified, verifyInterrupt, warnOfKey } from "../continuation.ts";
 import { looksLikeInterrupt, PausedProgram, valueOf } from "./paused-program.ts";
 import type { WaitingCall } from "./receipt.ts";
 
 type MessagePart = Record<string, unknown>;
+type Verify = (value: object) => Steps<Verified>;
 
 export class History {
   readonly programs: PausedProgram[] = [];
@@ -26,20 +27,23 @@ export class History {
   readonly #outputs = new Map<unknown, PausedProgram>();
 
   readonly #codeModeTools: ReadonlySet<string>;
+  readonly #verify: Verify;
 
-  private constructor(codeModeTools: ReadonlySet<string>) {
+  private constructor(codeModeTools: ReadonlySet<string>, verify: Verify) {
     this.#codeModeTools = codeModeTools;
+    this.#verify = verify;
   }
 
   /**
    * In turns: an interrupt holds the inputs that a program chose, and its seal is over all of them. Of tools that are known
-   * to be code mode, interrupts are taken for such even if their seal does not fit.
+   * to be code mode, interrupts are taken for such even if their seal does not fit. Each is verified once.
    */
   static async read(
     messages: readonly unknown[],
     codeModeTools: ReadonlySet<string> = new Set(),
+    verify: Verify = verifyInterrupt,
   ): Promise<History> {
-    const history = new History(codeModeTools);
+    const history = new History(codeModeTools, verify);
     await inTurns(history.#takeAll(messages));
     return history;
   }
@@ -115,7 +119,10 @@ export class History {
     const { output, toolName } = part;
     const resumed = this.#byResumeId.get(id);
     if (resumed !== undefined) {
-      yield* resumed.update(output);
+      const next = valueOf(output);
+      const verified = looksLikeInterrupt(next) ? yield* this.#verify(next) : undefined;
+      if (typeof verified === "string") warnOfKey(verified);
+      resumed.update(output, verified);
       this.#expect(resumed);
       this.#ours.add(part);
       return;
@@ -128,9 +135,13 @@ export class History {
     }
     const value = valueOf(output);
     if (typeof toolName !== "string" || !looksLikeInterrupt(value)) return;
-    if (!this.#codeModeTools.has(toolName) && !(yield* isTrusted(value))) return;
+    const verified = yield* this.#verify(value);
+    if (typeof verified === "string") {
+      if (!this.#codeModeTools.has(toolName)) return;
+      warnOfKey(verified);
+    }
     const program = new PausedProgram(id, toolName);
-    yield* program.update(output);
+    program.update(output, verified);
     this.programs.push(program);
     this.#byOuterId.set(id, program);
     this.#outputs.set(part, program);

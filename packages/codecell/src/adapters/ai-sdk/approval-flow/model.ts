@@ -8,9 +8,10 @@ import { gateway, type LanguageModel, type LanguageModelMiddleware, wrapLanguage
 import { printJson } from "../../../value/print-json.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import type { CodeModePendingInterrupt } from "../interrupt.ts";
-import { History } from "./history.ts";
+import type { History } from "./history.ts";
 import type { Losses } from "./losses.ts";
 import type { PausedProgram } from "./paused-program.ts";
+import type { Readings } from "./readings.ts";
 
 type Wrap = Parameters<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>[0];
 type Params = Wrap["params"];
@@ -33,6 +34,7 @@ export interface FlowModel {
   /** By code mode tools, the tools that their programs have. */
   readonly toolsOf: ReadonlyMap<string, ReadonlySet<string>>;
   readonly losses: Losses;
+  readonly readings: Readings;
 }
 
 /**
@@ -101,12 +103,12 @@ export function answeringForPrograms(model: LanguageModel, flow: FlowModel): Lan
   // AI SDK 6 has it name its version, which 7 does without.
   const middleware: Omit<LanguageModelMiddleware, "specificationVersion"> = {
     wrapGenerate: async ({ params, model: own }) => {
-      const history = await History.read(params.prompt, flow.codeModeTools);
+      const history = await flow.readings.ofPrompt(params.prompt);
       const calls = await nextCalls(history, flow);
       return calls.length > 0 ? toGenerated(calls) : own.doGenerate(toShown(params, history, flow));
     },
     wrapStream: async ({ params, model: own }) => {
-      const history = await History.read(params.prompt, flow.codeModeTools);
+      const history = await flow.readings.ofPrompt(params.prompt);
       const calls = await nextCalls(history, flow);
       return calls.length > 0 ? toStreamed(calls) : own.doStream(toShown(params, history, flow));
     },

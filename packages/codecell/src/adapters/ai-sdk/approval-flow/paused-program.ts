@@ -5,9 +5,8 @@
  *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
  */
 import { printBeginning } from "../../../value/print-json.ts";
-import type { Steps } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
-import { problemOf } from "../continuation.ts";
+import type { OpenedInterrupt, Verified } from "../continuation.ts";
 import { APPROVAL_KIND, type CodeModeInterrupt, type CodeModePendingInterrupt } from "../interrupt.ts";
 import type { WaitingCall } from "./receipt.ts";
 
@@ -26,7 +25,7 @@ export class PausedProgram {
   readonly #answers = new Map<string, unknown>();
   #output: unknown;
   #claimed: Record<string, unknown> | undefined;
-  #interrupt: CodeModeInterrupt | undefined;
+  #opened: OpenedInterrupt | undefined;
   #problem: string | undefined;
   #isSuperseded = false;
 
@@ -35,16 +34,14 @@ export class PausedProgram {
     this.toolName = toolName;
   }
 
-  /** The call that started it, or one that went on with it, has come to this. */
-  *update(output: unknown): Steps<void> {
+  /** The call that started it, or one that went on with it, has come to this; `verified` where it is an interrupt. */
+  update(output: unknown, verified: Verified | undefined): void {
     const value = valueOf(output);
-    const claimed = looksLikeInterrupt(value) ? value : undefined;
-    const problem = claimed === undefined ? undefined : yield* problemOf(claimed);
+    const claimed = verified !== undefined && looksLikeInterrupt(value) ? value : undefined;
     this.#output = output;
     this.#claimed = claimed;
-    this.#problem = problem ?? this.#strangeness(claimed);
-    this.#interrupt =
-      this.#problem === undefined ? (this.#claimed as CodeModeInterrupt | undefined) : undefined;
+    this.#problem = typeof verified === "string" ? verified : this.#strangeness(claimed);
+    this.#opened = this.#problem === undefined && typeof verified !== "string" ? verified : undefined;
     this.resumeId = undefined;
     this.#asked.clear();
     this.#approved.clear();
@@ -69,8 +66,13 @@ export class PausedProgram {
     );
   }
 
-  get interrupt(): CodeModeInterrupt | undefined {
-    return this.#interrupt;
+  /** Its interrupt, with what the seal says. */
+  get opened(): OpenedInterrupt | undefined {
+    return this.#opened;
+  }
+
+  get #interrupt(): CodeModeInterrupt | undefined {
+    return this.#opened?.interrupt;
   }
 
   /** Calls that wait for a yes or no. */

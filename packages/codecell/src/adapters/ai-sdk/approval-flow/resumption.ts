@@ -5,14 +5,12 @@
  */
 import type { ModelMessage } from "ai";
 import { isRecord } from "../../../value/shape.ts";
-import { openContinuation } from "../continuation.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import type { CodeModeToolExecutionOptions } from "../interrupt.ts";
 import type { InvocationSetup } from "../invocation.ts";
 import type { CodeModeOptions, CodeModeToolSet } from "../options.ts";
 import { toContinuedSetup } from "../run-code-mode.ts";
 import type { ApprovalFlow } from "./flow.ts";
-import { History } from "./history.ts";
 import { valueOf } from "./paused-program.ts";
 import { isReceiptFor, type WaitingCall } from "./receipt.ts";
 
@@ -28,26 +26,22 @@ export async function toResumption(
   flow: ApprovalFlow,
   given: ResumeInput,
 ): Promise<InvocationSetup> {
-  const { toolName } = flow;
+  const { toolName, readings } = flow;
   const { tools, options, toolExecutionOptions: execution } = given;
   const messages: readonly ModelMessage[] = execution.messages ?? [];
-  const program = (await History.read(messages)).program(outerToolCallId);
-  const interrupt = program?.interrupt;
-  if (program?.toolName !== toolName || interrupt === undefined) {
+  const program = (await readings.of(messages)).program(outerToolCallId);
+  const paused = program?.opened;
+  if (program?.toolName !== toolName || paused === undefined) {
     throw refusal(outerToolCallId, "the messages have no program of this tool that waits under this id");
   }
   if (program.stage !== "resume") throw refusal(outerToolCallId, "its approvals have not all been answered");
+  const { interrupt, opened } = paused;
   const resolutions = new Map<string, unknown>();
   for (const call of program.approvals) {
     const answer = program.answerTo(call.toolCallId);
     resolutions.set(call.interruptId, await toResolution(answer, { interrupt, call }, flow));
   }
-  const { continuation } = interrupt;
-  return toContinuedSetup(continuation, await openContinuation(continuation), resolutions, {
-    tools,
-    options,
-    execution,
-  });
+  return toContinuedSetup(interrupt.continuation, opened, resolutions, { tools, options, execution });
 }
 
 async function toResolution(

@@ -10,7 +10,7 @@ import { indexOfToolCall } from "../continuation.ts";
 import { CodeModeToolError } from "../errors.ts";
 import { drain, isAsyncIterable } from "../../../calls/drain.ts";
 import { markedAs, type SdkTool } from "./flow.ts";
-import { History } from "./history.ts";
+import type { Readings } from "./readings.ts";
 import { isReceipt, issueReceipt, type WaitingCall } from "./receipt.ts";
 
 interface CallOptions {
@@ -30,13 +30,15 @@ export interface Nested {
   readonly callers: readonly string[];
 }
 
-export function toStandIn(nested: Nested): SdkTool {
+export function toStandIn(nested: Nested, readings: Readings): SdkTool {
   const { name, tool, isDirect, callers } = nested;
   const { execute, needsApproval, toModelOutput } = tool as unknown as {
     execute?: Execute;
     needsApproval?: unknown;
     toModelOutput?: ToModelOutput;
   };
+  const waitingFor = async ({ messages, toolCallId }: CallOptions): Promise<WaitingCall | undefined> =>
+    (await readings.of(messages)).approval(toolCallId);
   const executeDirectly = (input: unknown, options: CallOptions): unknown => {
     if (isDirect) return execute?.(input, options);
     throw new CodeModeToolError(
@@ -72,10 +74,6 @@ export function toStandIn(nested: Nested): SdkTool {
         }),
   };
   return markedAs({ ...(isDirect ? directly(tool) : only(tool)), ...own }, tool);
-}
-
-async function waitingFor({ messages, toolCallId }: CallOptions): Promise<WaitingCall | undefined> {
-  return (await History.read(messages)).approval(toolCallId);
 }
 
 /** All of it but for what its outputs have to be: receipts are none. */

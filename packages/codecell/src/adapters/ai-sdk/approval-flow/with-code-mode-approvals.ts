@@ -10,9 +10,9 @@ import type { ToolApproval } from "../approval-status.ts";
 import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../code-mode-tool.ts";
 import { askingForPrograms } from "./ask.ts";
 import { ApprovalFlow, type ApprovalSettings, FLOW, isStandIn, type SdkTool } from "./flow.ts";
-import { History } from "./history.ts";
 import { Losses } from "./losses.ts";
 import { answeringForPrograms, type FlowModel, isStepOurs } from "./model.ts";
+import { Readings } from "./readings.ts";
 import { type Nested, toStandIn } from "./stand-in.ts";
 
 type Callers = Readonly<Record<string, readonly string[] | undefined>>;
@@ -78,6 +78,7 @@ export function withCodeModeApprovals<
   const approvals: ApprovalSettings = { toolApproval, runtimeContext, toolsContext: contexts };
   const hooks = new Map([...codeModeTools].map((name) => [name, partsOf(tools[name])?.onLost]));
   const losses = new Losses(hooks);
+  const readings = new Readings(codeModeTools);
   const toolsOf = Map.groupBy(
     nested.flatMap(({ name, callers: own }) => own.map((caller) => ({ name, caller }))),
     ({ caller }) => caller,
@@ -86,6 +87,7 @@ export function withCodeModeApprovals<
     codeModeTools,
     hidden,
     losses,
+    readings,
     toolsOf: new Map([...toolsOf].map(([caller, own]) => [caller, new Set(own.map(({ name }) => name))])),
   };
   const own = {
@@ -95,14 +97,14 @@ export function withCodeModeApprovals<
       ...Object.fromEntries(
         Object.entries(tools).map(([name, tool]) => [
           name,
-          codeModeTools.has(name) ? inFlow(tool, new ApprovalFlow(approvals, name, losses)) : tool,
+          codeModeTools.has(name) ? inFlow(tool, new ApprovalFlow(approvals, name, readings, losses)) : tool,
         ]),
       ),
-      ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one)])),
+      ...Object.fromEntries(nested.map((one) => [one.name, toStandIn(one, readings)])),
     },
     ...(toolApproval === undefined
       ? {}
-      : { toolApproval: askingForPrograms(toolApproval, nested, codeModeTools) }),
+      : { toolApproval: askingForPrograms(toolApproval, nested, codeModeTools, readings) }),
     ...(callers === undefined ? {} : { experimental_toolCallers: withDirectCalls(callers, hidden) }),
     ...withoutRefinements(given, hidden),
   };
@@ -195,16 +197,16 @@ function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
   const told = {
     ...tool,
     execute: (input: unknown, options: object) => execute(input, { ...options, [FLOW]: flow }),
-    ...(needsApproval === undefined ? {} : { needsApproval: exceptToResume(needsApproval) }),
+    ...(needsApproval === undefined ? {} : { needsApproval: exceptToResume(needsApproval, flow.readings) }),
   } as SdkTool;
   if (caller === undefined) return told;
   return asToolCaller(told, (tools) => inFlow(caller.bind(tools), flow) as CodeModeTool);
 }
 
 /** To go on with a program needs no approval of its own. */
-function exceptToResume(needsApproval: unknown) {
+function exceptToResume(needsApproval: unknown, readings: Readings) {
   return async (input: unknown, options: { readonly messages: ModelMessage[] }): Promise<boolean> => {
-    if ((await History.read(options.messages)).isResumption(input)) return false;
+    if ((await readings.of(options.messages)).isResumption(input)) return false;
     const asked: unknown =
       typeof needsApproval === "function" ? needsApproval(input, options) : needsApproval;
     return Boolean(await asked);
@@ -220,7 +222,7 @@ function preparing(
   return async (step) => {
     const own = (await prepareStep?.(step)) ?? {};
     const prepared = own.model === undefined ? own : { ...own, model: answeringForPrograms(own.model, flow) };
-    const history = await History.read(own.messages ?? step.messages, flow.codeModeTools);
+    const history = await flow.readings.begin(own.messages ?? step.messages);
     const isOurs = isStepOurs(history, flow);
     return isOurs ? { ...prepared, activeTools, toolChoice: "auto" } : prepared;
   };

@@ -1,0 +1,114 @@
+/** Approvals of tools of the AI SDK under `exec` and `wait`: decided in the one pipeline of calls. */
+import { tool } from "ai";
+import { createHost } from "codecell";
+import { createExecWaitTools, toAgentTools } from "codecell/ai";
+import { createAgentRuntime } from "codecell/surface";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+
+const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
+const inputSchema = z.object({});
+
+describe("needsApproval", () => {
+  test("may take longer than the program: deciding is not the program's time", async () => {
+    const needsApproval = async (): Promise<boolean> => {
+      await sleep(3000);
+      return false;
+    };
+    const tools = { pay: tool({ inputSchema, needsApproval, execute: async () => "paid" }) };
+    await using runtime = createAgentRuntime();
+    const config = { enabled: true, timeoutMs: 2000 };
+    await using codeMode = createExecWaitTools(tools, { runtime, config, context });
+    expect(await codeMode.run.exec({ code: "return await tools.pay({})" })).toMatchObject({
+      status: "completed",
+      value: "paid",
+    });
+  });
+
+  test("is asked after the host's hook and approval, with the input that will be executed", async () => {
+    const asked: unknown[] = [];
+    const pay = tool({
+      inputSchema: z.object({ sum: z.number() }),
+      needsApproval: ({ sum }) => {
+        asked.push(["tool", sum]);
+        return false;
+      },
+      execute: async ({ sum }) => sum,
+    });
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools(
+      { pay },
+      {
+        runtime,
+        context,
+        beforeToolCall: () => ({ input: { sum: 2 } }),
+        approve: ({ input }) => {
+          asked.push(["host", (input as { sum: number }).sum]);
+          return "allow";
+        },
+      },
+    );
+    expect(await codeMode.run.exec({ code: "return await tools.pay({ sum: 1 })" })).toMatchObject({
+      value: 2,
+    });
+    expect(asked).toEqual([
+      ["host", 2],
+      ["tool", 2],
+    ]);
+  });
+
+  test("is asked about the input that is executed then, though its schema makes another each time", async () => {
+    let made = 0;
+    const asked: unknown[] = [];
+    const executed: unknown[] = [];
+    const pay = tool({
+      inputSchema: z.object({ id: z.number().default(() => ++made) }),
+      needsApproval: (input) => {
+        asked.push(input);
+        return true;
+      },
+      execute: async (input) => executed.push(input),
+    });
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools({ pay }, { runtime, context });
+    const { run } = codeMode;
+    const waiting = await run.exec({ code: "return await tools.pay({})" });
+    if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+    // Its tool is not called before somebody says yes.
+    expect(waiting.telemetry.counts.call).toBe(0);
+    run.resolve({ [waiting.pendingToolCalls?.[0]?.id ?? ""]: { resolution: { approved: true } } });
+    expect(await run.wait({ runId: waiting.runId })).toMatchObject({ status: "completed" });
+    expect(executed).toEqual([asked[0]]);
+  });
+
+  test("holds for programs of a plain host too", async () => {
+    const executed: unknown[] = [];
+    const pay = tool({ inputSchema, needsApproval: true, execute: async () => executed.push("paid") });
+    const tools = toAgentTools({ pay });
+    await using host = createHost();
+    const first = await host.start({ source: "return await tools.pay({})", tools }).result;
+    if (first.status !== "suspended") throw new Error(JSON.stringify(first));
+    expect(executed).toEqual([]);
+    const { token, pending } = first.suspension;
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: { approved: true } } };
+    expect(await host.resume({ token, tools, resolutions }).result).toMatchObject({
+      status: "completed",
+      value: 1,
+    });
+  });
+
+  test("cannot be left out: a copy of the tool without it is not called [policy:fails-closed]", async () => {
+    const executed: unknown[] = [];
+    const pay = tool({ inputSchema, needsApproval: true, execute: async () => executed.push("paid") });
+    const { pay: own } = toAgentTools({ pay });
+    if (own === undefined) throw new Error("There is no such tool");
+    const source = "return await tools.pay({}).catch(({ code }) => code)";
+    await using host = createHost();
+    const bare = await host.start({ source, tools: { pay: { execute: own.execute } } }).result;
+    expect(bare).toMatchObject({ status: "completed", value: "denied" });
+    const kept = await host.start({ source, tools: { pay: { ...own, description: "Pays" } } }).result;
+    expect(kept.status).toBe("suspended");
+    expect(executed).toEqual([]);
+  });
+});
