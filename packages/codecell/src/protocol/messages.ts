@@ -6,6 +6,7 @@
  *   parse is a crash of that worker.
  * - Cells are named by the number of their placement, never reused, so late messages find nobody.
  */
+import { type Compression, isCompression } from "../contract/compression.ts";
 import type { FeatureSettings } from "../contract/features.ts";
 import type { Language, Delivery, Progress } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
@@ -57,6 +58,8 @@ export type Command =
       readonly history: readonly Delivery[];
       /** Where to go on instead of evaluating the source. */
       readonly snapshot?: CellSnapshot | undefined;
+      /** How its snapshots are compressed; a worker that does not have the method, or is told none, uses its best. */
+      readonly compression?: Compression;
     }
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
   /** Answered by a `SnapshotAnswer`, after the reports on all that was commanded before. */
@@ -199,7 +202,8 @@ function isCommand(value: unknown): boolean {
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
         isArrayOf(value["history"], isDelivery) &&
-        (value["snapshot"] === undefined || isCellSnapshot(value["snapshot"]))
+        (value["snapshot"] === undefined || isCellSnapshot(value["snapshot"])) &&
+        (value["compression"] === undefined || isCompression(value["compression"]))
       );
     default:
       return false;

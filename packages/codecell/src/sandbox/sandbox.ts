@@ -56,8 +56,9 @@ export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell
  * - `computes`: it has used up its quantum and others wait for its thread. Placed again, with one more of `moves`, it
  *   goes to a thread for such cells.
  * - `unavailable`: no worker could be started, or the sandbox was disposed before.
- * - `snapshot_refused`: it was to go on from a snapshot that fits neither this build nor its start, or is damaged. Nothing
- *   has happened; placed without the snapshot it begins with its source.
+ * - `snapshot_refused`: it was to go on from a snapshot that fits neither this build nor its start, is damaged, or was
+ *   compressed by a method that this sandbox does not have. Nothing has happened; placed without the snapshot it begins
+ *   with its source.
  */
 export type Loss = "overran" | "crashed" | "displaced" | "computes" | "unavailable" | "snapshot_refused";
 
