@@ -2,6 +2,7 @@
 import type { MapCallFailure } from "../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../calls/middleware.ts";
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
+import type { Compression } from "../contract/compression.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { DeliveryItem } from "../contract/ledger.ts";
 import type { CallResolution, Suspension } from "../contract/result.ts";
@@ -17,6 +18,8 @@ import type { RunErrors } from "./run-errors.ts";
 
 export interface RunSetup {
   readonly sandbox: Sandbox;
+  /** How snapshots are compressed; undefined for what the sandbox does best. */
+  readonly compression: Compression | undefined;
   /** Undefined replays: nothing but what the ledger holds may happen. */
   readonly tools: ToolSet | undefined;
   readonly signal: AbortSignal | undefined;

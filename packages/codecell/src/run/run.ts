@@ -103,8 +103,8 @@ export class Run {
       onLost: (loss: Loss, cause?: unknown) =>
         this.#stop(lostFailure(loss, limits, cause), { source: "sandbox", cause }),
     };
-    const { past } = setup;
-    this.#placedCell = new PlacedCell(recorder, setup.sandbox, listener, past.snapshot, journal);
+    const { past, sandbox, compression } = setup;
+    this.#placedCell = new PlacedCell(recorder, sandbox, listener, past.snapshot, journal, compression);
     if (journal !== undefined) {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
       journal.onUnkept = (error) => setup.errors.tell({ error, source: "store" });

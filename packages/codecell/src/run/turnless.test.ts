@@ -41,6 +41,7 @@ test("a run whose time is up before it got its turn says so, and stays in its st
   );
   const run = new Run({
     sandbox: crowded,
+    compression: undefined,
     tools: {},
     signal: undefined,
     context: undefined,

@@ -332,6 +332,7 @@ class SandboxHost implements Host {
     const { compactTokens = this.#options.compactTokens, encrypt } = options;
     const begun = new Run({
       sandbox: this.#sandbox,
+      compression: this.#options.compression,
       tools: how.tools,
       signal: options.signal,
       context: options.context,
