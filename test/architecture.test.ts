@@ -4,7 +4,15 @@
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { filesBelow, type Import, importsOf, literalGettersOf, ROOT, typeNamesOf } from "./sources.ts";
+import {
+  filesBelow,
+  globalsOf,
+  type Import,
+  importsOf,
+  literalGettersOf,
+  ROOT,
+  typeNamesOf,
+} from "./sources.ts";
 
 interface Folder {
   /** Where its code runs. */
@@ -39,12 +47,16 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "json-schema": { runs: "anywhere", imports: [], types: ["contract"] },
   // Both sides of the boundary around the worker know the messages, and nothing else of each other.
   protocol: { runs: "anywhere", imports: ["contract", "value"], types: ["json-schema"] },
-  // Neutral but for its entry and what that takes from Node.js: the same code is to run in a web worker.
-  worker: {
+  // The core, on a thread of Node.js or in a web worker: it knows no platform but the one that its entry gives it.
+  worker: { runs: "worker", imports: ["contract", "protocol", "guest", "source", "value", "json-schema"] },
+  "worker/node.ts": {
     runs: "worker",
-    imports: ["contract", "protocol", "guest", "source", "value", "json-schema"],
-    node: ["worker/node.ts", "worker/node-platform.ts"],
+    imports: ["protocol", "worker", "worker/node-platform.ts"],
+    node: "all",
   },
+  "worker/node-platform.ts": { runs: "worker", imports: ["protocol"], types: ["worker"] },
+  // What a page has: nothing of Node.js.
+  "worker/web-platform.ts": { runs: "worker", imports: ["worker"] },
   // One half on the host, the other on the check's own thread; the compiler is found at run time, never imported.
   check: {
     runs: "host",
@@ -156,6 +168,19 @@ const TABLE: Readonly<Record<string, Folder>> = {
 
 /** What runs in a worker or in the guest must never see these. */
 const HOST_FOLDERS = new Set(Object.keys(TABLE).filter((name) => TABLE[name]?.runs === "host"));
+
+/** Globals that are not there on a thread of Node.js, in a web worker and in a page alike. */
+const NOT_NEUTRAL = new Set([
+  "Buffer",
+  "SharedArrayBuffer",
+  "document",
+  "global",
+  "process",
+  "require",
+  "self",
+  "setImmediate",
+  "window",
+]);
 
 const BASE = "packages/codecell/src/";
 
@@ -273,11 +298,27 @@ describe("architecture", () => {
     const node: Import = { specifier: "node:fs", typeOnly: false };
     expect(problemWith("worker/cell.ts", node)).toContain("node:");
     expect(problemWith("worker/node.ts", node)).toBeUndefined();
+    expect(problemWith("worker/web-platform.ts", node)).toContain("node:");
+    for (const specifier of ["./node-platform.ts", "./web-platform.ts", "./node.ts"]) {
+      expect(problemWith("worker/worker.ts", { specifier, typeOnly: false })).toContain("may not import");
+    }
     expect(problemWith("contract/tool.ts", { specifier: "zod", typeOnly: true })).toContain("package");
     expect(problemWith("worker/cell.ts", { specifier: "../run/run.ts", typeOnly: true })).toContain("run");
     const types: Import = { specifier: "../../contract/failure.ts", typeOnly: true };
     expect(problemWith("guest/inside/core.ts", types)).toBeUndefined();
     expect(problemWith("guest/inside/core.ts", { ...types, typeOnly: false })).toContain("at run time");
+  });
+
+  test("the worker's core names no global that only Node.js or only a page has", () => {
+    const neutral = files.filter((path) =>
+      ["worker", "protocol", "sandbox/in-process"].includes(folderOf(path)),
+    );
+    expect(neutral).toContain("worker/worker.ts");
+    const found = [...neutral, "worker/web-platform.ts"].flatMap((path) =>
+      globalsOf(`${BASE}${path}`, NOT_NEUTRAL).map((name) => `${path}: ${name}`),
+    );
+    expect(found).toEqual([]);
+    expect(globalsOf(`${BASE}worker/node-platform.ts`, NOT_NEUTRAL)).toContain("process");
   });
 
   test("no object literal on the way of a run has a getter: V8 keeps all it sees until the next full collection", () => {

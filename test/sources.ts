@@ -56,6 +56,18 @@ export function literalGettersOf(path: string): string[] {
   return found;
 }
 
+/** Which of these names a file uses other than as the name of a property. */
+export function globalsOf(path: string, names: ReadonlySet<string>): string[] {
+  const found = new Set<string>();
+  const properties = new Set<unknown>();
+  walk(parseFile(path), (node) => {
+    if (node["computed"] === false) properties.add(node["property"] ?? node["key"]);
+    const name = String(node["name"]);
+    if (node["type"] === "Identifier" && names.has(name) && !properties.has(node)) found.add(name);
+  });
+  return [...found];
+}
+
 /** Names of types, interfaces and classes that a file declares, exported or not. */
 export function typeNamesOf(path: string): string[] {
   const found: string[] = [];

@@ -1,4 +1,5 @@
 // Everything exported here is public API. Named exports only.
+export type { Compression } from "./contract/compression.ts";
 export type { Diagnostic, DiagnosticCode } from "./contract/diagnostic.ts";
 export { CodecellError } from "./contract/failure.ts";
 export type {

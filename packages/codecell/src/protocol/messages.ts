@@ -7,6 +7,7 @@
  * - A message names a cell by the number of its placement. Numbers are never reused, so a late message reaches no other
  *   cell.
  */
+import { type Compression, isCompression } from "../contract/compression.ts";
 import type { FeatureSettings } from "../contract/features.ts";
 import type { Language, Delivery, Progress } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
@@ -58,6 +59,8 @@ export type Command =
       readonly history: readonly Delivery[];
       /** Continue from this snapshot instead of evaluating the source. */
       readonly snapshot?: CellSnapshot | undefined;
+      /** How its snapshots are compressed; a worker that does not have the method, or is told none, uses its best. */
+      readonly compression?: Compression;
     }
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
   /** The worker answers with a `SnapshotAnswer`, after its reports on all earlier commands. */
@@ -200,7 +203,8 @@ function isCommand(value: unknown): boolean {
         isRecord(value["limits"]) &&
         Object.values(value["limits"]).every(isCount) &&
         isArrayOf(value["history"], isDelivery) &&
-        (value["snapshot"] === undefined || isCellSnapshot(value["snapshot"]))
+        (value["snapshot"] === undefined || isCellSnapshot(value["snapshot"])) &&
+        (value["compression"] === undefined || isCompression(value["compression"]))
       );
     default:
       return false;

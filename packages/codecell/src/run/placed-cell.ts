@@ -10,6 +10,7 @@
  */
 import type { CellSnapshot, Report } from "../protocol/messages.ts";
 import { MOST_MOVES } from "../protocol/quantum.ts";
+import type { Compression } from "../contract/compression.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
@@ -45,6 +46,7 @@ export class PlacedCell {
   readonly #sandbox: Sandbox;
   readonly #listener: PlacedCellListener;
   readonly #shelf: Shelf | undefined;
+  readonly #compression: Compression | undefined;
   #placement: Placement | undefined;
   #placements = 0;
   #crashes = 0;
@@ -69,12 +71,14 @@ export class PlacedCell {
     listener: PlacedCellListener,
     snapshot: CellSnapshot | undefined,
     shelf?: Shelf,
+    compression?: Compression,
   ) {
     this.#recorder = recorder;
     this.#sandbox = sandbox;
     this.#listener = listener;
     this.#snapshot = snapshot;
     this.#shelf = shelf;
+    this.#compression = compression;
     this.#timeBeforeMs = recorder.seen.cpuTimeMs;
     this.#cpuTimeMs = this.#timeBeforeMs;
   }
@@ -130,6 +134,7 @@ export class PlacedCell {
         features,
         limits: withFreshTime(toCellLimits(limits), this.#timeBeforeMs, beginning.snapshot === undefined),
         ...(this.#moves === 0 ? {} : { moves: this.#moves }),
+        ...(this.#compression === undefined ? {} : { compression: this.#compression }),
         ...beginning,
       },
       {

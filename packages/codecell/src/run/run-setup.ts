@@ -1,6 +1,7 @@
 /** RunSetup: what one run is made of. Runs on the host. */
 import type { MapCallFailure } from "../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../calls/middleware.ts";
+import type { Compression } from "../contract/compression.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
@@ -14,6 +15,8 @@ import type { RunErrors } from "./run-errors.ts";
 
 export interface RunSetup {
   readonly sandbox: Sandbox;
+  /** How snapshots are compressed; undefined for what the sandbox does best. */
+  readonly compression: Compression | undefined;
   /** Undefined replays: nothing but what the ledger holds may happen. */
   readonly tools: ToolSet | undefined;
   readonly signal: AbortSignal | undefined;

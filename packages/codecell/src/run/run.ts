@@ -107,7 +107,8 @@ export class Run {
       onLost: (loss: Loss, cause?: unknown) =>
         this.#stop(lostFailure(loss, limits, cause), { source: "sandbox", cause }),
     };
-    this.#placedCell = new PlacedCell(recorder, setup.sandbox, listener, past.snapshot, journal);
+    const { sandbox, compression } = setup;
+    this.#placedCell = new PlacedCell(recorder, sandbox, listener, past.snapshot, journal, compression);
     if (journal !== undefined) {
       journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
     }

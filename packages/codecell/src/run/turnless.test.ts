@@ -39,6 +39,7 @@ test("a run whose time is up before it got its turn says so, and stays in its st
   const runs = new StoredRuns(store, new Vault({ sealKey: new Uint8Array(32).fill(1) }), 60_000);
   const run = new Run({
     sandbox: crowded,
+    compression: undefined,
     tools: {},
     signal: undefined,
     context: undefined,

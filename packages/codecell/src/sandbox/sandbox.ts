@@ -57,8 +57,8 @@ export type CellStart = Omit<Extract<Command, { type: "start" }>, "type" | "cell
  * - `computes`: it has used up its quantum and others wait for its thread. Placed again, with `moves` one higher, it
  *   goes to a compute thread.
  * - `unavailable`: no worker could be started, or the sandbox was disposed before.
- * - `snapshot_refused`: its snapshot is damaged, or of another build, or of another start. The cell has not run. Placed
- *   again without the snapshot, it begins with its source.
+ * - `snapshot_refused`: its snapshot is damaged, or of another build, or of another start, or was compressed by a method
+ *   that this sandbox does not have. The cell has not run. Placed again without the snapshot, it begins with its source.
  */
 export type Loss = "overran" | "crashed" | "displaced" | "computes" | "unavailable" | "snapshot_refused";
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { zstdCompressSync } from "node:zlib";
+import { deflateRawSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { resolveSealKeys, type SealKey } from "./seal-keys.ts";
@@ -14,10 +14,17 @@ const keysOf = (...bytes: number[]): ReturnType<typeof resolveSealKeys>["keys"] 
   resolveSealKeys({ sealKeys: bytes.map(given) }, {}).keys;
 const plain = new Sealer(keysOf(7), false);
 const encrypting = new Sealer(keysOf(7), true);
+const deflating = new Sealer(keysOf(7), false, "deflate");
 const SEALERS = [
   ["authenticated", plain],
   ["encrypted", encrypting],
+  ["deflated", deflating],
+  ["deflated and encrypted", deflating.encrypting()],
 ] as const;
+/** The flags of a seal that is not encrypted. */
+const ZSTD = 1;
+const DEFLATE = 4;
+const FLAGS_AT = 7;
 
 function contentOf(opened: Opened): Uint8Array | SealProblem | undefined {
   return opened.ok ? opened.content() : opened.problem;
@@ -114,7 +121,7 @@ describe.each(SEALERS)("seal, %s", (_name, sealer) => {
     "what is sealed in turns opens like what is sealed at once: %i bytes",
     async (size) => {
       const content = Buffer.from(Array.from({ length: size / 4 }, (_, at) => at & 0xff));
-      for (const one of [plain, encrypting]) {
+      for (const one of [plain, encrypting, deflating]) {
         const sealed = await one.sealInTurns({ header: Buffer.from("head"), content }, "p");
         const opened = one.openBytes(sealed, "p", MAX);
         if (!opened.ok) throw new Error(opened.problem);
@@ -155,26 +162,39 @@ describe("seal", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 80 }), (flags, body) => {
         const opened = plain.openBytes(forge(flags, body), "p", MAX);
-        if (flags > 3) expect(problemOf(opened)).toBe("version");
+        // Bit 2 encrypts; beside it there is one method or none.
+        if (![0, ZSTD, DEFLATE].includes(flags & ~2)) expect(problemOf(opened)).toBe("version");
         else expect(contentOf(opened)).toSatisfy((it) => it === undefined || it === "altered" || !!it);
       }),
     );
     expect(problemOf(plain.openBytes(forge(0, payload(9, 0, EMPTY)), "p", MAX))).toBe("altered");
     expect(problemOf(plain.openBytes(forge(0, payload(0, 9, EMPTY)), "p", MAX))).toBe("altered");
-    expect(contentOf(plain.openBytes(forge(1, payload(0, 9, EMPTY)), "p", MAX))).toBeUndefined();
+    expect(contentOf(plain.openBytes(forge(ZSTD, payload(0, 9, EMPTY)), "p", MAX))).toBeUndefined();
+    expect(contentOf(plain.openBytes(forge(DEFLATE, payload(0, 9, EMPTY)), "p", MAX))).toBeUndefined();
+    expect(problemOf(plain.openBytes(forge(ZSTD | DEFLATE, payload(0, 0, EMPTY)), "p", MAX))).toBe("version");
     expect(problemOf(plain.openBytes(forge(2, Buffer.alloc(27)), "p", MAX))).toBe("altered");
     expect(problemOf(plain.openBytes(forge(2, Buffer.alloc(28)), "p", MAX))).toBe("altered");
   });
 
-  test("content that would grow beyond its bound, or its stated length, is not unpacked", () => {
-    const bomb = zstdCompressSync(Buffer.alloc(64 << 20));
-    expect(bomb.length).toBeLessThan(10_000);
-    for (const length of [0, 1, 1000, MAX, 64 << 20, 2 ** 32 - 1]) {
-      const opened = plain.openBytes(forge(1, payload(0, length, bomb)), "p", MAX);
-      const before = process.memoryUsage().arrayBuffers;
-      expect(contentOf(opened)).toBeUndefined();
-      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 << 20);
-    }
+  test.each([
+    ["zstd", ZSTD, zstdCompressSync, 10_000],
+    ["deflate", DEFLATE, deflateRawSync, 100_000],
+  ] as const)(
+    "content that would grow beyond its bound, or its stated length, is not unpacked: %s",
+    async (_name, flags, compress, mostBytes) => {
+      const bomb = compress(Buffer.alloc(64 << 20));
+      expect(bomb.length).toBeLessThan(mostBytes);
+      for (const length of [0, 1, 1000, MAX, 64 << 20, 2 ** 32 - 1]) {
+        const opened = plain.openBytes(forge(flags, payload(0, length, bomb)), "p", MAX);
+        const before = process.memoryUsage().arrayBuffers;
+        expect(contentOf(opened)).toBeUndefined();
+        expect(opened.ok && (await opened.contentAside())).toBeUndefined();
+        expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 << 20);
+      }
+    },
+  );
+
+  test("content that is larger than its bound is not unpacked, compressed or not", () => {
     const large = plain.sealBytes({ header: EMPTY, content: Buffer.alloc(MAX + 1) }, "p");
     expect(contentOf(plain.openBytes(large, "p", MAX))).toBeUndefined();
     expect(contentOf(plain.openBytes(large, "p", MAX + 1))).toHaveLength(MAX + 1);
@@ -215,8 +235,33 @@ describe("seal", () => {
     expect(one.subarray(16).equals(other.subarray(16))).toBe(false);
   });
 
-  test("content is compressed when that pays", () => {
-    const size = (content: Uint8Array): number => plain.sealBytes({ header: EMPTY, content }, "p").length;
+  test("whatever compresses now, what either method compressed opens", async () => {
+    const content = Buffer.alloc(600_000, "a ledger ");
+    for (const one of [plain, deflating]) {
+      const sealed = [
+        one.sealBytes({ header: EMPTY, content }, "p"),
+        await one.sealInTurns({ header: EMPTY, content }, "p"),
+      ];
+      for (const made of sealed) {
+        expect(made[FLAGS_AT]).toBe(one === plain ? ZSTD : DEFLATE);
+        for (const other of [plain, deflating]) {
+          const opened = other.openBytes(made, "p", MAX);
+          if (!opened.ok) throw new Error(opened.problem);
+          expect(opened.isCurrent).toBe(other === one);
+          expect(content.equals(opened.content() ?? EMPTY)).toBe(true);
+          expect(content.equals((await opened.contentAside()) ?? EMPTY)).toBe(true);
+        }
+      }
+    }
+    const small = plain.sealBytes({ header: EMPTY, content: Buffer.from("state") }, "p");
+    expect(deflating.openBytes(small, "p", MAX)).toMatchObject({ ok: true, isCurrent: true });
+  });
+
+  test.each([
+    ["zstd", plain],
+    ["deflate", deflating],
+  ])("content is compressed when that pays: %s", (_name, sealer) => {
+    const size = (content: Uint8Array): number => sealer.sealBytes({ header: EMPTY, content }, "p").length;
     const around = 16 + 8 + 32;
     expect(size(Buffer.alloc(1000))).toBe(1000 + around);
     expect(size(Buffer.alloc(10_000))).toBeLessThan(200);

@@ -3,6 +3,7 @@
  *
  *   magic 6 | version 1 | flags 1 | key id 8 | [nonce 12] | payload | [tag 16] | mac 32
  *   payload = header length 4 | content length 4 | header | content, compressed where that makes it smaller
+ *   flags = 1 compressed by zstd, 4 by deflate, 0 neither | 2 encrypted
  *
  * - Nothing behind the key id is interpreted before the mac over all of it fits; content is not decompressed before
  *   the caller, having read the header, asks for it.
@@ -13,9 +14,9 @@
  *   several may open. So one HMAC authenticates everything either way, for 16 bytes and a fraction of the time more.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { promisify } from "node:util";
-import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
+import { type Compression, DEFAULT_COMPRESSION } from "../contract/compression.ts";
 import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
+import { pack, packAside, unpack, unpackAside } from "./packing.ts";
 import type { SealKey, SealKeys } from "./seal-keys.ts";
 
 export interface Sealable {
@@ -34,7 +35,7 @@ export type SealProblem = "format" | "version" | "key" | "altered";
 export type Opened =
   | {
       readonly ok: true;
-      /** Whether it would be sealed the same way now: with this key, and encrypted or not. */
+      /** Whether it would be sealed the same way now: with this key, encrypted or not, compressed by this method if at all. */
       readonly isCurrent: boolean;
       readonly header: Uint8Array;
       /** Unpacks; undefined when it is larger than allowed. */
@@ -48,8 +49,8 @@ export type Opened =
 const MAGIC_TEXT = "codecell";
 const MAGIC = Buffer.from(MAGIC_TEXT, "base64url");
 const VERSION = 1;
-const COMPRESSED = 1;
 const ENCRYPTED = 2;
+const METHOD_FLAGS: Readonly<Record<PackedBy, number>> = { none: 0, zstd: 1, deflate: 4 };
 
 const VERSION_AT = MAGIC.length;
 const FLAGS_AT = VERSION_AT + 1;
@@ -67,21 +68,32 @@ const PIECE_BYTES = 1024 * 1024;
 const LARGE_BYTES = 256 * 1024;
 /** Less is not worth the 15 microseconds. */
 const COMPRESS_FROM_BYTES = 1024;
-/** Higher levels made ledgers no smaller, and took longer. */
-const COMPRESSION = { [constants.ZSTD_c_compressionLevel]: 1 };
+
+type PackedBy = Compression | "none";
+
+/** Content as it goes into a seal. */
+interface Packed {
+  readonly bytes: Uint8Array;
+  readonly method: PackedBy;
+  /** That it had before. */
+  readonly length: number;
+}
 
 export class Sealer {
   readonly #keys: SealKeys;
   readonly #isEncrypting: boolean;
+  /** What it compresses with; it opens what either method compressed. */
+  readonly #compression: Compression;
 
-  constructor(keys: SealKeys, isEncrypting: boolean) {
+  constructor(keys: SealKeys, isEncrypting: boolean, compression: Compression = DEFAULT_COMPRESSION) {
     this.#keys = keys;
     this.#isEncrypting = isEncrypting;
+    this.#compression = compression;
   }
 
   /** The same keys; what it seals is encrypted. */
   encrypting(): Sealer {
-    return this.#isEncrypting ? this : new Sealer(this.#keys, true);
+    return this.#isEncrypting ? this : new Sealer(this.#keys, true, this.#compression);
   }
 
   /** Content of less than `compressFrom` bytes stays as it is. */
@@ -90,8 +102,8 @@ export class Sealer {
     purpose: string,
     compressFrom: number = COMPRESS_FROM_BYTES,
   ): Buffer {
-    const packed = content.length < compressFrom ? content : compress(content);
-    return atOnce(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
+    const packed = content.length < compressFrom ? undefined : pack(content, this.#compression);
+    return atOnce(this.#sealSteps(header, this.#packed(content, packed), purpose));
   }
 
   /** The same for what grows with a run: in pieces, and compressed by a thread of the process. */
@@ -102,24 +114,25 @@ export class Sealer {
   ): Promise<Buffer> {
     const { header, content } = sealable;
     if (content.length < LARGE_BYTES) return this.sealBytes(sealable, purpose, compressFrom);
-    const packed = await compressAside(content);
+    const packed = await packAside(content, this.#compression);
     // Not awaited, so that nothing here holds the content any longer: there may be megabytes of it.
-    return inTurns(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
+    return inTurns(this.#sealSteps(header, this.#packed(content, packed), purpose));
   }
 
-  /** Of content as it is packed, and the length that it had before. */
-  *#sealSteps(
-    { header, content: packed }: Sealable,
-    length: number,
-    isCompressed: boolean,
-    purpose: string,
-  ): Steps<Buffer> {
+  #packed(content: Uint8Array, packed: Uint8Array | undefined): Packed {
+    const { length } = content;
+    return packed === undefined
+      ? { bytes: content, method: "none", length }
+      : { bytes: packed, method: this.#compression, length };
+  }
+
+  *#sealSteps(header: Uint8Array, { bytes, method, length }: Packed, purpose: string): Steps<Buffer> {
     const [key] = this.#keys;
-    const flags = (isCompressed ? COMPRESSED : 0) | (this.#isEncrypting ? ENCRYPTED : 0);
+    const flags = METHOD_FLAGS[method] | (this.#isEncrypting ? ENCRYPTED : 0);
     const lengths = Buffer.alloc(LENGTHS_BYTES);
     lengths.writeUInt32BE(header.length, 0);
     lengths.writeUInt32BE(length, 4);
-    const payload = [lengths, header, ...piecesOf(packed)];
+    const payload = [lengths, header, ...piecesOf(bytes)];
     const body = this.#isEncrypting ? yield* encryptSteps(payload, key) : payload;
     const parts = [MAGIC, Buffer.from([VERSION, flags]), key.id, ...body];
     const mac = yield* macSteps(parts, purpose, key);
@@ -147,8 +160,9 @@ export class Sealer {
     const mac = yield* macSteps(piecesOf(sealed.subarray(0, macAt)), purpose, key);
     if (!timingSafeEqual(mac, sealed.subarray(macAt))) return refuse("altered");
     const flags = sealed[FLAGS_AT] ?? 0;
+    const method = methodOf(flags & ~ENCRYPTED);
     // Only a key's owner gets here: what it cannot read was made by a later version.
-    if ((flags & ~(COMPRESSED | ENCRYPTED)) !== 0) return refuse("version");
+    if (method === undefined) return refuse("version");
     const body = sealed.subarray(BODY_AT, macAt);
     const payload = (flags & ENCRYPTED) === 0 ? body : yield* decryptSteps(body, key);
     if (payload === undefined || payload.length < LENGTHS_BYTES) return refuse("altered");
@@ -156,21 +170,23 @@ export class Sealer {
     const length = payload.readUInt32BE(4);
     if (headerEnd > payload.length) return refuse("altered");
     const packed = payload.subarray(headerEnd);
-    const isCompressed = (flags & COMPRESSED) !== 0;
-    if (!isCompressed && packed.length !== length) return refuse("altered");
+    if (method === "none" && packed.length !== length) return refuse("altered");
     const isEncrypted = (flags & ENCRYPTED) !== 0;
     return {
       ok: true,
-      isCurrent: key === this.#keys[0] && isEncrypted === this.#isEncrypting,
+      isCurrent:
+        key === this.#keys[0] &&
+        isEncrypted === this.#isEncrypting &&
+        (method === "none" || method === this.#compression),
       header: payload.subarray(LENGTHS_BYTES, headerEnd),
       content: () => {
         if (length > maxBytes) return undefined;
-        return isCompressed ? decompress(packed, length) : packed;
+        return method === "none" ? packed : unpack(packed, method, length);
       },
       contentAside: async () => {
         if (length > maxBytes) return undefined;
-        if (!isCompressed) return packed;
-        return length < LARGE_BYTES ? decompress(packed, length) : decompressAside(packed, length);
+        if (method === "none") return packed;
+        return length < LARGE_BYTES ? unpack(packed, method, length) : unpackAside(packed, method, length);
       },
     };
   }
@@ -191,6 +207,11 @@ export class Sealer {
     if (bytes.toString("base64url") !== text) return refuse("format");
     return this.openBytes(bytes, purpose, maxBytes);
   }
+}
+
+/** Undefined for flags that mean no method. */
+function methodOf(flags: number): PackedBy | undefined {
+  return (["none", "zstd", "deflate"] as const).find((method) => METHOD_FLAGS[method] === flags);
 }
 
 function refuse(problem: SealProblem): Opened {
@@ -214,41 +235,6 @@ function piecesOf(bytes: Uint8Array): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) pieces.push(bytes.subarray(at, at + PIECE_BYTES));
   return pieces;
-}
-
-/** The content itself when it does not get smaller. */
-function compress(content: Uint8Array): Uint8Array {
-  // In one chunk: putting many together takes longer.
-  const packed = zstdCompressSync(content, { params: COMPRESSION, chunkSize: content.length });
-  return packed.length < content.length ? packed : content;
-}
-
-async function compressAside(content: Uint8Array): Promise<Uint8Array> {
-  const packed = await promisify(zstdCompress)(content, { params: COMPRESSION, chunkSize: content.length });
-  return packed.length < content.length ? packed : content;
-}
-
-function decompress(packed: Uint8Array, length: number): Uint8Array | undefined {
-  try {
-    const content = zstdDecompressSync(packed, sizesFor(length));
-    return content.length === length ? content : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function decompressAside(packed: Uint8Array, length: number): Promise<Uint8Array | undefined> {
-  try {
-    const content = await promisify(zstdDecompress)(packed, sizesFor(length));
-    return content.length === length ? content : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** One chunk, and a byte more: where it is full zlib makes another of its size. It wants at least 64 bytes. */
-function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
-  return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
 }
 
 function* encryptSteps(payload: readonly Uint8Array[], key: SealKey): Steps<Uint8Array[]> {

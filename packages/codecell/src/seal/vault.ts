@@ -1,4 +1,5 @@
 /** Vault: a host's seal with its keys, and what its refusals mean to whoever resumes a run. */
+import { type Compression, DEFAULT_COMPRESSION, isCompression } from "../contract/compression.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Store } from "../contract/store.ts";
 import { resolveSealKeys, SEAL_KEY_VARIABLE, type SealOptions } from "./seal-keys.ts";
@@ -7,6 +8,7 @@ import { warnOnce } from "./warn-once.ts";
 
 export interface VaultOptions extends SealOptions {
   readonly encrypt?: boolean | undefined;
+  readonly compression?: Compression | undefined;
 }
 
 export class Vault {
@@ -17,11 +19,14 @@ export class Vault {
   readonly isRandom: boolean;
 
   constructor(options: VaultOptions) {
-    const { encrypt = false } = options;
+    const { encrypt = false, compression = DEFAULT_COMPRESSION } = options;
     // Whatever else was meant, it must not end as readable bytes.
     if (typeof encrypt !== "boolean") throw new TypeError("Cannot create a host: encrypt must be a boolean");
+    if (!isCompression(compression)) {
+      throw new TypeError('Cannot create a host: compression must be "zstd" or "deflate"');
+    }
     const { keys, isRandom } = resolveSealKeys(options, process.env);
-    this.sealer = new Sealer(keys, encrypt);
+    this.sealer = new Sealer(keys, encrypt, compression);
     this.encryptingSealer = this.sealer.encrypting();
     this.isRandom = isRandom;
   }

@@ -3,12 +3,13 @@
  *
  * - Moves only in `start` and `deliver`; between them no guest code is on any stack and the vm may be parked.
  * - Begins with its source or, after `restore`, where the snapshot was taken; from there on both are the same.
+ * - `decode` and `snapshot` may give promises. What they promise does not touch the cell, so it may be dropped meanwhile.
  * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
  * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
  */
-import type { CellEnd, CellFailure, CellSnapshot, Report } from "../protocol/messages.ts";
+import type { CellEnd, CellFailure, Report } from "../protocol/messages.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
-import type { Delivery } from "../contract/ledger.ts";
+import type { Delivery, Progress } from "../contract/ledger.ts";
 import { BEHIND_NAMES, DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
@@ -17,7 +18,8 @@ import { CellTime, type TimeEnvironment } from "./cell-time.ts";
 import { nameRefusal, originOf, type StartCommand, toGuestStart } from "./cell-start.ts";
 import type { ParkedMemory } from "./image.ts";
 import { Outbox } from "./outbox.ts";
-import { type CellState, isSameProgress, type SnapshotCodec } from "./snapshot.ts";
+import type { Eventual } from "./platform.ts";
+import { type CellState, isSameProgress, type Snapshot, type SnapshotCodec } from "./snapshot.ts";
 import type { SourceCache } from "./source-cache.ts";
 import { detachedCall, type ThrownError, toFailure } from "./thrown.ts";
 import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
@@ -82,11 +84,18 @@ export class Cell implements VmOwner, VmHolder {
     return this.#time.verdict === "computes";
   }
 
-  /** Takes up a snapshot, in place of the source. False when it does not fit; then the cell is of no use. */
-  restore({ bytes, progress }: CellSnapshot): boolean {
+  /** Reads the snapshot that it is to begin with; undefined when there is none that fits this build and start. */
+  decode(): Eventual<Snapshot | undefined> {
+    const { snapshot, limits } = this.#command;
+    if (snapshot === undefined) return undefined;
     const { vms, snapshots } = this.#environment;
-    const { memoryBytes, resultBytes } = this.#command.limits;
-    const snapshot = snapshots.decode(bytes, originOf(this.#command), vms.mostBytes(memoryBytes));
+    return snapshots.decode(snapshot.bytes, originOf(this.#command), vms.mostBytes(limits.memoryBytes));
+  }
+
+  /** Takes up a snapshot, in place of the source. False when it does not fit; then the cell is of no use. */
+  restore(snapshot: Snapshot | undefined, progress: Progress): boolean {
+    const { vms } = this.#environment;
+    const { resultBytes } = this.#command.limits;
     if (snapshot === undefined) return false;
     const { state, memory } = snapshot;
     if (!isSameProgress(state.progress, progress) || !this.#outbox.restore(state)) return false;
@@ -105,7 +114,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   /** Undefined when there is nothing to go on from, or too much. The cell stays as it is. */
-  snapshot(): Uint8Array<ArrayBuffer> | undefined {
+  snapshot(): Eventual<Uint8Array<ArrayBuffer> | undefined> {
     const { vms, snapshots } = this.#environment;
     const memory = this.#parked ?? (this.#vm === undefined ? undefined : vms.copy(this.#vm));
     if (this.isOver || memory === undefined) return undefined;
@@ -117,7 +126,7 @@ export class Cell implements VmOwner, VmHolder {
       returned: this.#returned ?? null,
       unhandled: this.#unhandled,
     };
-    return snapshots.encode({ state, memory }, originOf(this.#command));
+    return snapshots.encode({ state, memory }, originOf(this.#command), this.#command.compression);
   }
 
   start(): Report {

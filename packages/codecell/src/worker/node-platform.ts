@@ -1,14 +1,16 @@
 /**
- * What Node.js gives the worker: native comparison, zstd, SHA-256.
+ * What Node.js gives the worker: native comparison, zstd, deflate, SHA-256, all at once.
  *
- * - Loading the latter two takes as long as many runs do, so it waits for the first snapshot; most workers see none.
+ * - Loading what compresses and digests takes as long as many runs do, so it waits for the first snapshot; most workers
+ *   see none.
  * - The thread is not ended while zlib's objects are made: that would abort the process.
  */
 import { inFragileMoment } from "../protocol/fragile.ts";
 import type { EqualRanges, WorkerPlatform } from "./platform.ts";
 
 /** More gains a few percent of size for several times the time. */
-const LEVEL = 3;
+const ZSTD_LEVEL = 3;
+const DEFLATE_LEVEL = 1;
 
 const buffers = new WeakMap<ArrayBufferLike, Buffer>();
 
@@ -57,16 +59,21 @@ function threadTimeMs(): number {
 export function createNodePlatform(status: Int32Array): WorkerPlatform {
   return {
     equal,
-    compress: (bytes) => {
-      const { constants, zstdCompressSync } = process.getBuiltinModule("node:zlib");
-      const params = { [constants.ZSTD_c_compressionLevel]: LEVEL };
+    compressions: ["zstd", "deflate"],
+    compress: (bytes, method) => {
+      const { constants, deflateRawSync, zstdCompressSync } = process.getBuiltinModule("node:zlib");
+      if (method === "deflate") {
+        return inFragileMoment(status, () => deflateRawSync(bytes, { level: DEFLATE_LEVEL }));
+      }
+      const params = { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL };
       return inFragileMoment(status, () => zstdCompressSync(bytes, { params }));
     },
-    decompress: (bytes, maxBytes) => {
+    decompress: (bytes, method, maxBytes) => {
       try {
-        const { zstdDecompressSync } = process.getBuiltinModule("node:zlib");
+        const zlib = process.getBuiltinModule("node:zlib");
         const maxOutputLength = Math.max(1, maxBytes);
-        return inFragileMoment(status, () => zstdDecompressSync(bytes, { maxOutputLength }));
+        const unpack = method === "deflate" ? zlib.inflateRawSync : zlib.zstdDecompressSync;
+        return inFragileMoment(status, () => unpack(bytes, { maxOutputLength }));
       } catch {
         return undefined;
       }

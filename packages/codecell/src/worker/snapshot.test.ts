@@ -1,11 +1,13 @@
-import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STATUS_BYTES } from "../protocol/messages.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import { loadEngine } from "../sandbox/node/engine.ts";
 import { GRANULE_WORDS, Image } from "./image.ts";
+import type { Compression } from "../contract/compression.ts";
 import { createNodePlatform } from "./node-platform.ts";
+import type { Eventual, WorkerPlatform } from "./platform.ts";
 import { type CellState, type Snapshot, SnapshotCodec } from "./snapshot.ts";
 import type { GuestStart, Vm } from "./vm.ts";
 
@@ -22,7 +24,9 @@ const platform = createNodePlatform(new Int32Array(new SharedArrayBuffer(STATUS_
 const image = new Image(engine, prelude, platform.equal);
 const codec = new SnapshotCodec(image, platform);
 const MEMORY_BYTES = 64 * 1024 * 1024;
-const HEAD_BYTES = 36;
+const LENGTH_AT = 32;
+const METHOD_AT = 36;
+const HEAD_BYTES = 40;
 const FIRST_GRANULE = image.addresses.stackPointer / 64;
 const END_GRANULE = image.bytes.length / 64;
 
@@ -47,19 +51,38 @@ function memoryOf(
   return { byteLength, granules: Uint32Array.from(granules), words };
 }
 
-function encode(snapshot: Snapshot, origin = "o"): Uint8Array<ArrayBuffer> {
-  const bytes = codec.encode(snapshot, origin);
+/** Of a platform that answers at once. */
+function atOnce<T>(value: Eventual<T>): T {
+  if (value instanceof Promise) throw new Error("Cost a promise");
+  return value;
+}
+
+function encode(snapshot: Snapshot, origin = "o", method?: Compression): Uint8Array<ArrayBuffer> {
+  const bytes = atOnce(codec.encode(snapshot, origin, method));
   if (bytes === undefined) throw new Error("Too large");
   return bytes;
 }
 
-const good = encode({ state, memory: memoryOf([FIRST_GRANULE, FIRST_GRANULE + 1, FIRST_GRANULE + 9]) });
+const memory = memoryOf([FIRST_GRANULE, FIRST_GRANULE + 1, FIRST_GRANULE + 9]);
+const good = encode({ state, memory });
+const METHODS = ["none", "zstd", "deflate"] as const;
 
-/** The same snapshot with its body altered. */
-function alter(change: (body: Buffer) => Uint8Array): Uint8Array {
+/** The same snapshot with its body altered, packed by another method. */
+function alter(
+  change: (body: Buffer) => Uint8Array,
+  method: (typeof METHODS)[number] = "zstd",
+): Uint8Array<ArrayBuffer> {
   const body = change(zstdDecompressSync(good.subarray(HEAD_BYTES)));
-  const bytes = Buffer.concat([good.subarray(0, HEAD_BYTES), zstdCompressSync(body)]);
-  bytes.writeUInt32LE(body.length, 32);
+  const packed = { none: body, zstd: zstdCompressSync(body), deflate: deflateRawSync(body) }[method];
+  const bytes = Buffer.concat([good.subarray(0, HEAD_BYTES), packed]);
+  bytes.writeUInt32LE(body.length, LENGTH_AT);
+  bytes.writeUInt32LE(METHODS.indexOf(method), METHOD_AT);
+  return new Uint8Array(bytes);
+}
+
+function withMethod(number: number): Uint8Array {
+  const bytes = Uint8Array.from(good);
+  new DataView(bytes.buffer).setUint32(METHOD_AT, number, true);
   return bytes;
 }
 
@@ -69,7 +92,7 @@ function withState(change: Partial<Record<keyof CellState, unknown>>): Uint8Arra
 }
 
 const decode = (bytes: Uint8Array, origin = "o"): Snapshot | undefined =>
-  codec.decode(bytes, origin, MEMORY_BYTES);
+  atOnce(codec.decode(bytes, origin, MEMORY_BYTES));
 
 describe("a snapshot", () => {
   test("gives back the state and every byte of the memory", () => {
@@ -101,16 +124,16 @@ describe("a snapshot", () => {
     };
     const vm = image.createVm(2048);
     begin(vm);
-    const memory = image.park(vm);
+    const parked = image.park(vm);
     const restored = image.createVm(2048);
-    const found = decode(encode({ state, memory }));
+    const found = decode(encode({ state, memory: parked }));
     if (found === undefined) throw new Error("Refused");
     image.unpark(restored, found.memory);
-    expect(found.memory).toEqual(memory);
+    expect(found.memory).toEqual(parked);
     // Everything the scan calls live is the same; the rest is as in the image.
-    expect(image.park(restored)).toEqual(memory);
+    expect(image.park(restored)).toEqual(parked);
     restored.limitAgain(MEMORY_BYTES, 256 * 1024);
-    expect(image.park(restored)).toEqual(memory);
+    expect(image.park(restored)).toEqual(parked);
   });
 
   test("is small where a program dropped large data", () => {
@@ -136,6 +159,63 @@ describe("a snapshot", () => {
   test("that would be larger than allowed is not made", () => {
     const granules = Array.from({ length: 24 * 16_384 }, (_, index) => FIRST_GRANULE + index);
     expect(codec.encode({ state, memory: memoryOf(granules, 1, MEMORY_BYTES) }, "o")).toBeUndefined();
+  });
+});
+
+describe("the compression of a snapshot", () => {
+  const snapshot = { state, memory };
+  const methodOf = (bytes: Uint8Array): string | undefined => METHODS[bytes[METHOD_AT] ?? 9];
+
+  test("is the best of the platform, or the one that was asked for", () => {
+    expect(methodOf(good)).toBe("zstd");
+    expect(methodOf(encode(snapshot, "o", "zstd"))).toBe("zstd");
+    const deflated = encode(snapshot, "o", "deflate");
+    expect(methodOf(deflated)).toBe("deflate");
+    expect(inflateRawSync(deflated.subarray(HEAD_BYTES))).toEqual(
+      zstdDecompressSync(good.subarray(HEAD_BYTES)),
+    );
+    expect(decode(deflated)).toEqual(decode(good));
+  });
+
+  test("is none where it would save nothing", () => {
+    const noise = memoryOf(Array.from({ length: 100 }, (_, n) => FIRST_GRANULE + n));
+    crypto.getRandomValues(new Uint8Array(noise.words.buffer as ArrayBuffer));
+    const bytes = encode({ state, memory: noise });
+    expect(methodOf(bytes)).toBe("none");
+    const before = Uint8Array.from(bytes);
+    expect(decode(bytes)?.memory).toEqual(noise);
+    expect(bytes).toEqual(before);
+  });
+
+  test.each(METHODS)("does not matter to whoever reads it: %s", (method) => {
+    expect(decode(alter((body) => body, method))).toEqual(snapshot);
+  });
+
+  test("is another one on a platform that has no zstd, which refuses what it cannot read", () => {
+    const page: WorkerPlatform = { ...platform, compressions: ["deflate"] };
+    const elsewhere = new SnapshotCodec(image, page);
+    const bytes = atOnce(elsewhere.encode(snapshot, "o", "zstd"));
+    expect(methodOf(bytes ?? good)).toBe("deflate");
+    expect(decode(bytes ?? good)).toEqual(snapshot);
+    expect(elsewhere.decode(good, "o", MEMORY_BYTES)).toBeUndefined();
+    expect(
+      elsewhere.decode(
+        alter((body) => body, "none"),
+        "o",
+        MEMORY_BYTES,
+      ),
+    ).toEqual(snapshot);
+  });
+
+  test.each(["zstd", "deflate"] as const)("never unpacks more than a snapshot says: %s", (method) => {
+    const bomb = alter(() => Buffer.alloc(64 << 20), method);
+    expect(bomb.length).toBeLessThan(100_000);
+    for (const length of [16, 1000, 20 << 20, 64 << 20, 0xffff_ffff]) {
+      new DataView(bomb.buffer).setUint32(LENGTH_AT, length, true);
+      const before = process.memoryUsage().arrayBuffers;
+      expect(decode(bomb)).toBeUndefined();
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(24 << 20);
+    }
   });
 });
 
@@ -165,6 +245,12 @@ describe("a snapshot is refused", () => {
     ["nothing but its head", () => good.subarray(0, HEAD_BYTES)],
     ["shorter than its head", () => good.subarray(0, HEAD_BYTES - 1)],
     ["empty", () => new Uint8Array()],
+    ["of another method than it says", () => withMethod(2)],
+    ["of no method there is", () => withMethod(3)],
+    ["of a method beyond a byte", () => withMethod(257)],
+    ["said to be not compressed", () => withMethod(0)],
+    ["not compressed and cut off", () => alter((body) => body, "none").slice(0, -4)],
+    ["deflated and cut off", () => alter((body) => body, "deflate").slice(0, -1)],
     ["longer than it says", () => alter((body) => Buffer.concat([body, Buffer.alloc(4)]))],
     ["shorter than it says", () => alter((body) => body.subarray(0, -64))],
     ["no body", () => alter(() => new Uint8Array(4))],
@@ -215,7 +301,7 @@ describe("a snapshot is refused", () => {
   test("or is sound, whatever bytes are given", () => {
     const bodies = fc.uint8Array({ minLength: 16, maxLength: 300 });
     fc.assert(
-      fc.property(bodies, fc.nat(3), (body, kind) => {
+      fc.property(bodies, fc.nat(3), fc.constantFrom(...METHODS), (body, kind, method) => {
         const bytes = alter((whole) => {
           if (kind === 0) return body;
           const copy = Buffer.from(whole);
@@ -224,7 +310,7 @@ describe("a snapshot is refused", () => {
             copy[where] = body[at + 1] ?? 0;
           }
           return copy;
-        });
+        }, method);
         const found = decode(bytes);
         if (found !== undefined) expect(image.isParked(found.memory, MEMORY_BYTES)).toBe(true);
       }),

@@ -4,6 +4,7 @@
  * - Holds the granules of the cell's memory that differ from the image, as differences to it, and what the worker knows
  *   of the cell. The same state gives the same bytes.
  * - Begins with a digest of engine, image, this format and what the run was started with: another one fits nowhere.
+ * - Says how it is compressed. Whoever reads it takes what its platform has, and refuses the rest.
  * - Read strictly: what does not fit in every part gives undefined before a vm has seen any of it. That the memory means
  *   no harm is not checked and cannot be; whoever stores snapshots authenticates them, and the vm contains the rest.
  */
@@ -11,7 +12,8 @@ import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
 import { type CellFailure, isCellFailure, isProgress, MAX_SNAPSHOT_BYTES } from "../protocol/messages.ts";
 import type { Progress } from "../contract/ledger.ts";
 import { GRANULE_BYTES, GRANULE_WORDS, type Image, type ParkedMemory } from "./image.ts";
-import type { WorkerPlatform } from "./platform.ts";
+import type { Compression } from "../contract/compression.ts";
+import { type Eventual, whenThere, type WorkerPlatform } from "./platform.ts";
 
 /** What the worker knows of a waiting cell besides its memory. */
 export interface CellState {
@@ -34,10 +36,13 @@ export interface Snapshot {
 }
 
 /** To be changed with the layout below, and whenever a cell's state means something else than before. */
-const FORMAT = "codecell snapshot 1";
+const FORMAT = "codecell snapshot 2";
 const DIGEST_BYTES = 32;
-/** Digest, length of the body. */
-const HEAD_BYTES = DIGEST_BYTES + 4;
+const METHOD_AT = DIGEST_BYTES + 4;
+/** Digest, length of the body, method of compression. */
+const HEAD_BYTES = METHOD_AT + 4;
+/** The numbers of the methods. */
+const METHODS = ["none", "zstd", "deflate"] as const satisfies readonly (Compression | "none")[];
 /** Lengths of state and list of runs, pages of memory, number of granules. */
 const BODY_HEAD_BYTES = 16;
 const PAGE_BYTES = 65_536;
@@ -60,8 +65,62 @@ export class SnapshotCodec {
     this.#platform = platform;
   }
 
-  /** Undefined when the cell is larger than a snapshot may be. `origin` is what the run was started with. */
-  encode({ state, memory }: Snapshot, origin: string): Uint8Array<ArrayBuffer> | undefined {
+  /**
+   * Undefined when the cell is larger than a snapshot may be. `origin` is what the run was started with. All of the cell
+   * has been read when this returns, whether or not the snapshot is there.
+   */
+  encode(
+    snapshot: Snapshot,
+    origin: string,
+    wanted?: Compression,
+  ): Eventual<Uint8Array<ArrayBuffer> | undefined> {
+    const body = this.#write(snapshot);
+    if (body === undefined) return undefined;
+    const [best] = this.#platform.compressions;
+    const method = wanted !== undefined && this.#has(wanted) ? wanted : best;
+    return whenThere(this.#platform.compress(body, method), (packed) => {
+      const [kept, how] =
+        packed.length < body.length ? ([packed, method] as const) : ([body, "none"] as const);
+      if (HEAD_BYTES + kept.length > MAX_SNAPSHOT_BYTES) return undefined;
+      return whenThere(this.#digest(origin), (digest) => {
+        // An array of its own, so that it can be handed over instead of copied.
+        const bytes = new Uint8Array(HEAD_BYTES + kept.length);
+        bytes.set(digest);
+        const head = new DataView(bytes.buffer);
+        head.setUint32(DIGEST_BYTES, body.length, true);
+        head.setUint32(METHOD_AT, METHODS.indexOf(how), true);
+        bytes.set(kept, HEAD_BYTES);
+        return bytes;
+      });
+    });
+  }
+
+  /** Undefined when the bytes are no snapshot of this build and origin, or of one that needs more memory. */
+  decode(bytes: Uint8Array, origin: string, memoryBytes: number): Eventual<Snapshot | undefined> {
+    if (bytes.length < HEAD_BYTES) return undefined;
+    return whenThere(this.#digest(origin), (digest) => this.#unpack(bytes, digest, memoryBytes));
+  }
+
+  #unpack(bytes: Uint8Array, digest: Uint8Array, memoryBytes: number): Eventual<Snapshot | undefined> {
+    if (!digest.every((byte, index) => byte === bytes[index])) return undefined;
+    const head = new DataView(bytes.buffer, bytes.byteOffset);
+    const length = head.getUint32(DIGEST_BYTES, true);
+    if (length < BODY_HEAD_BYTES || length > MAX_BODY_BYTES) return undefined;
+    const method = METHODS[head.getUint32(METHOD_AT, true)];
+    const packed = bytes.subarray(HEAD_BYTES);
+    // A copy: what is read is changed on the way.
+    if (method === "none") return this.#read(packed.slice(), length, memoryBytes);
+    if (method === undefined || !this.#has(method)) return undefined;
+    return whenThere(this.#platform.decompress(packed, method, length), (body) =>
+      this.#read(body, length, memoryBytes),
+    );
+  }
+
+  #has(method: Compression): boolean {
+    return this.#platform.compressions.includes(method);
+  }
+
+  #write({ state, memory }: Snapshot): Uint8Array<ArrayBuffer> | undefined {
     const { granules, words } = memory;
     if (words.byteLength > MAX_BODY_BYTES) return undefined;
     const text = encoder.encode(JSON.stringify(state));
@@ -79,28 +138,11 @@ export class SnapshotCodec {
     const difference = new Int32Array(body.buffer, wordsAt);
     difference.set(words);
     this.#image.xor({ ...memory, words: difference });
-    const packed = this.#platform.compress(body);
-    if (HEAD_BYTES + packed.length > MAX_SNAPSHOT_BYTES) return undefined;
-    // An array of its own, so that it can be handed over instead of copied.
-    const bytes = new Uint8Array(HEAD_BYTES + packed.length);
-    bytes.set(this.#digest(origin));
-    new DataView(bytes.buffer).setUint32(DIGEST_BYTES, body.length, true);
-    bytes.set(packed, HEAD_BYTES);
-    return bytes;
+    return body;
   }
 
-  /** Undefined when the bytes are no snapshot of this build and origin, or of one that needs more memory. */
-  decode(bytes: Uint8Array, origin: string, memoryBytes: number): Snapshot | undefined {
-    if (bytes.length < HEAD_BYTES) return undefined;
-    if (!this.#digest(origin).every((byte, index) => byte === bytes[index])) return undefined;
-    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(DIGEST_BYTES, true);
-    if (length < BODY_HEAD_BYTES || length > MAX_BODY_BYTES) return undefined;
-    const unpacked = this.#platform.decompress(bytes.subarray(HEAD_BYTES), length);
+  #read(unpacked: Uint8Array | undefined, length: number, memoryBytes: number): Snapshot | undefined {
     if (unpacked?.length !== length) return undefined;
-    return this.#read(unpacked, memoryBytes);
-  }
-
-  #read(unpacked: Uint8Array, memoryBytes: number): Snapshot | undefined {
     // Aligned, whatever array it came in.
     const body = unpacked.byteOffset % 4 === 0 ? unpacked : new Uint8Array(unpacked);
     const head = new DataView(body.buffer, body.byteOffset);
@@ -120,9 +162,15 @@ export class SnapshotCodec {
     return { state, memory };
   }
 
-  #digest(origin: string): Uint8Array {
-    this.#build ??= this.#platform.digest([encoder.encode(FORMAT), ...this.#image.identity()]);
-    return this.#platform.digest([this.#build, encoder.encode(origin)]);
+  #digest(origin: string): Eventual<Uint8Array> {
+    return whenThere(this.#buildDigest(), (build) => this.#platform.digest([build, encoder.encode(origin)]));
+  }
+
+  /** Taken once. */
+  #buildDigest(): Eventual<Uint8Array> {
+    if (this.#build !== undefined) return this.#build;
+    const taken = this.#platform.digest([encoder.encode(FORMAT), ...this.#image.identity()]);
+    return whenThere(taken, (digest) => (this.#build = digest));
   }
 }
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   type Answer,
   type Command,
@@ -11,6 +11,7 @@ import { resolveLimits } from "../contract/limits.ts";
 import { loadEngine } from "../sandbox/node/engine.ts";
 import type { StartCommand } from "./cell-start.ts";
 import { createNodePlatform } from "./node-platform.ts";
+import type { WorkerPlatform } from "./platform.ts";
 import { createWorker } from "./worker.ts";
 
 /** A worker on this thread: commands go in, reports come out. */
@@ -18,22 +19,23 @@ class Bench {
   readonly status = new Int32Array(new SharedArrayBuffer(STATUS_BYTES));
   readonly inbox: (readonly Command[])[] = [];
   readonly sent: Answer[][] = [];
-  readonly #serve: () => void;
+  readonly serve: () => void;
 
-  constructor(engine: WebAssembly.Module) {
+  constructor(engine: WebAssembly.Module, platform?: Partial<WorkerPlatform>, wake?: () => void) {
     const setup = { engine, vms: 64, status: this.status.buffer };
-    this.#serve = createWorker(
+    this.serve = createWorker(
       setup,
-      createNodePlatform(this.status),
+      { ...createNodePlatform(this.status), ...platform },
       () => this.inbox.shift(),
       (answers) => this.sent.push(answers),
+      wake,
     );
   }
 
   give(...commands: Command[]): Report[] {
     this.sent.length = 0;
     this.inbox.push(commands);
-    this.#serve();
+    this.serve();
     return this.sent.flat().filter((one) => one.kind === undefined);
   }
 }
@@ -283,4 +285,196 @@ describe("worker", () => {
       unhandled: { failure: { code: "guest_error", message: "Error: lost (line 1, column 20)" } },
     });
   });
+});
+
+/** A platform that answers when it is told to, and not before. */
+class SlowPlatform {
+  #gate = Promise.withResolvers<void>();
+  readonly platform: Partial<WorkerPlatform>;
+
+  constructor() {
+    const { compress, decompress, digest } = createNodePlatform(new Int32Array(STATUS_BYTES / 4));
+    this.platform = {
+      compress: async (...given) => (await this.#gate.promise, compress(...given)),
+      decompress: async (...given) => (await this.#gate.promise, decompress(...given)),
+      digest: async (parts) => (await this.#gate.promise, digest(parts)),
+    };
+  }
+
+  /** Until all that was asked for is there, and what followed from it. */
+  async answer(): Promise<void> {
+    this.#gate.resolve();
+    await new Promise(setImmediate);
+    this.#gate = Promise.withResolvers();
+  }
+
+  async fail(): Promise<void> {
+    this.#gate.reject(new Error("No more room"));
+    await new Promise(setImmediate);
+    this.#gate = Promise.withResolvers();
+  }
+}
+
+describe("a worker whose platform has to be waited for", () => {
+  const SOURCE = "const a = await tools.step(1); return [a, await tools.step(2)]";
+  const PROGRESS = { deliveries: 0, calls: 1, timers: 0, logs: 0 };
+  let slow: SlowPlatform;
+  let worker: Bench;
+  let woken: number;
+
+  beforeEach(async () => {
+    woken = 0;
+    slow = new SlowPlatform();
+    worker = new Bench(await loadEngine(), slow.platform);
+  });
+
+  /** The kinds and cells of all that it said since it was commanded last. */
+  const said = (): [string, number][] => worker.sent.flat().map(({ kind = "report", cell }) => [kind, cell]);
+
+  async function snapshotOf(cell: number): Promise<Uint8Array<ArrayBuffer>> {
+    worker.give({ type: "snapshot", cell });
+    await slow.answer();
+    const [answer] = worker.sent.flat();
+    if (answer?.kind !== "snapshot" || answer.bytes === null) throw new Error("No snapshot");
+    return answer.bytes;
+  }
+
+  test("serves no command of that cell meanwhile, and all of the others", async () => {
+    const [one, other] = [start(SOURCE), start(SOURCE)];
+    worker.give(one, other);
+    worker.give(
+      { type: "snapshot", cell: one.cell },
+      output(one.cell, 0, 5),
+      { type: "snapshot", cell: one.cell },
+      output(other.cell, 0, 6),
+    );
+    expect(said()).toEqual([["report", other.cell]]);
+    worker.give(output(one.cell, 1, 7), output(other.cell, 1, 8));
+    expect(worker.sent.flat()).toMatchObject([{ cell: other.cell, end: { result: "[6,8]" } }]);
+    worker.sent.length = 0;
+    await slow.answer();
+    expect(worker.sent.flat()).toMatchObject([
+      { kind: "snapshot", cell: one.cell },
+      { cell: one.cell, calls: [{ input: "2" }] },
+      { kind: "snapshot", cell: one.cell },
+      { cell: one.cell, end: { result: "[5,7]" } },
+    ]);
+  });
+
+  test("takes the snapshot of the cell as it was when it was asked for", async () => {
+    const one = start(SOURCE);
+    worker.give(one);
+    const bytes = await snapshotOf(one.cell);
+    worker.give({ type: "snapshot", cell: one.cell }, output(one.cell, 0, 5), output(one.cell, 1, 6));
+    await slow.answer();
+    const [again, moved, ended] = worker.sent.flat();
+    expect(again).toMatchObject({ kind: "snapshot", bytes });
+    expect(moved).toMatchObject({ calls: [{ input: "2" }] });
+    expect(ended).toMatchObject({ end: { result: "[5,6]" } });
+  });
+
+  test("starts from a snapshot when that has been read, and serves what came meanwhile", async () => {
+    const one = start(SOURCE);
+    worker.give(one);
+    const snapshot = { bytes: await snapshotOf(one.cell), progress: PROGRESS };
+    const restored: StartCommand = { ...start(SOURCE), snapshot };
+    const passing = start("return 1");
+    worker.give(restored, output(restored.cell, 0, 5), passing);
+    expect(said()).toEqual([["report", passing.cell]]);
+    worker.sent.length = 0;
+    await slow.answer();
+    expect(worker.sent.flat()).toMatchObject([
+      { cell: restored.cell, calls: [], end: null },
+      { cell: restored.cell, calls: [{ input: "2" }] },
+    ]);
+    expect(worker.give(output(restored.cell, 1, 6))[0]?.end).toMatchObject({ result: "[5,6]" });
+  });
+
+  test("drops a cell at once, and says nothing more of it", async () => {
+    const one = start(SOURCE);
+    worker.give(one);
+    const bytes = await snapshotOf(one.cell);
+    const idleKib = Atomics.load(worker.status, STATUS.held);
+    const restored: StartCommand = { ...start(SOURCE), snapshot: { bytes, progress: PROGRESS } };
+    worker.give(restored, output(restored.cell, 0, 5), { type: "snapshot", cell: one.cell });
+    worker.give({ type: "drop", cell: restored.cell }, { type: "drop", cell: one.cell });
+    expect(Atomics.load(worker.status, STATUS.dropped)).toBe(2);
+    await slow.answer();
+    expect(said()).toEqual([]);
+    expect(Atomics.load(worker.status, STATUS.held)).toBeLessThanOrEqual(idleKib);
+    expect(worker.give(output(one.cell, 0, 1), output(restored.cell, 0, 1))).toEqual([]);
+    expect(worker.give(start("return 1"))[0]?.end).toMatchObject({ result: "1" });
+  });
+
+  test("drops a cell also between the platform's answer and what follows from it", async () => {
+    const wakes = new Bench(await loadEngine(), slow.platform, () => woken++);
+    const one = start(SOURCE);
+    wakes.give(one);
+    wakes.give({ type: "snapshot", cell: one.cell }, output(one.cell, 0, 5));
+    await slow.answer();
+    expect(woken).toBe(1);
+    expect(wakes.give({ type: "drop", cell: one.cell })).toEqual([]);
+    expect(wakes.sent.flat()).toEqual([]);
+  });
+
+  test("goes on when it is called after it asked to be woken", async () => {
+    const wakes = new Bench(await loadEngine(), slow.platform, () => woken++);
+    const one = start(SOURCE);
+    wakes.give(one);
+    wakes.give({ type: "snapshot", cell: one.cell }, output(one.cell, 0, 5));
+    await slow.answer();
+    expect([woken, wakes.sent.flat()]).toEqual([1, []]);
+    wakes.serve();
+    expect(wakes.sent.flat()).toMatchObject([{ kind: "snapshot" }, { calls: [{ input: "2" }] }]);
+  });
+
+  test("refuses what the platform fails at, and goes on with the cell", async () => {
+    const one = start(SOURCE);
+    worker.give(one);
+    const bytes = await snapshotOf(one.cell);
+    const restored: StartCommand = { ...start(SOURCE), snapshot: { bytes, progress: PROGRESS } };
+    worker.give(
+      restored,
+      output(restored.cell, 0, 5),
+      { type: "snapshot", cell: one.cell },
+      output(one.cell, 0, 5),
+    );
+    await slow.fail();
+    expect(worker.sent.flat()).toMatchObject([
+      { kind: "snapshot_refused", cell: restored.cell },
+      { kind: "snapshot", cell: one.cell, bytes: null },
+      { cell: one.cell, calls: [{ input: "2" }] },
+    ]);
+    // The next attempt may do better.
+    expect(await snapshotOf(one.cell)).toBeInstanceOf(Uint8Array);
+  });
+
+  test("lets a cell that computes leave for those that wait: they need its thread [host:fair]", async () => {
+    const one = start(SOURCE);
+    worker.give(one);
+    const computing = start("for (;;);", { cpuTimeMs: 3_600_000 });
+    worker.give({ type: "snapshot", cell: one.cell }, computing);
+    expect(said()).toEqual([["computes", computing.cell]]);
+    await slow.answer();
+    expect(said()).toContainEqual(["snapshot", one.cell]);
+  });
+
+  test("says on the status board where it is, and that it is in no cell while it waits", async () => {
+    const one = start(SOURCE);
+    worker.give(one);
+    worker.give({ type: "snapshot", cell: one.cell });
+    const entries = Atomics.load(worker.status, STATUS.entries);
+    expect(Atomics.load(worker.status, STATUS.cell)).toBe(0);
+    await slow.answer();
+    expect(Atomics.load(worker.status, STATUS.entries)).toBe(entries + 1);
+    expect(Atomics.load(worker.status, STATUS.cell)).toBe(0);
+  });
+});
+
+test("a platform that answers at once is answered at once: snapshots cost no promise", () => {
+  const one = start("await tools.step(1)");
+  bench.give(one);
+  bench.give({ type: "snapshot", cell: one.cell }, output(one.cell, 0, 5));
+  const [snapshot, ended] = bench.sent.flat();
+  expect([snapshot?.kind, ended]).toMatchObject(["snapshot", { isOver: true }]);
 });

@@ -3,6 +3,7 @@
  *
  * - Neutral: knows no `node:` and no DOM; an entry gives it its channel.
  * - Commands of one cell are served in the order they came; those of a cell dropped meanwhile are skipped.
+ * - Where the platform has to be waited for, the commands of that cell wait, and those of no other. A `drop` does not.
  * - Says on the status board which cell it is in, so that a supervisor can tell who holds it.
  */
 import { type Answer, type Command, type Report, STATUS } from "../protocol/messages.ts";
@@ -12,7 +13,7 @@ import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import type { StartCommand } from "./cell-start.ts";
 import { Cell, type CellEnvironment } from "./cell.ts";
 import { Image } from "./image.ts";
-import type { WorkerPlatform } from "./platform.ts";
+import type { Eventual, WorkerPlatform } from "./platform.ts";
 import { SnapshotCodec } from "./snapshot.ts";
 import { SourceCache } from "./source-cache.ts";
 import { ThreadClock } from "./thread-clock.ts";
@@ -21,18 +22,35 @@ import { VmPool } from "./vm-pool.ts";
 /** Answers are held back for others to join them, but not longer than this. */
 const REPORT_HOLD_MS = 2;
 
-/** Returns the function to call whenever messages have come: it serves until `receive` has no more. */
+/** A command goes on, since the platform that it waited for has answered. */
+interface SettledCommand {
+  readonly type: "settled";
+  readonly cell: number;
+  readonly act: () => Answer | undefined;
+}
+
+type QueuedCommand = Command | SettledCommand;
+
+/**
+ * Returns the function to call whenever messages have come: it serves until `receive` has no more.
+ *
+ * The worker calls `wake` when a platform that it waited for has answered: whoever gave a `wake` calls the function then, at
+ * once or later. Without one the worker calls it itself, and what it throws rejects a promise that nobody listens to.
+ */
 export function createWorker(
   setup: WorkerSetup,
   platform: WorkerPlatform,
   receive: () => readonly Command[] | undefined,
   send: (answers: Answer[]) => void,
+  wake?: () => void,
 ): () => void {
   const status = new Int32Array(setup.status);
   const cells = new Map<number, Cell>();
   /** Cells that ended, whose instances are cleared when their reports have gone out. */
   const over: Cell[] = [];
-  let queue: Command[] = [];
+  let queue: QueuedCommand[] = [];
+  /** Cells that wait for the platform, each with the commands that have come for it since. */
+  const awaiting = new Map<number, Command[]>();
   let answers: Answer[] = [];
   let heldSince = 0;
   /** Of cells that are not started yet. */
@@ -46,7 +64,8 @@ export function createWorker(
     threadClock: platform.threadTimeMs && new ThreadClock(platform.threadTimeMs),
     countWaiting: (cell) => {
       receiveAll();
-      let waiting = Atomics.load(status, STATUS.wanted);
+      // What the platform answers is heard when this thread is free.
+      let waiting = Atomics.load(status, STATUS.wanted) + awaiting.size;
       for (const command of queue) if (command.cell !== cell && command.type !== "drop") waiting++;
       return waiting;
     },
@@ -62,8 +81,10 @@ export function createWorker(
     for (let more = receive(); more !== undefined; more = receive()) queue = enqueue(queue, more);
   }
 
-  function serve(command: Command): Answer | undefined {
+  function serve(command: QueuedCommand): Answer | undefined {
     switch (command.type) {
+      case "settled":
+        return command.act();
       case "history":
         histories.set(command.cell, [...(histories.get(command.cell) ?? []), ...command.deliveries]);
         return undefined;
@@ -71,14 +92,11 @@ export function createWorker(
         return start(withHistory(command));
       case "deliver":
         return move(command.cell, (cell) => cell.deliver(command.delivery));
-      case "snapshot": {
-        const cell = cells.get(command.cell);
-        // Whoever asked knows from its last report that it is over.
-        if (cell === undefined) return undefined;
-        return { kind: "snapshot", cell: command.cell, bytes: cell.snapshot() ?? null };
-      }
+      case "snapshot":
+        return snapshot(command.cell);
       case "drop":
         histories.delete(command.cell);
+        awaiting.delete(command.cell);
         cells.get(command.cell)?.drop();
         cells.delete(command.cell);
         tellHeld();
@@ -97,11 +115,50 @@ export function createWorker(
 
   function start(command: StartCommand): Answer | undefined {
     const cell = new Cell(command, environment);
-    if (command.snapshot !== undefined && !cell.restore(command.snapshot)) {
-      return { kind: "snapshot_refused", cell: command.cell };
-    }
-    cells.set(command.cell, cell);
-    return move(command.cell, () => cell.start());
+    const { snapshot: given } = command;
+    if (given === undefined) return begin(command.cell, cell);
+    return after(command.cell, cell.decode(), (found) =>
+      cell.restore(found, given.progress)
+        ? begin(command.cell, cell)
+        : { kind: "snapshot_refused", cell: command.cell },
+    );
+  }
+
+  function begin(number: number, cell: Cell): Answer | undefined {
+    cells.set(number, cell);
+    return move(number, () => cell.start());
+  }
+
+  function snapshot(number: number): Answer | undefined {
+    // Whoever asked knows from its last report that it is over.
+    const cell = cells.get(number);
+    if (cell === undefined) return undefined;
+    return after(number, cell.snapshot(), (bytes) => ({
+      kind: "snapshot",
+      cell: number,
+      bytes: bytes ?? null,
+    }));
+  }
+
+  /** Goes on with what the platform gives, now or later. What it fails with counts as nothing. */
+  function after<T>(
+    number: number,
+    given: Eventual<T | undefined>,
+    act: (found: T | undefined) => Answer | undefined,
+  ): Answer | undefined {
+    if (!(given instanceof Promise)) return act(given);
+    const commands: Command[] = [];
+    awaiting.set(number, commands);
+    const goOn = (found?: T): void => {
+      // Dropped meanwhile.
+      if (awaiting.get(number) !== commands) return;
+      awaiting.delete(number);
+      queue.push({ type: "settled", cell: number, act: () => act(found) }, ...commands);
+      if (wake === undefined) serveAll();
+      else wake();
+    };
+    given.then(goOn, () => goOn());
+    return undefined;
   }
 
   function move(number: number, action: (cell: Cell) => Report): Answer | undefined {
@@ -120,7 +177,7 @@ export function createWorker(
     Atomics.store(status, STATUS.held, Math.ceil(environment.vms.heldBytes / 1024));
   }
 
-  function enter(command: Command): Answer | undefined {
+  function enter(command: QueuedCommand): Answer | undefined {
     Atomics.add(status, STATUS.entries, 1);
     Atomics.store(status, STATUS.cell, command.cell);
     const answer = serve(command);
@@ -135,7 +192,7 @@ export function createWorker(
     send(sent);
   }
 
-  return () => {
+  function serveAll(): void {
     for (;;) {
       // Looked for before every entry: one cell may hold this thread for long, and much can happen meanwhile.
       receiveAll();
@@ -148,12 +205,23 @@ export function createWorker(
         tellHeld();
       }
       if (command === undefined) return;
+      if (mustWait(command)) continue;
       const answer = enter(command);
       if (answer === undefined) continue;
       if (answers.length === 0) heldSince = now();
       answers.push(answer);
     }
-  };
+  }
+
+  /** Whether it waits behind another command of its cell. */
+  function mustWait(command: QueuedCommand): boolean {
+    if (awaiting.size === 0 || command.type === "drop" || command.type === "settled") return false;
+    const commands = awaiting.get(command.cell);
+    commands?.push(command);
+    return commands !== undefined;
+  }
+
+  return serveAll;
 }
 
 function decodeBase64(text: string): Uint8Array {
@@ -164,7 +232,7 @@ function decodeBase64(text: string): Uint8Array {
 }
 
 /** Takes in commands; those of cells that are dropped by them are not worth serving any more. */
-function enqueue(queue: Command[], commands: readonly Command[]): Command[] {
+function enqueue(queue: QueuedCommand[], commands: readonly Command[]): QueuedCommand[] {
   const dropped = new Set<number>();
   for (const { type, cell } of commands) if (type === "drop") dropped.add(cell);
   const kept = dropped.size === 0 ? queue : queue.filter(({ cell }) => !dropped.has(cell));

@@ -1,6 +1,7 @@
 /** What a host and its runs are asked for, and what they give back. */
 import type { MapCallFailure } from "../../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../../calls/middleware.ts";
+import type { Compression } from "../../contract/compression.ts";
 import type { OnError } from "../../contract/host-error.ts";
 import type { Language, Ledger } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
@@ -60,6 +61,11 @@ export interface HostOptions {
   readonly compactTokens?: boolean;
   /** Makes tokens and what the store keeps unreadable for whoever holds them; false unless said otherwise. */
   readonly encrypt?: boolean;
+  /**
+   * How suspended runs are compressed, in tokens, in the store and in snapshots; "zstd" by default. Pages cannot read zstd:
+   * choose "deflate" where a page is to read them. Every host opens both.
+   */
+  readonly compression?: Compression;
   /** Told of errors in the host's own code, for all runs that have no `onError` of their own; see there. */
   readonly onError?: OnError;
   /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */

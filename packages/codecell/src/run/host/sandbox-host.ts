@@ -317,6 +317,7 @@ export class SandboxHost implements Host {
       errors,
       check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
+      compression: this.#options.compression,
     });
     if (refusal === undefined) {
       this.#runs.add(begun);

@@ -61,6 +61,8 @@ export class InProcessSandbox implements Sandbox {
   #inbox: Command[] | undefined;
   #answers: Answer[] = [];
   #isMoving = false;
+  /** The worker has something to go on with that nobody commanded. */
+  #isWoken = false;
   #serve: (() => void) | undefined;
   #isClosed = false;
 
@@ -113,6 +115,10 @@ export class InProcessSandbox implements Sandbox {
 
   #post(command: Command): void {
     this.#outbox.push(command);
+    this.#moveSoon();
+  }
+
+  #moveSoon(): void {
     if (this.#isMoving) return;
     this.#isMoving = true;
     void this.#move();
@@ -120,7 +126,8 @@ export class InProcessSandbox implements Sandbox {
 
   /** Serves the commands, turn by turn, until there are no more. */
   async #move(): Promise<void> {
-    while (this.#outbox.length > 0) {
+    while (this.#outbox.length > 0 || this.#isWoken) {
+      this.#isWoken = false;
       await nextTurn();
       try {
         this.#serve ??= await this.#open();
@@ -144,7 +151,14 @@ export class InProcessSandbox implements Sandbox {
       return commands;
     };
     const send = (answers: Answer[]): void => void this.#answers.push(...answers);
-    return createWorker(setup, this.#parts.createPlatform(this.#status), receive, send);
+    const wake = (): void => {
+      // One that crashed, or was closed, has nobody to answer.
+      if (this.#serve !== serve) return;
+      this.#isWoken = true;
+      this.#moveSoon();
+    };
+    const serve = createWorker(setup, this.#parts.createPlatform(this.#status), receive, send, wake);
+    return serve;
   }
 
   #turn(serve: () => void): void {
