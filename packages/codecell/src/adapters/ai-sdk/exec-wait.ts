@@ -134,7 +134,7 @@ function withApproval(tool: Tool, own: AgentTool): AgentTool {
     if (!decided.has(call.callId) && mayNeedApproval(tool)) {
       throw new CallRefusal("denied", "Cannot call the tool: nobody decided whether it may be called");
     }
-    return own.execute(input, call) as unknown;
+    return own.execute(input, call);
   };
   return withOwnMiddleware(
     { ...own, execute },
@@ -287,7 +287,7 @@ async function callDirectly(
     if ("suspend" in decision) throw asking;
     throw new CallRefusal("denied", `Cannot call the tool: ${decision.deny}`);
   }
-  const execute = async (): Promise<unknown> => tool.execute(input, call) as unknown;
+  const execute = async (): Promise<unknown> => tool.execute(input, call);
   return own?.execute === undefined ? execute() : own.execute({ ...details, suspend: call.suspend }, execute);
 }
 
