@@ -12,7 +12,7 @@ const steps: Map<string, number>[] = [];
 
 /** The real sealer, which counts. */
 function countVerifications(): void {
-  const { openText } = Sealer.prototype;
+  const openText = Reflect.get(Sealer.prototype, "openText");
   vi.spyOn(Sealer.prototype, "openText").mockImplementation(function (this: Sealer, text, purpose, max) {
     const step = steps.at(-1);
     if (purpose.startsWith("code mode")) step?.set(text, (step.get(text) ?? 0) + 1);
