@@ -1,5 +1,6 @@
 // Everything exported here is public API. Named exports only.
 export type { Diagnostic, DiagnosticCode } from "./contract/diagnostic.ts";
+export type { CallStep, LiveEvent, OnEvent, OutcomeSummary, RunEvent } from "./contract/events.ts";
 export { CodecellError } from "./contract/failure.ts";
 export type {
   CallFailure,
@@ -29,7 +30,6 @@ export type {
   LogLine,
   PendingCall,
   Resolutions,
-  RunEvent,
   RunResult,
   RunStats,
   Suspension,

@@ -8,7 +8,7 @@ import type { HostServedFeature } from "./features.ts";
 
 /**
  * Where an error came from: a tool's `execute`, one of its schemas, the policy (`authorize`, and the hooks and approvals of
- * adapters and the `decide` of middleware), the `end` of middleware, `mapCallFailure`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
+ * adapters and the `decide` of middleware), the `end` of middleware, `mapCallFailure`, `onEvent`, the fetch of a fetch policy, the sandbox, the store, or this library where it was not to fail.
  */
 export type HostErrorSource =
   | "tool"
@@ -16,6 +16,7 @@ export type HostErrorSource =
   | "authorize"
   | "middleware"
   | "mapCallFailure"
+  | "onEvent"
   | HostServedFeature
   | "sandbox"
   | "store"

@@ -214,7 +214,7 @@ class SandboxHost implements Host {
     resolutions: Resolutions,
     { serving, take, peek }: Taking,
   ): RunHandle {
-    const events = new EventStream();
+    const events = this.#eventsOf(id, options);
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
       let thrown: unknown;
@@ -340,7 +340,7 @@ class SandboxHost implements Host {
       mapCallFailure: options.mapCallFailure,
       hostTools: hostToolsOf(features, how.serving ?? {}, limits),
       past: how.past ?? NO_PAST,
-      events: how.events ?? new EventStream(),
+      events: how.events ?? this.#eventsOf(runId, options),
       errors,
       check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
@@ -361,6 +361,20 @@ class SandboxHost implements Host {
     onFailed(how.thrown);
     begun.start(refusal);
     return { runId, events: begun.events, result: begun.result, ledger: () => begun.ledger() };
+  }
+
+  #eventsOf(runId: string, { onEvent, onError = this.#options.onError }: RunOptions): EventStream {
+    if (onEvent === undefined) return new EventStream();
+    const fail = (error: unknown): void => tellError(onError, { error, source: "onEvent", runId });
+    return new EventStream((event) => {
+      try {
+        const told: unknown = onEvent(event);
+        // An asynchronous listener must not take the process down when it fails.
+        if (told instanceof Promise) told.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
   }
 
   #refusal({ signal }: RunOptions): Failure | undefined {
