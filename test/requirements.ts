@@ -178,6 +178,9 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "host:flat": { promise: "A thousand runs leave the numbers of workers and handles flat" },
 
   "events:story": { promise: "Events tell the run's story in order, to any number of readers" },
+  "events:one": {
+    promise: "A listener hears all that happens to calls; inspection and trajectory are what its events give",
+  },
 
   "ledger:replay": { promise: "A ledger replays to the same result without calling any tool" },
   "ledger:divergence": { promise: "A replay that differs from its ledger fails, it never guesses" },

@@ -215,28 +215,32 @@ function failuresPage(entries: readonly Entry[]): string {
 
 function eventsPage(entries: readonly Entry[]): string {
   const events = alternativesOf(declarationOf("RunEvent", entries));
+  const steps = alternativesOf(declarationOf("CallStep", entries));
+  const outcomes = alternativesOf(declarationOf("OutcomeSummary", entries));
   const results = alternativesOf(declarationOf("RunResult", entries));
   const valueOf = (fields: readonly Field[], name: string): string =>
     (fields.find((field) => field.name === name)?.type ?? "").replaceAll('"', "");
+  const section = (fields: readonly Field[], by: string, before = ""): string[] => [
+    `### ${before}${valueOf(fields, by)}`,
+    fieldTable(
+      fields.filter(({ name }) => name !== by),
+      entries,
+    ),
+  ];
   return page("Events and results", [
     "See [Watch a run](../guide/watch-a-run.md) and [Run a program](../guide/run-a-program.md).",
     "## Events",
-    ...events.flatMap((fields) => [
-      `### ${valueOf(fields, "type")}`,
-      fieldTable(
-        fields.filter(({ name }) => name !== "type"),
-        entries,
-      ),
-    ]),
+    "`events` of a run's handle has these. `onEvent` hears them too, each with the time of the event (`at`, in milliseconds since the epoch) and a `call-start` with its `inputText`.",
+    ...events.flatMap((fields) => section(fields, "type")),
+    "## Steps of calls",
+    "Only `onEvent` hears these. They also have `runId`, `callId`, `index`, `tool` and `at`.",
+    ...steps.flatMap((fields) => section(fields, "type")),
+    "## Outcomes of calls",
+    "What a `call-end` says of an outcome, and the inspection of a ledger too.",
+    ...outcomes.flatMap((fields) => section(fields, "status", "Call ")),
     "## Results",
     "Every result has `runId`, `logs`, `logsDropped` and `stats`.",
-    ...results.flatMap((fields) => [
-      `### ${valueOf(fields, "status")}`,
-      fieldTable(
-        fields.filter(({ name }) => name !== "status"),
-        entries,
-      ),
-    ]),
+    ...results.flatMap((fields) => section(fields, "status")),
     "## What they hold",
     ...["Failure", "CallFailure", "LogLine", "RunStats", "Suspension", "PendingCall"].flatMap((name) =>
       typeSection(name, entries),

@@ -3,9 +3,11 @@
  * suspended run.
  */
 import { jsonSchema } from "ai";
+import { CallRunner } from "../../packages/codecell/src/calls/call-runner.ts";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
+import { EventStream } from "../../packages/codecell/src/run/event-stream.ts";
 import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
@@ -53,6 +55,28 @@ const nested = (): NestedTools => {
     trajectory: new Trajectory(),
     parked: new ParkedValues({ maxBytes: 1024, maxValues: 1 }),
   });
+};
+/** A call of an agent's program, recorded from its events. */
+const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> => {
+  const { middleware, onEvent } = nested().watch(new AgentProgram("c"));
+  const events = new EventStream(onEvent);
+  const runner = new CallRunner({
+    runId: "r",
+    tools: { t: { ...tool, execute } },
+    limits: LIMITS,
+    context: undefined,
+    middleware,
+    authorize: undefined,
+    mapCallFailure: undefined,
+    hostTools: {},
+    signal: new AbortController().signal,
+    judgeApart,
+    deadline: { pause: () => {}, resume: () => {} },
+    emit: (event, text) => events.emit(event, text),
+    tellStep: (step) => events.tell(step),
+    errors: { tell: () => {} },
+  });
+  return runner.execute(0, { tool: "t", input }, undefined);
 };
 const asksFor = async (input: Json): Promise<unknown> => {
   const sdkTool = { inputSchema: jsonSchema({}), needsApproval: true, execute: () => null } as never;
@@ -108,9 +132,14 @@ export const CALL_SURFACES: readonly Surface[] = [
     most: OUTPUT,
     prepare: (json) => {
       const value = parsed(json);
-      return () =>
-        invoke({ ...callOf("null", () => value), middleware: nested().middlewareOf(new AgentProgram("c")) });
+      return () => recorded("null", () => value);
     },
+  },
+  {
+    name: "call: input in the catalog profile",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => () => recorded(json, () => null),
   },
   {
     name: "codecell/ai: what a model is told",

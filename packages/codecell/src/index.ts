@@ -1,6 +1,7 @@
 // Everything exported here is public API. Named exports only.
 export type { Compression } from "./contract/compression.ts";
 export type { Diagnostic, DiagnosticCode } from "./contract/diagnostic.ts";
+export type { CallStep, LiveEvent, OnEvent, OutcomeSummary, RunEvent } from "./contract/events.ts";
 export { CodecellError } from "./contract/failure.ts";
 export type {
   CallFailure,
@@ -30,7 +31,6 @@ export type {
   LogLine,
   PendingCall,
   Resolutions,
-  RunEvent,
   RunResult,
   RunStats,
   Suspension,

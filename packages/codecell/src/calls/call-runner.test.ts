@@ -20,6 +20,7 @@ function createRunner(execute: (input: { path: string }) => null, deadline: Dead
     judgeApart: () => Promise.resolve({ kind: "unknown" }),
     deadline,
     emit: () => {},
+    tellStep: undefined,
     errors: new RunErrors("r", undefined),
   });
 }

@@ -10,11 +10,12 @@
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
 import { type Authorize, type CallMiddleware, ownMiddlewareOf, parseDecision } from "./middleware.ts";
-import { type HostError, type HostErrorSource, withCause } from "../contract/host-error.ts";
+import { type CallStep, type CallStepEvent, type RunEvent, summarizeOutcome } from "../contract/events.ts";
+import type { HostError, HostErrorSource } from "../contract/host-error.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
 import { type CallOutcome, type LedgerCall, type SettledOutcome, toCallId } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
-import type { CallResolution, RunEvent } from "../contract/result.ts";
+import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
@@ -40,6 +41,8 @@ export interface CallRunnerSetup {
   readonly deadline: { pause(): void; resume(): void };
   /** `inputText` is the text of the input that the event has. */
   readonly emit: (event: RunEvent, inputText?: string) => void;
+  /** Tells steps of calls; undefined where nobody listens. */
+  readonly tellStep: ((event: CallStepEvent) => void) | undefined;
   readonly errors: { tell(report: Omit<HostError, "runId">): void };
 }
 
@@ -64,7 +67,7 @@ export class CallRunner {
     call: LedgerCall,
     resolution: CallResolution | undefined,
   ): Promise<CallOutcome> {
-    const { runId, emit } = this.#setup;
+    const { runId, emit, tellStep, signal } = this.#setup;
     const callId = toCallId(runId, index);
     const { tool } = call;
     const startedAt = performance.now();
@@ -84,7 +87,10 @@ export class CallRunner {
     const listener = { onError, onOutput: (bytes: number) => void (outputBytes = bytes) };
     const found = await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution, listener));
     const outcome = found.kind === "failure" ? this.#mapped(found, { callId, tool, thrown }) : found;
-    if (outcome.kind === "asked") return outcome;
+    if (outcome.kind === "asked") {
+      tellStep?.({ type: "call-ask", runId, callId, index, tool, payload: outcome.payload });
+      return outcome;
+    }
     emit({
       type: "call-end",
       runId,
@@ -92,10 +98,7 @@ export class CallRunner {
       index,
       tool,
       durationMs: performance.now() - startedAt,
-      outcome:
-        outcome.kind === "output"
-          ? { status: "completed", outputBytes }
-          : withCause({ status: "failed" as const, failure: outcome.failure }, cause),
+      outcome: summarizeOutcome(outcome, outputBytes, outcome.kind === "failure" && signal.aborted, cause),
     });
     return outcome;
   }
@@ -124,7 +127,7 @@ export class CallRunner {
     decision: CallResolution | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
-    const { runId, limits, context, signal, judgeApart, emit, hostTools } = this.#setup;
+    const { runId, limits, context, signal, judgeApart, emit, tellStep, hostTools } = this.#setup;
     const isOfHost = Object.hasOwn(hostTools, tool);
     const denial =
       decision !== undefined && "deny" in decision ? (decision.deny ?? "it was denied") : undefined;
@@ -141,6 +144,7 @@ export class CallRunner {
       judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
+      onStep: tellStep && ((step: CallStep) => tellStep({ runId, callId, index, tool, ...step })),
       onOutput: listener.onOutput,
       onError: listener.onError,
     });

@@ -6,6 +6,7 @@
  * - What was decided on is what is executed: the validated input, encoded once by the guest.
  * - An output is printed once.
  */
+import type { CallStep } from "../contract/events.ts";
 import type { CallFailureCode } from "../contract/failure.ts";
 import { calledAs } from "../contract/features.ts";
 import type { HostErrorSource } from "../contract/host-error.ts";
@@ -48,6 +49,8 @@ export interface CallSetup {
   readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
+  /** Told what happens between the start and the end; undefined where nobody listens. */
+  readonly onStep?: ((step: CallStep) => void) | undefined;
   /** Told the bytes of the output that the program will get. */
   readonly onOutput: (bytes: number) => void;
   /** For the host's own eyes: of what a tool threw a program sees a failure made of it, of anything else nothing. */
@@ -105,10 +108,16 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     const input = checked instanceof Promise ? await checked : checked;
     if (!input.ok) return refused(setup, "invalid_input", `Cannot call ${calledAs(name)}: ${input.problems}`);
     if (call !== undefined) call.input = input.value;
+    if (setup.onStep !== undefined) {
+      // Whoever records a large input needs a turn for it.
+      if (parsing instanceof Promise) while (isTurnLong()) await nextTurn();
+      if (!setup.context.signal.aborted) setup.onStep({ type: "call-decide", input: input.value });
+    }
     const stopped =
       hasEnded(setup) ??
       (call === undefined ? undefined : ((await undecided(setup, tool, call)) ?? hasEnded(setup)));
     if (stopped !== undefined) return stopped;
+    setup.onStep?.({ type: "call-execute", input: call === undefined ? input.value : call.input });
     const { suspend } = question;
     let output: unknown;
     if (call === undefined) {
@@ -218,6 +227,7 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
       const checked = await validated(setup, tool, "input", decision.rewrite);
       if (!checked.ok) return denied(setup, `a hook gave it another input, ${checked.problems}`);
       call.input = checked.value;
+      setup.onStep?.({ type: "call-rewrite", input: checked.value });
     }
   } catch (error) {
     setup.onError(error, "authorize");

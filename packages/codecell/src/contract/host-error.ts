@@ -8,7 +8,7 @@ import type { HostServedFeature } from "./features.ts";
 
 /**
  * Where an error came from: a tool's `execute`; one of its schemas; the policy (`authorize`, hooks and approvals of
- * adapters, `decide` of middleware); `end` of middleware; `mapCallFailure`; the fetch of a fetch policy; the sandbox;
+ * adapters, `decide` of middleware); `end` of middleware; `mapCallFailure`; `onEvent`; the fetch of a fetch policy; the sandbox;
  * the store; or a bug in this library.
  */
 export type HostErrorSource =
@@ -17,6 +17,7 @@ export type HostErrorSource =
   | "authorize"
   | "middleware"
   | "mapCallFailure"
+  | "onEvent"
   | HostServedFeature
   | "sandbox"
   | "store"

@@ -1,5 +1,5 @@
-/** Results and events of a run: closed unions of plain data, and the way from a result to its value. */
-import { type CallFailure, CodecellError, type Failure } from "./failure.ts";
+/** Results of a run: a closed union of plain data, and the way from a result to its value. */
+import { CodecellError, type Failure } from "./failure.ts";
 import type { Json } from "./value.ts";
 
 /** `text` and `json` are what a program of the catalog profile gave out by these names; the text of `json` is JSON. */
@@ -85,41 +85,3 @@ export function unwrap(result: RunResult): Json {
       return result satisfies never;
   }
 }
-
-export type RunEvent =
-  | { readonly type: "run-start"; readonly runId: string; readonly clock: number }
-  | {
-      readonly type: "call-start";
-      readonly runId: string;
-      readonly callId: string;
-      readonly index: number;
-      readonly tool: string;
-      readonly input: Json;
-    }
-  | {
-      readonly type: "call-progress";
-      readonly runId: string;
-      readonly callId: string;
-      readonly index: number;
-      readonly tool: string;
-      /** One of the values of the tool's async iterable, as it gave it. */
-      readonly output: unknown;
-    }
-  | {
-      readonly type: "call-end";
-      readonly runId: string;
-      readonly callId: string;
-      readonly index: number;
-      readonly tool: string;
-      readonly durationMs: number;
-      readonly outcome:
-        | { readonly status: "completed"; readonly outputBytes: number }
-        | {
-            readonly status: "failed";
-            readonly failure: CallFailure;
-            /** What was thrown, for the host alone: not enumerable. */
-            readonly cause?: unknown;
-          };
-    }
-  | ({ readonly type: "log"; readonly runId: string } & LogLine)
-  | { readonly type: "run-end"; readonly runId: string; readonly result: RunResult };

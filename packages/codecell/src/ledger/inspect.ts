@@ -1,5 +1,5 @@
-/** Inspect: a ledger as a table of what happened, for people who debug a run. */
-import type { CallFailure } from "../contract/failure.ts";
+/** Inspect: a ledger as a table of what happened, for people who debug a run. Outcomes are told as events tell them. */
+import { type OutcomeSummary, summarizeOutcome } from "../contract/events.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 
@@ -7,10 +7,8 @@ export interface InspectedCall {
   readonly index: number;
   readonly tool: string;
   readonly inputBytes: number;
-  readonly outcome:
-    | { readonly status: "completed"; readonly outputBytes: number; readonly delivery: number }
-    | { readonly status: "failed"; readonly failure: CallFailure; readonly delivery: number }
-    | { readonly status: "open" };
+  /** As the call's `call-end` event has it, and the delivery that brought it to the program. */
+  readonly outcome: (OutcomeSummary & { readonly delivery: number }) | { readonly status: "open" };
 }
 
 export interface InspectedDelivery {
@@ -46,13 +44,10 @@ export function inspect(ledger: Ledger): Inspection {
         continue;
       }
       calls.push(item.call);
-      if (item.kind === "failure") {
-        outcomes.set(item.call, { status: "failed", failure: item.failure, delivery: index });
-        continue;
-      }
-      const outputBytes = ledger.hollow === true ? 0 : utf8Bytes(item.output);
+      const isKnown = item.kind === "output" && ledger.hollow !== true;
+      const outputBytes = isKnown ? utf8Bytes(item.output) : 0;
       bytes += outputBytes;
-      outcomes.set(item.call, { status: "completed", outputBytes, delivery: index });
+      outcomes.set(item.call, { ...summarizeOutcome(item, outputBytes), delivery: index });
     }
     return { index, clock, afterMs: clock - ledger.clock, calls, timers, bytes };
   });

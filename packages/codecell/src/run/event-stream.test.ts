@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
 import { nastyJson } from "../../../../test/fuzz/nasty-values.ts";
 import { Random } from "../../../../test/fuzz/random.ts";
-import type { RunEvent } from "../contract/result.ts";
+import type { RunEvent } from "../contract/events.ts";
 import { EventStream } from "./event-stream.ts";
 
 const text = JSON.stringify({ list: Array.from({ length: 50_000 }, (_, at) => at) });

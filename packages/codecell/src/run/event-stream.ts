@@ -4,15 +4,15 @@
  * - Events are kept for readers that come late, some inputs with them. More are kept as the texts that the ledger has anyway,
  *   and built anew for each of them: a value takes up to twenty times as much as its text.
  * - A reader that waits gets an event as it was emitted.
+ * - One listener hears events at once, and steps of calls too, which are not kept. Calls that outlive the run are told to it
+ *   alone, after the run's end.
  */
 import { buildJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
-import type { RunEvent } from "../contract/result.ts";
+import type { CallStartEvent, CallStepEvent, OnEvent, RunEvent } from "../contract/events.ts";
 
 /** Characters of inputs, all together, that are kept as values. */
 const KEPT_LENGTH = 131_072;
-
-type CallStartEvent = Extract<RunEvent, { readonly type: "call-start" }>;
 
 /** The start of a call without its input. */
 interface Stripped {
@@ -21,6 +21,7 @@ interface Stripped {
 }
 
 export class EventStream implements AsyncIterable<RunEvent> {
+  readonly #hear: OnEvent | undefined;
   readonly #kept: (RunEvent | Stripped)[] = [];
   /** Readers that have seen everything so far; told of nothing where nothing will come. */
   #waiting: ((event: RunEvent | undefined) => void)[] = [];
@@ -28,8 +29,25 @@ export class EventStream implements AsyncIterable<RunEvent> {
   /** Of inputs that are kept as values. */
   #keptLength = 0;
 
+  /** The listener must not throw. */
+  constructor(hear?: OnEvent) {
+    this.#hear = hear;
+  }
+
+  /** Whether steps of calls have to be told. */
+  get isHeard(): boolean {
+    return this.#hear !== undefined;
+  }
+
+  /** For the listener alone. */
+  tell(event: RunEvent | CallStepEvent, inputText = ""): void {
+    const at = Date.now();
+    this.#hear?.(event.type === "call-start" ? { ...event, at, inputText } : { ...event, at });
+  }
+
   /** `inputText` is the text of the input, where the event has one that a program gave. */
   emit(event: RunEvent, inputText = ""): void {
+    if (this.#hear !== undefined) this.tell(event, inputText);
     const length = this.#keptLength + inputText.length;
     if (event.type === "call-start" && length > KEPT_LENGTH) this.#kept.push(strip(event, inputText));
     else {

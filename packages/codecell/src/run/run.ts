@@ -123,8 +123,10 @@ export class Run {
         judgeApart: setup.sandbox.judgeFor(this.runId, this.#abort.signal),
         deadline: this.#deadline,
         emit: (event, inputText) => {
-          if (this.#phase.name !== "ended") this.events.emit(event, inputText);
+          if (this.#phase.name === "ended") this.events.tell(event, inputText);
+          else this.events.emit(event, inputText);
         },
+        tellStep: this.events.isHeard ? (step) => this.events.tell(step) : undefined,
       });
       const isStopping = (): boolean => !isMoving(this.#phase);
       this.#dispatcher = new Dispatcher({ tools, runner, keeping, past, isStopping });
@@ -148,7 +150,8 @@ export class Run {
 
   /** Begins; a refusal ends the run before anything is placed. */
   start(refusal: Failure | undefined): void {
-    this.events.emit({ type: "run-start", runId: this.runId, clock: this.#recorder.header.clock });
+    const { clock } = this.#recorder.header;
+    this.events.emit({ type: "run-start", runId: this.runId, clock });
     if (refusal !== undefined) {
       this.#stop(refusal);
       return;

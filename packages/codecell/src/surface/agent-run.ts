@@ -224,7 +224,7 @@ export class AgentRun {
     agentProgram.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
-      middleware: nested.middlewareOf(agentProgram),
+      ...nested.watch(agentProgram),
       context: nested.context,
       scope,
       atDeadline: "suspend",

@@ -12,12 +12,10 @@ import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
 import type { CodeModeSettings } from "./config.ts";
 import type { ParkedValues } from "./output/parked-values.ts";
-import type { Telemetry } from "./record/telemetry.ts";
 
 interface CatalogToolsSetup {
   readonly catalog: Catalog;
   readonly settings: CodeModeSettings;
-  readonly telemetry: Telemetry;
   readonly parked: ParkedValues;
 }
 
@@ -67,7 +65,7 @@ export function catalogTools(
   byName: ReadonlyMap<string, CatalogEntry>,
   set: ToolSet,
 ): ToolSet {
-  const { catalog, settings, telemetry, parked } = setup;
+  const { catalog, settings, parked } = setup;
 
   function found(id: unknown): CatalogEntry {
     if (typeof id !== "string") {
@@ -84,7 +82,6 @@ export function catalogTools(
   const search: AnyTool = {
     readOnly: true,
     execute: async ({ query, options }: { readonly query: unknown; readonly options?: unknown }) => {
-      telemetry.search();
       if (typeof query !== "string") {
         throw new TypeError(`Cannot search for ${nameOf(query)}: expected a string`);
       }
@@ -100,8 +97,6 @@ export function catalogTools(
   const describe: AnyTool = {
     readOnly: true,
     execute: async ({ id }: { readonly id: unknown }) => {
-      // Count also a request whose id does not exist.
-      if (typeof id === "string") telemetry.describe();
       const entry = found(id);
       const description = await catalog.describe(entry.id);
       if (description === undefined) return found(undefined);

@@ -4,7 +4,8 @@
  * - A native promise, so that whoever awaits it gets the output and nothing else.
  * - Progress is told at most every so often, and each time whole: whoever reads slowly misses nothing but the past.
  */
-import type { CallState, InvocationCall } from "./nested-call.ts";
+import type { CallState } from "../../contract/events.ts";
+import type { InvocationCall } from "./nested-call.ts";
 
 export interface CodeModeProgress {
   type: "code-mode-progress";

@@ -5,6 +5,7 @@
  * - Hooks are told in the order things happened, and all of them before the host is given anything.
  */
 import type { ToolSet } from "ai";
+import { callStateAfter, type LiveEvent } from "../../contract/events.ts";
 import type { CallFailure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
@@ -143,6 +144,7 @@ export class Invocation implements CallKeeper {
       // A call that was denied needs its tool no longer.
       tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])], this),
       middleware: [createMiddleware(this)],
+      onEvent: (event: LiveEvent) => this.#hear(event),
       // Its token is shown to clients, and passed on by them.
       encrypt: true,
       compactTokens: true,
@@ -166,10 +168,6 @@ export class Invocation implements CallKeeper {
     { callId, thrown }: Parameters<MapCallFailure>[1],
   ): Omit<CallFailure, "code"> {
     const call = this.calls.get(callId);
-    if (call !== undefined) {
-      this.#move(call, "failed");
-      if (!this.#trace.isWanted) call.forget();
-    }
     if (failure.code === "fetch_failed") this.#fetchErrors.set(callId, toFetchError(failure, thrown));
     return inWordsOfCodeMode(failure, call?.error);
   }
@@ -223,9 +221,7 @@ export class Invocation implements CallKeeper {
     const execution = spans === undefined ? execute() : spans.inside(call.index, execute);
     this.#executing.add(execution);
     try {
-      const output = await execution;
-      this.#move(call, "completed");
-      return output;
+      return await execution;
     } finally {
       this.#executing.delete(execution);
     }
@@ -233,12 +229,18 @@ export class Invocation implements CallKeeper {
 
   complete(call: InvocationCall, output: unknown): void {
     if (this.#trace.isWanted) call.output = output;
-    else call.forget();
   }
 
-  #move(call: InvocationCall, state: InvocationCall["state"]): void {
+  /** Only calls that were decided on are known here. */
+  #hear(event: LiveEvent): void {
+    const call = "callId" in event ? this.calls.get(event.callId) : undefined;
+    const state = callStateAfter(event);
+    if (call === undefined || state === undefined) return;
+    if (event.type === "call-end" && !this.#trace.isWanted) call.forget();
+    if (call.state === state) return;
     call.state = state;
-    this.#setup.onProgress?.();
+    // The interrupt tells of a call that waits.
+    if (state !== "waiting") this.#setup.onProgress?.();
   }
 }
 

@@ -2,10 +2,9 @@
 import type { Json } from "../../contract/value.ts";
 import { copyJson, isLargeJson } from "../../value/print-json.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import type { CallState } from "../../contract/events.ts";
 import { callIndexOf, toolCallIdOf } from "./continuation.ts";
 import type { CodeModeInterruptExecutionContext } from "./interrupt.ts";
-
-export type CallState = "running" | "completed" | "failed" | "waiting";
 
 export class InvocationCall {
   readonly callId: string;
@@ -15,6 +14,7 @@ export class InvocationCall {
   /** As the program gave it. */
   input: unknown;
   readonly startedAtMs: number = Date.now();
+  /** As the events of its run say. */
   state: CallState = "running";
   /** As its tool gets it; set once it may be executed. */
   validated: unknown;

@@ -46,7 +46,7 @@ export interface CallKeeper {
   callOf(callId: string): InvocationCall | undefined;
   /** Calls its tool, and knows of it until the promise settles. */
   track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
-  /** Keeps what it came to for as long as somebody is to be told. */
+  /** Keeps what its tool gave for as long as somebody is to be told: no event has it. */
   complete(call: InvocationCall, output: unknown): void;
 }
 
@@ -178,7 +178,7 @@ async function ask(
       ...(reason === undefined ? {} : { reason }),
       ...(isAsGiven ? {} : { given: call.input }),
     };
-    return { suspend: toKept(call, payload, shown) };
+    return { suspend: toKept(payload, shown) };
   }
   const given = await askHost(() => onApprovalRequired?.({ toolName, input, toolCallId }));
   const answer = parseDecision(given, toolName);
@@ -281,7 +281,7 @@ async function executed(
     return output;
   } catch (error) {
     const payload = requestedBy(error);
-    if (payload !== undefined) suspend(toKept(call, payload, await toShown(call.validated)));
+    if (payload !== undefined) suspend(toKept(payload, await toShown(call.validated)));
     call.error = error;
     throw error;
   }
@@ -330,7 +330,6 @@ export async function callTool(
 }
 
 /** What is told of a call that waits; who suspends it makes JSON of it. */
-function toKept(call: InvocationCall, payload: CodeModeInterruptPayload, input: Json): Json {
-  call.state = "waiting";
+function toKept(payload: CodeModeInterruptPayload, input: Json): Json {
   return { payload: payload as Record<string, Json>, input };
 }

@@ -1,12 +1,20 @@
 /**
  * TraceRecorder: what an invocation's calls came to, told to hooks as it happens and kept for the trace.
  *
- * - Follows the events of the run, so nothing a program did is missed: calls of tools that are none are there too.
- * - What a continued invocation had done before is told first, as replayed.
+ * - Derived from the events of the run, so nothing a program did is missed: calls of tools that are none are there too.
+ * - Two things are no events. A tool is not called before the hook that is told of its call has settled (`started`). Hooks
+ *   get outputs and errors as tools gave and threw them (`CallEnds`).
+ * - What a continued invocation had done before is told first, as replayed. Its ledger tells it.
  */
+import {
+  type CallStartEvent,
+  type OutcomeSummary,
+  type RunEvent,
+  summarizeOutcome,
+} from "../../contract/events.ts";
 import type { CallFailure } from "../../contract/failure.ts";
 import { FETCH_TOOL } from "../../contract/features.ts";
-import type { RunEvent, RunResult } from "../../contract/result.ts";
+import type { RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host/host.ts";
 import { buildJson, parseJson } from "../../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../../loop/turn.ts";
@@ -37,6 +45,8 @@ export interface CallEnds {
   /** The end of the call was told. */
   readonly forget: (callId: string) => void;
 }
+
+type CallEndEvent = Extract<RunEvent, { readonly type: "call-end" }>;
 
 interface Started {
   readonly index: number;
@@ -108,7 +118,7 @@ export class TraceRecorder {
     }
   }
 
-  async #startFetch({ index, tool, input }: Extract<RunEvent, { type: "call-start" }>): Promise<void> {
+  async #startFetch({ index, tool, input }: CallStartEvent): Promise<void> {
     if (tool !== FETCH_TOOL) {
       this.#asked.set(index, input);
       return;
@@ -117,21 +127,16 @@ export class TraceRecorder {
     await this.#start({ index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: false });
   }
 
-  async #endCall(event: Extract<RunEvent, { type: "call-end" }>): Promise<void> {
-    const { index, tool, outcome, callId } = event;
+  async #endCall({ index, tool, outcome, callId, durationMs }: CallEndEvent): Promise<void> {
     const input = this.#asked.get(index);
     this.#asked.delete(index);
-    // One of a tool that is none was never decided on.
+    // A call of a tool that is none was never decided on.
     if (!this.#open.has(index)) {
-      const startedAtMs = Date.now() - event.durationMs;
+      const startedAtMs = Date.now() - durationMs;
       const inputBytes = utf8Bytes(toJsonText(input) ?? "");
       await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
     }
-    const end: End =
-      outcome.status === "completed"
-        ? { status: "fulfilled", outputBytes: outcome.outputBytes, output: this.#ends.outputOf(callId) }
-        : { status: "rejected", error: this.#ends.errorOf(callId) ?? toHostError(outcome.failure) };
-    await this.#end(index, end);
+    await this.#end(index, toEnd(outcome, this.#ends.outputOf(callId), this.#ends.errorOf(callId)));
     this.#ends.forget(callId);
   }
 
@@ -153,19 +158,11 @@ export class TraceRecorder {
           startedAtMs: clock,
           replayed: true,
         });
-        await this.#end(
-          item.call,
-          item.kind === "output"
-            ? {
-                status: "fulfilled",
-                // Of a program that goes on from its memory nobody knows any more what it was given.
-                ...(hollow === true
-                  ? { outputBytes: 0, output: undefined }
-                  : { outputBytes: utf8Bytes(item.output), output: await buildJson(item.output) }),
-              }
-            : { status: "rejected", error: toHostError(item.failure) },
-          clock,
-        );
+        // Of a program that goes on from its memory nobody knows any more what it was given.
+        const text = item.kind === "output" && hollow !== true ? item.output : undefined;
+        const output = text === undefined ? undefined : await buildJson(text);
+        const outcome = summarizeOutcome(item, text === undefined ? 0 : utf8Bytes(text));
+        await this.#end(item.call, toEnd(outcome, output), clock);
       }
     }
   }
@@ -309,6 +306,13 @@ export class TraceRecorder {
       startedAtMs,
     };
   }
+}
+
+/** What an event tells of an end, with the output or the error that it does not have. */
+function toEnd(outcome: OutcomeSummary, output: unknown, error?: unknown): End {
+  return outcome.status === "completed"
+    ? { status: "fulfilled", outputBytes: outcome.outputBytes, output }
+    : { status: "rejected", error: error ?? toHostError(outcome.failure) };
 }
 
 /** For a call whose failure no error on this host stands for. */

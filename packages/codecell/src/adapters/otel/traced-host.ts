@@ -1,6 +1,8 @@
 /**
  * A host whose runs leave OpenTelemetry spans: one for each run, and beneath it one for each call. Runs on the host.
  *
+ * - Spans are derived from the run's events. Middleware does one thing that no event can do: it calls the tool where the
+ *   span of its call is the active one.
  * - Give it to `codecell/ai` or `codecell/surface` and their programs leave the same spans.
  * - A span tells names of tools, ids, states, counts and codes of failures; never a source, an input, an output, a message, or a
  *   name that is no tool's.
@@ -19,8 +21,9 @@ import {
 } from "@opentelemetry/api";
 import type { CallMiddleware } from "../../calls/middleware.ts";
 import { FETCH_TOOL } from "../../contract/features.ts";
+import type { LiveEvent } from "../../contract/events.ts";
 import type { CallOutcome, Ledger } from "../../contract/ledger.ts";
-import type { RunEvent, RunResult } from "../../contract/result.ts";
+import type { RunResult } from "../../contract/result.ts";
 import type {
   DiscardOptions,
   EndedRecord,
@@ -103,28 +106,25 @@ class TracedHost implements Host {
     const tracer = this.#tracer ?? quietly(() => trace.getTracer("codecell"));
     if (tracer === undefined) return begin(options);
     const spans = new RunSpans(tracer, beginning);
-    let handle: RunHandle;
     try {
-      // First, so that it sees what becomes of a call, whoever decides on it.
-      handle = spans.inside(() =>
-        begin({ ...options, middleware: [spans.middleware, ...(options.middleware ?? [])] }),
+      const { middleware = [], onEvent } = options;
+      const handle = spans.inside(() =>
+        begin({
+          ...options,
+          // Outermost: what other middleware records lies beneath the span of the call too.
+          middleware: [spans.middleware, ...middleware],
+          onEvent: (event) => {
+            spans.hear(event);
+            return onEvent?.(event);
+          },
+        }),
       );
+      handle.result.catch(() => spans.misused());
+      return handle;
     } catch (error) {
       spans.misused();
       throw error;
     }
-    // Fetches are the host's own calls: no middleware sees them.
-    const { fetchPolicy } = options;
-    const followed = fetchPolicy === undefined ? undefined : spans.followFetches(handle.events);
-    handle.result.then(
-      (result) => {
-        const end = (): void => spans.end(result);
-        if (followed === undefined) end();
-        else followed.then(end, end);
-      },
-      () => spans.misused(),
-    );
-    return handle;
   }
 }
 
@@ -142,19 +142,9 @@ class RunSpans {
   #isOver = false;
 
   readonly middleware: CallMiddleware = {
-    decide: ({ callId, tool }) => {
-      this.#start(callId, tool);
-      return "allow";
-    },
     execute: ({ callId }, execute) => {
       const open = this.#calls.get(callId);
       return open === undefined ? execute() : context.with(open.context, () => execute());
-    },
-    end: ({ callId }, outcome) => {
-      // Calls that nobody was asked about begin and end here. Their names may be anything that the program chose.
-      this.#start(callId, undefined);
-      const isFailed = outcome.kind === "failure";
-      this.#endCall(callId, outcome.kind, isFailed ? outcome.failure.code : undefined);
     },
   };
 
@@ -167,20 +157,38 @@ class RunSpans {
     return this.#run === undefined ? begin() : context.with(this.#run.context, begin);
   }
 
-  async followFetches(events: AsyncIterable<RunEvent>): Promise<void> {
-    for await (const event of events) {
-      if ((event.type !== "call-start" && event.type !== "call-end") || event.tool !== FETCH_TOOL) continue;
-      if (event.type === "call-start") {
-        this.#start(event.callId, "fetch");
-        continue;
+  hear(event: LiveEvent): void {
+    switch (event.type) {
+      case "call-decide":
+        this.#start(event.callId, event.tool === FETCH_TOOL ? "fetch" : event.tool);
+        return;
+      case "call-ask":
+        this.#endCall(event.callId, "asked", undefined);
+        return;
+      case "call-end": {
+        const { callId, outcome } = event;
+        // A call that came to no decision begins and ends here. Its name may be anything that the program chose.
+        this.#start(callId, undefined);
+        if (outcome.status === "completed") this.#endCall(callId, "output", undefined);
+        else this.#endCall(callId, "failure", outcome.failure.code);
+        return;
       }
-      const { outcome } = event;
-      if (outcome.status === "completed") this.#endCall(event.callId, "output", undefined);
-      else this.#endCall(event.callId, "failure", outcome.failure.code);
+      case "run-end":
+        this.#end(event.result);
+        return;
+      case "run-start":
+      case "log":
+      case "call-start":
+      case "call-rewrite":
+      case "call-execute":
+      case "call-progress":
+        return;
+      default:
+        event satisfies never;
     }
   }
 
-  end(result: RunResult): void {
+  #end(result: RunResult): void {
     const { runId, stats, status } = result;
     this.#finish(
       {

@@ -45,7 +45,7 @@ export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fo
       throw new TypeError(`Cannot ${purpose} a run: ${name} must be a boolean`);
     }
   }
-  for (const name of ["authorize", "mapCallFailure", "onError"] as const) {
+  for (const name of ["authorize", "mapCallFailure", "onError", "onEvent"] as const) {
     if (options[name] !== undefined && typeof options[name] !== "function") {
       throw new TypeError(`Cannot ${purpose} a run: ${name} must be a function`);
     }

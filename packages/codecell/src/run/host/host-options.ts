@@ -2,10 +2,11 @@
 import type { MapCallFailure } from "../../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../../calls/middleware.ts";
 import type { Compression } from "../../contract/compression.ts";
+import type { OnEvent, RunEvent } from "../../contract/events.ts";
 import type { OnError } from "../../contract/host-error.ts";
 import type { Language, Ledger } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
-import type { ForkOutcome, Resolutions, RunEvent, RunResult } from "../../contract/result.ts";
+import type { ForkOutcome, Resolutions, RunResult } from "../../contract/result.ts";
 import type { Store } from "../../contract/store.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { EndedRecord } from "../../durable/ended-runs.ts";
@@ -100,6 +101,11 @@ export interface RunOptions {
    * the host alone: programs, models, tokens and stores get nothing of it. What it throws is ignored.
    */
   readonly onError?: OnError;
+  /**
+   * Hears each event of the run as it happens, and the steps of its calls, which `events` does not have. Nothing waits for it:
+   * it must not be asynchronous. `onError` is told what it throws. It hears calls that go on after a suspension too.
+   */
+  readonly onEvent?: OnEvent;
   /** Makes the run's token compact, although the host's are not; see there. */
   readonly compactTokens?: boolean;
   /** Makes the run's token unreadable for whoever holds it, although the host's are not. */

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test, vi } from "vitest";
-import type { RunEvent, RunResult } from "../../contract/result.ts";
+import type { RunEvent } from "../../contract/events.ts";
+import type { RunResult } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import { createHost, type StartOptions } from "./host.ts";
 

@@ -165,7 +165,7 @@ export class SandboxHost implements Host {
     serving: Serving,
     refusal?: Failure,
   ): RunHandle {
-    const events = new EventStream();
+    const events = this.#eventsOf(runId, options);
     const errors = this.#errors(runId, options);
     let handle: RunHandle | undefined;
     const begin = async (): Promise<RunResult> => {
@@ -313,7 +313,7 @@ export class SandboxHost implements Host {
       hostTools: hostToolsOf(features, how.serving ?? {}, limits),
       past,
       keeping,
-      events: how.events ?? new EventStream(),
+      events: how.events ?? this.#eventsOf(runId, options),
       errors,
       check: how.check,
       suspendsAtDeadline: options.atDeadline === "suspend",
@@ -325,6 +325,20 @@ export class SandboxHost implements Host {
     }
     begun.start(refusal);
     return { runId, events: begun.events, result: begun.result, ledger: () => begun.ledger() };
+  }
+
+  #eventsOf(runId: string, { onEvent, onError = this.#options.onError }: RunOptions): EventStream {
+    if (onEvent === undefined) return new EventStream();
+    const fail = (error: unknown): void => tellError(onError, { error, source: "onEvent", runId });
+    return new EventStream((event) => {
+      try {
+        const told: unknown = onEvent(event);
+        // An asynchronous listener must not take the process down when it fails.
+        if (told instanceof Promise) told.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
   }
 
   #errors(runId: string, options: RunOptions): RunErrors {

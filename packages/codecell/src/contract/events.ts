@@ -1,0 +1,142 @@
+/**
+ * Events: the one vocabulary of what happens in a run. Whoever tells of a run derives it from these: `handle.events`, spans,
+ * traces, telemetry, trajectories. A ledger's inspection tells outcomes in the same shape.
+ *
+ * - A run keeps its `RunEvent`s for every reader. `onEvent` hears a `LiveEvent` as it happens; steps of calls are not kept,
+ *   since they hold values that only the host has.
+ * - No event has an output: it may be large, and it is the program's. Whoever needs it is middleware.
+ * - A call has one `call-end`. It has no `call-start` if its input could not be read, or if a resolution denied it.
+ */
+import type { CallFailure } from "./failure.ts";
+import { withCause } from "./host-error.ts";
+import type { SettledOutcome } from "./ledger.ts";
+import type { LogLine, RunResult } from "./result.ts";
+import type { Json } from "./value.ts";
+
+interface OfRun {
+  readonly runId: string;
+}
+
+interface OfCall extends OfRun {
+  readonly callId: string;
+  /** Counts the calls of the run, in the order in which the program made them. */
+  readonly index: number;
+  readonly tool: string;
+}
+
+/** What is told of a call's outcome: sizes and failures, never the output. */
+export type OutcomeSummary =
+  | { readonly status: "completed"; readonly outputBytes: number }
+  | {
+      readonly status: "failed";
+      readonly failure: CallFailure;
+      /** The run had told the call to stop. */
+      readonly isAborted?: true;
+      /** What was thrown, for the host alone: not enumerable. */
+      readonly cause?: unknown;
+    };
+
+/** A program makes a call, and its input could be read. */
+export type CallStartEvent = OfCall & {
+  readonly type: "call-start";
+  /** As the program wrote it. */
+  readonly input: Json;
+};
+
+/** What a run's `events` tell, to every reader. */
+export type RunEvent =
+  | (OfRun & {
+      readonly type: "run-start";
+      /** When the run began first, in milliseconds since the epoch: before this start, if the run is resumed. */
+      readonly clock: number;
+    })
+  | CallStartEvent
+  | (OfCall & {
+      readonly type: "call-progress";
+      /** One of the values of the tool's async iterable, as it gave it. */
+      readonly output: unknown;
+    })
+  | (OfCall & {
+      readonly type: "call-end";
+      readonly durationMs: number;
+      readonly outcome: OutcomeSummary;
+    })
+  | (OfRun & { readonly type: "log" } & LogLine)
+  | (OfRun & { readonly type: "run-end"; readonly result: RunResult });
+
+/** What happens to a call between its start and its end. */
+export type CallStep =
+  | {
+      readonly type: "call-decide";
+      /** After validation. Middleware and `authorize` are asked next. */
+      readonly input: unknown;
+    }
+  | {
+      readonly type: "call-rewrite";
+      /** As middleware gave it, after validation. */
+      readonly input: unknown;
+    }
+  | {
+      readonly type: "call-execute";
+      /** As the tool gets it. Middleware may still be around the tool. */
+      readonly input: unknown;
+    }
+  | {
+      readonly type: "call-ask";
+      /** What the call waits for a decision about. It ends later, in a run that is resumed. */
+      readonly payload: Json;
+    };
+
+export type CallStepEvent = OfCall & CallStep;
+
+/** What `onEvent` hears: all events of a run and the steps of its calls, with their times and with inputs as texts. */
+export type LiveEvent = {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+} & (
+  | Exclude<RunEvent, CallStartEvent>
+  | (CallStartEvent & {
+      /** The input as the ledger has it. */
+      readonly inputText: string;
+    })
+  | CallStepEvent
+);
+
+export type OnEvent = (event: LiveEvent) => void;
+
+/** What a call does. `waiting` is for a decision. */
+export type CallState = "running" | "waiting" | "completed" | "failed";
+
+/** The state that an event puts its call in; undefined where it changes none. */
+export function callStateAfter(event: RunEvent | CallStepEvent): CallState | undefined {
+  switch (event.type) {
+    case "call-start":
+    case "call-execute":
+      return "running";
+    case "call-ask":
+      return "waiting";
+    case "call-end":
+      return event.outcome.status;
+    case "call-decide":
+    case "call-rewrite":
+    case "call-progress":
+    case "log":
+    case "run-start":
+    case "run-end":
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** `outputBytes` are those of the output as JSON text. */
+export function summarizeOutcome(
+  outcome: SettledOutcome,
+  outputBytes: number,
+  isAborted = false,
+  cause?: unknown,
+): OutcomeSummary {
+  if (outcome.kind === "output") return { status: "completed", outputBytes };
+  const { failure } = outcome;
+  return withCause({ status: "failed", failure, ...(isAborted ? { isAborted } : {}) }, cause);
+}
