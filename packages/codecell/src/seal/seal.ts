@@ -1,16 +1,17 @@
 /**
- * Seal: bytes that leave the process and come back.
+ * Runs on the host. Sealer seals bytes that leave the process, and opens them when they come back.
  *
  *   magic 6 | version 1 | flags 1 | key id 8 | [nonce 12] | payload | [tag 16] | mac 32
- *   payload = header length 4 | content length 4 | header | content, compressed where that makes it smaller
+ *   payload = header length 4 | content length 4 | header | content, compressed if that makes it smaller
  *
- * - Nothing behind the key id is interpreted before the mac over all of it fits; content is not decompressed before
- *   the caller, having read the header, asks for it.
- * - The mac covers a purpose that is not in the bytes: what was sealed for one place does not open in another.
- * - Opening never throws, whatever it is given.
- * - Encryption is AES-256-GCM with a random nonce, inside the same HMAC. GCM alone would do until a nonce repeats, which
- *   becomes thinkable after 2^32 seals and would cost its authentication; it also does not commit to a key, and here
- *   several may open. So one HMAC authenticates everything either way, for 16 bytes and a fraction of the time more.
+ * - The mac covers everything before it. Nothing behind the key id is interpreted before the mac fits. The caller reads
+ *   the header and then asks for the content; only then is the content decompressed.
+ * - The mac also covers a purpose that is not in the bytes: what was sealed for one place does not open in another.
+ * - Opening never throws, whatever bytes it gets.
+ * - Encryption is AES-256-GCM with a random nonce, inside the same HMAC. GCM alone would do until a nonce repeats:
+ *   after 2^32 seals a repetition becomes likely enough to matter, and it would break GCM's authentication. GCM also
+ *   does not commit to a key, and several keys may open here. So one HMAC authenticates everything in both cases, for
+ *   16 more bytes and a fraction more time.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
@@ -19,7 +20,7 @@ import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
 import type { SealKey, SealKeys } from "./seal-keys.ts";
 
 export interface Sealable {
-  /** Small; can be read without unpacking the content. */
+  /** Small. It can be read without decompressing the content. */
   readonly header: Uint8Array;
   readonly content: Uint8Array;
 }
@@ -28,23 +29,26 @@ export function sizeOf({ header, content }: Sealable): number {
   return header.length + content.length;
 }
 
-/** format: not sealed by us; version: sealed by another version; key: with a key we do not have; altered: the rest. */
+/**
+ * format: Codecell did not seal it. version: another version sealed it. key: this host does not have its key. altered:
+ * everything else.
+ */
 export type SealProblem = "format" | "version" | "key" | "altered";
 
 export type Opened =
   | {
       readonly ok: true;
-      /** Whether it would be sealed the same way now: with this key, and encrypted or not. */
+      /** Whether it would be sealed the same way now: with the same key, and encrypted or not. */
       readonly isCurrent: boolean;
       readonly header: Uint8Array;
-      /** Unpacks; undefined when it is larger than allowed. */
+      /** Decompresses. Undefined if the content is larger than allowed. */
       readonly content: () => Uint8Array | undefined;
-      /** The same; where it is large, by a thread of the process. */
+      /** Like `content`, but a thread of the process's pool decompresses large content. */
       readonly contentAside: () => Promise<Uint8Array | undefined>;
     }
   | { readonly ok: false; readonly problem: SealProblem };
 
-/** Six bytes that are a word as text: it tells people, and scanners for secrets, what they see. */
+/** Six bytes that read as a word in base64url. The word tells people and secret scanners what they see. */
 const MAGIC_TEXT = "codecell";
 const MAGIC = Buffer.from(MAGIC_TEXT, "base64url");
 const VERSION = 1;
@@ -61,13 +65,13 @@ const TAG_BYTES = 16;
 const MAC_BYTES = 32;
 const LENGTHS_BYTES = 8;
 
-/** What is authenticated and encrypted at once. */
+/** Bytes that are authenticated and encrypted in one step. */
 const PIECE_BYTES = 1024 * 1024;
-/** What is compressed elsewhere: sooner than the turn would be long. */
+/** Content from this size on is compressed on another thread, before the turn would get long. */
 const LARGE_BYTES = 256 * 1024;
-/** Less is not worth the 15 microseconds. */
+/** Compressing less than this is not worth its 15 microseconds. */
 const COMPRESS_FROM_BYTES = 1024;
-/** Higher levels made ledgers no smaller, and took longer. */
+/** Higher levels did not make ledgers smaller, and took longer. */
 const COMPRESSION = { [constants.ZSTD_c_compressionLevel]: 1 };
 
 export class Sealer {
@@ -79,12 +83,12 @@ export class Sealer {
     this.#isEncrypting = isEncrypting;
   }
 
-  /** The same keys; what it seals is encrypted. */
+  /** A sealer with the same keys that encrypts what it seals. */
   encrypting(): Sealer {
     return this.#isEncrypting ? this : new Sealer(this.#keys, true);
   }
 
-  /** Content of less than `compressFrom` bytes stays as it is. */
+  /** Content of less than `compressFrom` bytes is not compressed. */
   sealBytes(
     { header, content }: Sealable,
     purpose: string,
@@ -94,7 +98,9 @@ export class Sealer {
     return atOnce(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
   }
 
-  /** The same for what grows with a run: in pieces, and compressed by a thread of the process. */
+  /**
+   * Like sealBytes, for content that grows with a run: works in pieces, and a thread of the process's pool compresses.
+   */
   async sealInTurns(
     sealable: Sealable,
     purpose: string,
@@ -103,11 +109,11 @@ export class Sealer {
     const { header, content } = sealable;
     if (content.length < LARGE_BYTES) return this.sealBytes(sealable, purpose, compressFrom);
     const packed = await compressAside(content);
-    // Not awaited, so that nothing here holds the content any longer: there may be megabytes of it.
+    // Without await, so that this function no longer holds the content: there may be megabytes of it.
     return inTurns(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
   }
 
-  /** Of content as it is packed, and the length that it had before. */
+  /** `content` is packed already; `length` is its length before that. */
   *#sealSteps(
     { header, content: packed }: Sealable,
     length: number,
@@ -126,12 +132,12 @@ export class Sealer {
     return Buffer.concat([...parts, mac]);
   }
 
-  /** Content larger than `maxBytes` is not unpacked. */
+  /** Content larger than `maxBytes` is not decompressed. */
   openBytes(bytes: Uint8Array, purpose: string, maxBytes: number): Opened {
     return atOnce(this.#openSteps(bytes, purpose, maxBytes));
   }
 
-  /** The same for what grows with a run, in pieces. */
+  /** Like openBytes, in pieces, for content that grows with a run. */
   async openInTurns(bytes: Uint8Array, purpose: string, maxBytes: number): Promise<Opened> {
     return inTurns(this.#openSteps(bytes, purpose, maxBytes));
   }
@@ -147,7 +153,7 @@ export class Sealer {
     const mac = yield* macSteps(piecesOf(sealed.subarray(0, macAt)), purpose, key);
     if (!timingSafeEqual(mac, sealed.subarray(macAt))) return refuse("altered");
     const flags = sealed[FLAGS_AT] ?? 0;
-    // Only a key's owner gets here: what it cannot read was made by a later version.
+    // Only an owner of the key gets past the mac. So flags that are unknown here come from a later version.
     if ((flags & ~(COMPRESSED | ENCRYPTED)) !== 0) return refuse("version");
     const body = sealed.subarray(BODY_AT, macAt);
     const payload = (flags & ENCRYPTED) === 0 ? body : yield* decryptSteps(body, key);
@@ -175,7 +181,10 @@ export class Sealer {
     };
   }
 
-  /** On its own: what is opened would otherwise keep its sealed bytes, along with the id. */
+  /**
+   * A method of its own: an arrow function inside #openSteps would share its scope with `content`, and so keep all
+   * sealed bytes alive along with `keyId`.
+   */
   #keyOf(keyId: Buffer): SealKey | undefined {
     return this.#keys.find(({ id }) => keyId.equals(id));
   }
@@ -187,7 +196,8 @@ export class Sealer {
   openText(text: string, purpose: string, maxBytes: number): Opened {
     if (!text.startsWith(MAGIC_TEXT)) return refuse("format");
     const bytes = Buffer.from(text, "base64url");
-    // Node skips what is no digit: of all spellings of the same bytes only ours is accepted.
+    // Node.js skips characters that are not base64url digits. Of all spellings of the same bytes, only ours is
+    // accepted.
     if (bytes.toString("base64url") !== text) return refuse("format");
     return this.openBytes(bytes, purpose, maxBytes);
   }
@@ -197,7 +207,7 @@ function refuse(problem: SealProblem): Opened {
   return { ok: false, problem };
 }
 
-/** The purpose goes in as UTF-16, in which no two texts look alike, and behind its length. */
+/** The mac begins with the purpose's length, then the purpose in UTF-16: in UTF-8 lone surrogates would look alike. */
 function* macSteps(parts: readonly Uint8Array[], purpose: string, key: SealKey): Steps<Buffer> {
   const bound = Buffer.from(purpose, "utf16le");
   const length = Buffer.alloc(4);
@@ -216,9 +226,9 @@ function piecesOf(bytes: Uint8Array): Uint8Array[] {
   return pieces;
 }
 
-/** The content itself when it does not get smaller. */
+/** Returns the content itself if compression does not make it smaller. */
 function compress(content: Uint8Array): Uint8Array {
-  // In one chunk: putting many together takes longer.
+  // In one chunk: joining many chunks takes longer.
   const packed = zstdCompressSync(content, { params: COMPRESSION, chunkSize: content.length });
   return packed.length < content.length ? packed : content;
 }
@@ -246,7 +256,10 @@ async function decompressAside(packed: Uint8Array, length: number): Promise<Uint
   }
 }
 
-/** One chunk, and a byte more: where it is full zlib makes another of its size. It wants at least 64 bytes. */
+/**
+ * One chunk and one byte more: when a chunk is full, zlib allocates another of the same size. Chunks have at least 64
+ * bytes.
+ */
 function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
   return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
 }
@@ -276,7 +289,7 @@ function* decryptSteps(body: Buffer, key: SealKey): Steps<Buffer | undefined> {
       decipher.final();
       return payload;
     }
-    // Each into its place: pieces that are put together in the end would all be there twice.
+    // Copies each piece to its place. Joining the pieces at the end would need twice the memory.
     const payload = Buffer.allocUnsafeSlow(tagAt - NONCE_BYTES);
     let at = 0;
     for (const piece of encrypted) {
