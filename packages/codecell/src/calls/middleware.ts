@@ -80,8 +80,8 @@ export interface CallMiddleware {
 export const UNDECIDED = "it could not be authorised";
 
 /**
- * Throws for anything that is not a decision, so that the call is not allowed; `who` gave the decision. If there is a
- * `deny`, all other fields are ignored.
+ * Throws for anything that is not a decision, so that the call is not allowed; `who` gave the decision. If `deny` is a
+ * text, all other fields are ignored.
  */
 export function parseDecision(given: unknown, who: string): Decision {
   if (given === "allow") return given;

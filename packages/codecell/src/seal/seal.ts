@@ -43,7 +43,7 @@ export type Opened =
       readonly header: Uint8Array;
       /** Decompresses. Undefined if the content is larger than allowed. */
       readonly content: () => Uint8Array | undefined;
-      /** Like `content`, but a thread of the process's pool decompresses large content. */
+      /** Like `content`, but Node.js decompresses large content on another thread. */
       readonly contentAside: () => Promise<Uint8Array | undefined>;
     }
   | { readonly ok: false; readonly problem: SealProblem };
@@ -98,9 +98,7 @@ export class Sealer {
     return atOnce(this.#sealSteps({ header, content: packed }, content.length, packed !== content, purpose));
   }
 
-  /**
-   * Like sealBytes, for content that grows with a run: works in pieces, and a thread of the process's pool compresses.
-   */
+  /** Like sealBytes, for content that grows with a run: works in pieces, and compresses on another thread. */
   async sealInTurns(
     sealable: Sealable,
     purpose: string,
