@@ -29,10 +29,7 @@ export function sizeOf({ header, content }: Sealable): number {
   return header.length + content.length;
 }
 
-/**
- * format: Codecell did not seal it. version: another version sealed it. key: this host does not have its key. altered:
- * everything else.
- */
+/** format: not sealed by us. version: by another version. key: with a key we do not have. altered: everything else. */
 export type SealProblem = "format" | "version" | "key" | "altered";
 
 export type Opened =
@@ -254,10 +251,7 @@ async function decompressAside(packed: Uint8Array, length: number): Promise<Uint
   }
 }
 
-/**
- * One chunk and one byte more: when a chunk is full, zlib allocates another of the same size. Chunks have at least 64
- * bytes.
- */
+/** One chunk and one byte more: for a full chunk zlib allocates a second one. A chunk has at least 64 bytes. */
 function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
   return { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
 }
