@@ -1,13 +1,16 @@
 /**
- * Call failure: what a program is told about a call that failed.
+ * Runs on the host. Call failure: what a program is told about a call that failed.
  *
- * - Of an error only name, message and the tool's own code cross, all of them bounded; stacks, causes and other fields
- *   stay on the host.
+ * - Only an error's name, message and code reach the program, and all of them are bounded. Stacks, causes and other
+ *   fields stay on the host.
  */
 import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
 import { withCause } from "../contract/host-error.ts";
 
-/** What a program is told about a call that failed: name, message and codes. `thrown` is what its tool threw, if it did. */
+/**
+ * Says what a program is told about a call that failed: name, message and codes. `thrown` is what the call's tool
+ * threw, if it threw.
+ */
 export type MapCallFailure = (
   failure: CallFailure,
   call: { readonly callId: string; readonly tool: string; readonly thrown: unknown },
@@ -16,11 +19,11 @@ export type MapCallFailure = (
 const MAX_MESSAGE = 4096;
 const MAX_NAME = 128;
 
-/** Thrown by a tool that stands for others, to refuse in the words and with the code of the host itself. */
+/** Thrown by a tool that stands for other tools, to refuse a call with a code and a message of the host itself. */
 export class CallRefusal {
   readonly code: CallFailureCode;
   readonly message: string;
-  /** For the host alone; not enumerable, since whoever prints what was thrown may show it to a model. */
+  /** For the host alone. It is not enumerable, because whoever prints the refusal may show the text to a model. */
   declare readonly cause: unknown;
 
   constructor(code: CallFailureCode, message: string, cause?: unknown) {
@@ -30,7 +33,7 @@ export class CallRefusal {
   }
 }
 
-/** Of whatever a tool threw, what the guest gets to see. */
+/** The failure that the guest sees when a tool throws `error`. */
 export function toCallFailure(error: unknown): CallFailure {
   if (error instanceof CallRefusal) {
     const { code, message } = error;
@@ -54,7 +57,10 @@ export function toCallFailure(error: unknown): CallFailure {
   }
 }
 
-/** A failure in the words of an adapter, which may have taken them from what a tool threw: only texts, and short ones. */
+/**
+ * The failure with an adapter's words. They may come from what a tool threw, so only texts are taken, and their length
+ * is bounded.
+ */
 export function inWords(failure: CallFailure, words: Omit<CallFailure, "code"> | undefined): CallFailure {
   if (words === undefined) return failure;
   const shownCode = bounded(words.shownCode, MAX_NAME);
@@ -66,7 +72,7 @@ export function inWords(failure: CallFailure, words: Omit<CallFailure, "code"> |
   };
 }
 
-/** A reason in somebody else's words; `otherwise` where there are none. */
+/** Bounds a reason that somebody else wrote; `otherwise` replaces an empty one. */
 export function boundedReason(reason: string, otherwise: string): string {
   return bounded(reason, MAX_MESSAGE) || otherwise;
 }

@@ -27,7 +27,7 @@ function open(
 }
 
 describe("call queue", () => {
-  test("executes as many at once as allowed, the rest in order", async () => {
+  test("executes as many calls at once as allowed, the rest in order", async () => {
     const { queue, started, end } = open(2, 10);
     expect(queue.admit([0, 1, 2, 3])).toBe(true);
     expect(started).toEqual([0, 1]);
@@ -36,7 +36,7 @@ describe("call queue", () => {
     expect(queue.size).toBe(3);
   });
 
-  test("of large inputs few execute at once, one always may, and nobody overtakes", async () => {
+  test("few calls with large inputs execute at once, one always may, and no call overtakes another", async () => {
     const calls = [3e6, 1e6, 1e6, 2, 1e6, 2].map((length) => ({ input: "0".repeat(length) }));
     const { queue, started, end } = open(32, 10, calls);
     queue.admit([0, 1, 2, 3, 4, 5]);
@@ -49,13 +49,13 @@ describe("call queue", () => {
     expect(started).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  test("a small input waits for no large ones that execute", async () => {
+  test("a call with a small input starts while large inputs execute", async () => {
     const calls = [1_048_576, 1_048_576, 4096, 2, 1_048_576, 2].map((length) => ({
       input: "0".repeat(length),
     }));
     const { queue, started, end } = open(32, 10, calls);
     queue.admit([0, 1, 2, 3, 4, 5]);
-    // In their order: nobody overtakes a large one that waits.
+    // In their order: no call overtakes a large one that waits.
     expect(started).toEqual([0, 1, 2, 3]);
     await end(0);
     expect(started).toEqual([0, 1, 2, 3]);
@@ -79,7 +79,7 @@ describe("call queue", () => {
     expect(queue.admit([0, 1, 2, 3, 4])).toBe(true);
   });
 
-  test("after close nothing starts, and idle waits for what executes", async () => {
+  test("after close no call starts, and idle waits for the calls that execute", async () => {
     const { queue, started, end } = open(1, 10);
     queue.admit([0, 1]);
     queue.close();

@@ -1,26 +1,29 @@
 /**
- * CallQueue: the calls of one run on the host. At most `callsInFlight` execute, the rest wait their turn.
+ * Runs on the host. CallQueue holds the calls of one run: at most `callsInFlight` of them execute, the rest wait.
  *
  * - A batch is admitted whole or not at all.
- * - Of large inputs few execute at the same time: each is a value then, which takes up to twenty times as much as its text.
- *   Calls start in their order all the same.
- * - After `close` nothing new starts; what executes has been told to stop through its signal.
+ * - Only a few calls with large inputs execute at the same time: while a call executes, its input is a value, which
+ *   takes up to twenty times as much memory as its text. Calls still start in their order.
+ * - After `close` no call starts. The calls that still execute have been told to stop through their signal.
  */
 import type { Limits } from "../contract/limits.ts";
 
-/** Characters that inputs which execute together may have on average, with as many of them as there may be. */
+/** Characters that each executing input may have on average, if as many calls execute as are allowed. */
 const INPUT_LENGTH = 65_536;
-/** Inputs of no more wait for no others: a large one that takes long keeps nobody from asking how it goes. */
+/**
+ * A call with an input of at most this length starts although large inputs execute. So a program can ask about a large
+ * call that takes long.
+ */
 const SMALL_LENGTH = 4096;
 
 export class CallQueue {
   readonly #inFlightLimit: number;
   readonly #queueLimit: number;
-  /** Characters of a call's input; none where it is not executed here. */
+  /** Characters of a call's input; 0 if the call is not executed here. */
   readonly #lengthOf: (index: number) => number;
   readonly #execute: (index: number) => Promise<void>;
   readonly #inFlight = new Set<number>();
-  /** Characters of the inputs of those in flight. */
+  /** Characters of all inputs in flight. */
   #inputsLength = 0;
   #queued: number[] = [];
   #closed = false;
@@ -49,7 +52,7 @@ export class CallQueue {
     return [...this.#inFlight];
   }
 
-  /** False when the batch does not fit; then none of it was admitted. */
+  /** False if the batch does not fit. Then none of its calls was admitted. */
   admit(batch: readonly number[]): boolean {
     if (this.#closed) return true;
     const free = this.#inFlightLimit - this.#inFlight.size;
@@ -70,7 +73,7 @@ export class CallQueue {
     if (this.#inFlight.size === 0) this.#idle.resolve();
   }
 
-  /** Settles when, after `close`, nothing executes any more. */
+  /** Settles after `close`, when no call executes any more. */
   get idle(): Promise<void> {
     return this.#idle.promise;
   }
@@ -80,7 +83,7 @@ export class CallQueue {
       const index = this.#queued[0];
       if (index === undefined) return;
       const length = this.#lengthOf(index);
-      // One alone may always execute.
+      // A call that is alone may always execute, however large its input is.
       const isFull =
         this.#inputsLength > 0 && this.#inputsLength + length > this.#inFlightLimit * INPUT_LENGTH;
       if (isFull && length > SMALL_LENGTH) return;

@@ -25,7 +25,7 @@ function createRunner(execute: (input: { path: string }) => null, deadline: Dead
   });
 }
 
-test("calls begin in the order they were made, also if one has to wait for its turn", async () => {
+test("calls begin in the order in which they were made, also if one has to wait for its turn", async () => {
   const begun: string[] = [];
   using deadline = new Deadline(60_000, () => {});
   const runner = createRunner(({ path }) => {
@@ -36,13 +36,13 @@ test("calls begin in the order they were made, also if one has to wait for its t
     runner.execute(index, { tool: "remove", input: JSON.stringify({ path }) }, undefined);
   while (!isTurnLong());
   const first = call("a", 0);
-  // A message has come meanwhile.
+  // A message arrived meanwhile.
   beginTurn();
   await Promise.all([first, call("b", 1), call("c", 2)]);
   expect(begun).toEqual(["a", "b", "c"]);
 });
 
-test("calls behind one that had to wait do not need a turn each", async () => {
+test("calls that wait behind another do not need a turn each", async () => {
   using deadline = new Deadline(60_000, () => {});
   const runner = createRunner(() => null, deadline);
   let next = 0;

@@ -16,19 +16,19 @@ describe("closestNames", () => {
     expect(closestNames(wanted, names)[0]).toBe(meant);
   });
 
-  test("a name like none of them gets no advice", () => {
+  test("a name that is like no other gets no advice", () => {
     expect(closestNames("zzzzzz", names)).toEqual([]);
     expect(closestNames("c", ["a", "b"])).toEqual([]);
     expect(closestNames("nope", ["zopt", "note"])).toEqual(["note"]);
   });
 
-  test("at most three are named, the same for the same question", () => {
+  test("names at most three, and the same three in any order of the tools", () => {
     const many = Array.from({ length: 50 }, (_, index) => `tool_${index}`);
     expect(closestNames("tool_", many)).toEqual(closestNames("tool_", many.toReversed()));
     expect(closestNames("tool_", many)).toHaveLength(3);
   });
 
-  test("the best of very many is found", () => {
+  test("finds the best of very many names", () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `do_something_with_${index}`);
     expect(closestNames("do_something_wiht_7777", many)[0]).toBe("do_something_with_7777");
     expect(closestNames("something_with_7777", many)).toContain("do_something_with_7777");

@@ -1,27 +1,28 @@
 /**
- * The names most like a wrong one, for messages that tell a model what it probably meant.
+ * Runs on the host. Finds the names that are most like a wrong name, for messages that tell a model what it probably
+ * meant.
  *
- * - A program can ask for wrong names all day, and a catalog has thousands: of many names only those are compared that
- *   begin and end most like the wrong one.
+ * - A program can ask for wrong names all day, and a catalog has thousands of names. So of many names, only those are
+ *   compared that begin and end most like the wrong name.
  */
 
 const MOST_NAMES = 3;
 const MOST_LISTED = 20;
 const LONGEST_NAME = 64;
-/** Names that are compared letter by letter. */
+/** How many names are compared letter by letter. */
 const MOST_COMPARED = 400;
 
 interface ComparedName {
   readonly name: string;
   readonly key: string;
-  /** Which letters and digits are in the key; a bit may stand for two of them. */
+  /** The letters and digits of the key, a bit each. One bit may stand for two of them. */
   readonly letters: number;
 }
 
-/** Of sets of tools that were asked before: they do not change while a run has them. */
+/** The names of tool sets that were asked for before: a tool set does not change while a run has it. */
 const read = new WeakMap<object, readonly ComparedName[]>();
 
-/** What is said of a name that none of a run's tools has. */
+/** What a program is told about a name that none of the run's tools has. */
 export function noSuchTool(name: string, tools: object): string {
   let known = read.get(tools);
   if (known === undefined) {
@@ -46,7 +47,7 @@ export function closestNames(wanted: string, names: readonly string[]): string[]
 function closestOf(wanted: string, names: readonly ComparedName[]): string[] {
   const target = toComparedName(wanted);
   const { length } = target.key;
-  // Of a name of a few letters two wrong ones leave nothing that is like it.
+  // In a name of a few letters, two wrong letters leave nothing in common.
   const tolerance = length < 5 ? 1 : Math.max(2, Math.floor(length / 3));
   return likeliest(target, names, tolerance)
     .map(({ name, key }) => ({ name, distance: distanceOf(target.key, key, tolerance) }))
@@ -56,7 +57,7 @@ function closestOf(wanted: string, names: readonly ComparedName[]): string[] {
     .map(({ name }) => name);
 }
 
-/** Those that may be close enough; of too many, those that begin and end most alike. */
+/** The names that may be close enough. If there are too many, those that begin and end most like the target. */
 function likeliest(
   target: ComparedName,
   names: readonly ComparedName[],
@@ -66,7 +67,7 @@ function likeliest(
   if (possible.length <= MOST_COMPARED) return possible;
   const byEnds: ComparedName[][] = [];
   for (const one of possible) (byEnds[commonEnds(target.key, one.key)] ??= []).push(one);
-  // It has holes.
+  // The list has holes.
   return byEnds
     .toReversed()
     .flatMap((some: readonly ComparedName[] | undefined) => some ?? [])
@@ -75,7 +76,7 @@ function likeliest(
 
 function mayBeClose(a: ComparedName, b: ComparedName, tolerance: number): boolean {
   if (isWithin(a.key, b.key)) return true;
-  // An edit takes away at most one letter.
+  // One edit removes at most one letter.
   return (
     Math.abs(a.key.length - b.key.length) <= tolerance &&
     countBits(a.letters & ~b.letters) <= tolerance &&
@@ -90,7 +91,7 @@ function toComparedName(name: string): ComparedName {
   return { name, key, letters };
 }
 
-/** Case and separators are what models get wrong most. */
+/** Models get case and separators wrong most often. */
 function normalise(name: string): string {
   if (/^[a-z\d]*$/.test(name)) return name.slice(0, LONGEST_NAME);
   return name
@@ -103,7 +104,7 @@ function isWithin(a: string, b: string): boolean {
   return a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a));
 }
 
-/** How much of the shorter text both begin and end with. */
+/** How many characters the two texts have in common at their start and at their end. */
 function commonEnds(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
   let start = 0;
@@ -120,8 +121,8 @@ function countBits(bits: number): number {
 }
 
 /**
- * Edits (insert, remove, replace, swap neighbours) between two texts, or more than the tolerance; one containing the
- * other is close. Given up as soon as it cannot be close any more.
+ * How many edits (insert, remove, replace, swap neighbours) lie between two texts, or more than the tolerance. A text
+ * that contains the other is close. Stops as soon as the texts cannot be close any more.
  */
 function distanceOf(a: string, b: string, tolerance: number): number {
   if (isWithin(a, b)) return 1;

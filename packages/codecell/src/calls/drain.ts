@@ -1,6 +1,6 @@
-/** Drain: of an output that comes in parts, the last one. Runs on the host. */
+/** Runs on the host. Drain reads an output that comes in parts, and gives the last part. */
 
-/** Nobody takes any more: something was asked for, which says so before a part is taken, or the call was aborted. */
+/** Draining stops when `hasAsked` says so before a part is taken, or when the call was aborted. */
 interface Draining {
   readonly hasAsked: () => boolean;
   readonly signal?: AbortSignal | undefined;

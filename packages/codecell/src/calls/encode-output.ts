@@ -1,4 +1,4 @@
-/** Encode output: what a tool gave as the text that crosses to the guest, within its limit. Runs on the host. */
+/** Runs on the host. Encodes a tool's output as the text that crosses to the guest, within its limit. */
 import { calledAs } from "../contract/features.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { printJson } from "../value/print-json.ts";
@@ -9,7 +9,7 @@ export interface EncodedOutput {
   readonly bytes: number;
 }
 
-/** A tool's output as it crosses to the guest; throws a refusal for what cannot, or rejects with it. */
+/** Throws a CallRefusal, or rejects with it, if the output is not JSON or too large. */
 export function encodeOutput(
   name: string,
   output: unknown,

@@ -26,7 +26,7 @@ async function call(input: unknown): Promise<readonly string[]> {
   return happened.slice(0, happened.indexOf("judged") + 1);
 }
 
-test("a large input is judged in another turn than the one in which it was built", async () => {
+test("a large input is built in one turn and judged in another", async () => {
   const large = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, 1]));
   expect(await call(large)).toEqual(["turn", "judged"]);
 });

@@ -63,7 +63,7 @@ describe("invoke", () => {
   });
 
   test.each(["constructor", "__proto__", "hasOwnProperty", "toString", ""])(
-    "%j is no tool, whatever prototypes hold",
+    "%j is no tool, whatever is on prototypes",
     async (name) => {
       expect(await call({ search: { execute: () => 1 } }, name, {})).toMatchObject(
         failedWith("unknown_tool", /./),
@@ -86,7 +86,7 @@ describe("invoke", () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("what is authorised is what is executed: the validated input", async () => {
+  test("the policy sees what is executed: the validated input", async () => {
     const seen: unknown[] = [];
     const tool: AnyTool = {
       input: z.object({ path: z.string().trim() }),
@@ -109,7 +109,7 @@ describe("invoke", () => {
     expect(seen).toEqual([{ path: "/tmp/a" }, "mine", { path: "/tmp/a" }]);
   });
 
-  test("a denied call does not run", async () => {
+  test("a denied call is not executed", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const outcome = await call(
       { rm: { execute } },
@@ -137,7 +137,7 @@ describe("invoke", () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("of a tool's error only name, message and code cross", async () => {
+  test("only the name, message and code of a tool's error reach the program", async () => {
     const error = Object.assign(new TypeError("nope", { cause: "secret" }), {
       code: "E42",
       secret: "S3CRET",
@@ -173,7 +173,7 @@ describe("invoke", () => {
       },
     ],
     ["a huge message", new Error("x".repeat(1e6))],
-  ])("a tool that throws %s is a bounded failure", async (_name, thrown) => {
+  ])("a tool that throws %s gives a bounded failure", async (_name, thrown) => {
     const outcome = await call(
       {
         t: {
@@ -261,7 +261,7 @@ describe("invoke", () => {
     expect(outcome).toEqual({ kind: "asked", call: 0, payload: { ask: "me" } });
   });
 
-  test("an error shaped like a suspension is an error", async () => {
+  test("an error that only looks like a suspension is an error", async () => {
     const outcome = await call(
       {
         t: {
@@ -277,7 +277,7 @@ describe("invoke", () => {
   });
 });
 
-test("nothing that is printed of a refusal has its cause [host:errors]", () => {
+test("a printed refusal does not show its cause [host:errors]", () => {
   const cause = { config: { authorization: "Bearer pw@db" } };
   const refusal = new CallRefusal("denied", "No", cause);
   expect(refusal.cause).toBe(cause);

@@ -1,9 +1,9 @@
 /**
- * Invoke: the way of one call on the host. Parse, find, validate, decide, execute, drain, validate, encode.
+ * Runs on the host. Invoke takes one call all the way: parse, find, validate, decide, execute, drain, validate, encode.
  *
- * - The only way: surfaces and adapters put what is theirs around it, as middleware.
- * - Never throws and never rejects: every way to fail is an outcome.
- * - What was decided on is what is executed: the validated input, encoded once by the guest.
+ * - Every call goes through here. Surfaces and adapters add their own parts as middleware.
+ * - It never throws and never rejects: every failure is an outcome.
+ * - The input that was decided on is the input that is executed: validated, and encoded once by the guest.
  * - An output is printed once.
  */
 import type { CallStep } from "../contract/events.ts";
@@ -44,24 +44,27 @@ export interface CallSetup {
   readonly context: Omit<CallContext, "suspend">;
   readonly limits: Limits;
   readonly middleware: readonly CallMiddleware[];
-  /** Why the call is not to be made, if somebody resolved it with a no. */
+  /** Why the call is not to be made, if somebody resolved it with a denial. */
   readonly denial?: string | undefined;
   readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
   /** Told what happens between the start and the end; undefined where nobody listens. */
   readonly onStep?: ((step: CallStep) => void) | undefined;
-  /** Told the bytes of the output that the program will get. */
+  /** Is told the number of bytes of the output that the program will get. */
   readonly onOutput: (bytes: number) => void;
-  /** For the host's own eyes: of what a tool threw a program sees a failure made of it, of anything else nothing. */
+  /**
+   * For the host alone. When a tool throws, the program sees a failure made from the error; of any other error it sees
+   * nothing.
+   */
   readonly onError: (error: unknown, source: HostErrorSource) => void;
 }
 
-/** The call as middleware sees it; the input changes on its way. */
+/** The call as middleware sees it. Its input changes on the way. */
 type Call = { -readonly [Key in keyof CallDetails]: CallDetails[Key] };
 
 export function invoke(setup: CallSetup): Promise<CallOutcome> {
-  // A run may make very many calls at once: those that nobody stands between pay for no more than they need.
+  // A run may make very many calls at once, so a call without middleware does no extra work.
   return setup.middleware.length === 0 ? attempt(setup, undefined) : attend(setup);
 }
 
@@ -73,20 +76,20 @@ async function attend(setup: CallSetup): Promise<CallOutcome> {
     try {
       await end?.(call, outcome);
     } catch (error) {
-      // Whoever observes cannot fail what it is told of.
+      // An observer cannot make the call fail.
       setup.onError(error, "middleware");
     }
   }
   return outcome;
 }
 
-/** Waits only where there is something to wait for, and in one function. */
+/** Awaits only where there is something to wait for, and all in one function. */
 async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOutcome> {
   const { tools, tool: name, limits } = setup;
   if (setup.denial !== undefined) return denied(setup, setup.denial);
   const parsing = parseJson(setup.input, limits.callInputBytes);
   const parsed = asInput(setup.input, parsing instanceof Promise ? await parsing : parsing);
-  // What was large to build is large to judge: that gets a turn of its own.
+  // A value that was large to build is large to judge: judging gets a turn of its own.
   if (parsing instanceof Promise) await nextTurn();
   if (!parsed.ok)
     return refused(
@@ -158,7 +161,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
 function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Question): Promise<unknown> {
   const { suspend } = question;
   let execute: ExecuteTool = async ({ signal = call.signal, hasAsked, onPart = setup.onProgress } = {}) => {
-    // Middleware may have waited, or caught what `suspend` threw: nothing is called then.
+    // Middleware may have waited meanwhile, or caught what `suspend` threw. Then the tool is not called.
     question.assertOpen();
     if (call.signal.aborted) throw new CallRefusal("denied", toDenial(setup, RUN_ENDED));
     const output: unknown = await tool.execute(call.input, { ...setup.context, signal, suspend });
@@ -172,13 +175,13 @@ function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Questio
   for (const { execute: around } of setup.middleware.toReversed()) {
     if (around === undefined) continue;
     const inner = execute;
-    // What those outside changed holds for those inside.
+    // Changes made by outer middleware hold for inner middleware, unless that changes them again.
     execute = (changes) => around({ ...call, suspend }, (more) => inner({ ...changes, ...more }));
   }
   return execute();
 }
 
-/** A schema that fails by itself is the host's affair: what it threw stays here. */
+/** If the schema itself fails, the error is for the host alone: the program does not see what the schema threw. */
 function validated(
   { onError, judgeApart }: CallSetup,
   tool: AnyTool,
@@ -198,7 +201,7 @@ function validated(
   }
 }
 
-/** What is told of a schema that failed by itself. */
+/** What a program is told when a schema itself fails. */
 export const SCHEMA_FAILED: Readonly<Record<Direction, string>> = {
   input: "input cannot be checked, the tool's schema failed",
   output: "output cannot be checked, the tool's schema failed",
@@ -206,12 +209,15 @@ export const SCHEMA_FAILED: Readonly<Record<Direction, string>> = {
 
 const RUN_ENDED = "the run has ended";
 
-/** A run that ended while its call was being looked at makes no call any more. */
+/** If the run ended while the call was being validated or decided on, the call is not made. */
 function hasEnded(setup: CallSetup): SettledOutcome | undefined {
   return setup.context.signal.aborted ? denied(setup, RUN_ENDED) : undefined;
 }
 
-/** What becomes of a call that may not be made now. A policy that fails allows nothing, and its error stays here. */
+/**
+ * The outcome of a call that may not be made now; undefined if it may. If a policy fails, the call is denied, and the
+ * policy's error is for the host alone.
+ */
 async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<CallOutcome | undefined> {
   try {
     for (const { decide } of setup.middleware) {

@@ -1,4 +1,4 @@
-/** What stands between a call and its tool. */
+/** Tests of middleware, which stands between a call and its tool. */
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { toCallSetup } from "../../../../test/call-setup.ts";
@@ -36,8 +36,8 @@ const trimming: AnyTool = {
 
 const rewriting = (input: unknown): CallMiddleware => ({ decide: () => ({ rewrite: input }) });
 
-describe("an input that was rewritten", () => {
-  test("is validated again, and is what later ones see and the tool gets", async () => {
+describe("an input that middleware rewrote", () => {
+  test("is validated again, and later middleware and the tool get it", async () => {
     const seen: unknown[] = [];
     const outcome = await call(trimming, [
       { decide: ({ input }) => (seen.push(input), "allow") },
@@ -48,7 +48,7 @@ describe("an input that was rewritten", () => {
     expect(outcome).toEqual({ kind: "output", call: 0, output: '"y"' });
   });
 
-  test("never reaches the tool if it does not fit", async () => {
+  test("never reaches the tool if it does not fit the schema", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const later = vi.fn<() => "allow">(() => "allow");
     const outcome = await call({ ...trimming, execute }, [rewriting({ a: "long" }), { decide: later }]);
@@ -90,7 +90,7 @@ describe("a decision", () => {
       () => ({ deny: undefined, rewrite: { a: "y" } }),
       { kind: "failure", failure: { code: "denied" } },
     ],
-  ])("that is %s stops the call, and nobody else is asked", async (_title, decide, expected) => {
+  ])("stops the call, and no later middleware is asked: %s", async (_title, decide, expected) => {
     const execute = vi.fn<() => number>(() => 1);
     const later = vi.fn<() => "allow">(() => "allow");
     expect(await call({ ...trimming, execute }, [{ decide }, { decide: later }])).toMatchObject(expected);
@@ -99,7 +99,7 @@ describe("a decision", () => {
   });
 });
 
-describe("what is around a tool", () => {
+describe("middleware around a tool", () => {
   const around = (name: string, log: string[]): CallMiddleware => ({
     execute: async (_call, execute) => {
       log.push(`${name} begins`);
@@ -116,7 +116,7 @@ describe("what is around a tool", () => {
     expect(outcome).toMatchObject({ output: '"outer(inner(x))"' });
   });
 
-  test("may give the tool another signal, and take what comes in parts", async () => {
+  test("may give the tool another signal, and take the parts of its output", async () => {
     const { signal } = new AbortController();
     const parts: unknown[] = [];
     let given: CallContext | undefined;
@@ -136,7 +136,7 @@ describe("what is around a tool", () => {
     expect(outcome).toMatchObject({ output: "2" });
   });
 
-  test("calls no tool once the run has ended, however long it waited", async () => {
+  test("does not call the tool once the run has ended, however long it waited", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const controller = new AbortController();
     const waiting: CallMiddleware = {
@@ -158,7 +158,7 @@ describe("what is around a tool", () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("calls no tool after it asked for a decision, though it catches what that threw", async () => {
+  test("does not call the tool after it asked for a decision, even if it catches what that threw", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const catching: CallMiddleware = {
       execute: async ({ suspend }, next) => {
@@ -174,7 +174,7 @@ describe("what is around a tool", () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("calls no tool when the call has ended", async () => {
+  test("does not call the tool when the call has ended", async () => {
     const execute = vi.fn<() => number>(() => 1);
     let kept: (() => Promise<unknown>) | undefined;
     const late: CallMiddleware = {
@@ -194,7 +194,7 @@ describe("what is around a tool", () => {
   });
 });
 
-describe("the end", () => {
+describe("middleware that observes the end", () => {
   test.each<[string, Parameters<typeof call>, object]>([
     ["completed", [trimming, []], { kind: "output", output: '"x"' }],
     ["unknown", [trimming, [], { name: "nope" }], { failure: { code: "unknown_tool" } }],
@@ -202,17 +202,14 @@ describe("the end", () => {
     ["resolved with no", [trimming, [], { denial: "no" }], { failure: { code: "denied" } }],
     ["denied", [trimming, [{ decide: () => ({ deny: "no" }) }]], { failure: { code: "denied" } }],
     ["suspended", [trimming, [{ decide: () => ({ suspend: null }) }]], { kind: "asked" }],
-  ])(
-    "of a call that is %s is told before the program hears of it",
-    async (_title, [tool, rest, how], expected) => {
-      const ended = vi.fn<NonNullable<CallMiddleware["end"]>>();
-      const outcome = await call(tool, [...rest, { end: ended }], how);
-      expect(outcome).toMatchObject(expected);
-      expect(ended).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ callId: "r:0" }), outcome);
-    },
-  );
+  ])("of a call that is %s is told before the program", async (_title, [tool, rest, how], expected) => {
+    const ended = vi.fn<NonNullable<CallMiddleware["end"]>>();
+    const outcome = await call(tool, [...rest, { end: ended }], how);
+    expect(outcome).toMatchObject(expected);
+    expect(ended).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ callId: "r:0" }), outcome);
+  });
 
-  test("cannot be failed by who is told, and the host hears of it", async () => {
+  test("cannot make the call fail, and the host is told of its error", async () => {
     const error = new Error("observer");
     const failing: CallMiddleware = {
       end: () => {

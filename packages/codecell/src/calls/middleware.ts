@@ -1,18 +1,21 @@
 /**
- * Middleware: what stands between the calls of a run and their tools. It may block a call, rewrite its input, ask for
+ * Middleware stands between the calls of a run and their tools. It may block a call, rewrite its input, ask for
  * approval, suspend the run, wrap the tool and observe the end.
  *
- * - Runs on the host, in the context of whoever started the run. Time spent in `decide` is not the run's.
- * - In the order given: each sees the input as those before it left it, and the last one what will be executed. An input
- *   that was rewritten is validated again.
- * - Whatever throws in `decide` allows nothing; its error is for the host alone.
+ * - It runs on the host, in the context of whoever started the run. Time spent in `decide` does not count as the run's.
+ * - It runs in the order given. Each middleware sees the input as earlier middleware left it, and the last one sees
+ *   what will be executed. An input that was rewritten is validated again.
+ * - If `decide` throws, the call is denied. The error is for the host alone.
  */
 import type { CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
 
-/** What the host's policy says about a call: yes, no, or ask somebody; then the run is suspended with the payload. */
+/**
+ * What the host's policy says about a call: allow it, deny it, or ask somebody. To ask, the run is suspended with the
+ * payload.
+ */
 export type Decision = "allow" | { readonly deny: string } | { readonly suspend: Json };
 
 export interface CallDetails {
@@ -29,14 +32,14 @@ export interface CallDetails {
 
 export type Authorize = (call: CallDetails) => Decision | Promise<Decision>;
 
-/** The call may be made, with another input. */
+/** The call may be made with another input. */
 export interface Rewrite {
   readonly rewrite: unknown;
 }
 
 /**
- * The call may be made with an input that was validated and decided on before: it is not validated again, since some schemas
- * make another value each time. For surfaces of this package; a host's own middleware rewrites.
+ * The call may be made with an input that was validated and decided on before. It is not validated again, because some
+ * schemas make another value each time. For surfaces of this package; a host's own middleware uses `rewrite`.
  */
 export class KeptInput {
   readonly input: unknown;
@@ -46,29 +49,30 @@ export class KeptInput {
   }
 }
 
-/** Calls the tool and gives its output, of one that comes in parts the last. */
+/** Calls the tool and gives its output. If the output comes in parts, gives the last part. */
 export type ExecuteTool = (changes?: {
-  /** In place of the run's: it has to follow that one. */
+  /** Replaces the run's signal, and has to abort when that does. */
   readonly signal?: AbortSignal;
-  /** Whether what comes in parts is of no use any more. */
+  /** Whether further parts of the output are of no use. */
   readonly hasAsked?: () => boolean;
-  /** Takes what comes in parts, in place of the run's events, which keep it. */
+  /** Takes the parts of the output. Without it they become events of the run, which keep them. */
   readonly onPart?: (part: unknown) => void;
 }) => Promise<unknown>;
 
 export type CallDecision = Decision | Rewrite | KeptInput;
 
 export interface CallMiddleware {
-  /** `judgeApart` judges a value by a JSON Schema on another thread, where that may take long. */
+  /** `judgeApart` judges a value by a JSON Schema on another thread, if judging may take long. */
   readonly decide?: (call: CallDetails, judgeApart: JudgeApart) => CallDecision | Promise<CallDecision>;
-  /** Around the tool. To suspend the run from here, `suspend` throws as it does in a tool. */
+  /** Wraps the tool. `suspend` suspends the run from here: it throws, as it does in a tool. */
   readonly execute?: (
     call: CallDetails & { readonly suspend: (payload: Json) => never },
     execute: ExecuteTool,
   ) => Promise<unknown>;
   /**
-   * Told what a call came to, refused ones too, before the program is, and before `mapCallFailure` puts a failure into other
-   * words. A call that asks for a decision is told of twice: when it asks, and when it ends.
+   * Is told how a call ended, including calls that were refused. It is told before the program, and before
+   * `mapCallFailure` changes a failure's words. It is told twice about a call that asks for a decision: when the call
+   * asks, and when it ends.
    */
   readonly end?: (call: CallDetails, outcome: CallOutcome) => void | Promise<void>;
 }
@@ -90,10 +94,13 @@ export function ownMiddlewareOf(tool: AnyTool | undefined): CallMiddleware | und
   return (tool as WithMiddleware | undefined)?.[OF_TOOL];
 }
 
-/** What is told of a policy that failed, or decided nothing. */
+/** What a program is told when a policy failed or gave no decision. */
 export const UNDECIDED = "it could not be authorised";
 
-/** Throws for what is no decision: it allows nothing. `who` gave it. A no is one, whatever else it comes with. */
+/**
+ * Throws for anything that is not a decision, so that the call is not allowed; `who` gave the decision. If `deny` is a
+ * text, all other fields are ignored.
+ */
 export function parseDecision(given: unknown, who: string): Decision {
   if (given === "allow") return given;
   if (typeof given === "object" && given !== null) {
@@ -107,10 +114,10 @@ export function parseDecision(given: unknown, who: string): Decision {
   );
 }
 
-/** The same for middleware, which may also rewrite. */
+/** Like parseDecision, for middleware, which may also rewrite. */
 export function parseCallDecision(given: unknown): CallDecision {
   if (given instanceof KeptInput) return given;
-  // Who also denies or asks does not allow.
+  // A rewrite that also denies or asks does not allow the call.
   if (typeof given === "object" && given !== null && "rewrite" in given) {
     if (!("deny" in given) && !("suspend" in given)) return { rewrite: given.rewrite };
   }

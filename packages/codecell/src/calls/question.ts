@@ -1,8 +1,13 @@
-/** Question: what one execution of a tool asked for. A tool that has asked is suspended, whatever it does afterwards. */
+/**
+ * Runs on the host. Question: what one execution of a tool asked for. If a tool has asked, its call is suspended,
+ * whatever the tool does afterwards.
+ */
 import type { CallContext } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 
-/** Thrown by `call.suspend`, to end the tool. Whether it was called is not known by it: a tool may catch it. */
+/**
+ * Thrown by `call.suspend` to end the tool. A tool may catch it, so it is no evidence of whether `suspend` was called.
+ */
 export class CallSuspended extends Error {
   override readonly name = "CallSuspended";
 
@@ -25,18 +30,18 @@ export class Question {
         "Cannot suspend the run: the call has ended, await what may call suspend before returning",
       );
     }
-    // The tool was to end here: what it asks after that is nobody's question.
+    // The tool should have ended here. Whatever it asks after that is ignored.
     this.#asked ??= { payload };
     throw new CallSuspended();
   };
 
-  /** Throws where the tool is not to be called any more: something was asked for, or the call has ended. */
+  /** Throws if the tool must not be called any more: it asked for something, or the call has ended. */
   assertOpen(): void {
     if (this.#asked !== undefined) throw new CallSuspended();
     if (this.#isOver) throw new Error("Cannot call the tool: the call has ended, await what calls it");
   }
 
-  /** What was asked for, if anything was; nothing can be from here on. */
+  /** What the tool asked for, if anything. From here on it cannot ask. */
   end(): { readonly payload: Json } | undefined {
     this.#isOver = true;
     return this.#asked;

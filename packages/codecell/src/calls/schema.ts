@@ -1,9 +1,10 @@
 /**
- * Schemas of tools as validators. Standard Schema validates itself, with the host's own code; JSON Schema is ours.
+ * Runs on the host. Makes validators of tools' schemas. A Standard Schema validates with the host's own code; JSON
+ * Schema is validated by our code.
  *
- * - A JSON Schema may come from a third party and its value from a program: together they must not hold the event loop.
- *   An ordinary value is judged here, in a number of steps. What has not shown itself to be cheap by then is judged
- *   apart, on a thread that can be ended.
+ * - A JSON Schema may come from a third party, and its value from a program. Together they must not hold the event
+ *   loop: a value is judged here for a bounded number of steps. If that is not enough, it is judged on another thread
+ *   that can be ended.
  */
 import type { JsonSchema, StandardIssue, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { createValidator } from "../json-schema/validator.ts";
@@ -15,7 +16,7 @@ export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: string };
 
-/** `text` is the value as JSON, if there is such a text already. */
+/** `text` is the value as JSON, if that text exists already. */
 export type Validate = (
   value: unknown,
   root: string,
@@ -24,7 +25,10 @@ export type Validate = (
 ) => Validated | Promise<Validated>;
 
 const MOST_PROBLEMS = 3;
-/** Some ten milliseconds in a process that has just started, one later: enough for thousands of records. */
+/**
+ * About ten milliseconds in a process that has just started, and one millisecond later. Enough for thousands of
+ * records.
+ */
 const STEPS_HERE = 20_000;
 
 const accept: Validate = (value) => ({ ok: true, value });
@@ -70,7 +74,7 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Di
   const judge = createValidator(schema, direction);
   let schemaText: string | undefined;
   return (given, root, judgeApart, text) => {
-    // An absent value has no place in JSON Schema; tools see it as null.
+    // JSON Schema has no absent value; tools see it as null.
     const value = given ?? null;
     const verdict = judge(value, root, { steps: STEPS_HERE, mayBeSlow: false });
     if (verdict.kind !== "unknown") return toValidated(verdict, given, root);
@@ -86,7 +90,7 @@ function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Di
   };
 }
 
-/** Of a schema's own faults the guest learns only that there are some. */
+/** If the schema itself is faulty, the guest learns only that it is. */
 function toValidated(verdict: VerdictApart, value: unknown, root: string): Validated {
   switch (verdict.kind) {
     case "fits":

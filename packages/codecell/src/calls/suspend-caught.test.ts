@@ -1,4 +1,7 @@
-/** Tools that catch what `call.suspend` throws, or call it where nobody expects it: an approval that was asked for stays one. */
+/**
+ * Tests of tools that catch what `call.suspend` throws, or call it where nobody expects it: the call is suspended all
+ * the same.
+ */
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { toCallSetup } from "../../../../test/call-setup.ts";
@@ -30,7 +33,7 @@ async function helper({ suspend }: CallContext): Promise<never> {
   return suspend(ASK);
 }
 
-describe("a tool that asked to be suspended is, though it", () => {
+describe("a tool that asked to be suspended is suspended, even if it", () => {
   test.each<[string, AnyTool["execute"]]>([
     [
       "returns afterwards",
@@ -140,7 +143,7 @@ describe("a tool that asked to be suspended is, though it", () => {
     expect(await call(execute, { output: z.number() })).toEqual(SUSPENDED);
   });
 
-  test("asks while its output is being looked at [suspend:caught]", async () => {
+  test("asks while its output is being validated [suspend:caught]", async () => {
     let late: (() => void) | undefined;
     const output = z.string().refine(async () => {
       late?.();
@@ -155,7 +158,7 @@ describe("a tool that asked to be suspended is, though it", () => {
 });
 
 describe("call.suspend", () => {
-  test("tells no progress of what comes after it, and stops who goes on", async () => {
+  test("stops a stream that goes on, and reports no progress after it", async () => {
     progress.mockClear();
     const stopped = vi.fn<() => void>();
     const outcome = await call(async function* stream(_input, context) {
@@ -189,7 +192,7 @@ describe("call.suspend", () => {
     });
   });
 
-  test("cannot be called when the call has ended", async () => {
+  test("throws when the call has ended", async () => {
     let suspend: CallContext["suspend"] | undefined;
     const outcome = await call((_input, context) => {
       ({ suspend } = context);
@@ -199,7 +202,7 @@ describe("call.suspend", () => {
     expect(() => suspend?.(ASK)).toThrow("Cannot suspend the run: the call has ended");
   });
 
-  test("of another call suspends that call, and nothing else", async () => {
+  test("of another call suspends that call and no other", async () => {
     const gate = Promise.withResolvers<CallContext>();
     const over = Promise.withResolvers<void>();
     const first = call(async (_input, context) => {

@@ -1,17 +1,18 @@
 /**
- * How long a store is waited for.
+ * Runs on the host. Bounds how long a host waits for its store.
  *
- * - What it did not answer in time may still happen: only what does no harm twice may be asked for again.
+ * - A request that the store did not answer in time may still be carried out. So a host repeats only requests that do
+ *   no harm when they are carried out twice.
  */
 
-/** Longer than stores themselves try, and shorter than most runs may take. */
+/** Longer than stores themselves keep trying, and shorter than most runs may take. */
 const ANSWER_MS = 15_000;
 
 export class Unanswered extends Error {
   override readonly name = "Unanswered";
 }
 
-/** What the store answers; rejects when it takes too long. */
+/** Gives the store's answer. Rejects with Unanswered if the store takes too long. */
 export async function answered<T>(asked: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Unanswered("No answer in time")), ANSWER_MS);

@@ -1,4 +1,4 @@
-/** A compact token of another build of the engine is refused in words, and no call is made. */
+/** Tests that a compact token of another build of the engine is refused in words, without making a call. */
 import { atOnce } from "../loop/turn.ts";
 import { expect, test } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
@@ -8,7 +8,7 @@ import { createHost } from "../run/host/host.ts";
 
 const sealKey = new Uint8Array(32).fill(3);
 
-test("a compact token that another build made [suspend:resume]", async () => {
+test("refuses a compact token that another build made [suspend:resume]", async () => {
   let calls = 0;
   const tools: ToolSet = {
     rows: {
@@ -31,7 +31,7 @@ test("a compact token that another build made [suspend:resume]", async () => {
   const run = atOnce(parseSuspendedRun(header, content));
   if (run?.snapshot === undefined) throw new Error("No snapshot");
   expect(run.ledger.hollow).toBe(true);
-  // It begins with the digest.
+  // The snapshot begins with the build's digest.
   const snapshot = new Uint8Array(run.snapshot);
   snapshot.set([(snapshot[0] ?? 0) ^ 1]);
   const token = sealer.sealText(atOnce(sealableSteps({ ...run, snapshot })), "token");

@@ -1,9 +1,10 @@
 /**
- * EndedRuns: what a host keeps of runs that have ended, in its store. Runs on the host.
+ * EndedRuns: what a host keeps in its store about runs that have ended. Runs on the host.
  *
- * - Result and ledger are sealed, bound to their run, and opened before a byte of them is interpreted. What is in the open is
- *   a `RunSummary`, and nothing of it is believed.
- * - A run's result never waits for the deletion of others: that happens apart, once in a while, in short transactions.
+ * - Result and ledger are sealed and bound to their run. Their seal is verified before a byte of them is interpreted.
+ *   Only a `RunSummary` is readable without opening a seal, and nothing in it is trusted.
+ * - A run's result never waits for the deletion of others. Deletion happens apart, at most once per second, in short
+ *   transactions.
  */
 import type { Failure } from "../contract/failure.ts";
 import type { Ledger } from "../contract/ledger.ts";
@@ -21,26 +22,26 @@ import { answered } from "./answered.ts";
 import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { factsSteps } from "./run-facts.ts";
 
-/** What is kept, resolved. */
+/** How long and how much is kept, with all defaults filled in. */
 export interface EndedKeeping extends EndedBounds {
   readonly forMs: number;
 }
 
-/** What is said of all runs of a host in its store, and what is kept of those that have ended. */
+/** What a store may show of all runs of a host, and what it keeps of ended runs. */
 export interface StoreFacts {
   readonly namesTools: boolean;
-  /** Undefined keeps none. */
+  /** Undefined: ended runs are not kept. */
   readonly ended: EndedKeeping | undefined;
 }
 
-/** A run that has ended, as its host recorded it. */
+/** An ended run as its host recorded it. */
 export interface EndedRecord {
   readonly result: Exclude<RunResult, { status: "suspended" }>;
-  /** Left out where it took more than `limits.suspensionBytes`. */
+  /** Missing if it took more than `limits.suspensionBytes`. */
   readonly ledger?: Ledger;
 }
 
-/** How long deletions are apart at least. */
+/** The shortest time between two deletions. */
 const PRUNE_MS = 1000;
 /** After so long another process may delete what this one did not come to delete. */
 const DELETE_MS = 30_000;
@@ -60,7 +61,7 @@ export class EndedRuns {
     this.#facts = facts;
   }
 
-  /** What the store keeps of a run; undefined when it keeps nothing, or the run is too large. */
+  /** What the store keeps of a run. Undefined if the host keeps no ended runs, or if the run is too large. */
   async toEndState(
     result: RunResult,
     recorder: LedgerRecorder,
@@ -82,9 +83,9 @@ export class EndedRuns {
     return { ended: result.status, state, expiresAt, facts };
   }
 
-  /** Undefined when there is none of this id and scope. Rejects when the store failed. */
+  /** Undefined if there is no ended run with this id and scope. Rejects if the store failed. */
   async read(id: string, scope: string): Promise<EndedRecord | Failure | undefined> {
-    // Ids come from clients: no store has one like this.
+    // Ids come from clients. No store has a run with an id like this.
     if (id === "" || !isStoreText(id) || !isStoreText(scope)) return undefined;
     const found = await answered(this.#store.readEnded(id, scope));
     if (found === undefined) return undefined;
@@ -94,7 +95,7 @@ export class EndedRuns {
     if (!isRecord(header) || header["version"] !== 1 || !isCount(header["expiresAt"])) {
       return versionFailure("stored run", "read");
     }
-    // What the store says of it is not sealed.
+    // The store's own scope and expiry are not sealed, so the sealed ones decide.
     if (header["scope"] !== scope || header["expiresAt"] < Date.now()) return undefined;
     const content = await opened.contentAside();
     const record = content && (await inTurns(parseRecord(content)));
@@ -134,7 +135,7 @@ export class EndedRuns {
     return true;
   }
 
-  /** One more is kept: some may have to go. Nobody waits for it. */
+  /** Called when one more run is kept: others may have to be deleted. Nobody waits for the deletion. */
   prune(): void {
     this.#isDue = true;
     if (this.#isPruning) return;
@@ -146,7 +147,7 @@ export class EndedRuns {
     const { runs, bytes } = this.#facts.ended ?? NOTHING_KEPT;
     while (this.#isDue) {
       this.#isDue = false;
-      // What cannot be done now is done with the next one.
+      // If it fails, the next run that ends tries again.
       await answered(this.#store.expire({ runs, bytes })).catch(() => {});
       await pause(PRUNE_MS, false);
     }
@@ -154,12 +155,12 @@ export class EndedRuns {
   }
 }
 
-/** Bound to its run, and to nothing that can be resumed. */
+/** Bound to its run. A seal for this purpose cannot be resumed. */
 function endOf(runId: string): string {
   return `${runId}:end`;
 }
 
-/** Undefined when it would be longer than that. */
+/** Undefined if the text would be longer than `mostBytes`. */
 async function tryPrint(record: object, mostBytes: number): Promise<Sealable["content"] | undefined> {
   try {
     return Buffer.concat(await inTurns(toJsonPieces(record, mostBytes)));

@@ -1,4 +1,4 @@
-/** The calls a process goes on executing for runs it has given back. */
+/** Tests of the calls that a process goes on executing for runs it has given back. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Store, StoreError } from "../contract/store.ts";
 import { createMemoryStore } from "../store/memory.ts";
@@ -76,7 +76,7 @@ test.each([
   },
 );
 
-test("a store that cannot know of it keeps the run from being given back [store:executor]", async () => {
+test("if the store cannot be told of the executor, the run is not given back [store:executor]", async () => {
   const executor = new Executor({ ...store, attend: () => Promise.reject(UNAVAILABLE) }, 3000);
   const begun = executor.begin("r", [0]);
   begun.catch(() => {});
@@ -86,7 +86,7 @@ test("a store that cannot know of it keeps the run from being given back [store:
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("what it says last is what holds, however slow the store is [store:executor]", async () => {
+test("the last message to the store counts, however slow the store is [store:executor]", async () => {
   const said: number[] = [];
   const slow: Store = {
     ...store,
@@ -107,7 +107,7 @@ test("what it says last is what holds, however slow the store is [store:executor
   expect(said).toEqual([60_000, 0, 60_000]);
 });
 
-test("a store that was silent for long has not to be told all that was not said meanwhile [store:executor]", async () => {
+test("a store that was silent for long is not sent every renewal that was missed [store:executor]", async () => {
   let attended = 0;
   let isSilent = false;
   const silent: Store = {
@@ -124,7 +124,7 @@ test("a store that was silent for long has not to be told all that was not said 
   isSilent = false;
   attended = 0;
   const begun = executor.begin("r", [1]);
-  // What it is asked already, and this.
+  // Time for the request that is under way, and for this one.
   await vi.advanceTimersByTimeAsync(15_000);
   await begun;
   expect(attended).toBeLessThan(20);

@@ -1,9 +1,10 @@
 /**
- * Executor: the calls this process goes on executing for runs that it has given back to the store.
+ * Executor: the calls that this process goes on executing for runs that it has given back to the store. Runs on the
+ * host.
  *
- * - Attends in the store before a run is given back and until the last outcome is posted: whoever resumes the run waits
- *   for its calls exactly as long as somebody executes them.
- * - An outcome is kept until the store takes it, or nobody can ask for it any more.
+ * - It attends in the store from before a run is given back until the last outcome is posted. So whoever resumes the
+ *   run waits for its calls exactly as long as somebody executes them.
+ * - An outcome is kept until the store takes it, or until nobody can ask for it any more.
  */
 import { randomUUID } from "node:crypto";
 import { type Store, StoreError } from "../contract/store.ts";
@@ -13,18 +14,18 @@ import { persistently, RENEWALS } from "./persistently.ts";
 import { toCallId } from "../contract/ledger.ts";
 import { pause } from "../loop/wait.ts";
 
-/** When a store that did not take an outcome is asked again. */
+/** How long to wait before asking a store again that did not take an outcome. */
 const POST_AGAIN_MS = 2000;
 
 export class Executor {
-  /** Names it to other processes. */
+  /** Other processes know this executor by this id. */
   readonly id: string = randomUUID();
   readonly #store: Store;
   readonly #leaseMs: number;
   readonly #calls = new Set<string>();
-  /** One word after the other: the last one counts. */
+  /** Messages to the store go one after the other, because the last one counts. */
   #said: Promise<unknown> = Promise.resolve();
-  /** How many of them the store has not answered. */
+  /** How many of these messages the store has not answered. */
   #unanswered = 0;
   #renewal: NodeJS.Timeout | undefined;
 
@@ -47,8 +48,8 @@ export class Executor {
   }
 
   /**
-   * Hands an outcome to the store, as often as it takes. A question is not handed over twice: it may have been answered
-   * since, and would stand in the way of what the call came to then.
+   * Hands an outcome to the store, as often as it takes. A question is not handed over again after a missing answer:
+   * somebody may have resolved it since, and it would stand in the way of the call's outcome.
    */
   async post(
     runId: string,
@@ -70,20 +71,20 @@ export class Executor {
     this.end(runId, [call]);
   }
 
-  /** These calls are nobody's concern here any more. */
+  /** This executor no longer executes these calls. */
   end(runId: string, calls: readonly number[]): void {
     for (const call of calls) this.#calls.delete(toCallId(runId, call));
     if (this.#calls.size > 0 || this.#renewal === undefined) return;
     clearInterval(this.#renewal);
     this.#renewal = undefined;
-    // Else its time runs out by itself.
+    // If this fails, the store forgets the executor when its time runs out.
     this.#attend(0).catch(() => {});
   }
 
   #renew(): void {
-    // A store that does not answer is not told again and again.
+    // A store that does not answer is not asked again and again.
     if (this.#unanswered > 0) return;
-    // One that fails may be in time the next time.
+    // If this renewal fails, the next one may still be in time.
     this.#attend(this.#leaseMs).catch(() => {});
   }
 

@@ -1,15 +1,15 @@
 /**
- * Folding: the suspended run that a stored state and its journal amount to, and the entries after it. Runs on the host.
+ * Folding: makes one suspended run of a stored state and its journal, and keeps the entries after it. Runs on the host.
  *
- * - A run whose snapshot pays is suspended by one more entry of its journal, so that the write does not grow with the run.
- *   The last such entry counts; what stands before it is the run's past.
+ * - A run with a cheap snapshot is suspended by one more entry of its journal, so that the write does not grow with the
+ *   run. The last such entry counts; the entries before it are the run's past.
  */
 import type { JournalEntry } from "./journal-entry.ts";
 import { isWhole } from "../value/ledger-shape.ts";
 import type { RecoverableRun } from "./recovery.ts";
 import { isWaitState, type SuspendedRun } from "./suspended-run.ts";
 
-/** Undefined when the journal does not fit its state. */
+/** Undefined if the journal does not fit the state. */
 export function foldJournal(
   state: SuspendedRun,
   entries: readonly JournalEntry[],
@@ -28,6 +28,7 @@ export function foldJournal(
   if (!isWhole(ledger) || !isWaitState(waitState, ledger)) return undefined;
   const { id, expiresAt, seen, timers, pending, executing, resolutions } = waitState;
   const waiting = { id, expiresAt, seen, timers, pending, executing, resolutions };
-  // Without the snapshot of the old state: it stands elsewhere. The one of this entry is beside the journal.
+  // Without the snapshot of the old state, which stands at an earlier place. The snapshot of this entry is beside the
+  // journal.
   return { state: { ...waiting, scope: state.scope, ledger }, entries: entries.slice(last + 1) };
 }

@@ -1,7 +1,9 @@
 /**
- * JournalEntry: what a claimant writes about a run after its stored state, in the order it happened.
+ * JournalEntry: what a claimant writes about a run after its stored state, in the order in which it happened. Runs on
+ * the host.
  *
- * - Read only once authenticated. Checked all the same: keys are shared between versions of this package.
+ * - Entries are read only after their seal was verified. They are still checked, because several versions of this
+ *   package share keys.
  */
 import type { Steps } from "../loop/turn.ts";
 import type { TimerChange } from "../protocol/messages.ts";
@@ -24,38 +26,40 @@ export type JournalEntry =
   /** What the program did in one turn. */
   | {
       readonly kind: "turn";
-      /** Milliseconds since the epoch: the timers in it run from here. */
+      /** Milliseconds since the epoch. The timers of this turn run from here. */
       readonly at: number;
       readonly calls: readonly LedgerCall[];
       readonly timers: readonly TimerChange[];
       readonly seen: Seen;
     }
-  /** From here on a call may have happened. */
+  /** From here on the call may have happened. */
   | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: CallResolution }
   /** The call's tool asked for a decision. */
   | AskedOutcome
-  /** What the guest is about to see. */
+  /** What the guest is about to receive. */
   | { readonly kind: "delivery"; readonly delivery: Delivery }
-  /** The run was suspended here: a `WaitState`, once it is checked against the ledger it ends. */
+  /** The run was suspended here. The value is a `WaitState` once it was checked against the ledger before it. */
   | { readonly kind: "suspended"; readonly waitState: unknown }
   /** The suspended run was taken up: the timers of its wait state run from here, milliseconds since the epoch. */
   | { readonly kind: "taken"; readonly at: number };
 
 export type DispatchEntry = Extract<JournalEntry, { kind: "dispatch" }>;
 
-/** Those that were written together. Undefined for what this version does not understand. */
+/** Parses entries that were written together. Undefined if this version does not understand them. */
 export function* parseJournalEntries(bytes: Uint8Array): Steps<readonly JournalEntry[] | undefined> {
   const value = yield* fromJsonPieces(bytes);
   return isArrayOf(value, isJournalEntry) ? (value as JournalEntry[]) : undefined;
 }
 
-/** Undefined for what this version does not understand. */
+/** Undefined if this version does not understand the bytes. */
 export function parseOutcome(bytes: Uint8Array): CallOutcome | undefined {
   const value = fromJsonBytes(bytes);
   return isOutcome(value) ? value : undefined;
 }
 
-/** Where a snapshot that was kept beside the journal stands. Undefined for what this version does not understand. */
+/**
+ * The place at which a snapshot beside the journal was taken. Undefined if this version does not understand the bytes.
+ */
 export function parseProgress(bytes: Uint8Array): Progress | undefined {
   const value = fromJsonBytes(bytes);
   return isProgress(value) ? value : undefined;

@@ -8,7 +8,7 @@ import { JournalBytes } from "./stored-bytes.ts";
 const ENTRY: JournalEntry = { kind: "taken", at: 1 };
 const CLAIM: Claim = { id: "r", fence: 1 };
 
-/** A store that says what it did; each append waits for its gate. */
+/** A store that records what it did. Each append waits for its gate. */
 function gated() {
   const did: string[] = [];
   const gates: PromiseWithResolvers<void>[] = [];
@@ -41,7 +41,7 @@ function open(store: Store): Journal {
   });
 }
 
-test("an expiry is moved behind its own entry, not behind one that was on its way", async () => {
+test("an expiry is moved after its own entry, not after an entry that was under way", async () => {
   const { did, gates, begun, store } = gated();
   const journal = open(store);
   const first = journal.write(ENTRY);

@@ -26,24 +26,27 @@ import { toStoreFailure } from "./store-failure.ts";
 
 export interface JournalSetup {
   readonly store: Store;
-  /** The claim, as soon as the store has given it. */
+  /** Settles when the store has given the claim. */
   readonly claim: Promise<Claim>;
   readonly leaseMs: number;
   readonly bytes: JournalBytes;
-  /** Number of places that are taken already. */
+  /** How many places of the journal are taken already. */
   readonly length: number;
-  /** Bytes of the state and the entries, unpacked. */
+  /** Bytes of the state and the entries, decompressed. */
   readonly size: number;
-  /** Whether the journal may stay when the run is given back: not under a seal that the next process may no longer open. */
+  /**
+   * Whether the journal may stay when the run is given back. It may not if the next process might be unable to open its
+   * seals.
+   */
   readonly mayStay: boolean;
-  /** Calls of which others may have posted an outcome. */
+  /** Calls whose outcome others may have posted. */
   readonly posted: ReadonlySet<number>;
-  /** What lists say of the run's calls so far. */
+  /** What lists show about the run's calls so far. */
   readonly facts: RunFacts;
 }
 
 export class Journal {
-  /** Called when the store has refused for good. */
+  /** Called when the journal breaks. */
   onBroken: (failure: Failure, error: unknown) => void = () => {};
   readonly #setup: JournalSetup;
   readonly #renewal: NodeJS.Timeout;
@@ -54,9 +57,9 @@ export class Journal {
   #waiting: JournalEntry[] = [];
   /** The write that entries added now will be part of. */
   #next: Promise<void> | undefined;
-  /** Where the next write, behind its entries, moves the run's expiry. */
+  /** The run's new expiry. The next write moves it, after its entries. */
   #expiry: number | undefined;
-  /** Everything that was begun so far; never rejects. */
+  /** Settles when everything that was begun has ended. Never rejects. */
   #last: Promise<unknown>;
   #broken: StoreError | undefined;
 
@@ -70,7 +73,7 @@ export class Journal {
     this.#renewal.unref();
   }
 
-  /** Calls of which the store may hold an outcome, until the run is given back. */
+  /** Calls whose outcome the store may hold until the run is given back. */
   get posted(): ReadonlySet<number> {
     return this.#setup.posted;
   }
@@ -80,14 +83,14 @@ export class Journal {
   }
 
   /**
-   * Settles when the entry is durable; rejects when the journal is broken. With `expiresAt` it moves the run's expiry,
-   * behind the entry that says so: of a store that says more than what is sealed nothing is believed.
+   * Settles when the entry is durable; rejects when the journal is broken. With `expiresAt` it also moves the run's
+   * expiry, after the entry is written: a reader does not trust a later expiry than the sealed entries allow.
    */
   write(entry: JournalEntry, expiresAt?: number): Promise<void> {
     this.#waiting.push(entry);
     this.#expiry ??= expiresAt;
     if (this.#next === undefined) {
-      // Taken once: a second attempt writes the same ones, what came meanwhile has its place behind them.
+      // Taken once: a second attempt writes the same entries. Entries that came meanwhile are written after them.
       let written: Uint8Array | undefined;
       let expiry: number | undefined;
       let facts: RunFacts | undefined;
@@ -110,17 +113,17 @@ export class Journal {
         if (expiry !== undefined) this.#renew(expiry);
       });
       this.#next = next;
-      // Whoever waits for it is told; nobody has to.
+      // Callers may await the write, but do not have to.
       next.catch(() => {});
     }
     return this.#next;
   }
 
-  /** Keeps a snapshot in the store; false when that cannot be done, which does no harm. */
+  /** Keeps a snapshot in the store. False if that fails, which does no harm. */
   async saveSnapshot(snapshot: CellSnapshot): Promise<boolean> {
     try {
       const bytes = await this.#setup.bytes.sealSnapshot(snapshot);
-      // Behind what it stands on, and not without that.
+      // After the entries that the snapshot stands on, and not without them.
       await this.#last;
       if (this.#broken !== undefined) return false;
       await answered(this.#setup.store.saveSnapshot(await this.#setup.claim, bytes));
@@ -130,7 +133,7 @@ export class Journal {
     }
   }
 
-  /** The snapshot that was saved; undefined when it cannot be had. */
+  /** The saved snapshot; undefined if the store cannot give it. */
   async loadSnapshot(): Promise<CellSnapshot | undefined> {
     try {
       const bytes = await answered(this.#setup.store.loadSnapshot(await this.#setup.claim));
@@ -141,12 +144,15 @@ export class Journal {
     }
   }
 
-  /** What the run can end on when it is given back; `size` is what the store holds of it then, unpacked. */
+  /**
+   * The entry and snapshot with which the run can be given back. `size` is what the store will hold of the run,
+   * decompressed.
+   */
   async lastEntry(
     entry: JournalEntry,
     snapshot: CellSnapshot,
   ): Promise<Pick<LastEntry, "entry" | "snapshot"> & { readonly size: number }> {
-    // Behind all others.
+    // The entry comes after all others.
     await this.#last;
     const { bytes, size } = await this.#setup.bytes.sealEntries(this.#length, [entry]);
     return {
@@ -156,21 +162,21 @@ export class Journal {
     };
   }
 
-  /** Gives the run back to the store: in a new state, with one more entry, as it is, or as one that has ended. */
+  /** Gives the run back to the store: with a new state, with one more entry, unchanged, or ended. */
   async release(next?: NextState | LastEntry | EndState): Promise<void> {
     clearInterval(this.#renewal);
     await this.#after((claim) => this.#setup.store.release(claim, next));
   }
 
-  /** Nothing of the run stays. */
+  /** Deletes the run from the store. */
   async delete(): Promise<void> {
     clearInterval(this.#renewal);
     await this.#after((claim) => this.#setup.store.delete(claim));
   }
 
   /**
-   * The run has ended, and the store keeps it in this state. Gives the store's reason where there is no room for it: then
-   * nothing of the run stays, since a run that stayed as it is would be resumed.
+   * Ends the run; the store keeps it in this state. If the store has no room, its error is returned and the run is
+   * deleted, because a run left as it is would be resumed.
    */
   async end(state: EndState): Promise<StoreError | undefined> {
     clearInterval(this.#renewal);
@@ -192,7 +198,10 @@ export class Journal {
     return this.#broken !== undefined;
   }
 
-  /** One action after the other. An action is tried again while the store says that it changed nothing and may be asked again. */
+  /**
+   * Runs one action after the other. An action is tried again while the store says that nothing changed and that trying
+   * again may help.
+   */
   async #after(action: (claim: Claim) => Promise<void>): Promise<void> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -214,7 +223,7 @@ export class Journal {
     this.#setup.claim
       .then((claim) => store.renew(claim, leaseMs, expiresAt))
       .catch((error: unknown) => {
-        // One that cannot be reached may be in time for the next renewal.
+        // A store that cannot be reached may be back in time for the next renewal.
         if (!isUnavailable(error)) this.#break(error);
       });
   }

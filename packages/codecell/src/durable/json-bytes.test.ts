@@ -20,7 +20,7 @@ describe("JSON bytes in pieces", () => {
     expect(Buffer.concat(atOnce(toJsonPieces(value))).equals(whole)).toBe(true);
   });
 
-  test("are made a piece at a time, and no more of them than asked for", () => {
+  test("are made one at a time, and never exceed the given number of bytes", () => {
     const value = { calls: Array.from({ length: 40 }, () => ({ input: '"'.repeat(100_000) })) };
     const { length } = toJsonBytes(value);
     let steps = 0;

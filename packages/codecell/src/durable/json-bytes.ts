@@ -1,4 +1,4 @@
-/** JSON as the bytes that are sealed, and back. */
+/** Runs on the host. JSON as the bytes that are sealed, and back. */
 import { buildBytesSteps } from "../value/parse-json.ts";
 import { printSteps } from "../value/print-json.ts";
 import type { Steps } from "../loop/turn.ts";
@@ -7,7 +7,7 @@ export function toJsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value), "utf8");
 }
 
-/** The same bytes in pieces, for what grows with a run. Throws when there are more than `mostBytes`. */
+/** Like toJsonBytes, in pieces, for values that grow with a run. Throws if there are more than `mostBytes`. */
 export function* toJsonPieces(value: unknown, mostBytes: number = Infinity): Steps<Buffer[]> {
   const pieces: Buffer[] = [];
   let left = mostBytes;
@@ -21,7 +21,7 @@ export function* toJsonPieces(value: unknown, mostBytes: number = Infinity): Ste
   return pieces;
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the bytes are not JSON. */
 export function fromJsonBytes(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
@@ -30,7 +30,7 @@ export function fromJsonBytes(bytes: Uint8Array): unknown {
   }
 }
 
-/** The same for what grows with a run, in pieces of so many bytes. */
+/** Like fromJsonBytes, in pieces of `piece` bytes, for values that grow with a run. */
 export function* fromJsonPieces(bytes: Uint8Array, piece?: number): Steps<unknown> {
   try {
     return yield* buildBytesSteps(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), piece);

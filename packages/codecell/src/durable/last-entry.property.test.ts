@@ -1,4 +1,7 @@
-/** A run comes back the same, whether it was suspended as new states, by last entries of its journal, or now this, now that. */
+/**
+ * Tests that a run comes back the same, whether its suspensions were new states, last entries of its journal, or a
+ * mixture.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CallResolution } from "../contract/result.ts";
@@ -24,7 +27,7 @@ type Step =
   | { readonly kind: "turn"; readonly calls: readonly string[]; readonly timer?: number }
   | { readonly kind: "dispatch" | "ask" | "deliver" | "post"; readonly which: number }
   | { readonly kind: "suspend"; readonly executing: boolean; readonly decided: boolean }
-  /** The process dies, another one takes the run up. */
+  /** The process dies, and another takes the run up. */
   | { readonly kind: "die" };
 
 const which = fc.nat(9);
@@ -39,7 +42,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: "die" } as const),
 );
 
-/** A run as its host would drive it, told step by step. */
+/** Drives a run as its host would, step by step. */
 class Driven {
   readonly #store = createMemoryStore();
   readonly #hasSnapshot: (suspension: number) => boolean;
@@ -106,7 +109,7 @@ class Driven {
       }
       case "deliver": {
         const call = this.#open(given.which);
-        // One that asked is dispatched again first.
+        // A call that asked is dispatched again first.
         if (call === undefined || this.#pending.has(call)) return;
         const delivery: Delivery = {
           clock: 2,
@@ -181,7 +184,7 @@ class Driven {
   }
 }
 
-test("however often it moves, dies and is suspended", async () => {
+test("a run comes back the same, however often it moves, dies and is suspended", async () => {
   let suspended = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
@@ -199,7 +202,7 @@ test("however often it moves, dies and is suspended", async () => {
   expect(suspended).toBeGreaterThan(100);
 });
 
-/** A snapshot is what only one of them has; timers run on between the two. */
+/** Without the snapshot, which only one of the runs has, and without times, since timers run on between the two. */
 function comparable({ recorder, timers, snapshot: _snapshot, ...past }: RunPast): unknown {
   return {
     ...past,

@@ -1,7 +1,7 @@
 /**
  * LateOutcomes: calls that this process goes on executing for runs that it has suspended into tokens. Runs on the host.
  *
- * - Only this process can know their outcomes: a token that is resumed elsewhere finds them unknown.
+ * - Only this process can know their outcomes. If a token is resumed elsewhere, they are unknown there.
  * - A call is forgotten when the run that took it has its outcome, or when its run can no longer be resumed.
  */
 import type { CallOutcome } from "../contract/ledger.ts";
@@ -9,10 +9,12 @@ import { toCallId } from "../contract/ledger.ts";
 import { LONGEST_MS } from "../loop/wait.ts";
 
 interface Expected extends PromiseWithResolvers<CallOutcome> {
-  /** Once it is there, and how many others there were before. */
+  /** The outcome, once it is there, and how many outcomes came before it. */
   settled: { readonly outcome: CallOutcome; readonly place: number } | undefined;
-  /** Whether a run that was resumed waits for it. */
+  /** Whether a resumed run waits for the outcome. */
   isTaken: boolean;
+  /** Forgets the call when its run can no longer be resumed. */
+  timer: NodeJS.Timeout | undefined;
 }
 
 export class LateOutcomes {
@@ -27,14 +29,25 @@ export class LateOutcomes {
         ...Promise.withResolvers<CallOutcome>(),
         settled: undefined,
         isTaken: false,
+        timer: undefined,
       };
       expected.isTaken = false;
       this.#calls.set(key, expected);
-      const forget = (): void => {
-        if (!expected.isTaken && Date.now() >= expiresAt) this.#calls.delete(key);
-      };
-      setTimeout(forget, Math.min(LONGEST_MS, Math.max(0, expiresAt - Date.now()))).unref();
+      this.#forgetAt(key, expected, expiresAt);
     }
+  }
+
+  /** The last expiry counts: a run that is suspended again can be resumed for longer. */
+  #forgetAt(key: string, expected: Expected, expiresAt: number): void {
+    clearTimeout(expected.timer);
+    const forget = (): void => {
+      if (expected.isTaken) return;
+      if (Date.now() >= expiresAt) this.#calls.delete(key);
+      // No timer can be set for as long as a run may be suspended.
+      else this.#forgetAt(key, expected, expiresAt);
+    };
+    const waitMs = Math.min(LONGEST_MS, Math.max(0, expiresAt - Date.now()));
+    expected.timer = setTimeout(forget, waitMs).unref();
   }
 
   settle(runId: string, outcome: CallOutcome): void {
@@ -51,14 +64,14 @@ export class LateOutcomes {
     return this.#calls.has(toCallId(runId, call));
   }
 
-  /** What is there already of these calls, in the order it came: that decides races. */
+  /** The outcomes of these calls that are already there, in the order in which they came: that order decides races. */
   settled(runId: string, calls: readonly number[]): ReadonlyMap<number, CallOutcome> {
     const there = calls.flatMap((call) => this.#calls.get(toCallId(runId, call))?.settled ?? []);
     there.sort((one, other) => one.place - other.place);
     return new Map(there.map(({ outcome }) => [outcome.call, outcome]));
   }
 
-  /** The run of these calls was resumed: gives the outcomes that it waits for. */
+  /** For a run that was resumed: the outcomes of these calls, which the run waits for. */
   take(runId: string, calls: readonly number[]): ReadonlyMap<number, Promise<CallOutcome>> {
     const awaited = new Map<number, Promise<CallOutcome>>();
     for (const call of calls) {

@@ -1,4 +1,4 @@
-/** A stored run that was suspended by a last entry goes on from its journal where its snapshot is of another build. */
+/** Tests that a stored run goes on from its journal if its snapshot is of another build. */
 import { expect, test } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
 import { createMemoryStore } from "../store/memory.ts";
@@ -19,7 +19,7 @@ const source = `
   }
   return sum;`;
 
-test("every time it is taken up [suspend:resume]", async () => {
+test("goes on from the journal every time the run is taken up [suspend:resume]", async () => {
   await using store = createMemoryStore();
   const bytes = new StoredBytes(new Vault({ sealKey }));
   await using host = createHost({ workers: 1, store, sealKey });
@@ -32,7 +32,7 @@ test("every time it is taken up [suspend:resume]", async () => {
     const opened = await bytes.open(claimed.run);
     if ("code" in opened || opened.saved === undefined) throw new Error("No snapshot");
     const { bytes: memory, progress } = opened.saved;
-    // It begins with the digest.
+    // The snapshot begins with the build's digest.
     memory.set([(memory[0] ?? 0) ^ 1]);
     const sealed = await bytes
       .following(result.runId, opened.epoch)

@@ -1,14 +1,17 @@
-/** How a host deals with a store that cannot be reached at the moment. */
+/** Runs on the host. Says how a host deals with a store that cannot be reached at the moment. */
 import { StoreError } from "../contract/store.ts";
 import { pause } from "../loop/wait.ts";
 
 /** Leases are renewed this often within their time, so that one missed renewal does not lose them. */
 export const RENEWALS = 3;
 
-/** Waits between attempts. */
+/** How long to wait between attempts. */
 const RETRY_MS = [20, 100, 500, 2000] as const;
 
-/** Tries again while the store says that nothing was changed and it may be: a few times, or as often as it takes. */
+/**
+ * Tries again while the store says that nothing was changed and that trying again may help: a few times, or as often as
+ * it takes.
+ */
 export async function persistently<T>(
   work: () => Promise<T>,
   patience: "short" | "endless" = "short",

@@ -1,9 +1,9 @@
 /**
- * Printing: a run that nothing moves becomes the bytes of a suspended run. Runs on the host, in turns.
+ * Printing: makes the bytes of a suspended run of a run that nothing moves. Runs on the host, in turns.
  *
  * - A run that takes more bytes than its limits allow is refused before anything is compressed or sealed.
- * - A snapshot that makes the run too large is left out: the run then takes longer to come back. Only a hollow ledger needs
- *   its snapshot.
+ * - A snapshot that makes the run too large is left out; then resuming takes longer. Only a hollow ledger needs its
+ *   snapshot.
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
@@ -13,18 +13,18 @@ import { inTurns } from "../loop/turn.ts";
 import { type Sealable, sizeOf } from "../seal/seal.ts";
 import { type RunAtRest, sealableSteps, type SuspendedRun, type WaitState } from "./suspended-run.ts";
 
-/** The bytes of a suspended run, and what its suspension is known by. */
+/** The bytes of a suspended run, with the id and the expiry of its suspension. */
 export interface PrintedRun extends Sealable, Pick<SuspendedRun, "id" | "expiresAt"> {}
 
-/** A timer counts for more than its text has. At least this part of the size that a run counts for is printed. */
+/** The printed run has at least this part of the recorder's size: a timer counts for more than its text has. */
 const PRINTED_PART = 1 / 3;
 
-/** Where tokens are compact, a snapshot replaces what crossed to and fro if it is this many times smaller. */
+/** In a compact token, a snapshot replaces all outputs if it is this many times smaller than the ledger. */
 const HOLLOW_TIMES = 4;
 /** A smaller ledger gains nothing by being hollow. */
 const HOLLOW_FROM = 16_384;
 
-/** `executor` is whoever goes on with the calls that execute in this process. */
+/** `executor` goes on with the calls that execute in this process. */
 export async function printRun(
   recorder: LedgerRecorder,
   scope: string,
@@ -81,7 +81,7 @@ async function printWhole(
   };
 }
 
-/** Without what the program was given: the snapshot has what the program kept of it. */
+/** The ledger without the outputs that the program got: the snapshot has what the program kept of them. */
 function hollowed(ledger: Ledger): Ledger {
   const deliveries = ledger.deliveries.map(({ clock, items }) => ({
     clock,
@@ -92,7 +92,7 @@ function hollowed(ledger: Ledger): Ledger {
   return { ...ledger, deliveries, hollow: true };
 }
 
-/** Undefined when the run has more bytes than allowed, or than a buffer can have. Printing stops there. */
+/** Undefined if the run has more bytes than allowed, or than a buffer can have. Printing stops at that point. */
 async function tryPrint(run: SuspendedRun, mostBytes: number): Promise<Sealable | undefined> {
   try {
     return await inTurns(sealableSteps(run, mostBytes));
@@ -101,7 +101,7 @@ async function tryPrint(run: SuspendedRun, mostBytes: number): Promise<Sealable 
   }
 }
 
-/** Can be resumed for as long as the limits of the run say. */
+/** The run can be resumed for as long as its limits say. */
 export function toWaitState(
   recorder: LedgerRecorder,
   executor: string,

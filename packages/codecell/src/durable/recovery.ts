@@ -1,14 +1,15 @@
 /**
- * Recovery: from a suspended run and what was written after it to the past with which the run goes on. Runs anywhere.
+ * Recovery: makes the past with which a run goes on, from a suspended run and what was written after it. Runs anywhere.
  *
- * - A call that was dispatched and has no outcome may have happened. It is repeated only if its tool allows that, under the
- *   same idempotency key, or if it is a fetch that changes nothing. Otherwise the program is told that nobody knows.
+ * - A call that was dispatched and has no outcome may have happened. It is repeated, under the same idempotency key,
+ *   only if its tool allows that or if it is a fetch that changes nothing. Otherwise the program is told that the
+ *   outcome is unknown.
  * - A call that was recorded but not dispatched has not happened.
- * - Whoever takes a run up needs the tools of the calls that were made and have no outcome. A tool that the program calls
- *   later is found missing then, as in any run: the program may never call it, or may catch the failure.
+ * - Whoever takes a run up needs the tools of the calls that were made and have no outcome. If a tool for a later call
+ *   is missing, that call fails as in any run: the program may never make the call, or may catch the failure.
  * - Outcomes are delivered in the order in which they came.
- * - A yield that the suspended run has ends, since whoever takes the run up was told of it. A later yield stays open and
- *   suspends the run again, since nobody was told.
+ * - A yield that the suspended run has ends, because whoever takes the run up was told of it. A later yield stays open
+ *   and suspends the run again, because nobody was told of it.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import { calledAs, FETCH_TOOL, isHostServed } from "../contract/features.ts";
@@ -27,7 +28,7 @@ import { endOfYield } from "../ledger/yields.ts";
 /** A suspended run, and what came after it. */
 export interface RecoverableRun {
   readonly state: SuspendedRun;
-  /** Written to its journal since. */
+  /** Written to the run's journal since. */
   readonly entries: readonly JournalEntry[];
   /** Outcomes of calls that executors went on with, in the order in which they came. */
   readonly outcomes: ReadonlyMap<number, CallOutcome>;
@@ -67,7 +68,7 @@ export function recover(
         timers.fire(entry.delivery.items);
         break;
       case "taken":
-      // Those behind the state were folded into it.
+      // Suspended entries were folded into the state before.
       case "suspended":
         break;
       default:
@@ -97,10 +98,11 @@ export function recover(
     const resolution = again?.resolution ?? decided.get(index);
     const mayHaveHappened = (again !== undefined || executing.has(index)) && !isDenied(resolution);
     const posted = outcomes.get(index);
-    // What a call asked before it was dispatched again has been answered.
+    // If the call was dispatched again, its earlier question has been answered.
     const outcome = again !== undefined && posted?.kind === "asked" ? undefined : posted;
     const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
-    // Nobody dispatches a call without a tool. Of a call that was not dispatched yet, the names at the start tell.
+    // A call that was dispatched has a tool. For any other call, the tool names from the start of the run say whether
+    // it has one.
     const isServed = again !== undefined || executing.has(index) || named.has(tool) || isHostServed(tool);
     if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
       served.push(index);
@@ -111,12 +113,12 @@ export function recover(
     else if (!mayHaveHappened || isRepeatable(tools, call)) open.set(index, resolution);
     else items.push(unknownOutcome(index, tool));
   }
-  // What came while nobody had the run came before what its being taken up brings.
+  // Outcomes that came while nobody held the run go before items that taking it up adds.
   const order = new Map([...outcomes.keys()].map((call, place) => [call, place]));
   const placeOf = (item: DeliveryItem): number =>
     (item.kind === "timer" ? undefined : order.get(item.call)) ?? order.size;
   items.sort((one, other) => placeOf(one) - placeOf(other));
-  // Log lines count as unseen: the caller of the process that died saw none of those that came after the state.
+  // Log lines after the state count as unseen: the process that died never showed them to its caller.
   const seen = { ...state.seen, timers: seenTimers, cpuTimeMs };
   return {
     recorder: new LedgerRecorder(state.ledger, { calls, deliveries, seen }),
@@ -126,7 +128,7 @@ export function recover(
     timers: timers.left(),
     elsewhere,
     served,
-    // A snapshot that was taken after the program logged would keep these lines from whoever takes the run up.
+    // A snapshot taken after further log lines is not used: whoever takes the run up would not get these lines.
     snapshot: saved?.progress.logs === state.seen.logs ? saved : snapshotOf(state),
   };
 }
@@ -146,7 +148,7 @@ function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | un
   };
 }
 
-/** Its tool was not called. */
+/** A denied call did not reach its tool. */
 function isDenied(resolution: CallResolution | undefined): boolean {
   return resolution !== undefined && "deny" in resolution;
 }
@@ -170,7 +172,7 @@ export function unknownOutcome(call: number, tool: string): SettledOutcome {
   };
 }
 
-/** Timers run on while nobody holds the run, but not while it is suspended: then they wait to be taken up. */
+/** Timers run on while nobody holds the run, but not while it is suspended: then they wait until it is taken up. */
 class TimersLeft {
   readonly #now = Date.now();
   readonly #dueAt = new Map<number, number>();

@@ -1,7 +1,7 @@
 /**
- * RunFacts of a run: what its host says of its calls in the open, for lists. Runs on the host.
+ * RunFacts of a run: what its host shows about its calls without a seal, for lists. Runs on the host.
  *
- * - Names are those of tools that there were: a program may call anything, and must not write into lists what it likes.
+ * - Only names of tools that existed are shown: a program may call any name, and must not write into lists.
  */
 import type { CallFailureCode } from "../contract/failure.ts";
 import type { Ledger, LedgerCall } from "../contract/ledger.ts";
@@ -10,10 +10,13 @@ import { isYield } from "../ledger/ledger-recorder.ts";
 import type { Steps } from "../loop/turn.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 
-/** Of calls that may have named no tool: an input is looked at before the tool is. */
+/** A call with one of these failures may have named no tool: the input is checked before the tool is found. */
 const MAY_BE_NONE: ReadonlySet<CallFailureCode> = new Set(["unknown_tool", "invalid_input"]);
 
-/** What a ledger says of its calls, in steps: there may be a million. `pending` are those that wait for a decision. */
+/**
+ * Counts the calls of a ledger, in steps, because there may be a million. `pending` are the calls that wait for a
+ * decision.
+ */
 export function* factsSteps(
   header: Pick<Ledger, "features">,
   { calls, deliveries }: Pick<Ledger, "calls" | "deliveries">,
@@ -37,7 +40,7 @@ export function* factsSteps(
   return { ...counts, tools: [...names] };
 }
 
-/** Those after an entry of the journal. */
+/** The facts after one more entry of the journal. */
 export function addFacts(facts: RunFacts, entry: JournalEntry): RunFacts {
   if (entry.kind === "turn") return { ...facts, calls: facts.calls + entry.calls.length };
   if (entry.kind !== "delivery") return facts;
@@ -45,7 +48,7 @@ export function addFacts(facts: RunFacts, entry: JournalEntry): RunFacts {
   return { ...facts, failed: facts.failed + failures.length };
 }
 
-/** The first ones that there is room for. */
+/** Adds the name of the call's tool while there is room. */
 function addName(names: Set<string>, header: Pick<Ledger, "features">, call: LedgerCall | undefined): void {
   if (call === undefined || names.size === STORE_TOOL_NAMES || names.has(call.tool)) return;
   if (isYield(header, call) || !isStoreText(call.tool)) return;

@@ -17,50 +17,52 @@ import type { RunAtRest } from "./suspended-run.ts";
 import type { OpenToken, Reference, TokenStyle } from "./token.ts";
 
 export interface RunKeeping {
-  /** Is written ahead of what the run does. Undefined for a run that ends with its process. */
+  /** Is written before the run acts. Undefined for a run that ends with its process. */
   readonly journal: Journal | undefined;
   suspend(rest: RunAtRest): Promise<Suspension | Failure>;
   /** Takes the outcome of a call that was executing when its run was suspended. */
   takeLate(outcome: CallOutcome): void;
   /**
-   * Waits for the outcome of a call that an executor went on with. Undefined when the executor is gone without an outcome,
-   * or the run is over here. Rejects when nobody can know the outcome here.
+   * Waits for the outcome of a call that an executor went on with. Undefined if the executor is gone without an
+   * outcome, or if the run is over here. Rejects if the outcome cannot be known here.
    */
   awaitOutcome(call: number, executor: string, isOver: () => boolean): Promise<CallOutcome | undefined>;
-  /** The run has ended here, or is left to others. Never rejects, and waits for a store only for a moment. */
+  /**
+   * Called when the run has ended here or is left to others. Never rejects, and waits for a store only for a moment.
+   */
   conclude(isLeft: boolean, result: RunResult): Promise<void>;
 }
 
 /** What a caller says about keeping a run. */
 export interface KeepingTerms {
-  /** Whose run it is; empty for nobody's in particular. */
+  /** Whose run it is; empty if it belongs to nobody in particular. */
   readonly scope: string;
   readonly token: TokenStyle;
   readonly errors: ErrorListener;
 }
 
-/** What a host asks of whoever keeps its runs: of `Suspender`, where there are seals and a store. */
+/** What a host needs from whoever keeps its runs. `Suspender` implements it with seals and a store. */
 export interface RunKeeper {
   /** The runs that have ended; undefined without a store. */
   readonly ended: EndedRuns | undefined;
   /** Begins to keep a new run. */
   keep(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping;
-  /** For a run that makes no calls: it is refused before it begins, or replays. */
+  /** For a run that is refused before it begins, or that replays: it makes no calls. */
   keepNothing(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping;
   /** Where a suspended run is: in the store, or in its token. */
   find(name: SuspendedName, scope: string): Reference | OpenToken | Failure;
   /** Opens a small run of a token at once. */
   openNow(token: OpenToken, tools: ToolSet): OpenRun | Failure;
-  /** `errors` is told what the store threw: others may read the failure. */
+  /** `errors` is told what the store threw, because others than the host may read the failure. */
   open(
     found: Reference | OpenToken,
     scope: string,
     tools: ToolSet,
     errors: ErrorListener,
   ): Promise<OpenRun | Failure>;
-  /** Gives a run up; false when it is not there, or goes on somewhere. Rejects when the store failed. */
+  /** Gives a run up. False if the run is not there or goes on somewhere. Rejects if the store failed. */
   discard(name: SuspendedName, scope: string): Promise<boolean>;
-  /** The id of a stored run; empty for a run that is in its token, or nowhere. */
+  /** The id of a stored run; empty if the run is in its token, or does not exist. */
   idOf(name: SuspendedName, scope: string): string;
 }
 
@@ -73,10 +75,10 @@ export interface SuspendedName {
 /** A suspended run that was opened. Nobody else can take it before it is given back. */
 export interface OpenRun {
   readonly past: RunPast;
-  /** The run goes on here. */
+  /** Called if the run goes on here. */
   take(terms: KeepingTerms): RunKeeping;
-  /** The run stays as it was. */
+  /** Called if the run stays as it was. */
   giveBack(): Promise<void>;
-  /** Nothing of the run stays. Rejects when the store failed. */
+  /** Deletes the run. Rejects if the store failed. */
   discard(): Promise<void>;
 }

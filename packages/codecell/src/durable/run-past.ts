@@ -1,8 +1,9 @@
 /**
  * RunPast: what a run begins with: its ledger so far, and what was under way when the ledger ended. Runs on the host.
  *
- * - A new run, a forked one and one that is taken up from a token or a store all begin with this shape.
- * - Every call without an outcome is in exactly one of `pending`, `open`, `elsewhere` and `items`, except for open yields.
+ * - A new run, a forked run and a run that is taken up from a token or a store all begin with this shape.
+ * - Every call without an outcome is in exactly one of `pending`, `open`, `elsewhere` and `items`, except for open
+ *   yields.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import { type DeliveryItem, toCallId } from "../contract/ledger.ts";
@@ -11,7 +12,7 @@ import type { Json } from "../contract/value.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 
 export interface RunPast {
-  /** Has the ledger, and goes on recording it. */
+  /** Holds the ledger, and goes on recording it. */
   readonly recorder: LedgerRecorder;
   /** Calls that wait for a decision, with what their tools asked for. */
   readonly pending: ReadonlyMap<number, Json>;
@@ -25,7 +26,7 @@ export interface RunPast {
   readonly elsewhere: ReadonlyMap<number, Elsewhere>;
   /** Calls without an outcome that need their tool, unless somebody denies them. */
   readonly served: readonly number[];
-  /** The memory of the cell, where it is faster to go on from than the ledger. */
+  /** The memory of the cell, if going on from it is faster than repeating the ledger. */
   readonly snapshot: CellSnapshot | undefined;
 }
 
@@ -36,7 +37,7 @@ export interface Elsewhere {
   readonly resolution: CallResolution | undefined;
 }
 
-/** Nothing is under way: all there is of the run is its ledger. */
+/** The past of a run that has only its ledger: nothing is under way. */
 export function newPast(recorder: LedgerRecorder): RunPast {
   return {
     recorder,
@@ -50,7 +51,7 @@ export function newPast(recorder: LedgerRecorder): RunPast {
   };
 }
 
-/** The same past after these decisions: the calls they are about are open, the others stay pending. */
+/** The same past after these decisions: the calls that they decide are open, the others stay pending. */
 export function withResolutions(past: RunPast, resolutions: Resolutions): RunPast {
   const pending = new Map(past.pending);
   const open = new Map(past.open);
@@ -63,7 +64,10 @@ export function withResolutions(past: RunPast, resolutions: Resolutions): RunPas
   return { ...past, pending, open };
 }
 
-/** The decisions that a run begins with. Those about calls of executors count too: this host may have to repeat such a call. */
+/**
+ * The decisions that a run begins with. Decisions about calls of executors count too: this host may have to repeat such
+ * a call.
+ */
 export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResolution> {
   const decisions = new Map<number, CallResolution>();
   for (const [index, { resolution }] of elsewhere)

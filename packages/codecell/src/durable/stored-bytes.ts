@@ -1,9 +1,10 @@
 /**
- * StoredBytes: the sealed bytes that a store holds of a run: state, journal, snapshot, outcomes of calls. Runs on the host.
+ * StoredBytes: the sealed bytes that a store holds of a run: state, journal, snapshot, outcomes of calls. Runs on the
+ * host.
  *
  * - Every seal is bound to its run and its place, and verified before a byte behind it is interpreted.
- * - Entries and snapshots are also bound to the state that they follow: those of an earlier state fit nowhere.
- * - Outcomes carry the time at which they came, since a store does not keep their order.
+ * - Entries and snapshots are also bound to the state that they follow: after another state they do not open.
+ * - Outcomes carry the time at which they came, because a store does not keep their order.
  */
 import type { CellSnapshot } from "../protocol/messages.ts";
 import { inTurns } from "../loop/turn.ts";
@@ -20,9 +21,9 @@ import type { RecoverableRun } from "./recovery.ts";
 import { parseHeader, parseSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
 import { type Vault, versionFailure } from "../seal/vault.ts";
 
-/** What is unpacked of one thing in the store. */
+/** The most bytes that one seal may decompress to. */
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
-/** Smaller ones take as long to unpack as to read otherwise, and a long journal has hundreds of them. */
+/** Decompressing a smaller entry takes as long as reading it, and a long journal has hundreds of entries. */
 const COMPRESS_ENTRIES_FROM_BYTES = 16_384;
 const NOTHING = new Uint8Array();
 
@@ -30,9 +31,9 @@ const NOTHING = new Uint8Array();
 export interface OpenedRun extends RecoverableRun {
   /** The id of the state that the journal follows in the store. */
   readonly epoch: string;
-  /** Bytes of state and entries, unpacked. */
+  /** Bytes of state and entries, decompressed. */
   readonly size: number;
-  /** Whether state and entries would all be sealed the same way now. */
+  /** Whether the state and all entries would be sealed the same way now. */
   readonly isCurrent: boolean;
 }
 
@@ -40,13 +41,13 @@ interface Unpacked extends Sealable {
   readonly isCurrent: boolean;
 }
 
-/** Sealed bytes, and how many there were before. */
+/** Sealed bytes, and how many bytes they had before sealing. */
 export interface SealedEntries {
   readonly bytes: Uint8Array;
   readonly size: number;
 }
 
-/** What a call came to, and when: milliseconds since the epoch. */
+/** How a call ended or what it asked, and when: milliseconds since the epoch. */
 interface Posted {
   readonly outcome: CallOutcome;
   readonly at: number;
@@ -59,7 +60,7 @@ export class StoredBytes {
     this.#vault = vault;
   }
 
-  /** Of a run that has just begun. */
+  /** Seals the state of a run that has just begun. */
   sealFirst(runId: string, sealable: Sealable): Uint8Array {
     return this.#vault.sealer.sealBytes(sealable, stateOf(runId));
   }
@@ -68,19 +69,19 @@ export class StoredBytes {
     return this.#vault.sealer.sealInTurns(sealable, stateOf(runId));
   }
 
-  /** For what follows the state of this id. */
+  /** For the entries and snapshots that follow the state with this id. */
   following(runId: string, epoch: string): JournalBytes {
     return new JournalBytes(this.#vault, runId, epoch);
   }
 
   async sealOutcome(runId: string, outcome: CallOutcome): Promise<Uint8Array> {
-    // A store does not know in which order outcomes came.
+    // A store does not keep the order in which outcomes came.
     const header = toJsonBytes({ at: performance.timeOrigin + performance.now() });
     const sealable = { header, content: toJsonBytes(outcome) };
     return this.#vault.sealer.sealInTurns(sealable, outcomeOf(runId, outcome.call));
   }
 
-  /** In turns: a run may have written much, and all of it is read. */
+  /** Works in turns: a run may have written much, and all of it is read. */
   async open({
     id,
     state: sealed,
@@ -129,7 +130,7 @@ export class StoredBytes {
     if (outcome === undefined) return versionFailure("stored run");
     const header = fromJsonBytes(unpacked.header);
     const at = isRecord(header) ? header["at"] : undefined;
-    // Versions before this one did not say when.
+    // Earlier versions did not record when.
     return { outcome, at: typeof at === "number" ? at : 0 };
   }
 
@@ -166,7 +167,7 @@ export class JournalBytes {
     this.#epoch = epoch;
   }
 
-  /** Entries that are written together stand at one place. */
+  /** Seals entries that are written together, at one place of the journal. */
   async sealEntries(place: number, entries: readonly JournalEntry[]): Promise<SealedEntries> {
     const content = Buffer.concat(await inTurns(toJsonPieces(entries)));
     const sealable = { header: NOTHING, content };
@@ -180,7 +181,7 @@ export class JournalBytes {
     return this.#vault.sealer.sealInTurns(sealable, snapshotOf(this.#runId, this.#epoch));
   }
 
-  /** Undefined for what this version does not understand. */
+  /** Undefined if this version does not understand the snapshot. */
   async openSnapshot(sealed: Uint8Array): Promise<CellSnapshot | Failure | undefined> {
     const purpose = snapshotOf(this.#runId, this.#epoch);
     const opened = await this.#vault.sealer.openInTurns(sealed, purpose, MAX_BYTES);

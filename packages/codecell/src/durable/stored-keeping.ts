@@ -1,9 +1,9 @@
 /**
- * StoredKeeping: one run whose host has a store. Runs on the host.
+ * StoredKeeping: keeps one run of a host that has a store. Runs on the host.
  *
- * - A suspended run is given back to the store, and its calls go on: their outcomes are posted as facts, which whoever
- *   resumes the run finds there.
- * - A store that refuses, or does not answer in time, has the run as it was: the run can go on from there.
+ * - A suspended run is given back to the store, and its calls go on. Their outcomes are posted to the store, where
+ *   whoever resumes the run finds them.
+ * - If the store refuses or does not answer in time, it has the run as it was: the run can go on from there.
  */
 import { CodecellError, type Failure } from "../contract/failure.ts";
 import type { CallOutcome } from "../contract/ledger.ts";
@@ -37,12 +37,14 @@ export interface StoreParts {
   readonly namesTools: boolean;
 }
 
-/** The next state of a run in the store or one more entry of its journal, and what the suspension is known by. */
+/**
+ * The next state of a run in the store, or one more entry of its journal, with the id and the expiry of the suspension.
+ */
 interface NextSuspension extends Pick<SuspendedRun, "id" | "expiresAt"> {
   readonly given: Pick<NextState, "state"> | Pick<LastEntry, "entry" | "snapshot">;
 }
 
-/** How long the end of a run waits for its store. */
+/** How long a run that ends waits for its store. */
 const END_MS = 5000;
 
 export class StoredKeeping implements RunKeeping {
@@ -66,18 +68,18 @@ export class StoredKeeping implements RunKeeping {
     return toSuspension(this.#recorder, rest, { token, expiresAt: given.expiresAt });
   }
 
-  /** Gives the run back to the store, where its id finds it. */
+  /** Gives the run back to the store, where it is found by its id. */
   async #give(rest: RunAtRest): Promise<NextSuspension | Failure> {
     const { executor, namesTools } = this.#parts;
     const recorder = this.#recorder;
     const { runId } = recorder.header;
-    // A call that was left to an executor before is that executor's concern, even if the executor is this process.
+    // A call that was left to an executor before belongs to that executor, even if the executor is this process.
     const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
     const absorbed = [
-      // Not all that ever were posted: what is asked of the store must not grow with the run.
+      // Only settled calls, not all that were ever posted: what is sent to the store must not grow with the run.
       ...[...this.journal.posted].filter((call) => recorder.isSettled(call)),
       ...rest.pending.keys(),
-      // What a call asked before the decision about it.
+      // The questions of these calls were answered by decisions.
       ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
     ];
     const next = (await this.#lastEntry(rest)) ?? (await this.#nextState(rest));
@@ -97,7 +99,10 @@ export class StoredKeeping implements RunKeeping {
     }
   }
 
-  /** With a snapshot the journal may stay, and the write does not grow with the run. Undefined where it may not stay. */
+  /**
+   * With a snapshot the journal may stay, and the write does not grow with the run. Undefined if the journal may not
+   * stay.
+   */
   async #lastEntry(rest: RunAtRest): Promise<NextSuspension | undefined> {
     if (rest.snapshot === undefined || !this.journal.mayStay) return undefined;
     const waitState = toWaitState(this.#recorder, this.#parts.executor.id, rest);
@@ -127,7 +132,10 @@ export class StoredKeeping implements RunKeeping {
     await executor.post(runId, outcome, until, () => store.post(runId, call, sealed));
   }
 
-  /** Waits however long it takes. Rejects when the run is gone, the outcome cannot be opened, or the store does not answer. */
+  /**
+   * Waits however long it takes. Rejects if the run is gone, the outcome cannot be opened, or the store does not
+   * answer.
+   */
   async awaitOutcome(
     call: number,
     executor: string,
@@ -144,13 +152,13 @@ export class StoredKeeping implements RunKeeping {
     try {
       while (!isOver()) {
         const change = changed.promise;
-        // Asked first: an executor posts before it leaves.
+        // Asked before the outcomes are read, because an executor posts before it leaves.
         const isThere = await persistently(() => answered(store.attends(executor)), "endless");
         const outcomes = await persistently(() => answered(store.outcomes(runId)), "endless");
         if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
         const sealed = outcomes.get(call);
         const outcome = sealed === undefined ? undefined : await bytes.openOutcome(runId, call, sealed);
-        // There is an outcome, and whoever has the key of its executor can go on with it.
+        // There is an outcome, but this host cannot open it. A process with the executor's key can go on with the run.
         if (outcome !== undefined && "code" in outcome) throw new CodecellError(outcome);
         if (outcome !== undefined) return outcome;
         if (!isThere) return undefined;
@@ -193,7 +201,7 @@ export class StoredKeeping implements RunKeeping {
     ended.prune();
   }
 
-  /** A run that cannot be sealed has ended all the same: nothing of it is kept. */
+  /** Undefined if the run cannot be sealed. The run has ended all the same, and nothing of it is kept. */
   async #endState(result: RunResult): Promise<EndState | undefined> {
     try {
       return await this.#parts.ended.toEndState(result, this.#recorder, this.#terms.scope);

@@ -1,4 +1,4 @@
-/** What a run keeps over the deaths of those who took it up. */
+/** Tests of what a run keeps when processes that took it up die. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CellSnapshot } from "../protocol/messages.ts";
 import { resolveLimits } from "../contract/limits.ts";
@@ -52,7 +52,7 @@ function take(): Promise<TakenRun> {
   return takeRun(runs, "r");
 }
 
-/** Time goes by, and nobody renews a lease. */
+/** Time passes, and nobody renews a lease. */
 function die(ms: number): void {
   vi.setSystemTime(Date.now() + ms);
 }
@@ -63,12 +63,12 @@ describe.each([
   ["as a new state", REST],
   ["by a last entry", { ...REST, snapshot: SNAPSHOT }],
 ])("timers of a run that is suspended %s", (_, rest) => {
-  test("stand still meanwhile, and run on over the death of who took it up", async () => {
+  test("stand still while it is suspended, and run on after the process that took it up has died", async () => {
     await suspended(rest);
     die(8000);
     const first = await take();
     expect(first.past.timers).toEqual([{ timer: 1, delayMs: 5000 }]);
-    // Durable when this is.
+    // The entry of `take` is durable when this entry is.
     await first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.past.recorder.seen });
     die(2000);
     const second = await take();
@@ -88,7 +88,7 @@ describe("expiry", () => {
     await take();
   });
 
-  test("of a run that nobody took up ends it", async () => {
+  test("ends a run that nobody took up", async () => {
     await suspended();
     die(10_001);
     expect(await openRun(runs, "r")).toMatchObject({ code: "run_unknown" });
@@ -99,7 +99,7 @@ describe("a saved snapshot", () => {
   const progress = { deliveries: 0, calls: 0, timers: 0, logs: 0 };
   const bytes = new Uint8Array(5000).fill(7);
 
-  test("is what the next one goes on from", async () => {
+  test("is where the next process goes on", async () => {
     await suspended();
     const first = await take();
     expect(first.past.snapshot).toBeUndefined();
@@ -107,12 +107,12 @@ describe("a saved snapshot", () => {
     expect(await first.journal.loadSnapshot()).toEqual({ bytes, progress });
     die(2000);
     expect((await take()).past.snapshot).toEqual({ bytes, progress });
-    // Whoever is late is refused, without harm.
+    // A process that comes too late is refused, without harm.
     expect(await first.journal.saveSnapshot({ bytes, progress })).toBe(false);
     expect(await first.journal.loadSnapshot()).toBeUndefined();
   });
 
-  test("is not kept when what it stands on is not", async () => {
+  test("is not kept if the entries it stands on are not", async () => {
     await suspended();
     const first = await take();
     vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
@@ -129,7 +129,7 @@ describe("a saved snapshot", () => {
     expect((await take()).past.snapshot).toBeUndefined();
   });
 
-  test("is left aside when it would keep log lines from who takes the run up", async () => {
+  test("is not used if it would hide log lines from whoever takes the run up", async () => {
     await suspended();
     await (await take()).journal.saveSnapshot({ bytes, progress: { ...progress, logs: 1 } });
     die(2000);
@@ -159,7 +159,7 @@ describe("a saved snapshot", () => {
   });
 });
 
-test("an outcome under a key that is not there is not taken for none [suspend:lost]", async () => {
+test("an outcome sealed with a missing key does not count as no outcome [suspend:lost]", async () => {
   const recorder = newRecorder();
   recorder.read({
     cell: 1,
@@ -182,7 +182,7 @@ test("an outcome under a key that is not there is not taken for none [suspend:lo
 });
 
 describe("an expiry", () => {
-  /** As whoever writes to the database can. */
+  /** As anybody can who writes to the database. */
   async function prolong(ms: number): Promise<void> {
     const claimed = await store.claim("r", { owner: "m", ms: 0 });
     if (claimed.status !== "claimed") throw new Error(claimed.status);
@@ -190,11 +190,11 @@ describe("an expiry", () => {
     await store.release(claimed.claim);
   }
 
-  test("that the store has later than it was sealed is not believed [suspend:expiry]", async () => {
+  test("that is later in the store than in the seal is not trusted [suspend:expiry]", async () => {
     await suspended({ ...REST, timers: [] });
     await prolong(10 * limits.suspensionTimeMs);
     die(limits.suspensionTimeMs);
-    // Still in time, by a hair, and given back.
+    // Just in time, and given back.
     await (await take()).journal.release();
     die(1);
     expect(await openRun(runs, "r")).toMatchObject({ code: "run_unknown" });
@@ -202,7 +202,7 @@ describe("an expiry", () => {
     expect(await new Suspender(vault, store, LEASE_MS).discard({ id: "r" }, "")).toBe(false);
   });
 
-  test("that moved when the run was taken up again holds after a crash, and no longer [suspend:expiry]", async () => {
+  test("that moved when the run was taken up holds after a crash, and not longer [suspend:expiry]", async () => {
     await suspended({ ...REST, timers: [] });
     const { suspensionTimeMs, wallTimeMs } = limits;
     die(suspensionTimeMs - 1);
@@ -220,7 +220,7 @@ describe("an expiry", () => {
 describe("a journal", () => {
   const vault = new Vault({ sealKey: new Uint8Array(32).fill(1) });
 
-  test("whose entries were sealed one by one, as they once were, is refused as of another version", async () => {
+  test("whose entries were sealed one by one, as in earlier versions, is refused as of another version", async () => {
     await suspended();
     const claimed = await store.claim("r", { owner: "", ms: 0 });
     if (claimed.status !== "claimed") throw new Error("Not there");
@@ -255,7 +255,7 @@ describe("a journal", () => {
     };
     const others = new StoredRuns(altering, vault, LEASE_MS);
     expect(await openRun(others, "r")).toMatchObject({ code: "token_invalid" });
-    // As it was, it goes on.
+    // Unaltered, the run goes on.
     expect((await take()).past.timers).toEqual(REST.timers);
   });
 });
@@ -273,7 +273,7 @@ describe("a call that this process executes for an earlier suspension", () => {
     return { ...taken, executor: taken.past.elsewhere.get(0)?.executor ?? "" };
   }
 
-  test("is not announced again when it has ended meanwhile", async () => {
+  test("is not announced again if it has ended meanwhile", async () => {
     const { keeping, executor } = await takeExecuting();
     keeping.takeLate(output);
     while (await store.attends(executor)) await new Promise(setImmediate);
@@ -282,7 +282,7 @@ describe("a call that this process executes for an earlier suspension", () => {
     expect((await take()).past.items).toEqual([output]);
   });
 
-  test("is executed still when the run cannot be suspended again here", async () => {
+  test("is still executed if the run cannot be suspended again here", async () => {
     const { keeping, executor } = await takeExecuting();
     vi.spyOn(store, "release").mockRejectedValueOnce(new StoreError("stale_claim", "Taken"));
     expect(await keeping.suspend(given(executor))).toMatchObject({ code: "run_taken" });
@@ -291,7 +291,7 @@ describe("a call that this process executes for an earlier suspension", () => {
   });
 });
 
-test("one of another scope does not hold up the owner for a moment [suspend:scope]", async () => {
+test("a request with another scope does not delay the owner [suspend:scope]", async () => {
   await suspended();
   const other = openRun(runs, "r", "other");
   const own = await take();
@@ -300,7 +300,7 @@ test("one of another scope does not hold up the owner for a moment [suspend:scop
 });
 
 test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(2000)]])(
-  "what no store can keep as a scope is refused, and no run has it as its id",
+  "a text that no store can keep is refused as a scope, and is no run's id",
   async (text) => {
     expect(() => runs.keep(newRecorder(), { ...TERMS, scope: text })).toThrow(
       "Cannot keep a run of this scope",

@@ -99,7 +99,10 @@ export class StoredRuns {
     return new StoredKeeping(this.#parts, journal, recorder, terms);
   }
 
-  /** Claims a run and opens it. `errors` is told what the store threw: others may read the failure. */
+  /**
+   * Claims a run and opens it. `errors` is told what the store threw, because others than the host may read the
+   * failure.
+   */
   async open(
     reference: Reference,
     scope: string,
@@ -107,7 +110,7 @@ export class StoredRuns {
     errors: ErrorListener,
   ): Promise<OpenRun | Failure> {
     const { id } = reference;
-    // Ids come from clients: no store has such a one.
+    // Ids come from clients. No store has a run with an id like this.
     if (id === "" || !isStoreText(id) || !isStoreText(scope)) return unknownRun(id);
     const claiming = this.#parts.store.claim(id, this.#lease, scope);
     let claimed: Claimed;
@@ -149,14 +152,14 @@ export class StoredRuns {
     const opened = await this.#parts.bytes.open(run);
     if ("code" in opened) return opened;
     const { state, entries } = opened;
-    // What the store itself says about scope and expiry is not sealed. The store may delete a run sooner; it cannot let a
-    // run be resumed later, or by others.
+    // The store's own scope and expiry are not sealed. The store may delete a run earlier; it cannot let a run be
+    // resumed later, or by others.
     if (run.scope !== scope || state.scope !== scope) return unknownRun(run.id);
     if (Date.now() > sealedExpiryOf(state, entries)) return unknownRun(run.id);
     if (suspensionId !== undefined && suspensionId !== state.id) {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
-    // Whoever executes a call of a stored run can always be asked.
+    // The executor of a stored run's call can always be asked.
     const past = recover(opened, tools, () => true);
     const start = await this.#startOf(run, opened, past);
     return new OpenStoredRun(this.#parts, { run, claim, past, start, hasMoved: entries.length > 0 });
@@ -211,7 +214,7 @@ class OpenStoredRun implements OpenRun {
     const { limits } = recorder.header;
     const journal = this.#journal();
     const isMoved = run.expiresAt < Date.now() + limits.wallTimeMs + this.#parts.leaseMs;
-    // Not waited for: it matters only if this process dies.
+    // Not awaited: the entry matters only if this process dies.
     if (isMoved || (!hasMoved && timers.length > 0)) {
       void journal.write({ kind: "taken", at: Date.now() }, isMoved ? expiryOf(limits) : undefined);
     }
@@ -231,7 +234,7 @@ class OpenStoredRun implements OpenRun {
   }
 }
 
-/** A run that cannot be given back is free when its lease has run out. */
+/** If giving back fails, the run is free when its lease has run out. */
 async function giveBack(store: Store, claim: Claim): Promise<void> {
   await answered(store.release(claim)).catch(() => {});
 }
@@ -240,7 +243,7 @@ function openJournal({ store, leaseMs }: StoreParts, claim: Promise<Claim>, star
   return new Journal({ ...start, store, leaseMs, claim });
 }
 
-/** What the store holds of a run already. */
+/** What the store already holds of a run. */
 type JournalStart = Omit<JournalSetup, "store" | "claim" | "leaseMs">;
 
 /** The calls without an outcome. */
@@ -262,7 +265,10 @@ function expiryOf({ wallTimeMs, suspensionTimeMs }: Limits, from = Date.now()): 
   return from + wallTimeMs + suspensionTimeMs;
 }
 
-/** A suspended run has an expiry. A run that has gone on since can be taken up for as long as it could have moved its expiry. */
+/**
+ * A suspended run has an expiry. A run that has gone on since can be taken up for as long as a process could have moved
+ * its expiry.
+ */
 function sealedExpiryOf({ expiresAt, ledger }: SuspendedRun, entries: readonly JournalEntry[]): number {
   let latest = -Infinity;
   for (const entry of entries) {

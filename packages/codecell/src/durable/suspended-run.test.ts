@@ -58,7 +58,7 @@ function roundTrip(given: SuspendedRun): SuspendedRun | undefined {
   return read(header, content);
 }
 
-/** The same run with something else at one place. */
+/** The same run with another value at one place. */
 function withChange(path: readonly (string | number)[], value: unknown): SuspendedRun {
   const copy = structuredClone(run) as unknown as Record<string, unknown>;
   let at = copy;
@@ -121,25 +121,25 @@ describe("suspended run", () => {
     expect(read(Buffer.from(JSON.stringify({ ...parsed, sections: without })), bare)).toBeUndefined();
   });
 
-  test("whether the program may yield or fetch is kept", () => {
+  test("keeps whether the program may yield or fetch", () => {
     expect(roundTrip(withChange(["ledger", "features", "yield"], true))?.ledger.features.yield).toBe(true);
     expect(roundTrip(run)?.ledger.features).not.toHaveProperty("yield");
     expect(roundTrip(withChange(["ledger", "features", "fetch"], true))?.ledger.features.fetch).toBe(true);
     expect(roundTrip(run)?.ledger.features).not.toHaveProperty("fetch");
   });
 
-  test("what becomes of detached calls is kept", () => {
+  test("keeps what happens to detached calls", () => {
     const changed = withChange(["ledger", "features", "detachedFails"], true);
     expect(roundTrip(changed)?.ledger.features.detachedFails).toBe(true);
     expect(roundTrip(run)?.ledger.features).not.toHaveProperty("detachedFails");
   });
 
-  test("a snapshot costs its own bytes and no more", () => {
+  test("a snapshot adds its own bytes and no more", () => {
     const bare = toSealable(run).content.length;
     expect(toSealable({ ...run, snapshot: new Uint8Array(5000) }).content).toHaveLength(bare + 5000);
   });
 
-  test("limits of another version are left out, missing ones get their defaults", () => {
+  test("unknown limits are left out, missing ones get their defaults", () => {
     const limits = { calls: 7, callsOfTomorrow: 3 };
     expect(roundTrip(withChange(["ledger", "limits"], limits))?.ledger.limits).toEqual(
       resolveLimits({ calls: 7 }),
@@ -148,7 +148,7 @@ describe("suspended run", () => {
     expect(vast?.ledger.limits.memoryBytes).toBe(2 ** 30);
   });
 
-  test("sections of other names are skipped", () => {
+  test("skips unknown sections", () => {
     const { header, content } = toSealable(run);
     const parsed = JSON.parse(Buffer.from(header).toString()) as { sections: unknown[] };
     const more = { ...parsed, tomorrow: 1, sections: [["tomorrow", 3], ...parsed.sections] };
@@ -244,7 +244,7 @@ describe("suspended run", () => {
     expect(read(Buffer.from(JSON.stringify(header)), json)).toBeUndefined();
   });
 
-  test("a header or content that is no JSON, or JSON of anything, is refused", () => {
+  test("a header or content that is not JSON, or JSON of another shape, is refused", () => {
     const { header, content } = toSealable(run);
     fc.assert(
       fc.property(fc.uint8Array(), fc.json(), (junk, json) => {

@@ -1,11 +1,14 @@
 /**
  * SuspendedRun: what Codecell keeps of a run that waits, and its bytes. Runs on the host.
  *
- * - A header says whose run it is and when it expires, and names the sections that follow. It is read before anything else.
- * - Section `run` is JSON. Section `outputs` holds long outputs as they are, since JSON would escape every quote in them.
- *   Section `snapshot` is binary. Both may be missing. Readers skip sections of other names: they only make resuming faster.
+ * - A header says whose run it is and when it expires, and names the sections that follow. It is read before anything
+ *   else.
+ * - Section `run` is JSON. Section `outputs` holds long outputs unescaped, because JSON would escape every quote in
+ *   them. Section `snapshot` is binary. Both may be missing. Readers skip unknown sections, which may only make
+ *   resuming faster.
  * - A limit bounds the number of these bytes, whether they go into a token or a store.
- * - Bytes are parsed only after their seal was verified, and still checked: several versions of this package share keys.
+ * - Bytes are parsed only after their seal was verified, and still checked: several versions of this package share
+ *   keys.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Steps } from "../loop/turn.ts";
@@ -19,9 +22,9 @@ import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json
 import { isSeen, type Seen } from "../ledger/ledger-recorder.ts";
 import type { Sealable } from "../seal/seal.ts";
 
-/** What a suspended run waits for, beside its ledger. Its size does not depend on what is behind it. */
+/** What a suspended run waits for, beside its ledger. Its size does not depend on the length of the ledger. */
 export interface WaitState {
-  /** Of this suspension; a run that is suspended again gets another. */
+  /** The id of this suspension. A run that is suspended again gets another. */
   readonly id: string;
   readonly expiresAt: number;
   readonly seen: Seen;
@@ -36,7 +39,7 @@ export interface WaitState {
 }
 
 export interface SuspendedRun extends WaitState {
-  /** Whose run it is; empty for nobody's in particular. */
+  /** Whose run it is; empty if it belongs to nobody in particular. */
   readonly scope: string;
   readonly ledger: Ledger;
   /** The memory of the cell; without it the run is rebuilt from its ledger. */
@@ -48,11 +51,14 @@ export interface RunAtRest {
   /** Calls that wait for a decision, with what was asked. */
   readonly pending: ReadonlyMap<number, Json>;
   readonly timers: readonly TimerChange[];
-  /** Calls whose tools go on: in this process, or with the executor they were left to before. */
+  /**
+   * Calls whose tools go on executing: in this process (undefined), or with the executor to which they were left
+   * before.
+   */
   readonly executing: ReadonlyMap<number, string | undefined>;
   /** Decisions about calls that have no outcome yet. */
   readonly resolutions: readonly (readonly [number, CallResolution])[];
-  /** The memory of its cell, where that is cheaper to go on from than the ledger. */
+  /** The memory of its cell, if going on from it is cheaper than repeating the ledger. */
   readonly snapshot: CellSnapshot | undefined;
 }
 
@@ -63,13 +69,13 @@ export interface SuspensionHeader {
   readonly id: string;
   readonly scope: string;
   readonly expiresAt: number;
-  /** Absent in what was sealed before it was said here. */
+  /** Missing in headers of earlier versions. */
   readonly runId?: string;
-  /** Names and lengths, in order. */
+  /** Names and lengths of the sections, in order. */
   readonly sections: readonly (readonly [string, number])[];
 }
 
-/** The bytes of a suspended run. Throws when they would be more than allowed. */
+/** The bytes of a suspended run. Throws if there would be more than `mostBytes`. */
 export function* sealableSteps(run: SuspendedRun, mostBytes: number = Infinity): Steps<Sealable> {
   const { id, scope, expiresAt, ledger, seen, timers, pending, executing, resolutions, snapshot } = run;
   const outputs: Buffer[] = [];
@@ -90,24 +96,24 @@ export function* sealableSteps(run: SuspendedRun, mostBytes: number = Infinity):
   const header: SuspensionHeader = { version: 1, id, scope, expiresAt, runId: ledger.runId, sections };
   return {
     header: toJsonBytes(header),
-    // All at once: there may be megabytes of outputs, and each copy of them costs.
+    // Joined once: there may be megabytes of outputs, and each copy costs time and memory.
     content: Buffer.concat([...json, ...outputs, snapshot ?? NOTHING]),
   };
 }
 
-/** In place of a long output: its bytes come next in section `outputs`. */
+/** Stands for a long output, whose bytes come next in section `outputs`. */
 interface OutputApart {
   readonly kind: "output";
   readonly call: number;
   readonly bytes: number;
 }
 
-/** Shorter ones gain nothing. */
+/** Shorter outputs gain nothing by being apart. */
 const APART_FROM = 256;
 
 function withoutOutputs({ clock, items }: Delivery, outputs: Buffer[]): object {
   const kept = items.map((item): DeliveryItem | OutputApart => {
-    // What is not well-formed would not come back as it was.
+    // Text that is not well-formed would change on its way through UTF-8.
     if (item.kind !== "output" || item.output.length < APART_FROM || !item.output.isWellFormed()) return item;
     const bytes = Buffer.from(item.output, "utf8");
     outputs.push(bytes);
@@ -120,7 +126,7 @@ function lengthOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Puts the long outputs back; false when they are not the ones that are missing. */
+/** Puts the long outputs back. False if section `outputs` does not match the places for them. */
 function* putBackOutputs(state: unknown, outputs: Uint8Array): Steps<boolean> {
   const ledger = isRecord(state) ? state["ledger"] : undefined;
   const deliveries = isRecord(ledger) ? ledger["deliveries"] : undefined;
@@ -142,13 +148,13 @@ function* putBackOutputs(state: unknown, outputs: Uint8Array): Steps<boolean> {
   return at === texts.length;
 }
 
-/** Undefined for what this version does not understand. */
+/** Undefined if this version does not understand the header. */
 export function parseHeader(bytes: Uint8Array): SuspensionHeader | undefined {
   const value = fromJsonBytes(bytes);
   return isHeader(value) ? value : undefined;
 }
 
-/** Undefined for what this version does not understand. */
+/** Undefined if this version does not understand the content. */
 export function* parseSuspendedRun(
   { id, scope, expiresAt, sections }: SuspensionHeader,
   content: Uint8Array,
@@ -183,7 +189,7 @@ export function* parseSuspendedRun(
   };
 }
 
-/** Another version may know other limits: its own are left out, ours that it lacks get their defaults. */
+/** Another version may have other limits: unknown limits are left out, and missing ones get their defaults. */
 function knownLimits(given: Limits): Limits {
   return resolveLimits(
     Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(LIMIT_BOUNDS, name))),
@@ -218,7 +224,7 @@ function isState(value: unknown): value is KeptState {
   return isLedger(ledger) && isWhole(ledger) && ledger.stopped === undefined && isWaiting(value, ledger);
 }
 
-/** Whether a run can stand still like this where that ledger ends. */
+/** Whether a run with this ledger can wait in this state. */
 export function isWaitState(value: unknown, ledger: Ledger): value is WaitState {
   return isRecord(value) && isText(value["id"]) && isCount(value["expiresAt"]) && isWaiting(value, ledger);
 }
@@ -238,7 +244,7 @@ function isWaiting(
   );
 }
 
-/** A call the ledger holds, with whatever was asked. */
+/** An index of a call in the ledger, with any payload. */
 function isPending(value: unknown, calls: number): boolean {
   return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls);
 }
@@ -259,7 +265,7 @@ function isUnique(indices: readonly unknown[]): boolean {
   return new Set(indices).size === indices.length;
 }
 
-/** No pending call has an outcome already: it would get a second one. */
+/** No pending call may have an outcome already: it would get a second one. */
 function isOpen(pending: KeptState["pending"], deliveries: readonly Delivery[]): boolean {
   const open = new Set(pending.map(([index]) => index));
   return deliveries.every(({ items }) =>

@@ -1,7 +1,7 @@
 /**
- * Suspender: where the runs of a host go when they have to wait, and where it finds them again. Runs on the host.
+ * Suspender: where the runs of a host go when they have to wait, and where the host finds them again. Runs on the host.
  *
- * - With a store every new run is kept there. Without one a run goes into its token.
+ * - With a store, every new run is kept there. Without a store, a run goes into its token.
  */
 import type { Failure } from "../contract/failure.ts";
 import type { ErrorListener } from "../contract/host-error.ts";
@@ -54,7 +54,7 @@ export class Suspender implements RunKeeper {
     return this.#inTokens.open(token, tools);
   }
 
-  /** Throws without a store for a run that is in one. */
+  /** Throws if the run is in a store and the host has no store. */
   open(
     found: Reference | OpenToken,
     scope: string,
@@ -66,7 +66,7 @@ export class Suspender implements RunKeeper {
     return this.#inStore.open(found, scope, tools, errors);
   }
 
-  /** Gives a run up; false when it is not there, or goes on somewhere. Rejects when the store failed. */
+  /** Gives a run up. False if the run is not there or goes on somewhere. Rejects if the store failed. */
   async discard(name: SuspendedName, scope: string): Promise<boolean> {
     const found = this.find(name, scope);
     if ("code" in found || ("id" in found && this.#inStore === undefined)) return false;
@@ -74,7 +74,7 @@ export class Suspender implements RunKeeper {
     const errors: ErrorListener = { tell: () => {}, end: (thrown) => void ({ cause } = thrown) };
     const opened = await this.open(found, scope, NO_TOOLS, errors);
     if ("code" in opened) {
-      // The run may be there still.
+      // The run may still be there.
       if (opened.code === "store_failed") throw new StoreError("unavailable", opened.message, { cause });
       return false;
     }
@@ -82,7 +82,7 @@ export class Suspender implements RunKeeper {
     return true;
   }
 
-  /** The id of a stored run; empty for a run that is in its token, or nowhere. */
+  /** The id of a stored run; empty if the run is in its token, or does not exist. */
   idOf(name: SuspendedName, scope: string): string {
     const found = this.find(name, scope);
     return "id" in found ? found.id : "";

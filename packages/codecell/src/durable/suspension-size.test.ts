@@ -1,4 +1,4 @@
-/** How large a suspended run may be: the same, whether it goes into a token or into a store. */
+/** Tests of how large a suspended run may be: the same in a token and in a store. */
 import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../contract/limits.ts";
 import type { Store } from "../contract/store.ts";
@@ -21,7 +21,7 @@ const rest: RunAtRest = {
   snapshot: undefined,
 };
 
-/** Compressed and sealed, it would be far below any limit that is tried here. */
+/** Compressed and sealed, the run would be far below any limit that is tried here. */
 function recorderOf(suspensionBytes: number, source = "x".repeat(20_000)): LedgerRecorder {
   const limits = resolveLimits({ suspensionBytes });
   const header = {
@@ -43,7 +43,7 @@ async function bytesOf(recorder: LedgerRecorder): Promise<number> {
   return printed.header.length + printed.content.length;
 }
 
-/** The limit is part of the run, so the one that is measured has as many digits. */
+/** The limit is part of the run, so the measured run needs a limit with as many digits. */
 const exact = await bytesOf(recorderOf(99_999));
 
 describe.each(["token", "store"])("a run that is suspended into a %s", (where) => {
@@ -64,12 +64,12 @@ describe.each(["token", "store"])("a run that is suspended into a %s", (where) =
     );
   });
 
-  test("does without its snapshot where only the ledger fits", async () => {
+  test("leaves its snapshot out if only the ledger fits", async () => {
     expect(await suspend(recorderOf(exact), new Uint8Array(1000))).toBe("suspended");
     expect(await suspend(recorderOf(exact - 1), new Uint8Array(1000))).toContain(`takes ${exact} bytes`);
   });
 
-  test("is measured by its bytes, not by what its timers count for", async () => {
+  test("is measured by its bytes, not by the size that its timers count for", async () => {
     const recorder = recorderOf(99_999, "");
     const items = Array.from({ length: 2000 }, () => ({ kind: "timer", timer: 1 }) as const);
     recorder.addDelivery({ clock: 1, items });
@@ -79,7 +79,7 @@ describe.each(["token", "store"])("a run that is suspended into a %s", (where) =
   });
 });
 
-test("a journal that stays counts whole, over all who took the run up", async () => {
+test("a journal that stays counts as a whole, over all processes that took the run up", async () => {
   await using store = createMemoryStore();
   const forms: string[] = [];
   const watched: Store = {
@@ -93,7 +93,7 @@ test("a journal that stays counts whole, over all who took the run up", async ()
   const snapshot = { bytes: new Uint8Array(1000), progress: recorder.progress };
   let keeping: RunKeeping = new StoredRuns(watched, vault, 60_000).keep(recorder, TERMS);
   for (let exchange = 0; exchange < 7; exchange++) {
-    // Of no weight in the ledger, so that a new state is small again.
+    // The ledger does not hold this, so a new state is small again.
     const resolution = { resolution: "x".repeat(30_000) };
     await keeping.journal?.write({ kind: "dispatch", call: 0, resolution });
     expect(await keeping.suspend({ ...rest, snapshot })).toHaveProperty("token");

@@ -1,4 +1,4 @@
-/** Suspension: what a caller is given of a run that was suspended, wherever the run went. Runs anywhere. */
+/** Suspension: what a caller gets when a run was suspended, into a token or into a store. Runs anywhere. */
 import { toCallId } from "../contract/ledger.ts";
 import type { PendingCall, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
@@ -8,7 +8,7 @@ import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import { parseJson } from "../value/parse-json.ts";
 import type { RunAtRest } from "./suspended-run.ts";
 
-/** `issued` is what the run can be resumed with. */
+/** `issued` is the token with which the run can be resumed, and its expiry. */
 export async function toSuspension(
   recorder: LedgerRecorder,
   rest: RunAtRest,
@@ -19,7 +19,7 @@ export async function toSuspension(
   return { ...issued, pending, yielded: await reasonsOf(recorder) };
 }
 
-/** In turns: there may be many calls, and each input may be large. */
+/** Works in turns: there may be many calls, and each input may be large. */
 async function toPendingCall(recorder: LedgerRecorder, index: number, payload: Json): Promise<PendingCall> {
   const { tool = "", input = "null" } = recorder.calls[index] ?? {};
   while (isTurnLong()) await nextTurn();

@@ -1,7 +1,8 @@
 /**
  * TokenRuns: the runs that a host without a store suspends, each sealed into a token. Runs on the host.
  *
- * - A token that is resumed in this process gets the outcomes of calls that went on here. Elsewhere nobody knows them.
+ * - If a token is resumed in this process, the run gets the outcomes of calls that went on here. No other process knows
+ *   them.
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
@@ -18,11 +19,11 @@ import type { RunAtRest, SuspendedRun } from "./suspended-run.ts";
 import { toSuspension } from "./suspension.ts";
 import type { OpenToken, Tokens } from "./token.ts";
 
-/** What all runs of a host that go into tokens share. */
+/** What all runs that a host suspends into tokens share. */
 interface TokenParts {
   readonly tokens: Tokens;
   readonly late: LateOutcomes;
-  /** Names this host in tokens; nobody can ask it there. */
+  /** The name of this host in tokens. No other process can ask it for outcomes. */
   readonly executor: string;
 }
 
@@ -37,7 +38,7 @@ export class TokenRuns {
     return new TokenKeeping(this.#parts, recorder, terms, NOTHING_AWAITED);
   }
 
-  /** Opens a small run at once. Whoever opens it takes it in the same turn, or not at all. */
+  /** Opens a small run at once. Whoever opens the run has to take it in the same turn, or not at all. */
   open(token: OpenToken, tools: ToolSet): OpenRun | Failure {
     return this.#open(token, token.peek(), tools);
   }

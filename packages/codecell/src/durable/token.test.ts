@@ -61,7 +61,7 @@ function sealed(header: unknown, content: Uint8Array, purpose = "token"): string
 const future = { version: 1, id: "x", scope: "", expiresAt: Date.now() + 60_000 };
 
 describe("tokens", () => {
-  test("scope is decided before expiry, expiry before use, use before the content is unpacked", async () => {
+  test("checks scope before expiry, expiry before use, and use before it decompresses the content", async () => {
     const unreadable = Buffer.alloc(100);
     const past = { ...future, expiresAt: 1, sections: [["run", 100]] };
     expect(claim(sealed(past, unreadable), "other")).toMatchObject({ code: "token_scope" });
@@ -79,13 +79,13 @@ describe("tokens", () => {
     ["a later version", { ...future, version: 2, sections: [] }],
     ["no header", ""],
     ["a header of another shape", { hello: 1 }],
-  ])("%s under the same key is told as one", (_name, header) => {
+  ])("%s under the same key is refused as another version", (_name, header) => {
     expect(claim(sealed(header, Buffer.from("{}")), "")).toMatchObject({
       code: "token_version",
     });
   });
 
-  test("bytes sealed for another place are no token", () => {
+  test("bytes sealed for another purpose are no token", () => {
     const header = { ...future, sections: [["run", 2]] };
     expect(claim(sealed(header, Buffer.from("{}"), "state of r"), "")).toMatchObject({
       code: "token_invalid",
@@ -98,13 +98,13 @@ describe("tokens", () => {
     expect(runs.open(open(token), {})).toHaveProperty("past");
     const opened = await runs.openInTurns(open(token), {});
     if ("code" in opened) throw new Error(opened.message);
-    // Meanwhile nobody else takes it.
+    // Meanwhile nobody else can take the run.
     expect(claim(token, "")).toMatchObject({ code: "token_used" });
     await opened.giveBack();
     expect(claim(token, "")).toHaveProperty("recorder");
   });
 
-  test("one that fits in no scope stays usable in its own", async () => {
+  test("refusing a token for its scope does not use it up", async () => {
     const { token } = await issue("ana");
     for (const scope of ["", "Ana", "ana ", "bo"]) {
       expect(claim(token, scope)).toMatchObject({ code: "token_scope" });
@@ -112,7 +112,7 @@ describe("tokens", () => {
     expect(claim(token, "ana")).toHaveProperty("recorder");
   });
 
-  test("it is used once in the whole process, whoever has the key", async () => {
+  test("a token is used once in the whole process, by whichever host has the key", async () => {
     const { token } = await issue();
     expect(
       claim(token, "", new Tokens(new Vault({ sealKeys: [new Uint8Array(16).fill(1), sealKey] }))),
@@ -120,7 +120,7 @@ describe("tokens", () => {
     expect(claim(token, "")).toMatchObject({ code: "token_used" });
   });
 
-  test("encrypted, it shows nobody whose it is", async () => {
+  test("an encrypted token does not show its scope", async () => {
     const encrypting = new Tokens(new Vault({ sealKey, encrypt: true }));
     const shown = (token: string): string => Buffer.from(token, "base64url").toString("latin1");
     expect(shown((await issue("tenant-1")).token)).toContain("tenant-1");
@@ -135,7 +135,7 @@ describe("tokens", () => {
     }
   });
 
-  test("a reference leads to a stored run, and holds for its scope and time", async () => {
+  test("a reference leads to a stored run, for its own scope and time only", async () => {
     const token = tokens.refer("run-1", { id: "s-1", expiresAt: Date.now() + 60_000 }, "ana");
     expect(tokens.referred(token, "ana")).toEqual({ id: "run-1", suspensionId: "s-1" });
     expect(tokens.referred(token, "bob")).toMatchObject({ code: "token_scope" });
@@ -147,7 +147,7 @@ describe("tokens", () => {
       expect(tokens.referred(other, "")).toBeUndefined();
   });
 
-  test("a reference that was changed or is of an unknown key is refused as a token is", async () => {
+  test("a reference that was changed or has an unknown key is refused like a token", async () => {
     const token = tokens.refer("run-1", { id: "s-1", expiresAt: Date.now() + 60_000 }, "");
     const stranger = new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) }));
     for (const other of [`${token}A`, "ref_", `ref_${(await issue()).token}`, `ref_${token}`]) {
@@ -157,7 +157,7 @@ describe("tokens", () => {
     expect(stranger.referred(token, "")).toMatchObject({ code: "token_key" });
   });
 
-  test("one of an unknown key says how keys are given, and when they were random", async () => {
+  test("a token of an unknown key says how keys are given, and whether the host's key is random", async () => {
     const { token } = await issue();
     const strangers = [
       new Tokens(new Vault({ sealKey: new Uint8Array(16).fill(1) })),

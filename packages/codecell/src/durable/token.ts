@@ -2,8 +2,9 @@
  * Tokens: suspended runs as sealed, expiring, single-use texts. Runs on the host.
  *
  * - A token holds the whole run: any process with the key can resume it. A reference holds only the id of a stored run.
- * - A token is refused for the first of these reasons: seal, version, scope, expiry, use. Only then its content is unpacked.
- * - Nobody else in this process can use a token between `use` and `release`.
+ * - A token is refused for the first of these reasons: seal, version, scope, expiry, use. Its content is decompressed
+ *   only after all of these.
+ * - Between `use` and `release`, nobody else in this process can use the token.
  */
 import { atOnce, inTurns, isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
@@ -22,18 +23,18 @@ import type { Opened, Sealer } from "../seal/seal.ts";
 import { UsedIds } from "../seal/used-ids.ts";
 import { type Vault, versionFailure } from "../seal/vault.ts";
 
-/** Where the store has a suspended run. */
+/** Says which run in the store is meant. */
 export interface Reference {
   readonly id: string;
-  /** Undefined for whatever state the run is in. */
+  /** Undefined accepts the run in any state. */
   readonly suspensionId: string | undefined;
 }
 
-/** How a token is made of a run. */
+/** How a run becomes a token. */
 export interface TokenStyle {
-  /** Unreadable for whoever holds it, whatever the host says of its seals. */
+  /** Whoever holds the token cannot read it, even if the host does not encrypt its seals. */
   readonly isEncrypted?: boolean;
-  /** With the memory of a program in place of what it was given, where that is far smaller. */
+  /** Holds the program's memory in place of the outputs it got, if that is far smaller. */
   readonly isCompact?: boolean;
 }
 
@@ -44,11 +45,11 @@ interface Issued {
 
 const PURPOSE = "token";
 const REFERENCE = "reference";
-/** Tells references from tokens that hold their run: those may be long, and are opened once. */
+/** Marks references. Other tokens hold their run, so they may be long, and are opened once. */
 const REFERENCE_PREFIX = "ref_";
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 
-/** Of the whole process: several hosts may have the same key. */
+/** One set for the whole process, because several hosts may have the same key. */
 const used = new UsedIds();
 
 export class Tokens {
@@ -67,7 +68,7 @@ export class Tokens {
   ): Promise<Issued | Failure> {
     const printed = await printRun(recorder, scope, executor, rest, style.isCompact);
     if ("code" in printed) return printed;
-    // Not awaited, so that nothing here holds the run's bytes while they are sealed.
+    // Without await, so that this function does not hold the run's bytes while they are sealed.
     return toToken(this.#sealerFor(style).sealInTurns(printed, PURPOSE), printed.expiresAt);
   }
 
@@ -75,7 +76,7 @@ export class Tokens {
     return isEncrypted ? this.#vault.encryptingSealer : this.#vault.sealer;
   }
 
-  /** A token for a run that a store keeps; good for this suspension of it, and no later one. */
+  /** A token for a run in a store. It is valid for this suspension of the run, and for no later one. */
   refer(
     runId: string,
     { id: suspensionId, expiresAt }: Pick<SuspendedRun, "id" | "expiresAt">,
@@ -87,7 +88,7 @@ export class Tokens {
     return REFERENCE_PREFIX + this.#sealerFor(style).sealText(sealable, REFERENCE);
   }
 
-  /** The run a token refers to; undefined for one that is no reference. */
+  /** The run to which a token refers. Undefined if the token is no reference. */
   referred(token: string, scope: string): Reference | Failure | undefined {
     if (!token.startsWith(REFERENCE_PREFIX)) return undefined;
     const opened = this.#vault.sealer.openText(token.slice(REFERENCE_PREFIX.length), REFERENCE, 0);
@@ -98,7 +99,7 @@ export class Tokens {
     return refusalOf(header, scope) ?? { id: runId, suspensionId: header.id };
   }
 
-  /** A token whose run can be taken, as far as its seal and its header tell. */
+  /** Opens a token whose run can be taken, as far as seal, header and earlier use say. */
   open(token: string, scope: string): OpenToken | Failure {
     const opened = this.#vault.sealer.openText(token, PURPOSE, MAX_BYTES);
     if (!opened.ok) return this.#vault.refusal(opened.problem, "token");
@@ -115,10 +116,10 @@ async function toToken(sealing: Promise<Buffer>, expiresAt: number): Promise<Iss
   return { token: sealed.toString("base64url"), expiresAt };
 }
 
-/** A run of more bytes is not unpacked in one turn. */
+/** A larger run is not decompressed in one turn. */
 const LARGE_BYTES = 262_144;
 
-/** A token that fits its seal. Its content is unpacked when somebody asks for it. */
+/** A token whose seal was verified. Its content is decompressed when somebody asks for it. */
 export class OpenToken {
   readonly #header: SuspensionHeader;
   readonly #opened: Extract<Opened, { readonly ok: true }>;
@@ -128,33 +129,33 @@ export class OpenToken {
     this.#opened = opened;
   }
 
-  /** The id of a run that is to be unpacked in turns; undefined for a small run. */
+  /** The id of a run that has to be opened in turns; undefined for a small run. */
   get largeRunId(): string | undefined {
     const { sections, runId } = this.#header;
     const bytes = sections.reduce((sum, [, length]) => sum + length, 0);
     return bytes > LARGE_BYTES ? runId : undefined;
   }
 
-  /** The run, unpacked at once, however large; undefined for what this version does not understand. */
+  /** The run, opened at once however large it is. Undefined if this version does not understand it. */
   peek(): SuspendedRun | undefined {
     const content = this.#opened.content();
     return content === undefined ? undefined : atOnce(parseSuspendedRun(this.#header, content, Infinity));
   }
 
-  /** The same, unpacked in turns. */
+  /** Like peek, in turns. */
   async unpack(): Promise<SuspendedRun | undefined> {
     const content = await this.#opened.contentAside();
     return content === undefined ? undefined : inTurns(parseSuspendedRun(this.#header, content));
   }
 
-  /** From here on the token counts as used. A failure says that it did before. */
+  /** From here on the token counts as used. A failure says that it was used before. */
   use(): Failure | undefined {
     const refusal = useRefusal(this.#header);
     if (refusal === undefined) used.add(this.#header.id, this.#header.expiresAt, Date.now());
     return refusal;
   }
 
-  /** The token was not used after all. */
+  /** For a token that was not used after all. */
   release(): void {
     used.delete(this.#header.id);
   }

@@ -1,4 +1,4 @@
-/** Inspect: a ledger as a table of what happened, for people who debug a run. Outcomes are told as events tell them. */
+/** Runs on the host. Inspect shows a ledger as a table of what happened, for people who debug a run. Outcomes are as in events. */
 import { type OutcomeSummary, summarizeOutcome } from "../contract/events.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import { utf8Bytes } from "../value/json-text.ts";
@@ -15,9 +15,9 @@ export interface InspectedDelivery {
   readonly index: number;
   /** Milliseconds since the epoch. */
   readonly clock: number;
-  /** Since the run started. */
+  /** Milliseconds since the run started. */
   readonly afterMs: number;
-  /** Calls whose outcomes it brought. */
+  /** The calls whose outcomes the delivery brought. */
   readonly calls: readonly number[];
   readonly timers: readonly number[];
   readonly bytes: number;
@@ -31,7 +31,7 @@ export interface Inspection {
   readonly deliveries: readonly InspectedDelivery[];
 }
 
-/** Every call and delivery of a run, with times and sizes; those of outputs are 0 where the ledger is hollow. */
+/** Every call and delivery of a run, with times and sizes. If the ledger is hollow, the sizes of outputs are 0. */
 export function inspect(ledger: Ledger): Inspection {
   const outcomes = new Map<number, InspectedCall["outcome"]>();
   const deliveries = ledger.deliveries.map(({ clock, items }, index): InspectedDelivery => {

@@ -33,14 +33,14 @@ const call = (input: string): { tool: string; input: string } => ({ tool: "t", i
 const line = (text: string): { level: "log"; text: string } => ({ level: "log", text });
 
 describe("ledger recorder", () => {
-  test("numbers calls by creation, over all reports", () => {
+  test("numbers calls in the order in which they were made, over all reports", () => {
     const recorder = new LedgerRecorder(header);
     expect(recorder.read(report({ calls: [call("1"), call("2")] }))).toMatchObject({ firstCall: 0 });
     expect(recorder.read(report({ calls: [call("3")] }))).toMatchObject({ firstCall: 2, calls: [call("3")] });
     expect(recorder.calls).toEqual([call("1"), call("2"), call("3")]);
   });
 
-  test("what a rebuilt cell repeats is no news, what goes beyond it is", () => {
+  test("what a rebuilt cell repeats is not new, and what goes beyond that is", () => {
     const recorder = new LedgerRecorder(header);
     recorder.read(report({ calls: [call("1")], logs: [line("a")], timers: [{ timer: 1, delayMs: 5 }] }));
     recorder.rewind();
@@ -62,7 +62,7 @@ describe("ledger recorder", () => {
     });
   });
 
-  test("keeps of calls and timers what it knows, and nothing that a worker sends along", () => {
+  test("keeps only the known fields of calls and timers that a worker sends", () => {
     const recorder = new LedgerRecorder(header);
     const more = { notJson: 1n };
     const timer = { timer: 1, delayMs: 5 };
@@ -123,7 +123,7 @@ describe("ledger recorder", () => {
   test.each([
     ["deliveries", { deliveries: 1, calls: 0, timers: 0, logs: 0 }],
     ["calls", { deliveries: 0, calls: 2, timers: 0, logs: 0 }],
-  ])("a snapshot with more %s than the ledger is not gone on from", (_name, progress) => {
+  ])("does not go on from a snapshot with more %s than the ledger", (_name, progress) => {
     const recorder = new LedgerRecorder(header);
     recorder.read(report({ calls: [call("1")] }));
     expect(recorder.rewindTo(progress)).toBeUndefined();
@@ -140,7 +140,7 @@ describe("ledger recorder", () => {
     expect(recorder.read(report({ calls }))).toBeUndefined();
   });
 
-  test("a yield is open until its end is delivered, whoever wrote it down", () => {
+  test("a yield is open until its outcome is delivered, also in a recorder made from a ledger", () => {
     const yielding = { tool: "yield_control", input: '"x"' };
     const recorder = new LedgerRecorder({ ...header, features: { yield: true } });
     recorder.read(report({ calls: [yielding, call("1"), yielding] }));
@@ -160,13 +160,13 @@ describe("ledger recorder", () => {
     expect([...new LedgerRecorder(recorder.header, recorder.toLedger()).openYields]).toEqual([0, 3]);
   });
 
-  test("where the program may not yield, a call of that name is a call", () => {
+  test("where the program may not yield, a call named yield_control is an ordinary call", () => {
     const recorder = new LedgerRecorder(header);
     recorder.read(report({ calls: [{ tool: "yield_control", input: "null" }] }));
     expect(recorder.openYields.size).toBe(0);
   });
 
-  test("counts what was moved and remembers failures", () => {
+  test("counts the size of inputs and outputs, and remembers failures", () => {
     const recorder = new LedgerRecorder(header);
     recorder.read(report({ calls: [call("12345")] }));
     const failure = { code: "tool_failed", name: "Error", message: "no" } as const;

@@ -1,10 +1,11 @@
 /**
- * LedgerRecorder: writes a run's ledger, and checks a rebuilt cell against it.
+ * Runs on the host. LedgerRecorder writes a run's ledger, and checks a rebuilt cell against the ledger.
  *
- * - A cell repeats the same calls, timers and logs in the same order, so of each kind only the number already seen
- *   has to be remembered to tell repetition from news.
- * - A repeated call that differs from the recorded one, or is not made any more, is a divergence, never a guess.
- * - Knows which yields are open: what waits to be resumed follows from the ledger alone.
+ * - A rebuilt cell repeats its calls, timers and log lines in the same order. So a count of each kind is enough to tell
+ *   what is repeated from what is new.
+ * - A repeated call that differs from the recorded call, or that is missing, is a divergence. The recorder never
+ *   guesses.
+ * - The recorder knows which yields are open: the ledger alone says what waits for a resume.
  */
 import type { CallRequest, Report, TimerChange } from "../protocol/messages.ts";
 import type { CallFailure, Failure } from "../contract/failure.ts";
@@ -21,7 +22,10 @@ import { isCount, isDuration, isRecord } from "../value/shape.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
-/** How many timers and log lines of a run have been acted upon, and the processor time it had used by then. */
+/**
+ * How many timer changes and log lines of a run the host has acted upon, and the processor time that the run had used
+ * by then.
+ */
 export interface Seen {
   readonly timers: number;
   readonly logs: number;
@@ -37,15 +41,15 @@ export function isSeen(value: unknown): value is Seen {
   );
 }
 
-/** What a run that is taken up again brings along. */
+/** What a run begins with when it is taken up again. */
 export interface Past {
   readonly calls: readonly LedgerCall[];
   readonly deliveries: readonly Delivery[];
-  /** Without it everything the program logs again counts as new. */
+  /** Without `seen` all log lines that the program prints again count as new. */
   readonly seen?: Seen;
 }
 
-/** What a report adds to what was known. */
+/** The part of a report that the ledger did not have yet. */
 export interface News {
   readonly firstCall: number;
   readonly calls: readonly CallRequest[];
@@ -53,11 +57,14 @@ export interface News {
   readonly logs: readonly LogLine[];
 }
 
-/** What a delivery costs, and each of its items beside its text, so that timers are bounded by what they keep. */
+/**
+ * The size that counts for a delivery, and for each item in addition to its text. Timers have no text: without this,
+ * they would grow the ledger and never reach its limit.
+ */
 const DELIVERY_SIZE = 64;
 const ITEM_SIZE = 64;
 
-/** Whether it ends when the run is resumed. */
+/** Whether the call is a yield: it ends when the run is resumed. */
 export function isYield({ features }: Pick<Ledger, "features">, { tool }: LedgerCall): boolean {
   return behindCall(features, tool)?.endedBy === "resume";
 }
@@ -72,7 +79,7 @@ export class LedgerRecorder {
   stopped: Failure | undefined;
   #size = 0;
   #seen: Seen;
-  /** Lines dropped before this run was taken up again. */
+  /** Log lines dropped before this run was taken up again. */
   #droppedBefore: number;
   // How far the present placement has come.
   #calls = 0;
@@ -89,7 +96,7 @@ export class LedgerRecorder {
     for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
   }
 
-  /** What was passed to and fro, see limits.ledgerSize. */
+  /** Bounded by limits.ledgerSize: the texts of inputs and outputs, and a fixed size for each delivery and item. */
   get size(): number {
     return this.#size;
   }
@@ -133,8 +140,8 @@ export class LedgerRecorder {
   }
 
   /**
-   * How far the present placement has come. While no report is due, this is where a snapshot taken now stands: a
-   * delivery counts as soon as it is recorded.
+   * How far the present placement has come. A delivery counts as soon as it is recorded. So while no report is due, a
+   * snapshot taken now stands exactly here.
    */
   get progress(): Progress {
     return {
@@ -145,14 +152,14 @@ export class LedgerRecorder {
     };
   }
 
-  /** A new placement repeats everything from the start. */
+  /** For a new placement that repeats everything from the start. */
   rewind(): void {
     this.rewindTo({ deliveries: 0, calls: 0, timers: 0, logs: 0 });
   }
 
   /**
-   * A new placement goes on from a snapshot: returns the deliveries it has not seen. Undefined, and nothing is changed,
-   * when the snapshot goes beyond this ledger.
+   * For a new placement that goes on from a snapshot. Returns the deliveries that the snapshot does not have. If the
+   * snapshot has more than this ledger, returns undefined and changes nothing.
    */
   rewindTo({ deliveries, calls, timers, logs }: Progress): Delivery[] | undefined {
     if (deliveries > this.deliveries.length || calls > this.calls.length) return undefined;
@@ -162,7 +169,7 @@ export class LedgerRecorder {
     return this.deliveries.slice(deliveries);
   }
 
-  /** What is new in a report; undefined when it contradicts the ledger. */
+  /** Returns what is new in a report, or undefined if the report contradicts the ledger. */
   read(report: Report): News | undefined {
     const repeated = Math.min(report.calls.length, this.calls.length - this.#calls);
     for (let index = 0; index < repeated; index++) {
@@ -171,9 +178,10 @@ export class LedgerRecorder {
       if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) return undefined;
     }
     const firstCall = this.#calls + repeated;
-    // The first report on a placement is on its whole history. A program that failed on the way did not get so far.
+    // The first report of a placement covers its whole history, so it has to repeat all calls. Only a program that
+    // failed on the way made fewer.
     if (firstCall < this.calls.length && report.end?.status !== "failed") return undefined;
-    // Their fields and no others: what a worker sends along must not get into what is kept.
+    // Copies the known fields only: whatever else a worker sends must not get into the ledger.
     const calls = report.calls.slice(repeated).map(({ tool, input }) => ({ tool, input }));
     for (const call of calls) this.#addCall(call);
     this.#calls += report.calls.length;

@@ -1,4 +1,4 @@
-/** Settled calls: what a ledger says has been answered, for whoever reads one. */
+/** Runs on the host. Settled calls: the calls that a ledger has outcomes for. */
 import type { Delivery } from "../contract/ledger.ts";
 
 /** The calls whose outcomes were delivered. */

@@ -20,15 +20,15 @@ const header = {
 const yielding = (input = "null"): { tool: string; input: string } => ({ tool: "yield_control", input });
 const end = (call: number): object => ({ kind: "output", call, output: "null" });
 
-describe("reasons", () => {
-  test("are those of the yields that are open, in order", async () => {
+describe("the reasons of yields", () => {
+  test("are the reasons of open yields, in order", async () => {
     const calls = [yielding('"a"'), yielding('"b"'), { tool: "t", input: '"t"' }, yielding()];
     const deliveries = [{ clock: 1, items: [{ kind: "output", call: 0, output: "null" }] }] as const;
     expect(await reasonsOf(new LedgerRecorder(header, { calls, deliveries }))).toEqual(["b", ""]);
   });
 
   test.each(["", "{bad", "5", '{"a":1}', '"long enough to be too long"'])(
-    "what a worker made up says nothing: %j",
+    "are empty where a worker made up the input: %j",
     async (input) => {
       expect(
         await reasonsOf(new LedgerRecorder(header, { calls: [yielding(input)], deliveries: [] })),
@@ -56,7 +56,7 @@ describe("recovery", () => {
   };
   const turn = { kind: "turn", at: 0, calls: [yielding()], timers: [], seen } as const;
 
-  test("ends what its suspension told of, and leaves open what came after", () => {
+  test("ends the yields that the suspension told of, and leaves later yields open", () => {
     const { items, open, pending, recorder } = recovered(state, [turn]);
     expect(items).toEqual([end(0), end(1)]);
     expect(open.size).toBe(0);
@@ -70,7 +70,7 @@ describe("recovery", () => {
     expect(recovered(state, [delivery]).items).toEqual([end(0)]);
   });
 
-  test("where the program may not yield, a call of that name is made", () => {
+  test("where the program may not yield, a call named yield_control is an open call", () => {
     const ledger = { ...state.ledger, features: {} };
     const { items, open } = recovered({ ...state, ledger }, []);
     expect([items, [...open.keys()]]).toEqual([[], [0, 1]]);

@@ -1,7 +1,8 @@
 /**
- * Yields: how a program gives control back. A yield is a call that no tool serves.
+ * Runs on the host. Yields: how a program gives control back.
  *
- * - Open from when it was made until its run is resumed. Nothing is kept of it but the ledger.
+ * - A yield is a call that no tool serves. It is open from the moment it is made until its run is resumed.
+ * - The ledger holds everything about a yield; nothing else is kept.
  */
 import { parseJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
@@ -12,7 +13,7 @@ export function endOfYield(call: number): SettledOutcome {
   return { kind: "output", call, output: "null" };
 }
 
-/** What a run's open yields say. */
+/** The reasons that the program gave for its open yields. */
 export async function reasonsOf({ openYields, calls, header }: LedgerRecorder): Promise<string[]> {
   const reasons: string[] = [];
   for (const index of openYields) {

@@ -1,13 +1,16 @@
-/** The limits of a run that its worker enforces, and the check that it did. */
+/** Runs on the host. The limits of a run that its worker enforces, and the check that the worker did. */
 import type { CellLimits, Report } from "../protocol/messages.ts";
 import type { Limits } from "../contract/limits.ts";
 
-/** A rebuilt cell reports the changes of its whole life at once; a run with more than these cannot be rebuilt. */
+/**
+ * A rebuilt cell reports the timer changes of its whole life at once. A run with more changes than this cannot be
+ * rebuilt.
+ */
 const MOST_TIMER_CHANGES = 1_000_000;
 
 const cellLimits = new WeakMap<Limits, CellLimits>();
 
-/** The limits the worker enforces; most runs share one object. */
+/** The limits that the worker enforces. Most runs share one object. */
 export function toCellLimits(limits: Limits): CellLimits {
   let picked = cellLimits.get(limits);
   if (picked === undefined) {
@@ -19,14 +22,14 @@ export function toCellLimits(limits: Limits): CellLimits {
   return picked;
 }
 
-/** What a run that used so much before it was taken up may use again; more than this is no run's past. */
+/** The most earlier processor time that a run gets again. No real run has used more. */
 const MOST_TIME_BEFORE_MS = 600_000;
-/** Another machine may be slower. */
+/** Another machine may be slower by this factor. */
 const SLOWER = 2;
 
 /**
- * The limits of a run that was taken up: its processor time is fresh. What it used before counts again, since a
- * snapshot remembers it and a replay takes it.
+ * The limits of a run that was taken up: it gets its full processor time again. The time it used before is added,
+ * because a snapshot remembers that time, and a replay takes it once more.
  */
 export function withFreshTime(limits: CellLimits, beforeMs: number, isReplayed: boolean): CellLimits {
   if (beforeMs === 0) return limits;
@@ -34,7 +37,7 @@ export function withFreshTime(limits: CellLimits, beforeMs: number, isReplayed: 
   return { ...limits, cpuTimeMs: Math.ceil(limits.cpuTimeMs + again) };
 }
 
-/** Whether a report says more than its worker may let pass: then the worker is no longer what we started. */
+/** Whether a report holds more than its worker should let pass. Then the worker cannot be trusted any more. */
 export function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
   return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;
 }

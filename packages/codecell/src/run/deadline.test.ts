@@ -34,7 +34,7 @@ describe("deadline", () => {
     expect(passed).toHaveBeenCalledOnce();
   });
 
-  test("disposed, it never passes, also when a pause ends afterwards", () => {
+  test("never passes after it was disposed, also if a pause ends afterwards", () => {
     const passed = vi.fn<() => void>();
     const deadline = new Deadline(1000, passed);
     deadline.pause();

@@ -1,4 +1,4 @@
-/** Deadline: a run's wall time, which stands still while somebody is asked for a decision. */
+/** Runs on the host. Deadline: a run's wall time, which stands still while somebody is asked for a decision. */
 export class Deadline implements Disposable {
   readonly #onPassed: () => void;
   #leftMs: number;

@@ -1,7 +1,8 @@
 /**
- * Dispatcher: brings the calls of one run to their outcomes, here or by waiting for their executor. Runs on the host.
+ * Dispatcher: gets the outcomes of one run's calls, by executing them here or by waiting for their executor. Runs on
+ * the host.
  *
- * - With a journal a call is durable before its tool is called.
+ * - With a journal, a call is durable before its tool is called.
  * - A call whose executor is gone may have happened: the dispatcher repeats it only if its tool allows that.
  */
 import { isHostServed } from "../contract/features.ts";
@@ -34,7 +35,7 @@ export class Dispatcher {
     this.#elsewhere = new Map([...setup.past.elsewhere].map(([index, { executor }]) => [index, executor]));
   }
 
-  /** Calls that execute: in this process, or with the executor they were left to. */
+  /** Calls that execute: in this process (undefined), or with the executor to which they were left. */
   get executing(): Map<number, string | undefined> {
     return new Map<number, string | undefined>([
       ...this.#elsewhere,
@@ -42,7 +43,10 @@ export class Dispatcher {
     ]);
   }
 
-  /** Undefined when nobody here will know: the run ended before its tool was called, or it waits for an executor. */
+  /**
+   * Undefined if the outcome will not be known here: the run ended before its tool was called, or while it waited for
+   * an executor.
+   */
   outcomeOf(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {
     const executor = this.#elsewhere.get(index);
     return executor === undefined ? this.#execute(index, call) : this.#await(index, call, executor);
@@ -51,7 +55,8 @@ export class Dispatcher {
   async #await(index: number, call: LedgerCall, executor: string): Promise<CallOutcome | undefined> {
     const { tools, keeping, isStopping } = this.#setup;
     const outcome = await keeping.awaitOutcome(index, executor, isStopping);
-    // Whoever takes the run up next finds the outcome in the store, or waits for the same executor. A token has nobody else.
+    // Whoever takes the run up next finds the outcome in the store, or waits for the same executor. With a token only
+    // this process has the outcome.
     if (isStopping()) return keeping.journal === undefined ? outcome : undefined;
     if (outcome === undefined && isRepeatable(tools, call)) return this.#execute(index, call);
     this.#elsewhere.delete(index);
@@ -62,10 +67,10 @@ export class Dispatcher {
     const { keeping, runner, isStopping } = this.#setup;
     const { journal } = keeping;
     const resolution = this.#decisions.get(index);
-    // No tool is called, so nothing may say that the call may have happened.
+    // No tool will be called, so no entry may say that the call may have happened.
     if (!this.#isServed(call)) return runner.execute(index, call, resolution);
     if (journal !== undefined) {
-      // Rejects only when the journal broke, which has ended the run.
+      // Rejects only if the journal broke, which has ended the run.
       await journal.write({
         kind: "dispatch",
         call: index,

@@ -1,4 +1,4 @@
-/** How runs end while something is still on its way. */
+/** Tests of how runs end while something is still on its way. */
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
 import { createHost } from "./host/host.ts";
@@ -29,7 +29,7 @@ describe("a program that returns while timers are due", () => {
     }
   });
 
-  test("and what a timer would have done after the end is not done, nor on replay", async () => {
+  test("does nothing that a timer would have done after the end, also on replay", async () => {
     const source = "setInterval(() => console.log('tick'), 1); await tools.soon({}); return 1";
     const handle = host.start({ source, tools: { soon: { execute: () => pause(10) } } });
     const result = await handle.result;
@@ -40,15 +40,15 @@ describe("a program that returns while timers are due", () => {
   });
 });
 
-test("inputs that are large together, but not at once, replay as they ran", async () => {
+test("inputs that are large together, but not at once, replay as in the run", async () => {
   const source = "let n = 0; for (let i = 0; i < 9; i++) n += await tools.size('x'.repeat(1e6)); return n";
   const handle = host.start({ source, tools: { size: { execute: (text: string) => text.length } } });
   expect(await handle.result).toMatchObject({ status: "completed", value: 9e6 });
   expect(await host.replay(handle.ledger()).result).toMatchObject({ status: "completed", value: 9e6 });
 });
 
-describe("a run that ended makes no call any more", () => {
-  test("neither one that was being authorised when it was aborted", async () => {
+describe("a run that has ended does not make a call", () => {
+  test("that was being authorised when the run was aborted", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const abort = new AbortController();
     const asked = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ describe("a run that ended makes no call any more", () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("nor one whose program threw meanwhile", async () => {
+  test("whose program threw meanwhile", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const { result } = host.start({
       source: "tools.pay({}).catch(() => {}); await tools.quick({}); throw new Error('bye')",
@@ -112,7 +112,7 @@ describe("resuming with what is not a resolution", () => {
   });
 });
 
-test("a run too large to be sealed fails, it is not printed first", async () => {
+test("a run too large to be sealed fails before it is printed", async () => {
   const source = "for (let i = 0; i < 5; i++) await tools.big(); await tools.gate()";
   const result = await host.start({
     source,
@@ -125,7 +125,7 @@ test("a run too large to be sealed fails, it is not printed first", async () => 
   expect(result).toMatchObject({ failure: { code: "suspension_limit" } });
 });
 
-test("timers are part of what a run may move", async () => {
+test("timers count for what a run may move", async () => {
   const source = "for (let i = 0; i < 100; i++) setInterval(() => {}, 1); await new Promise(() => {})";
   const result = await host.start({ source, limits: { ledgerSize: 64 * 1024 } }).result;
   expect(result).toMatchObject({ failure: { code: "call_limit" } });

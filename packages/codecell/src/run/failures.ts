@@ -1,4 +1,4 @@
-/** The failures that the host itself finds, in words that tell a model what to do next. */
+/** Runs on the host. The failures that the host itself finds, in words that tell a model what to do next. */
 import type { CellFailure, Detached, Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
@@ -8,7 +8,7 @@ import { type Loss, SandboxUnavailable } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder, LedgerHeader } from "../ledger/ledger-recorder.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 
-/** Undefined for a source of a size that its run may have. */
+/** Undefined if the source is not too large. */
 export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undefined {
   const bytes = utf8Bytes(source);
   if (bytes <= limits.sourceBytes) return undefined;
@@ -18,7 +18,7 @@ export function sourceRefusal({ source, limits }: LedgerHeader): Failure | undef
   };
 }
 
-/** Why a run has not got on: others executed at the end where it lives, or had all the memory that all may have together. */
+/** Why a run did not get on at the end: other cells held its thread, or all programs together used up their memory. */
 export interface Waits {
   readonly isWaiting: boolean;
   readonly fullBytes: number | undefined;
@@ -29,7 +29,7 @@ export function timeoutFailure(
   executing: readonly number[],
   { isWaiting, fullBytes }: Waits,
 ): Failure {
-  // One that has done nothing yet can be tried again as it is.
+  // A run that has not done anything yet can be tried again as it is.
   if (fullBytes !== undefined && recorder.calls.length === 0) {
     return {
       code: "too_many_runs",
@@ -84,7 +84,10 @@ export function batchFailure({ callsInFlight, callsQueued }: Limits, calls: numb
   };
 }
 
-/** A replay has come to the end of its ledger, and the program has not ended: it was still running, or suspended. */
+/**
+ * For a replay that has reached the end of its ledger while the program has not ended: the recorded run was still
+ * running, or suspended.
+ */
 export function ledgerEndedFailure(): Failure {
   return {
     code: "replay_diverged",
@@ -119,7 +122,10 @@ export function lostFailure(loss: Loss, limits: Limits, cause?: unknown): Failur
   };
 }
 
-/** What Node.js was not allowed to do is said, since only who started it can help; other errors stay on the host. */
+/**
+ * Says what Node.js was not allowed to do, because only whoever started the process can change that. Other errors stay
+ * on the host.
+ */
 function unavailability(cause: unknown): string {
   const { code, permission } = (cause ?? {}) as { readonly code?: unknown; readonly permission?: unknown };
   if (code === "ERR_ACCESS_DENIED") {
@@ -130,7 +136,7 @@ function unavailability(cause: unknown): string {
   return cause instanceof SandboxUnavailable ? cause.message : "it failed to start or died repeatedly";
 }
 
-/** A cell's failure, with what the ledger knows of the call it came from: the program let that call's failure escape. */
+/** A cell's failure. If the program let a call's failure escape, it also has what the ledger knows about that call. */
 export function explain(recorder: LedgerRecorder, { failure, call: index, detached }: CellFailure): Failure {
   if (index !== null && detached !== undefined) return detachedFailure(recorder, failure, index, detached);
   const call = index === null ? undefined : recorder.failureOf(index);
@@ -144,7 +150,7 @@ export function explain(recorder: LedgerRecorder, { failure, call: index, detach
   };
 }
 
-/** What a call is of and how it is named only the ledger knows. */
+/** Only the ledger knows which tool the call was of, and how it is named. */
 function detachedFailure(
   recorder: LedgerRecorder,
   failure: Failure,
@@ -160,7 +166,7 @@ function detachedFailure(
   return { ...failure, message, details: { tool, callId: toCallId(recorder.header.runId, index), state } };
 }
 
-/** What was called, at the beginning of a sentence. */
+/** The tool or feature that was called, to begin a sentence. */
 function subjectOf(tool: string): string {
   const call = BEHIND_CALLS.get(tool);
   return call?.endedBy === "host"
@@ -168,7 +174,7 @@ function subjectOf(tool: string): string {
     : `Tool "${tool}"`;
 }
 
-/** What was called, as a program calls it. */
+/** The tool or feature that was called, as a program names it. */
 function named(tool: string): string {
   const call = BEHIND_CALLS.get(tool);
   return call?.endedBy === "host" ? call.shown : `"${tool}"`;
@@ -178,7 +184,7 @@ function placeOf({ position }: Failure): string {
   return position === undefined ? "" : ` (line ${position.line}, column ${position.column})`;
 }
 
-/** A rejection that nobody has handled when there is nothing left to wait for. */
+/** The failure of a run with nothing left to wait for, if a rejection was not handled. */
 export function unhandledFailure(recorder: LedgerRecorder, report: Report | undefined): Failure | undefined {
   const unhandled = report?.unhandled ?? null;
   if (unhandled === null) return undefined;

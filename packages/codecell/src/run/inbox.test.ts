@@ -9,7 +9,7 @@ import { Inbox } from "./inbox.ts";
 v8.setFlagsFromString("--expose-gc");
 const collect = vm.runInNewContext("gc") as () => void;
 
-/** Of the heap, when nothing is left that could be collected. */
+/** Bytes of the heap after a collection. */
 function heapBytes(): number {
   collect();
   return process.memoryUsage().heapUsed;
@@ -19,7 +19,7 @@ const UNIT_BYTES = 2;
 const TIMES = 20_000;
 
 test.each([1, 2, 40])(
-  "what %i timers that fire together keep on the host is what they are charged for",
+  "the host keeps no more for %i timers that fire together than they count for",
   async (together) => {
     const recorder = new LedgerRecorder({ ...emptyHeader(), runId: "r", limits: resolveLimits() });
     const inbox = new Inbox(
@@ -33,7 +33,7 @@ test.each([1, 2, 40])(
         await new Promise(setImmediate);
       }
     };
-    // What is compiled and cached is there after this.
+    // After this, everything is compiled and cached.
     await fire(1000);
     const [heap, size] = [heapBytes(), recorder.size];
     await fire(TIMES);

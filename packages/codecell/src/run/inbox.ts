@@ -1,9 +1,9 @@
 /**
- * Inbox: what is on its way to the guest.
+ * Runs on the host. Inbox holds what is on its way to the guest.
  *
- * - What is ready in one turn of the event loop is one delivery.
- * - With a journal a delivery is durable before the recorder records it and the guest sees it; what comes meanwhile joins
- *   the next one.
+ * - Everything that is ready in one turn of the event loop becomes one delivery.
+ * - With a journal, a delivery is durable before the recorder records it and the guest sees it. Items that come
+ *   meanwhile join the next delivery.
  */
 import type { Delivery, DeliveryItem } from "../contract/ledger.ts";
 import type { Journal } from "../durable/journal.ts";
@@ -12,7 +12,7 @@ import { platform } from "../platform/host-platform.ts";
 export class Inbox {
   readonly #journal: Journal | undefined;
   readonly #deliver: (delivery: Delivery) => void;
-  /** Called when what was on its way has been given up. */
+  /** Called when a delivery was written after the program's end, and is not delivered. */
   readonly #onEmpty: () => void;
   #items: DeliveryItem[] = [];
   #isWriting = false;
@@ -38,7 +38,7 @@ export class Inbox {
     else platform.afterThis(() => this.#flush());
   }
 
-  /** The program is over: nobody is left to receive what has not gone out, nor what is being written. */
+  /** The program is over: nobody can receive the items that wait or are being written. */
   end(): void {
     this.#isOver = true;
     this.#items = [];
@@ -50,7 +50,8 @@ export class Inbox {
 
   #flush(): void {
     if (this.#isClosed || this.#isWriting || this.#items.length === 0) return;
-    // A copy has no room left over: with one item a list that grew has sixteen times as much, kept as long as the run.
+    // A copy has no spare room. A list that grew to one item takes sixteen times as much, and the ledger keeps it as
+    // long as the run.
     const delivery = { clock: Date.now(), items: this.#items.slice() };
     this.#items = [];
     if (this.#journal === undefined) {

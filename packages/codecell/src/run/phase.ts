@@ -1,7 +1,7 @@
 /**
  * Phase: where a run stands. Runs on the host.
  *
- * - A run is in one phase at a time, and `NEXT_PHASES` has every way from one to another.
+ * - A run is in one phase at a time, and `NEXT_PHASES` has every way from one phase to another.
  * - docs/internals/run.md shows the table as a picture; a test compares the two.
  */
 import type { Failure } from "../contract/failure.ts";
@@ -12,7 +12,9 @@ export type Phase =
   | { readonly name: "starting" }
   /** Its cell is placed. Calls, timers and deliveries move it. */
   | { readonly name: "running" }
-  /** It is suspended as soon as it rests: its time is up, or a call that asks has waited a second for the other calls. */
+  /**
+   * It is suspended as soon as it rests: its time is up, or a call that asks has waited a second for the other calls.
+   */
   | { readonly name: "due" }
   /** It is being given to a token or to the store. Its calls go on. */
   | { readonly name: "suspending"; readonly suspension: Promise<Suspension | Failure> }

@@ -1,4 +1,7 @@
-/** Where a cell lives: asleep when it waits for long, back from snapshots, from the ledger where those do not fit. */
+/**
+ * Tests of where a cell lives: it sleeps when it waits for long, and comes back from a snapshot, or from the ledger if
+ * the snapshot does not fit.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CellSnapshot, Report } from "../protocol/messages.ts";
 import { MOST_MOVES } from "../protocol/quantum.ts";
@@ -30,14 +33,14 @@ const sourceOf = (steps: number): string => `
   for (let n = 0; n < ${steps}; n++) past.push(await tools.step({ n }));
   return past.join();`;
 
-/** A run as far as its placed cell needs one: reports are read by the recorder, outcomes given one by one. */
+/** The part of a run that a placed cell needs: the recorder reads reports, and outcomes are given one by one. */
 class Driver {
   readonly starts: CellStart[] = [];
   readonly recorder: LedgerRecorder;
   readonly placedCell: PlacedCell;
   #reported = Promise.withResolvers<Report>();
 
-  /** Takes the cell away, as a worker does that another cell holds, or that it holds itself. */
+  /** Takes the cell away, as a worker does that another cell or this cell holds. */
   lose: (loss: Loss) => void = () => {};
 
   constructor(snapshot?: CellSnapshot, past?: Past, shelf?: Shelf, steps = 3) {
@@ -55,7 +58,7 @@ class Driver {
     const counting: Sandbox = {
       place: (start, listener) => {
         this.starts.push(start);
-        // However busy the machine is, these programs have done little.
+        // These programs do little, however busy the machine is.
         const onReport = (report: Report): void => listener.onReport({ ...report, cpuTimeMs: 0 });
         const placement = pool.place(start, { ...listener, onReport });
         this.lose = (loss) => {
@@ -130,7 +133,7 @@ describe("a cell whose memory others need", () => {
     expect(driver.placedCell.rebuilds).toBe(0);
   });
 
-  test("gives no snapshot of what it was before", async () => {
+  test("gives no snapshot of an earlier moment", async () => {
     const driver = await asleep(LONG);
     await driver.give(1);
     expect(pool.evict(1)).toBeGreaterThan(0);
@@ -146,7 +149,7 @@ describe("a cell whose memory others need", () => {
   });
 });
 
-/** Keeps a snapshot, and gives it back when it is told to. */
+/** A shelf that keeps a snapshot, and gives it back when it is told to. */
 function slowShelf(): { readonly shelf: Shelf; readonly letFetch: () => void } {
   let kept: CellSnapshot | undefined;
   const fetched = Promise.withResolvers<void>();
@@ -175,7 +178,7 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("one that did little needs no snapshot to come back [cell:sleep]", async () => {
+  test("a cell that did little comes back without a snapshot [cell:sleep]", async () => {
     const saveSnapshot = vi.fn(async () => true);
     const driver = await asleep('"0"', { saveSnapshot, loadSnapshot: async () => undefined });
     expect(saveSnapshot).not.toHaveBeenCalled();
@@ -186,7 +189,7 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a shelf keeps the snapshot meanwhile; what comes while it is fetched is not lost [cell:sleep]", async () => {
+  test("a shelf keeps the snapshot meanwhile, and deliveries are not lost while it is fetched [cell:sleep]", async () => {
     const { shelf, letFetch } = slowShelf();
     const driver = await asleep(LONG, shelf);
     const first = driver.give(1);
@@ -201,13 +204,13 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a cell that is lost after it slept waits for the shelf as one that sleeps does [cell:sleep]", async () => {
+  test("a cell that is lost after it slept waits for the shelf like a sleeping cell [cell:sleep]", async () => {
     const { shelf, letFetch } = slowShelf();
     const driver = await asleep(LONG, shelf, 4);
     letFetch();
     await driver.give(1);
     driver.lose("displaced");
-    // Nowhere at the moment: what comes now is for the next placement, and answered once.
+    // The cell is nowhere at the moment: the next placement gets this outcome, and answers it once.
     await driver.give(2);
     expect(driver.placedCell.isSettled).toBe(true);
     expect((await driver.give(3)).end).toMatchObject({ status: "returned" });
@@ -226,7 +229,7 @@ describe("placed cell", () => {
   test.each([
     ["refuses to keep it", false],
     ["has lost it", true],
-  ])("a shelf that %s costs nothing but time [cell:sleep]", async (_what, isKept) => {
+  ])("a shelf that %s only costs time [cell:sleep]", async (_what, isKept) => {
     const driver = await asleep(LONG, {
       saveSnapshot: async () => isKept,
       loadSnapshot: async () => undefined,
@@ -237,7 +240,7 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a run that is taken up has its processor time afresh, whichever way it comes back", async () => {
+  test("a run that is taken up gets its full processor time again, whichever way it comes back", async () => {
     const first = new Driver();
     await first.place();
     await first.give(0);
@@ -258,7 +261,7 @@ describe("placed cell", () => {
     }
   });
 
-  test("one that computes is placed again with what it has, and says how often it was moved [host:fair]", async () => {
+  test("a cell that computes is placed again with its deliveries, and says how often it was moved [host:fair]", async () => {
     const driver = new Driver();
     await driver.place();
     await driver.give(0);
@@ -272,7 +275,7 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a worker that gives it back for ever is no true one", async () => {
+  test("a cell that is moved without end is lost", async () => {
     const driver = new Driver();
     await driver.place();
     const ended = driver.give(0);
@@ -295,7 +298,7 @@ describe("placed cell", () => {
     second.placedCell.leave();
   });
 
-  test("one of another build is left aside, and the ledger replayed [cell:digest]", async () => {
+  test("a snapshot of another build is not used, and the ledger is replayed [cell:digest]", async () => {
     const first = new Driver();
     await first.place();
     await first.give(0);

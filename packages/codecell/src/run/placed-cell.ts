@@ -1,12 +1,12 @@
 /**
- * PlacedCell: a run's cell, on whichever worker it is placed. It may be lost at any moment; then it is placed again from
- * the ledger.
+ * Runs on the host. PlacedCell: a run's cell, on whichever worker it is placed. It may be lost at any moment; then it
+ * is placed again from the ledger.
  *
- * - Reports of an earlier placement are never heard.
- * - Counts what the cell owes: `isSettled` when it has answered everything it was told.
- * - A cell that waits for long sleeps: it is dropped until something is delivered. Its snapshot is kept meanwhile where
- *   that is cheaper to come back from than the ledger: on the shelf if there is one, else in memory.
- * - A cell that waits is given up at any time when others need its memory.
+ * - Reports of an earlier placement are ignored.
+ * - It counts the reports that the cell owes: `isSettled` when the cell has answered everything.
+ * - A cell that waits for long sleeps: it is dropped until something is delivered. If its snapshot is a cheaper way
+ *   back than the ledger, the snapshot is kept meanwhile: on the shelf if there is one, else in memory.
+ * - A cell that waits is given up at any time if others need its memory.
  */
 import type { CellSnapshot, Report } from "../protocol/messages.ts";
 import { MOST_MOVES } from "../protocol/quantum.ts";
@@ -17,27 +17,27 @@ import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { platform, type RestTimer } from "../platform/host-platform.ts";
 import { exceedsLimits, toCellLimits, withFreshTime } from "./cell-limits.ts";
 
-/** How often a run's own worker may crash under it. */
+/** How often a worker may crash while it has this cell. */
 const MOST_CRASHES = 2;
 
 export interface PlacedCellListener {
   readonly onReport: (report: Report) => void;
-  /** It cannot be placed again. */
+  /** The cell cannot be placed again. */
   readonly onLost: (loss: Loss, cause?: unknown) => void;
 }
 
 /** Keeps the snapshot of a cell outside this process. */
 export interface Shelf {
-  /** False when it cannot be kept. */
+  /** False if the snapshot cannot be kept. */
   saveSnapshot(snapshot: CellSnapshot): Promise<boolean>;
-  /** The one saved last; undefined when it cannot be had. */
+  /** The snapshot that was saved last. Undefined if it cannot be loaded. */
   loadSnapshot(): Promise<CellSnapshot | undefined>;
 }
 
-/** After this the cell of a run that waits is worth more asleep. */
+/** A cell that has waited this long falls asleep. */
 const SLEEP_AFTER_MS = 10_000;
 
-/** A run that moved less and computed less than this is rebuilt from its ledger as fast as from a snapshot. */
+/** A run that moved less data and computed less than this comes back from its ledger as fast as from a snapshot. */
 const REPLAY_SIZE = 16_384;
 const REPLAY_CPU_MS = 20;
 
@@ -50,16 +50,16 @@ export class PlacedCell {
   #placement: Placement | undefined;
   #placements = 0;
   #crashes = 0;
-  /** Reports the cell still owes. */
+  /** Reports that the cell still owes. */
   #unanswered = 0;
-  /** The latest there is; placements go on from it. */
+  /** The latest snapshot. Placements go on from it. */
   #snapshot: CellSnapshot | "on the shelf" | undefined;
-  /** While the snapshot is fetched for a placement. */
+  /** True while the snapshot is fetched for a placement. */
   #isWaking = false;
   #cpuTimeMs: number;
-  /** Processor time that was used before the run was taken up. */
+  /** Processor time that the run used before it was taken up. */
   readonly #timeBeforeMs: number;
-  /** One for all turns: most runs never wait that long. */
+  /** One timer for all turns: most runs never wait that long. */
   #sleepTimer: RestTimer | undefined;
   #rebuilds = 0;
   /** How often the cell has left a thread because it computes. */
@@ -88,12 +88,12 @@ export class PlacedCell {
     return this.#rebuilds;
   }
 
-  /** Processor time the program has used. */
+  /** Processor time that the program has used. */
   get cpuTimeMs(): number {
     return this.#cpuTimeMs;
   }
 
-  /** Whether it has something to do, and its thread does not do it. */
+  /** Whether the cell has something to do while its worker executes another cell. */
   get isWaiting(): boolean {
     return !this.isSettled && this.#placement?.isWaiting() === true;
   }
@@ -149,10 +149,10 @@ export class PlacedCell {
     );
   }
 
-  /** Hands over what the recorder has recorded. */
+  /** Hands over a delivery that the recorder has recorded. */
   deliver(delivery: Delivery): void {
     if (this.#placement === undefined) {
-      // One that is waking finds it in the ledger.
+      // A cell that is waking finds the delivery in the ledger.
       if (!this.#isWaking) this.place();
       return;
     }
@@ -160,11 +160,11 @@ export class PlacedCell {
     this.#placement.deliver(delivery);
   }
 
-  /** The cell as it is now, if it is at rest and stays so until the answer comes. */
+  /** The cell as it is now, if it rests now and until the snapshot is there. */
   async snapshot(): Promise<CellSnapshot | undefined> {
     if (this.#placement === undefined) {
       const kept = this.#snapshot === "on the shelf" ? await this.#shelf?.loadSnapshot() : this.#snapshot;
-      // One that was evicted has moved on since its snapshot was taken.
+      // A cell that was evicted has moved on since its snapshot was taken.
       return kept?.progress.deliveries === this.#recorder.progress.deliveries ? kept : undefined;
     }
     const isSame = this.#watchRest();
@@ -173,7 +173,10 @@ export class PlacedCell {
     return bytes === undefined || !isSame() ? undefined : { bytes, progress };
   }
 
-  /** Undefined when the ledger is the cheaper way back: it is kept in any case, and small ones replay at once. */
+  /**
+   * Undefined if the ledger is the cheaper way back: the ledger is kept in any case, and a small one is replayed at
+   * once.
+   */
   async snapshotThatPays(): Promise<CellSnapshot | undefined> {
     return this.#isReplayCheap ? undefined : this.snapshot();
   }
@@ -183,14 +186,14 @@ export class PlacedCell {
     return this.#recorder.size < REPLAY_SIZE && this.#cpuTimeMs < REPLAY_CPU_MS;
   }
 
-  /** Tells whether the cell has not moved since. */
+  /** Returns a function that says whether the cell has stayed unmoved since. */
   #watchRest(): () => boolean {
     const placement = this.#placements;
     const { length } = this.#recorder.deliveries;
     return () => placement === this.#placements && length === this.#recorder.deliveries.length;
   }
 
-  /** Gives the cell up: for good, unless something is delivered. */
+  /** Gives the cell up. Only a delivery brings it back. */
   leave(): void {
     this.#sleepTimer?.stop();
     this.#isWaking = false;
@@ -199,16 +202,16 @@ export class PlacedCell {
     this.#placement = undefined;
   }
 
-  /** Others need the memory of a cell that waits: what is delivered next brings it back. */
+  /** Called when others need the memory of a cell that waits. The next delivery brings the cell back. */
   #giveUp(): boolean {
-    // The way back of a hollow ledger is its snapshot, which has to be taken first.
+    // A hollow ledger needs a snapshot to come back, which would have to be taken first.
     if (!this.isSettled || this.#recorder.header.hollow === true) return false;
     this.#placements++;
     this.#placement = undefined;
     return true;
   }
 
-  /** What the memory of all runs together is, if this one waits for some of it. */
+  /** The bytes that the heaps of all programs may have together, if this cell waits for some of them. */
   get fullBytes(): number | undefined {
     return this.#placement?.fullBytes();
   }
@@ -226,12 +229,12 @@ export class PlacedCell {
     if (!this.#isReplayCheap) {
       const snapshot = await this.snapshot();
       if (snapshot === undefined) return;
-      // Good to come back from even if the cell has moved on meanwhile.
+      // The snapshot is a good way back even if the cell has moved on meanwhile.
       this.#snapshot = (await this.#shelf?.saveSnapshot(snapshot)) === true ? "on the shelf" : snapshot;
     }
     if (!isSame()) return;
     this.leave();
-    // Whoever waits for so long passes by.
+    // A cell that waits this long no longer counts as one that computes.
     this.#moves = 0;
   }
 
@@ -241,7 +244,7 @@ export class PlacedCell {
       this.#onLost("crashed");
       return;
     }
-    // What was delivered after the program's end found nobody, and nothing needs to be.
+    // After the program's end no delivery is answered, and none needs to be.
     this.#unanswered = report.isOver ? 0 : this.#unanswered - 1;
     this.#cpuTimeMs = report.cpuTimeMs;
     this.#listener.onReport(report);
@@ -251,11 +254,11 @@ export class PlacedCell {
   }
 
   #onLost(loss: Loss, cause?: unknown): void {
-    // What is delivered until it is placed again waits in the ledger.
+    // Deliveries wait in the ledger until the cell is placed again.
     this.#placement = undefined;
     if (loss === "crashed") this.#crashes++;
     if (loss === "snapshot_refused") {
-      // A hollow ledger is no way back either, which placing it finds.
+      // If the ledger is hollow, placing the cell finds that it cannot come back.
       this.#snapshot = undefined;
       this.place();
       return;

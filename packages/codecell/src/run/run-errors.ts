@@ -1,19 +1,19 @@
 /**
- * RunErrors: what went wrong in the host's own code during one run, for the host alone.
+ * Runs on the host. RunErrors: what the host's own code threw during one run, for the host alone.
  *
- * - Tells it as it happens, and keeps what may turn out to be why the run failed.
- * - Nothing of it is in a ledger: it ends with the process.
+ * - It tells each error as it happens, and keeps errors that may turn out to be why the run failed.
+ * - No error gets into a ledger: errors end with the process.
  */
 import { type HostError, type OnError, tellError, withCause, type Thrown } from "../contract/host-error.ts";
 import type { RunResult } from "../contract/result.ts";
 
-/** A program may let the failure of any call escape, of one of the last most likely. */
+/** A program may let the failure of any call escape, most likely of one of the last. */
 const MOST_KEPT = 32;
 
 export class RunErrors {
   readonly #runId: string;
   readonly #onError: OnError | undefined;
-  /** By call id. */
+  /** Errors by call id. */
   readonly #thrown = new Map<string, unknown>();
   #cause: unknown;
 
@@ -32,15 +32,15 @@ export class RunErrors {
     tellError(this.#onError, { ...report, runId: this.#runId });
   }
 
-  /** What is about to end the run; nothing, where nothing was thrown. */
+  /** Called with what is about to end the run. Does nothing if nothing was thrown. */
   end({ source, cause: error }: Thrown): void {
-    // A journal that broke tells of it, and so does whoever needed it.
+    // A broken journal and whoever needed it both report the same error.
     if (error === undefined || error === this.#cause) return;
     this.#cause = error;
     this.tell({ error, source });
   }
 
-  /** The result with what made it a failure, as it was thrown. */
+  /** The result. If it failed, it has the thrown error as its cause. */
   caused(result: RunResult): RunResult {
     if (result.status !== "failed") return result;
     const callId = result.failure.details?.["callId"];

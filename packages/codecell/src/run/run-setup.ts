@@ -17,14 +17,14 @@ export interface RunSetup {
   readonly sandbox: Sandbox;
   /** How snapshots are compressed; undefined for what the sandbox does best. */
   readonly compression: Compression | undefined;
-  /** Undefined replays: nothing but what the ledger holds may happen. */
+  /** Undefined in a replay: only what the ledger holds may happen. */
   readonly tools: ToolSet | undefined;
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
   readonly middleware: readonly CallMiddleware[];
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
-  /** Serve the calls of features that the host itself serves. */
+  /** Tools that serve the calls of features that the host itself serves. */
   readonly hostTools: ToolSet;
   /** The ledger so far, and what was under way when it ended. */
   readonly past: RunPast;
@@ -44,7 +44,7 @@ export type Ending =
   | { readonly status: "suspended"; readonly suspension: Suspension }
   | { readonly status: "failed"; readonly failure: Failure };
 
-/** Characters of the inputs with which calls are executed here, by their indices. */
+/** The number of characters of a call's input; 0 if the call is not executed here. */
 export function inputLengthsOf({ recorder, elsewhere }: RunPast): (index: number) => number {
   return (index) => (elsewhere.has(index) ? 0 : (recorder.calls[index]?.input.length ?? 0));
 }

@@ -1,9 +1,9 @@
 /**
- * Run: drives one run from its ledger to its result.
+ * Runs on the host. Run drives one run from its ledger to its result.
  *
  * - Every delivery is recorded before the guest sees it, every call before it is dispatched.
- * - With a journal both are durable before they happen. Without one nothing here waits for a store.
- * - Settles exactly once. After that nothing the cell or a tool does is seen.
+ * - With a journal both are durable before they happen. Without a journal nothing here waits for a store.
+ * - A run settles exactly once. Whatever the cell or a tool does after that is ignored.
  * - `#enter` is the only way from one phase to the next.
  */
 import type { Report } from "../protocol/messages.ts";
@@ -46,9 +46,9 @@ import { LONGEST_MS, within } from "../loop/wait.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
 const SUSPEND_GRACE_MS = 1000;
-/** How long a run whose time is up may take to come to rest, beside its processor time. */
+/** How long a run whose time is up may take to come to rest, in addition to its processor time. */
 const REST_MS = 10_000;
-/** How long a failed run waits for tools that ignore its abort; whoever waits for the run does meanwhile. */
+/** How long a failed run waits for tools that ignore its abort. Whoever waits for the run waits that long too. */
 const STOP_GRACE_MS = 1000;
 
 export class Run {
@@ -75,7 +75,7 @@ export class Run {
   #logsDropped = 0;
   #lastReport: Report | undefined;
   #phase: Phase = { name: "starting" };
-  /** Whether the store keeps the run for others, although it ends here. */
+  /** Whether the store keeps the run for others although it ends here. */
   #isLeft = false;
 
   constructor(setup: RunSetup) {
@@ -141,14 +141,14 @@ export class Run {
     return this.#recorder.toLedger();
   }
 
-  /** False where the table has no way there: whoever asks has come too late. */
+  /** False if the table has no way to that phase: whoever asks has come too late. */
   #enter(next: Phase): boolean {
     if (!NEXT_PHASES[this.#phase.name].includes(next.name)) return false;
     this.#phase = next;
     return true;
   }
 
-  /** Begins; a refusal ends the run before anything is placed. */
+  /** Begins the run. A refusal ends it before its cell is placed. */
   start(refusal: Failure | undefined): void {
     const { clock } = this.#recorder.header;
     this.events.emit({ type: "run-start", runId: this.runId, clock });
@@ -180,7 +180,7 @@ export class Run {
     for (const item of items) this.#inbox.add(item);
   }
 
-  /** Its host closes: it ends here, and with a journal it can go on elsewhere. */
+  /** Called when the host closes. The run ends here; with a journal it can go on elsewhere. */
   leave(): void {
     this.#isLeft = true;
     this.#stop(abortedFailure("the host was closed"));
@@ -190,12 +190,12 @@ export class Run {
     if (!isMoving(this.#phase)) return;
     const isFirst = this.#lastReport === undefined;
     this.#lastReport = report;
-    // What was to be delivered after the program's end would find nobody.
+    // Nothing can be delivered after the program's end.
     if (report.isOver) this.#inbox.end();
     this.#logsDropped = this.#recorder.newlyDropped(report);
     const news = this.#recorder.read(report);
     if (news === undefined) {
-      // Another version of us may agree with it: in a store it stays.
+      // Another version of Codecell may agree with the ledger, so a stored run stays in its store.
       this.#isLeft = true;
       this.#stop(divergedFailure("made other calls than its ledger recorded"));
       return;
@@ -214,7 +214,7 @@ export class Run {
     }
     if (this.#setup.tools === undefined) this.#replayOnly(news.calls.length);
     else {
-      // Not waited for: no call of it is dispatched before the entry behind this one is durable.
+      // Not awaited: a call is dispatched only when its own entry, which comes after this one, is durable.
       if (news.calls.length > 0 || news.timers.length > 0) {
         const { calls, timers } = news;
         void this.#journal?.write({
@@ -227,10 +227,10 @@ export class Run {
       }
       if (report.end === null) this.#timers.apply(news.timers);
       else this.#timers.clear();
-      // Not before the program has repeated what its ledger says.
+      // Only after the program has repeated its ledger.
       const { open, elsewhere } = this.#setup.past;
       if (isFirst) this.#queue.take([...open.keys(), ...elsewhere.keys()]);
-      // A yield is no tool's: it waits for a resume.
+      // No tool serves a yield: it waits for a resume.
       const made = news.calls.map((_, index) => news.firstCall + index);
       if (!this.#queue.admit(made.filter((index) => !this.#recorder.openYields.has(index)))) {
         void this.#fail(batchFailure(this.#recorder.header.limits, news.calls.length));
@@ -240,10 +240,10 @@ export class Run {
     this.#advance();
   }
 
-  /** A replay has no tools: a call that is not in the ledger, or has no outcome there, ends it. */
+  /** A replay has no tools: a call that is not in the ledger ends it. */
   #replayOnly(newCalls: number): void {
     if (newCalls === 0) return;
-    // A run that was stopped may have gone further than anybody read.
+    // A run that was stopped may have made more calls than its ledger holds. Then the replay ends as the run did.
     this.#stop(this.#recorder.stopped ?? divergedFailure("made calls that its ledger does not hold"));
   }
 
@@ -254,24 +254,25 @@ export class Run {
     try {
       outcome = await this.#dispatcher.outcomeOf(index, call);
     } catch (error) {
-      // Its store failed, so nobody here will know; the run can go on elsewhere.
+      // The store failed, so the outcome will not be known here. The run can go on elsewhere.
       this.#isLeft = true;
       this.#stop(toStoreFailure(error), { source: "store", cause: error });
     }
     if (outcome === undefined) return;
-    // Afterwards: until then nobody expects it, and what the call asked before may stand in its place.
+    // While the run is being suspended, its outcome has to wait: the keeping does not expect it yet, and the call's
+    // earlier question may still stand in its place in the store.
     const phase = this.#phase;
-    // Nothing is waited for on the way of an ordinary outcome.
+    // An ordinary outcome awaits nothing here.
     const isGivenAway =
       phase.name === "suspending"
         ? !("code" in (await phase.suspension))
         : phase.name === "ended" && phase.isGivenAway;
     if (isGivenAway) this.#setup.keeping.takeLate(outcome);
     else if (this.#isLeft && this.#journal !== undefined) {
-      // The host closed, or its store faltered; who takes the run up finds what was done.
+      // The host closed, or its store failed: whoever takes the run up finds the output.
       if (outcome.kind === "output") this.#setup.keeping.takeLate(outcome);
     } else if (outcome.kind === "asked") {
-      // First, so that a suspension meanwhile knows of it.
+      // Set first, so that a suspension that begins meanwhile includes the question.
       this.#suspended.set(index, outcome.payload);
       await this.#journal?.write(outcome);
     } else this.#inbox.add(outcome);
@@ -279,7 +280,7 @@ export class Run {
     platform.afterThis(() => this.#advance());
   }
 
-  /** Settles the run when nothing can move it any more. */
+  /** Ends or suspends the run if nothing can move it any more. */
   #advance(): void {
     const { name } = this.#phase;
     if (name !== "running" && name !== "due") return;
@@ -292,7 +293,7 @@ export class Run {
     }
     const { stopped, openYields } = this.#recorder;
     const mustSuspend = this.#suspended.size > 0 || (this.#dispatcher !== undefined && openYields.size > 0);
-    // A program that is over has given up the calls that go on: they are aborted with its run.
+    // A program that is over has given up its calls that still execute: they are aborted when the run ends.
     if (this.#queue.size > 0 && this.#lastReport?.isOver !== true) {
       if (mustSuspend) this.#suspendSoon();
       return;
@@ -310,7 +311,7 @@ export class Run {
     if (this.#setup.suspendsAtDeadline && (name === "running" || name === "due")) {
       this.#enter({ name: "due" });
       clearTimeout(this.#grace);
-      // A program that computes has its processor time. Also keeps the process until then.
+      // A program that computes may still use its processor time. The timer also keeps the process alive until then.
       const { cpuTimeMs } = this.#recorder.header.limits;
       this.#grace = setTimeout(() => this.#stop(this.#timeout()), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
       this.#advance();
@@ -318,12 +319,12 @@ export class Run {
   }
 
   #timeout(): Failure {
-    // One that never got its turn has not used up anything: with a store it can be resumed again.
+    // A run whose cell never reported has used up nothing: with a store it can be resumed again.
     if (this.#lastReport === undefined) this.#isLeft = true;
     return timeoutFailure(this.#recorder, this.#queue.inFlight, this.#placedCell);
   }
 
-  /** Others may be about to ask too: what is asked together should be answered together. */
+  /** Waits a moment, because other calls may be about to ask too: one suspension should hold all questions. */
   #suspendSoon(): void {
     this.#grace ??= setTimeout(() => {
       this.#enter({ name: "due" });
@@ -333,7 +334,7 @@ export class Run {
 
   async #suspend(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<Suspension | Failure>();
-    // Calls go on, and what comes of them is no longer for this object.
+    // The calls go on, but their outcomes no longer go to this run's program.
     this.#enter({ name: "suspending", suspension: promise });
     this.#queue.close();
     resolve(this.#giveAway());
@@ -342,7 +343,7 @@ export class Run {
       this.#finish({ status: "suspended", suspension });
       return;
     }
-    // A store that could not take it has it as it was: it can go on from there.
+    // A store that could not take the run has it as it was: the run can go on from there.
     if (suspension.code === "store_failed" || suspension.code === "internal") this.#isLeft = true;
     this.#finish({ status: "failed", failure: suspension });
   }
@@ -352,14 +353,14 @@ export class Run {
     try {
       return await keeping.suspend({
         pending: new Map(this.#suspended),
-        // A timer that fired from here on would be written into a journal that is being closed.
+        // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
         resolutions: decisionsLeft(past, this.#suspended),
         snapshot: await this.#placedCell.snapshotThatPays(),
       });
     } catch (error) {
-      // Nobody but this run waits for it: the run has to end, and its process must go on.
+      // Nobody else handles this error: the run has to end, and the process has to go on.
       errors.end({ source: "internal", cause: error });
       return { code: "internal", message: "Cannot suspend the run: Codecell failed to" };
     }
@@ -375,7 +376,7 @@ export class Run {
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
   }
 
-  /** The program failed: its calls are told to stop, and get a moment to do so. */
+  /** For a program that failed: its calls are told to stop, and get a moment to do so. */
   async #fail(failure: Failure): Promise<void> {
     if (!this.#enter({ name: "failing" })) return;
     this.#deadline[Symbol.dispose]();
@@ -387,11 +388,14 @@ export class Run {
     this.#finish({ status: "failed", failure });
   }
 
-  /** Ends the run at once, whatever its tools do; too late for one that is being given away, others may have it. */
+  /**
+   * Ends the run at once, whatever its tools do. A run that is being suspended cannot be stopped: others may have it
+   * already.
+   */
   #stop(failure: Failure, thrown?: Thrown): void {
     const { name } = this.#phase;
     const isOver = name === "ended" || name === "suspending";
-    // A store is needed to the very end, a cell no longer.
+    // The store is needed to the very end; the cell no longer is when the run is over.
     if (thrown !== undefined && (thrown.source === "store" || !isOver)) this.#setup.errors.end(thrown);
     if (name === "suspending") return;
     this.#finish({ status: "failed", failure });

@@ -1,4 +1,4 @@
-/** What comes while a run is being suspended, and its cell is asked for a snapshot. */
+/** Tests of what happens while a run is being suspended and its cell is asked for a snapshot. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ToolSet } from "../contract/tool.ts";
 import { NodePool } from "../sandbox/node/node-pool.ts";
@@ -8,7 +8,7 @@ import { Tokens } from "../durable/token.ts";
 import { createHost, type RunHandle } from "./host/host.ts";
 import { StoredKeeping } from "../durable/stored-keeping.ts";
 
-/** Called when a cell is asked for a snapshot; it is taken when this is done. */
+/** Called when a cell is asked for a snapshot. The snapshot is taken when this settles. */
 let beforeSnapshot: () => Promise<void>;
 let snapshots: (Uint8Array | undefined)[];
 
@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** `slow` ends when it is told how. `big` makes the past so long that a snapshot pays. */
+/** `slow` ends as the test says. `big` makes the past so long that a snapshot pays. */
 function desk(): {
   readonly tools: ToolSet;
   readonly finish: PromiseWithResolvers<string>;
@@ -66,7 +66,7 @@ const source = `
   const settled = await Promise.allSettled([tools.ask({}), tools.slow({})]);
   return [big.length, ...settled.map((one) => one.value ?? one.reason.message)];`;
 
-/** Settles when the run knows what a call came to. */
+/** Settles when the run has the outcome of a call. */
 async function ended(run: RunHandle, tool: string): Promise<void> {
   for await (const event of run.events) if (event.type === "call-end" && event.tool === tool) break;
   await new Promise(setImmediate);
@@ -90,7 +90,7 @@ describe.each(["a token", "a store"])("a call that ends while the snapshot for %
     expect(snapshots).toEqual([expect.any(Uint8Array)]);
     const { token, pending } = result.suspension;
     expect(pending).toMatchObject([{ tool: "ask" }]);
-    // It came after what the token holds.
+    // The outcome came after what the token holds.
     expect(run.ledger().deliveries.flatMap(({ items }) => items)).toMatchObject([{ call: 0 }]);
     const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
     const resumed = host.resume({ token, resolutions, tools });
@@ -113,7 +113,7 @@ describe.each(["a token", "a store"])("a call that went on since an earlier susp
       finish.resolve("done");
       await new Promise(setImmediate);
     };
-    // Nobody decides: it is suspended again while the call still goes on.
+    // Nobody decides: the run is suspended again while the call still goes on.
     const second = await host.resume({ token: first.suspension.token, tools }).result;
     if (second.status !== "suspended") throw new Error(JSON.stringify(second));
     expect(snapshots).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** RunTimers: the guest's timers, kept by the host so that they survive the loss of a cell. */
+/** Runs on the host. RunTimers: the guest's timers. The host keeps them so that they survive the loss of a cell. */
 import type { TimerChange } from "../protocol/messages.ts";
 
 export class RunTimers {
@@ -30,7 +30,7 @@ export class RunTimers {
     }
   }
 
-  /** Stops them; gives the time that each still had: a suspended run's timers stand still. */
+  /** Stops all timers, and gives the time that each had left: the timers of a suspended run stand still. */
   stop(): TimerChange[] {
     const now = performance.now();
     const left = [...this.#timers].map(([timer, { dueAt }]) => ({

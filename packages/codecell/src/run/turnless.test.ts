@@ -10,7 +10,7 @@ import { RunErrors } from "./run-errors.ts";
 import { Run } from "./run.ts";
 import { StoredRuns } from "../durable/stored-runs.ts";
 
-/** A sandbox in which nobody's turn comes. */
+/** A sandbox in which no cell ever gets its turn. */
 const crowded: Sandbox = {
   place: () => ({
     isWaiting: () => true,

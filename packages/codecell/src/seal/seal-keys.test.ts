@@ -15,7 +15,7 @@ describe("seal keys", () => {
   const [{ id }] = resolveSealKeys({ sealKey: key }, {}).keys;
   const [{ id: olderId }] = resolveSealKeys({ sealKey: older }, {}).keys;
 
-  test.each(["hex", "base64", "base64url"] as const)("the environment's may be in %s", (encoding) => {
+  test.each(["hex", "base64", "base64url"] as const)("a key in the environment may be in %s", (encoding) => {
     const text = Buffer.from(key).toString(encoding);
     expect(idsOf(text)).toEqual([hex(id)]);
     expect(idsOf(text.replace(/=+$/u, ""))).toEqual([hex(id)]);
@@ -26,7 +26,7 @@ describe("seal keys", () => {
     expect(idsOf(hex(key).toUpperCase())).toEqual([hex(id)]);
   });
 
-  test("what is given comes before the environment, the environment before a random key", () => {
+  test("a given key comes before the environment, the environment before a random key", () => {
     const environment = { CODECELL_SEAL_KEY: hex(older) };
     expect(resolveSealKeys({ sealKey: key }, environment).keys[0].id).toEqual(id);
     expect(resolveSealKeys({ sealKeys: [key, older] }, environment).keys.map((one) => one.id)).toEqual([
@@ -39,7 +39,7 @@ describe("seal keys", () => {
     expect(resolveSealKeys({}, {}).keys).toEqual(random.keys);
   });
 
-  test("nothing that is derived is the key, or is derived twice", () => {
+  test("derived keys differ from the key and from each other", () => {
     const [one] = resolveSealKeys({ sealKey: key }, {}).keys;
     const uses = [hex(one.id), hex(one.mac.export()), hex(one.encryption.export()), hex(key)];
     for (const use of uses) for (const other of uses) if (use !== other) expect(use).not.toContain(other);
@@ -73,10 +73,13 @@ describe("seal keys", () => {
     ["half a byte too long", "a".repeat(33), "neither base64 nor hexadecimal"],
     ["ending in a comma", `${hex(key)},`, "key 2 of CODECELL_SEAL_KEY"],
     ["too short", "c2VjcmV0", "key 1 of CODECELL_SEAL_KEY: it has 6 bytes"],
-  ])("an environment that is %s is refused in words, without quoting it", (_name, variable, message) => {
-    const make = (): unknown => resolveSealKeys({}, { CODECELL_SEAL_KEY: variable });
-    expect(make).toThrow(message);
-    expect(make).toThrow("openssl rand -base64 32");
-    if (variable.length > 3) expect(make).not.toThrow(variable);
-  });
+  ])(
+    "an environment variable that is %s is refused in words, without quoting it",
+    (_name, variable, message) => {
+      const make = (): unknown => resolveSealKeys({}, { CODECELL_SEAL_KEY: variable });
+      expect(make).toThrow(message);
+      expect(make).toThrow("openssl rand -base64 32");
+      if (variable.length > 3) expect(make).not.toThrow(variable);
+    },
+  );
 });

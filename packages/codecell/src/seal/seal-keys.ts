@@ -1,12 +1,13 @@
 /**
- * Keys of seals: where they come from, and what is derived from them.
+ * Runs on the host. Seal keys: where they come from, and what is derived from them.
  *
- * - Given explicitly, else in the environment, else random for this process.
- * - What is kept are keys derived for one use each. The id of a key is derived too, and tells nothing about it.
+ * - Keys come from the options, else from the environment, else one random key is made for this process.
+ * - A given key is not kept, only keys derived from it for one use each. Its id is derived too, and reveals nothing
+ *   about it.
  */
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 
-/** Several keys in base64 or hexadecimal, separated by commas; the first one seals. */
+/** Holds one or more keys in base64 or hexadecimal, separated by commas. The first key seals. */
 export const SEAL_KEY_VARIABLE = "CODECELL_SEAL_KEY";
 
 export interface SealKey {
@@ -15,7 +16,7 @@ export interface SealKey {
   readonly encryption: KeyObject;
 }
 
-/** The first one seals, all of them open. */
+/** The first key seals, all keys open. */
 export type SealKeys = readonly [SealKey, ...SealKey[]];
 
 export interface SealOptions {
@@ -25,7 +26,7 @@ export interface SealOptions {
 
 export interface ResolvedKeys {
   readonly keys: SealKeys;
-  /** Nobody gave a key: what other processes sealed, or earlier ones, cannot be opened. */
+  /** Nobody gave a key: this process cannot open what other or earlier processes sealed. */
   readonly isRandom: boolean;
 }
 
@@ -60,7 +61,7 @@ export function resolveSealKeys(
   return { keys: [processKey], isRandom: true };
 }
 
-/** Never quotes the text: it is a secret. */
+/** Never quotes the text in an error: it is a secret. */
 function parseKey(text: string, name: string): Uint8Array {
   if (HEX.test(text)) return Buffer.from(text, "hex");
   const bytes = Buffer.from(text, "base64");
@@ -91,7 +92,7 @@ function checked(key: unknown, name: string): Uint8Array {
       `Cannot use ${name}: it has ${key.length} bytes, at least ${MIN_KEY_BYTES} are needed, ${HOW_TO_MAKE_ONE}`,
     );
   }
-  // An array somebody forgot to fill.
+  // Somebody forgot to fill the array.
   if (key.every((byte) => byte === 0)) {
     throw new RangeError(`Cannot use ${name}: all its bytes are 0, ${HOW_TO_MAKE_ONE}`);
   }
@@ -101,7 +102,8 @@ function checked(key: unknown, name: string): Uint8Array {
 function derive(key: Uint8Array): SealKey {
   const use = (name: string, bytes: number): Uint8Array =>
     new Uint8Array(hkdfSync("sha256", key, "codecell seal 1", name, bytes));
-  // As objects: node would make one from bytes each time, which takes six times as long as the mac of a small text.
+  // As key objects: from bytes, Node.js would make an object each time, which takes six times as long as the mac of a
+  // small text.
   const secret = (name: string): KeyObject => createSecretKey(use(name, 32));
   return { id: use("id", 8), mac: secret("mac"), encryption: secret("encryption") };
 }

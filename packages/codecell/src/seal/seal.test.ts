@@ -34,14 +34,14 @@ function problemOf(opened: Opened): SealProblem | undefined {
   return opened.ok ? undefined : opened.problem;
 }
 
-/** Bytes with long repetitions, so that compression takes part. */
+/** Bytes with long repetitions, so that compression makes them smaller. */
 const bytes = fc
   .tuple(fc.uint8Array({ maxLength: 600 }), fc.integer({ min: 1, max: 12 }))
   .map(([part, times]) => Buffer.concat(Array.from({ length: times }, () => part)));
 
 const MAGIC = Buffer.from("codecell", "base64url");
 
-/** Seals as the owner of a key may, with whatever it likes inside. */
+/** Seals as the owner of a key can, with any flags and any body. */
 function forge(flags: number, body: Uint8Array, purpose = "p"): Buffer {
   const [key] = keysOf(7) as readonly [SealKey];
   const start = Buffer.concat([MAGIC, Buffer.from([1, flags]), key.id, body]);
@@ -89,7 +89,7 @@ describe.each(SEALERS)("seal, %s", (_name, sealer) => {
     }
   });
 
-  test("everything shorter and everything longer is refused", () => {
+  test("refuses every truncated and every extended seal", () => {
     const sealed = sealer.sealBytes({ header: EMPTY, content: Buffer.from("state") }, "p");
     for (let length = 0; length < sealed.length; length++) {
       expect(REFUSED).toContain(problemOf(sealer.openBytes(sealed.subarray(0, length), "p", MAX)));
@@ -103,7 +103,7 @@ describe.each(SEALERS)("seal, %s", (_name, sealer) => {
     );
   });
 
-  test("another purpose does not open it", () => {
+  test("a seal does not open for another purpose", () => {
     const text = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(text, text, (one, other) => {
@@ -112,13 +112,13 @@ describe.each(SEALERS)("seal, %s", (_name, sealer) => {
         expect(problemOf(sealer.openBytes(sealed, other, MAX))).toBe("altered");
       }),
     );
-    // In UTF-8 these two would be the same.
+    // In UTF-8 these two purposes would be the same.
     const sealed = sealer.sealBytes({ header: EMPTY, content: EMPTY }, "\ud800");
     expect(problemOf(sealer.openBytes(sealed, "\ud801", MAX))).toBe("altered");
   });
 
   test.each([100, 2_000_000, 4_000_000])(
-    "what is sealed in turns opens like what is sealed at once: %i bytes",
+    "a seal made in turns opens like a seal made at once: %i bytes",
     async (size) => {
       const content = Buffer.from(Array.from({ length: size / 4 }, (_, at) => at & 0xff));
       for (const one of [plain, encrypting, deflating]) {
@@ -146,7 +146,7 @@ describe.each(SEALERS)("seal, %s", (_name, sealer) => {
 });
 
 describe("seal", () => {
-  test("never throws, whatever it is given", () => {
+  test("never throws, whatever bytes it gets", () => {
     const start = Buffer.concat([MAGIC, Buffer.from([1])]);
     fc.assert(
       fc.property(fc.uint8Array(), fc.string(), (junk, text) => {
@@ -158,7 +158,7 @@ describe("seal", () => {
     );
   });
 
-  test("never throws either on what the key's owner sealed badly", () => {
+  test("never throws on bytes that an owner of the key sealed badly", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 80 }), (flags, body) => {
         const opened = plain.openBytes(forge(flags, body), "p", MAX);
@@ -202,7 +202,7 @@ describe("seal", () => {
     expect(contentOf(plain.openBytes(small, "p", 10))).toBeUndefined();
   });
 
-  test("one seals, all open: keys can be replaced without losing what was sealed", () => {
+  test("the first key seals and all keys open, so keys can be replaced without losing what was sealed", () => {
     const sealable = { header: EMPTY, content: Buffer.from("state") };
     const old = new Sealer(keysOf(1), false).sealText(sealable, "p");
     const both = new Sealer(keysOf(2, 1), false);
@@ -213,19 +213,19 @@ describe("seal", () => {
     expect(problemOf(new Sealer(keysOf(1), false).openText(fresh, "p", MAX))).toBe("key");
   });
 
-  test("a key's id on a seal of another key does not help", () => {
+  test("the id of our key on a seal of another key does not open it", () => {
     const foreign = new Sealer(keysOf(8), false).sealBytes({ header: EMPTY, content: EMPTY }, "p");
     foreign.set(keysOf(7)[0].id, 8);
     expect(problemOf(plain.openBytes(foreign, "p", MAX))).toBe("altered");
   });
 
-  test("either kind opens the other's, encryption is of the seal and not of the opener", () => {
+  test("an encrypting and a plain sealer open each other's seals", () => {
     const sealable = { header: Buffer.from("who"), content: Buffer.from("a secret ".repeat(200)) };
     expect(plain.openBytes(encrypting.sealBytes(sealable, "p"), "p", MAX).ok).toBe(true);
     expect(encrypting.openBytes(plain.sealBytes(sealable, "p"), "p", MAX).ok).toBe(true);
   });
 
-  test("encrypted, neither header nor content can be seen, and no two seals are alike", () => {
+  test("an encrypted seal shows neither header nor content, and no two seals are alike", () => {
     const sealable = { header: Buffer.from("whose run"), content: Buffer.from("a secret") };
     const [one, other] = [encrypting.sealBytes(sealable, "p"), encrypting.sealBytes(sealable, "p")];
     for (const word of ["whose", "secret"]) {
@@ -268,14 +268,14 @@ describe("seal", () => {
     expect(size(crypto.getRandomValues(new Uint8Array(10_000)))).toBe(10_000 + around);
   });
 
-  test("opens what lies in the middle of other bytes", () => {
+  test("opens a seal that lies in the middle of other bytes", () => {
     const sealed = plain.sealBytes({ header: EMPTY, content: Buffer.from("state") }, "p");
     const around = new Uint8Array(sealed.length + 20);
     around.set(sealed, 9);
     expect(plain.openBytes(around.subarray(9, 9 + sealed.length), "p", MAX).ok).toBe(true);
   });
 
-  test("version 1 stays readable: a seal made when it was new", () => {
+  test("version 1 stays readable: opens a seal that was made when version 1 was new", () => {
     const sealed = "codecellAQAiOIkY-P9MowAAAAQAAAAFaGVhZHN0YXRloYymjyVZNuIRo_rgPxMuRAsaJVzBzsaAN2fWJE4ZUvI";
     const opened = plain.openText(sealed, "p", MAX);
     expect(Buffer.from(contentOf(opened) as Uint8Array).toString()).toBe("state");

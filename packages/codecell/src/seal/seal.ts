@@ -1,17 +1,18 @@
 /**
- * Seal: bytes that leave the process and come back.
+ * Runs on the host. Sealer seals bytes that leave the process, and opens them when they come back.
  *
  *   magic 6 | version 1 | flags 1 | key id 8 | [nonce 12] | payload | [tag 16] | mac 32
  *   payload = header length 4 | content length 4 | header | content, compressed where that makes it smaller
  *   flags = 1 compressed by zstd, 4 by deflate, 0 neither | 2 encrypted
  *
- * - Nothing behind the key id is interpreted before the mac over all of it fits; content is not decompressed before
- *   the caller, having read the header, asks for it.
- * - The mac covers a purpose that is not in the bytes: what was sealed for one place does not open in another.
- * - Opening never throws, whatever it is given.
- * - Encryption is AES-256-GCM with a random nonce, inside the same HMAC. GCM alone would do until a nonce repeats, which
- *   becomes thinkable after 2^32 seals and would cost its authentication; it also does not commit to a key, and here
- *   several may open. So one HMAC authenticates everything either way, for 16 bytes and a fraction of the time more.
+ * - The mac covers everything before it. Nothing behind the key id is interpreted before the mac fits. The caller reads
+ *   the header and then asks for the content; only then is the content decompressed.
+ * - The mac also covers a purpose that is not in the bytes: what was sealed for one place does not open in another.
+ * - Opening never throws, whatever bytes it gets.
+ * - Encryption is AES-256-GCM with a random nonce, inside the same HMAC. GCM alone would do until a nonce repeats:
+ *   after 2^32 seals a repetition becomes likely enough to matter, and it would break GCM's authentication. GCM also
+ *   does not commit to a key, and several keys may open here. So one HMAC authenticates everything in both cases, for
+ *   16 more bytes and a fraction more time.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Compression, DEFAULT_COMPRESSION } from "../contract/compression.ts";
@@ -20,7 +21,7 @@ import { pack, packAside, unpack, unpackAside } from "./packing.ts";
 import type { SealKey, SealKeys } from "./seal-keys.ts";
 
 export interface Sealable {
-  /** Small; can be read without unpacking the content. */
+  /** Small. It can be read without decompressing the content. */
   readonly header: Uint8Array;
   readonly content: Uint8Array;
 }
@@ -29,7 +30,7 @@ export function sizeOf({ header, content }: Sealable): number {
   return header.length + content.length;
 }
 
-/** format: not sealed by us; version: sealed by another version; key: with a key we do not have; altered: the rest. */
+/** format: not sealed by us. version: by another version. key: with a key we do not have. altered: everything else. */
 export type SealProblem = "format" | "version" | "key" | "altered";
 
 export type Opened =
@@ -38,14 +39,14 @@ export type Opened =
       /** Whether it would be sealed the same way now: with this key, encrypted or not, compressed by this method if at all. */
       readonly isCurrent: boolean;
       readonly header: Uint8Array;
-      /** Unpacks; undefined when it is larger than allowed. */
+      /** Decompresses. Undefined if the content is larger than allowed. */
       readonly content: () => Uint8Array | undefined;
-      /** The same; where it is large, by a thread of the process. */
+      /** Like `content`, but Node.js decompresses large content on another thread. */
       readonly contentAside: () => Promise<Uint8Array | undefined>;
     }
   | { readonly ok: false; readonly problem: SealProblem };
 
-/** Six bytes that are a word as text: it tells people, and scanners for secrets, what they see. */
+/** Six bytes that read as a word in base64url. The word tells people and secret scanners what they see. */
 const MAGIC_TEXT = "codecell";
 const MAGIC = Buffer.from(MAGIC_TEXT, "base64url");
 const VERSION = 1;
@@ -62,11 +63,11 @@ const TAG_BYTES = 16;
 const MAC_BYTES = 32;
 const LENGTHS_BYTES = 8;
 
-/** What is authenticated and encrypted at once. */
+/** Bytes that are authenticated and encrypted in one step. */
 const PIECE_BYTES = 1024 * 1024;
-/** What is compressed elsewhere: sooner than the turn would be long. */
+/** Content from this size on is compressed on another thread, before the turn would get long. */
 const LARGE_BYTES = 256 * 1024;
-/** Less is not worth the 15 microseconds. */
+/** Compressing less than this is not worth its 15 microseconds. */
 const COMPRESS_FROM_BYTES = 1024;
 
 type PackedBy = Compression | "none";
@@ -91,12 +92,12 @@ export class Sealer {
     this.#compression = compression;
   }
 
-  /** The same keys; what it seals is encrypted. */
+  /** A sealer with the same keys that encrypts what it seals. */
   encrypting(): Sealer {
     return this.#isEncrypting ? this : new Sealer(this.#keys, true, this.#compression);
   }
 
-  /** Content of less than `compressFrom` bytes stays as it is. */
+  /** Content of less than `compressFrom` bytes is not compressed. */
   sealBytes(
     { header, content }: Sealable,
     purpose: string,
@@ -106,7 +107,7 @@ export class Sealer {
     return atOnce(this.#sealSteps(header, this.#packed(content, packed), purpose));
   }
 
-  /** The same for what grows with a run: in pieces, and compressed by a thread of the process. */
+  /** Like sealBytes, for content that grows with a run: works in pieces, and compresses on another thread. */
   async sealInTurns(
     sealable: Sealable,
     purpose: string,
@@ -139,12 +140,12 @@ export class Sealer {
     return Buffer.concat([...parts, mac]);
   }
 
-  /** Content larger than `maxBytes` is not unpacked. */
+  /** Content larger than `maxBytes` is not decompressed. */
   openBytes(bytes: Uint8Array, purpose: string, maxBytes: number): Opened {
     return atOnce(this.#openSteps(bytes, purpose, maxBytes));
   }
 
-  /** The same for what grows with a run, in pieces. */
+  /** Like openBytes, in pieces, for content that grows with a run. */
   async openInTurns(bytes: Uint8Array, purpose: string, maxBytes: number): Promise<Opened> {
     return inTurns(this.#openSteps(bytes, purpose, maxBytes));
   }
@@ -191,7 +192,10 @@ export class Sealer {
     };
   }
 
-  /** On its own: what is opened would otherwise keep its sealed bytes, along with the id. */
+  /**
+   * A method of its own: an arrow function inside #openSteps would share its scope with `content`, and so keep all
+   * sealed bytes alive along with `keyId`.
+   */
   #keyOf(keyId: Buffer): SealKey | undefined {
     return this.#keys.find(({ id }) => keyId.equals(id));
   }
@@ -203,7 +207,8 @@ export class Sealer {
   openText(text: string, purpose: string, maxBytes: number): Opened {
     if (!text.startsWith(MAGIC_TEXT)) return refuse("format");
     const bytes = Buffer.from(text, "base64url");
-    // Node skips what is no digit: of all spellings of the same bytes only ours is accepted.
+    // Node.js skips characters that are not base64url digits. Of all spellings of the same bytes, only ours is
+    // accepted.
     if (bytes.toString("base64url") !== text) return refuse("format");
     return this.openBytes(bytes, purpose, maxBytes);
   }
@@ -218,7 +223,7 @@ function refuse(problem: SealProblem): Opened {
   return { ok: false, problem };
 }
 
-/** The purpose goes in as UTF-16, in which no two texts look alike, and behind its length. */
+/** The mac begins with the purpose's length, then the purpose in UTF-16: in UTF-8 lone surrogates would look alike. */
 function* macSteps(parts: readonly Uint8Array[], purpose: string, key: SealKey): Steps<Buffer> {
   const bound = Buffer.from(purpose, "utf16le");
   const length = Buffer.alloc(4);
@@ -262,7 +267,7 @@ function* decryptSteps(body: Buffer, key: SealKey): Steps<Buffer | undefined> {
       decipher.final();
       return payload;
     }
-    // Each into its place: pieces that are put together in the end would all be there twice.
+    // Copies each piece to its place. Joining the pieces at the end would need twice the memory.
     const payload = Buffer.allocUnsafeSlow(tagAt - NONCE_BYTES);
     let at = 0;
     for (const piece of encrypted) {

@@ -5,7 +5,7 @@ import { createShapeMemory } from "./shape-memory.ts";
 const sealKey = new Uint8Array(32).fill(3);
 afterEach(() => vi.useRealTimers());
 
-test("what is remembered is recalled by whoever has the key, for thirty days [handles:95]", async () => {
+test("whoever has the key recalls what was remembered, for thirty days [handles:95]", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   await using store = createMemoryStore();
   await createShapeMemory({ store, sealKey }).remember("tool", "shape ü");
@@ -20,7 +20,7 @@ test("what is remembered is recalled by whoever has the key, for thirty days [ha
   expect(await again.recall("tool")).toBeUndefined();
 });
 
-test("a note that was altered, or is another tool's, is not believed [suspend:tampered]", async () => {
+test("recalls no note that was altered or that belongs to another tool [suspend:tampered]", async () => {
   await using store = createMemoryStore();
   const memory = createShapeMemory({ store, sealKey });
   await memory.remember("tool", "shape");

@@ -1,11 +1,14 @@
-/** ShapeMemory in a store: what was learnt about tools outlives the process, sealed like all that leaves it. */
+/**
+ * Runs on the host. Keeps a ShapeMemory in a store: what was learnt about tools outlives the process. Its notes are
+ * sealed, like everything that leaves the process.
+ */
 import type { ShapeMemory } from "../contract/shape-memory.ts";
 import type { Store } from "../contract/store.ts";
 import { Vault, type VaultOptions } from "./vault.ts";
 
-/** Learnt anew after this, if nobody uses the tool meanwhile. */
+/** After this time a shape has to be learnt again, unless the tool was used meanwhile. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
-/** More than any shape takes. */
+/** Larger than any shape. */
 const MAX_BYTES = 65_536;
 const NOTHING = new Uint8Array();
 
@@ -33,7 +36,7 @@ export function createShapeMemory({ store, ...keys }: ShapeMemoryOptions): Shape
   };
 }
 
-/** What was learnt of one tool is not believed of another. */
+/** A purpose of its own for each tool: a note about one tool does not open as a note about another. */
 function purposeOf(key: string): string {
   return `shape:${key}`;
 }

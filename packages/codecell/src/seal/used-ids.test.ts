@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { UsedIds } from "./used-ids.ts";
 
-test("what is used stays used until it expires, and is forgotten some time after", () => {
+test("a used id stays used until it expires, and is forgotten some time after", () => {
   const used = new UsedIds();
   for (let now = 0; now < 10_000; now++) {
     used.add(`id ${now}`, now + 500, now);

@@ -1,4 +1,7 @@
-/** UsedIds: remembers what was used until it expires. Sweeps when it has doubled, so that adding stays cheap. */
+/**
+ * Runs on the host. UsedIds remembers ids until they expire. It sweeps only when it has doubled, so that adding stays
+ * cheap.
+ */
 export class UsedIds {
   readonly #expiries = new Map<string, number>();
   #sweepAt = 1024;
@@ -15,7 +18,7 @@ export class UsedIds {
     this.#expiries.set(id, expiresAt);
   }
 
-  /** It was not used after all. */
+  /** For an id that was not used after all. */
   delete(id: string): void {
     this.#expiries.delete(id);
   }

@@ -1,4 +1,7 @@
-/** Vault: a host's seal with its keys, and what its refusals mean to whoever resumes a run. */
+/**
+ * Runs on the host. Vault holds a host's sealers and their keys, and explains to whoever resumes a run why a seal was
+ * refused.
+ */
 import { type Compression, DEFAULT_COMPRESSION, isCompression } from "../contract/compression.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Store } from "../contract/store.ts";
@@ -13,14 +16,14 @@ export interface VaultOptions extends SealOptions {
 
 export class Vault {
   readonly sealer: Sealer;
-  /** Seals what must not be readable, whatever the host says of the rest. */
+  /** Seals what must never be readable, even if the host does not ask for encryption. */
   readonly encryptingSealer: Sealer;
-  /** Nobody gave a key: what this process seals no other one can open. */
+  /** Nobody gave a key: no other process can open what this process seals. */
   readonly isRandom: boolean;
 
   constructor(options: VaultOptions) {
     const { encrypt = false, compression = DEFAULT_COMPRESSION } = options;
-    // Whatever else was meant, it must not end as readable bytes.
+    // Another value may be meant as "encrypt": it must not lead to readable bytes.
     if (typeof encrypt !== "boolean") throw new TypeError("Cannot create a host: encrypt must be a boolean");
     if (!isCompression(compression)) {
       throw new TypeError('Cannot create a host: compression must be "zstd" or "deflate"');
@@ -31,7 +34,7 @@ export class Vault {
     this.isRandom = isRandom;
   }
 
-  /** For what is kept in a store: it outlives this process, and a key that was made at random does not. */
+  /** Warns if a store keeps sealed runs or notes longer than this process keeps its random key. */
   warnIfLost(store: Pick<Store, "isVolatile">): void {
     if (!this.isRandom || store.isVolatile === true) return;
     warnOnce(
@@ -40,7 +43,7 @@ export class Vault {
     );
   }
 
-  /** `what` was refused: a token, or a run of a store. */
+  /** `what` says what was refused. */
   refusal(problem: SealProblem, what: "token" | "stored run", action: "resume" | "read" = "resume"): Failure {
     switch (problem) {
       case "format":

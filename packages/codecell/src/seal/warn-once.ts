@@ -1,4 +1,4 @@
-/** Warnings of a process, each told once: of what no result can tell, since nobody made a mistake that fails anything yet. */
+/** Runs on the host. Warns once per process and code, about what no result can tell: nothing has failed yet. */
 const told = new Set<string>();
 
 export function warnOnce(code: `CODECELL_${string}`, message: string): void {

@@ -1,7 +1,7 @@
 /**
- * Declare by schema: a tool's declaration for the check, made from its schemas.
+ * Runs on the host. Makes a tool's declaration for the check from the tool's schemas.
  *
- * - Never stricter than the tool: where the schema does not say all of it, the declaration says less.
+ * - A declaration is never stricter than the tool: if the schema does not say everything, the declaration says less.
  */
 import type { ToolDeclaration } from "../../check/declare-tools.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
@@ -12,15 +12,15 @@ import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { isRecord } from "../../value/shape.ts";
 import { keepsItsWord } from "./keeps-its-word.ts";
 
-/** A declaration that would be longer leaves parts out. */
+/** A longer declaration leaves parts out. */
 const MOST_CHARACTERS = 20_000;
 
-/** Beside these a list of properties is not the whole list. */
+/** Beside one of these keywords, `properties` does not list all properties. */
 const OTHER_PROPERTIES = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if"];
 
 export async function declareBySchema(name: string, tool: AnyTool): Promise<ToolDeclaration> {
   const schema = inputSchemaOf(tool);
-  // What has a value for inputs it cannot use refuses none of them.
+  // A schema with a default for unusable inputs refuses no input.
   const isLenient = isRecord(schema) && Object.hasOwn(schema, "default");
   const { input } = tool;
   if (isLenient || !(await keepsItsWord(input, schema))) {
@@ -38,7 +38,7 @@ function isClosed(schema: JsonSchema): boolean {
   const references = new References(schema);
   return (
     !OTHER_PROPERTIES.some((keyword) => Object.hasOwn(schema, keyword)) &&
-    // What is read-only is not declared, and yet not refused.
+    // A read-only property is not declared, but is not refused either.
     !(isRecord(properties) && Object.values(properties).some((each) => isReadOnly(each, references)))
   );
 }

@@ -1,13 +1,13 @@
 /**
- * Keeps its word: whether a schema refuses what its JSON Schema says that it does.
+ * Runs on the host. Finds out whether a schema refuses what its JSON Schema says it refuses.
  *
- * - Schemas of libraries may fill in what is missing (a preprocessing step, a value to fall back to) and cannot say so
- *   in JSON Schema. So they are asked: inputs without what is required must be refused for every part of it.
+ * - A library's schema may fill in missing values (in a preprocessing step, or with a fallback) and cannot say so in
+ *   JSON Schema. So the schema is tried: it must refuse inputs without required properties, and name each of them.
  */
 import type { JsonSchema, StandardIssue, StandardSchema } from "../../contract/standard-schema.ts";
 import { isRecord } from "../../value/shape.ts";
 
-/** Objects inside objects that are asked about. */
+/** How deep objects inside objects are tried. */
 const MOST_LEVELS = 5;
 
 const known = new WeakMap<object, Promise<boolean>>();
@@ -16,7 +16,7 @@ export function keepsItsWord(
   schema: StandardSchema | JsonSchema | undefined,
   json: JsonSchema,
 ): boolean | Promise<boolean> {
-  // JSON Schema is what it says.
+  // A JSON Schema does what it says.
   if (!isStandard(schema)) return true;
   let answer = known.get(schema);
   if (answer === undefined) {
@@ -27,7 +27,7 @@ export function keepsItsWord(
 }
 
 function isStandard(schema: StandardSchema | JsonSchema | undefined): schema is StandardSchema {
-  // Some libraries' schemas are functions.
+  // The schemas of some libraries are functions.
   const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
   return isObject && "~standard" in schema;
 }
@@ -50,7 +50,7 @@ async function refusesAll(schema: StandardSchema, json: JsonSchema, input: objec
   return missing.every((path) => refused.has(path));
 }
 
-/** As much of an input as there is without any value in it. */
+/** All objects of an input, without any other value. */
 function emptyObjects(json: unknown, levels: number): Record<string, unknown> {
   const parts = Object.entries(propertiesOf(json)).flatMap(([name, property]): [string, unknown][] => {
     if (levels === 0 || !isRecord(property)) return [];
@@ -63,7 +63,7 @@ function emptyObjects(json: unknown, levels: number): Record<string, unknown> {
   return Object.fromEntries(parts);
 }
 
-/** Paths of what is required and not there. */
+/** The paths of required properties that are missing. */
 function missingIn(json: unknown, input: object, path: string): string[] {
   const required = isRecord(json) && Array.isArray(json["required"]) ? json["required"].map(String) : [];
   const properties = propertiesOf(json);

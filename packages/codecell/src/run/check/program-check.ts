@@ -1,10 +1,10 @@
 /**
- * Program check: the check before a run, as the run sees it.
+ * Runs on the host. Program check: the check before a run.
  *
- * - A program that was refused never runs. One that could not be checked does: the check fails open.
- * - What the check advised is told only when the run fails.
- * - A program that goes on from a past is checked when it is another one than had that past. What was called there takes
- *   and gives anything: the outcome is given, whatever the tool would say today.
+ * - A program that was refused never runs. A program that could not be checked runs: the check fails open.
+ * - The advice of the check is told only if the run fails.
+ * - A forked program is checked only if its source differs from the original's. The tools that were called in its past
+ *   are declared to take and give anything: their outcomes are given, whatever the tools would say today.
  */
 import type { CheckRequest, CheckResult } from "../../check/checker.ts";
 import type { Diagnostic } from "../../contract/diagnostic.ts";
@@ -27,7 +27,7 @@ export class ProgramCheck {
   readonly #check: HostCheck;
   readonly #start: CheckedStart;
   readonly #tools: ToolSet;
-  /** Names of tools that were called before the program goes on. */
+  /** Names of the tools that the past called. */
   readonly #called: ReadonlySet<string>;
   #advice: readonly Diagnostic[] = [];
 
@@ -48,7 +48,7 @@ export class ProgramCheck {
     this.#called = called;
   }
 
-  /** Why the program is not to run, if there is a reason. The time it takes is not the program's. */
+  /** Why the program must not run, if there is a reason. The check does not use up the run's wall time. */
   async before(deadline: Deadline, signal: AbortSignal | undefined): Promise<Failure | undefined> {
     deadline.pause();
     try {
@@ -65,7 +65,7 @@ export class ProgramCheck {
     return checked.status === "refused" ? checked.failure : undefined;
   }
 
-  /** Our own checker never fails; somebody else's may, and then nothing was checked. */
+  /** Our own checker never fails. Another one may; then the program counts as not checked. */
   async #checked(signal: AbortSignal | undefined): Promise<CheckResult | undefined> {
     try {
       return await this.#check.checker.check(this.#request(signal));
@@ -97,7 +97,7 @@ export class ProgramCheck {
     };
   }
 
-  /** An ending with the advice that belongs to it. */
+  /** The ending, with the check's advice if the run failed. */
   advise(ending: Ending): Ending {
     if (ending.status !== "failed" || this.#advice.length === 0) return ending;
     return { status: "failed", failure: { ...ending.failure, advice: this.#advice } };

@@ -1,4 +1,4 @@
-/** Refuses options of a host that are out of bounds: misuse by the host programmer throws. */
+/** Runs on the host. Refuses options of a host that are out of bounds: misuse by the host programmer throws. */
 import type { Store } from "../../contract/store.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -7,7 +7,7 @@ import type { HostCheck } from "../check/host-check.ts";
 import type { HostOptions } from "./host-options.ts";
 import { LONGEST_MS } from "../../loop/wait.ts";
 
-/** What a host asks of a store. */
+/** The methods of a store that a host calls. */
 const STORE_METHODS = [
   "put",
   "claim",
@@ -26,7 +26,7 @@ const STORE_METHODS = [
   "watch",
 ] as const satisfies readonly (keyof Store)[];
 
-/** And of a sandbox. */
+/** The methods of a sandbox that a host calls. */
 const SANDBOX_METHODS = ["place", "judgeFor"] as const satisfies readonly (keyof Sandbox)[];
 
 export function assertHost(options: HostOptions): void {
@@ -72,19 +72,19 @@ export function assertHost(options: HostOptions): void {
   }
 }
 
-/** Of time and bytes: added to a clock, or to each other, they stay exact. */
+/** For times and bytes: up to here, sums with a clock or with each other stay exact. */
 const MOST_KEPT = 2 ** 48;
-/** A store looks at as many at once to find those that are too many. */
+/** A store looks through this many ended runs at once to find those that are too many. */
 const MOST_ENDED_RUNS = 100_000;
 const ACTION = "create a host";
 
-/** `action` is what cannot be done with it. */
+/** `action` is what the host is needed for. */
 export function assertIsHost(host: unknown, action: string): void {
   if (isRecord(host) && typeof host["start"] === "function" && typeof host["resume"] === "function") return;
   throw new TypeError(`Cannot ${action}: host must be a host, as createHost() of codecell gives it`);
 }
 
-/** What a pool of threads is made with has no effect on a sandbox that was made before. */
+/** The options of a pool of threads have no effect on a sandbox that exists already. */
 function assertSandbox(options: HostOptions): void {
   const { sandbox } = options;
   if (sandbox === undefined) return;

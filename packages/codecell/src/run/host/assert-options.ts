@@ -1,4 +1,4 @@
-/** Refuses options of the wrong kind: misuse by the host programmer throws. */
+/** Runs on the host. Refuses options of the wrong kind: misuse by the host programmer throws. */
 import type { CallMiddleware } from "../../calls/middleware.ts";
 import { assertTools as assertEach } from "../../contract/assert-tools.ts";
 import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
@@ -14,20 +14,20 @@ import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork" | "discard" | "read" | "delete";
 
-/** `action` is what cannot be done then. */
+/** `action` is what the options are for. */
 export function assertOptions(options: unknown, action: string): void {
   if (isRecord(options) && !Array.isArray(options)) return;
   const given = options === null || options === undefined ? String(options) : `a ${typeof options}`;
   throw new TypeError(`Cannot ${action}: expected an object of options, it is ${given}`);
 }
 
-/** Of a host or a run; each limit is looked at where it is set. */
+/** For limits of a host or a run. Each single limit is checked where it is set. */
 export function assertLimits(limits: unknown, action: string): void {
   if (limits === undefined || (isRecord(limits) && !Array.isArray(limits))) return;
   throw new TypeError(`Cannot ${action}: limits must be an object of limits by their names`);
 }
 
-/** What every run may be given, wherever it begins. */
+/** Checks the options that every run may have, wherever it begins. */
 export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fork"): void {
   assertOptions(options, `${purpose} a run`);
   const { signal, atDeadline } = options;
@@ -40,7 +40,7 @@ export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fo
   }
   assertMiddleware(options.middleware, purpose);
   for (const name of ["encrypt", "compactTokens"] as const) {
-    // Whatever else was meant, it must not end as readable bytes.
+    // Another value may be meant as "encrypt": it must not lead to readable bytes.
     if (options[name] !== undefined && typeof options[name] !== "boolean") {
       throw new TypeError(`Cannot ${purpose} a run: ${name} must be a boolean`);
     }
@@ -53,7 +53,7 @@ export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fo
   assertFeatures(options, purpose);
 }
 
-/** What is not understood would not be asked: a policy that is misspelt must not pass for one. */
+/** A misspelt part would never be called: it must not look like a policy that is in force. */
 function assertMiddleware(given: unknown, purpose: string): void {
   if (given === undefined) return;
   const fail = (why: string): never => {
@@ -66,7 +66,7 @@ function assertMiddleware(given: unknown, purpose: string): void {
     if (parts.length === 0) return fail("a list of objects with decide, execute or end");
     const wrong = parts.find((name) => typeof one[name] !== "function");
     if (wrong !== undefined) return fail(`made of functions: ${wrong} is none`);
-    // An instance of a class may have state of its own.
+    // An instance of a class may have fields of its own.
     const prototype: unknown = Object.getPrototypeOf(one);
     if (prototype !== Object.prototype && prototype !== null) continue;
     const other = Object.keys(one).find((name) => !(MIDDLEWARE as readonly string[]).includes(name));
@@ -77,7 +77,7 @@ function assertMiddleware(given: unknown, purpose: string): void {
 
 const MIDDLEWARE = ["decide", "execute", "end"] as const satisfies readonly (keyof CallMiddleware)[];
 
-/** Of any implementation: what is used of it is there. */
+/** Accepts any implementation of AbortSignal that has what is used here. */
 function isSignal(value: unknown): boolean {
   if (!isRecord(value) || typeof value["aborted"] !== "boolean") return false;
   return (
@@ -113,7 +113,7 @@ export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asser
       `Cannot ${purpose} a run: its ledger is hollow, it was resumed from a token that had its memory and not what tools gave it`,
     );
   }
-  // A replay finds out by itself that something is missing; a fork would make the call that is missing once more.
+  // A replay finds by itself that something is missing. A fork would make the missing call once more.
   if (!isLedger(ledger) || (purpose === "fork" && !isWhole(ledger))) {
     throw new TypeError(`Cannot ${purpose} a run: this is no ledger, give one as a run's handle gave it`);
   }
@@ -136,17 +136,17 @@ function assertNew({ source, tools = {}, scope, has }: NewRunOptions, purpose: "
   assertScope(scope, purpose);
 }
 
-/** What a run is resumed with has to fit what it is. */
+/** Tools and resolutions have to fit the run that is resumed. */
 export function assertFits(past: RunPast, tools: ToolSet, resolutions: Resolutions): void {
   const { features } = past.recorder.header;
   assertTools(tools, "resume", (feature) => features[feature] !== undefined);
   assertPending(past, resolutions);
 }
 
-/** A tool of such a name could not be told from these calls. */
+/** A tool with one of these names could not be told from a call that no tool serves. */
 const NOT_OF_TOOLS = [...BEHIND_CALLS.values()].filter(({ endedBy }) => endedBy !== "tool");
 
-/** Sets that cannot change any more, so that one of thousands is not looked through for every run. */
+/** Tool sets that cannot change any more, so that a set of thousands is not looked through for every run. */
 const whole = new WeakSet<ToolSet>();
 
 export function assertTools(tools: ToolSet, purpose: Purpose, has: HasFeature = () => false): void {
@@ -162,7 +162,7 @@ export function assertTools(tools: ToolSet, purpose: Purpose, has: HasFeature = 
   }
 }
 
-/** A suspended run has one name, and belongs to somebody. */
+/** A suspended run is named by its token or by its id, not by both. */
 export function assertSuspended({ token, id, scope }: DiscardOptions, purpose: "resume" | "discard"): void {
   if ((typeof token === "string") === (typeof id === "string")) {
     throw new TypeError(`Cannot ${purpose} a run: give either its token or its id`);

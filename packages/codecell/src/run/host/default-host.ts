@@ -1,9 +1,9 @@
 /**
- * The process's own host and sandbox: for `run()`, and for surfaces that were given none. Runs on the host.
+ * The process's own host and sandbox, for `run()` and for surfaces that were given no host. Runs on the host.
  *
- * - Made when first used, and never closed: idle threads keep no process alive.
- * - Whoever needs a host with other keys or another store makes one in the same sandbox. So a process has one pool of threads
- *   unless somebody asks for more.
+ * - Both are made when first used, and never closed: idle threads keep no process alive.
+ * - Whoever needs a host with other keys or another store makes one in the same sandbox. So a process has one pool of
+ *   threads unless somebody asks for more.
  */
 import type { RunResult } from "../../contract/result.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";

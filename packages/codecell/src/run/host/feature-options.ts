@@ -1,9 +1,11 @@
 /**
- * FeatureOptions: how a host gives features to programs. Runs on the host; one entry per feature of
- * contract/feature-table.ts.
+ * FeatureOptions: how a host gives features to programs, one entry per feature of contract/feature-table.ts. Runs on
+ * the host.
  *
- * - An entry knows the feature's option, and makes the tools that serve its calls where the host itself serves them.
- * - Whether a program has a feature is decided when its run starts, and recorded. What serves it is each host's own.
+ * - An entry knows the feature's option. If the host itself serves the feature's calls, the entry makes the tools that
+ *   do.
+ * - Whether a program has a feature is decided when its run starts, and recorded. What serves the feature is each
+ *   host's own.
  */
 import { FETCH_TOOL, type FeatureName, type HostServedFeature } from "../../contract/features.ts";
 import type { Limits } from "../../contract/limits.ts";
@@ -14,21 +16,21 @@ import { isRecord } from "../../value/shape.ts";
 import type { ShownCatalog } from "./guest-catalog.ts";
 import type { RunOptions, StartOptions } from "./host-options.ts";
 
-/** Options of a run that may be one that is taken up again. */
+/** Options of a run that is started or taken up again. */
 export type AnyOptions = RunOptions & Partial<StartOptions>;
 
 export interface FeatureOption {
-  /** What its option has to be; undefined when it is that. */
+  /** What is wrong with the option; undefined if nothing is. */
   readonly problem: (options: AnyOptions) => string | undefined;
   readonly isGiven: (options: AnyOptions) => boolean;
-  /** Of a feature that has a text as its setting. */
+  /** For a feature whose setting is a text. */
   readonly text?: (options: StartOptions, shown: ShownCatalog | undefined) => string;
 }
 
 export interface ServedFeatureOption extends FeatureOption {
   /**
-   * Reads the option, which may throw, before the run begins; then makes what serves the calls, by their names. A run may be
-   * taken up without the option: then its calls are refused.
+   * Reads the option before the run begins, which may throw. Then makes the tools that serve the calls, by their names.
+   * A run may be taken up without the option: then its calls are refused.
    */
   readonly serve: (options: AnyOptions) => (limits: Limits) => ToolSet;
 }
@@ -59,7 +61,7 @@ export const FEATURE_OPTIONS: FeatureOptions = {
     isGiven: ({ mayYield }) => mayYield === true,
   },
   fetch: {
-    // Reading a policy says what is wrong with it.
+    // Reading the policy says what is wrong with it.
     problem: () => undefined,
     isGiven: ({ fetchPolicy }) => fetchPolicy !== undefined,
     serve: ({ fetchPolicy }) => {

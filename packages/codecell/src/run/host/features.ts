@@ -1,6 +1,6 @@
 /**
- * Features: what the options of a run come to: the settings of its program, and what serves the calls of features. Runs on
- * the host.
+ * Features: makes the settings of a program, and the tools that serve its features' calls, from the options of a run.
+ * Runs on the host.
  *
  * - A run without features costs nothing here.
  */
@@ -39,12 +39,12 @@ export function assertFeatures(options: AnyOptions, purpose: "start" | "resume" 
   }
 }
 
-/** Whether the options give a program this feature or, of a run that has it, serve its calls. */
+/** Whether the options give a program this feature, or serve its calls if the run has it already. */
 export function isGiven(options: AnyOptions, name: FeatureName): boolean {
   return OPTIONS[name].isGiven(options);
 }
 
-/** `shown` is of the catalog, if the options have one. */
+/** `shown` is what the program gets of the catalog, if the options have one. */
 export function toSettings(options: StartOptions, shown: ShownCatalog | undefined): FeatureSettings {
   let settings: Record<string, true | string> | undefined;
   for (const name of FEATURE_NAMES) {
@@ -54,13 +54,13 @@ export function toSettings(options: StartOptions, shown: ShownCatalog | undefine
   return settings ?? NO_FEATURES;
 }
 
-/** What serves the calls of features, as far as the options say. */
+/** Makes the tools that serve the calls of features, for the features that the options name. */
 export type Serving = Partial<Record<HostServedFeature, (limits: Limits) => ToolSet>>;
 
 const NO_SERVING: Serving = {};
 const NO_TOOLS: ToolSet = {};
 
-/** Throws for options that cannot be read. */
+/** Throws if an option cannot be read. */
 export function resolveServing(options: AnyOptions): Serving {
   let serving: Serving | undefined;
   for (const name of SERVED) {
@@ -70,7 +70,7 @@ export function resolveServing(options: AnyOptions): Serving {
   return serving ?? NO_SERVING;
 }
 
-/** Serve the calls of a run's features, by the names of these calls. */
+/** The tools that serve the calls of a run's features, by the names of these calls. */
 export function hostToolsOf(settings: FeatureSettings, serving: Serving, limits: Limits): ToolSet {
   if (settings === NO_FEATURES) return NO_TOOLS;
   const had = SERVED.filter((name) => settings[name] !== undefined);

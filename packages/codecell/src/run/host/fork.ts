@@ -1,8 +1,8 @@
 /**
- * Fork: the past of a run up to the outcome of one call, as the past of a new run.
+ * Runs on the host. Fork: the past of a run up to the outcome of one call, as the past of a new run.
  *
- * - What the program had seen by then it sees again, without any tool. What was under way then is called anew, under
- *   keys of the new run: a fork is another run, not the same one twice.
+ * - The program sees again what it had seen by then, without any tool. Calls that were under way then are made anew,
+ *   under keys of the new run: a fork is another run, not the same run twice.
  */
 import type { Ledger, SettledOutcome } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
@@ -13,7 +13,7 @@ import { settledCalls } from "../../ledger/settled-calls.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
 import { isRecord } from "../../value/shape.ts";
 
-/** `header` is of the new run. */
+/** `header` is the header of the new run. */
 export function forkPast(
   ledger: Ledger,
   header: LedgerHeader,
@@ -29,19 +29,20 @@ export function forkPast(
     delivery.items.some((item) => item.kind !== "timer" && item.call === atCall),
   );
   const deliveries = found === -1 ? ledger.deliveries : ledger.deliveries.slice(0, found);
-  // What came together with the outcome comes again.
+  // Outcomes that came together with the call's are delivered again.
   const items = (ledger.deliveries[found]?.items ?? []).filter(
     (item) => item.kind !== "timer" && item.call !== atCall,
   );
   if (outcome !== undefined) items.push(toItem(atCall, outcome, ledger.limits));
   const settled = settledCalls([...deliveries, { clock: 0, items }]);
-  // Calls are numbered by creation: all up to one that was settled, or waits here, had been made.
+  // Calls are numbered in the order in which they were made. So all calls up to the last one that is settled or forked
+  // at had been made.
   let made = atCall + 1;
   for (const index of settled) made = Math.max(made, index + 1);
   const calls = ledger.calls.slice(0, made);
   const open = new Map<number, CallResolution | undefined>();
   for (const [index, call] of calls.entries()) {
-    // No tool is called for a yield: one that has not ended suspends the new run.
+    // No tool serves a yield: a yield that has not ended suspends the new run.
     if (!settled.has(index) && !isYield(ledger, call)) open.set(index, undefined);
   }
   // Part of the past, so that it holds wherever the new run goes on.
@@ -50,7 +51,7 @@ export function forkPast(
   return { ...newPast(recorder), open };
 }
 
-/** No other than a tool could have given. */
+/** Accepts only what a tool could have given. */
 function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits): SettledOutcome {
   if (isRecord(outcome) && "output" in outcome) {
     const output = toJsonText(outcome.output);

@@ -1,4 +1,4 @@
-/** What of a catalog crosses to a program: all it can ask for, and little else. */
+/** Tests of what crosses from a catalog to a program: all it can ask for, and little else. */
 import { describe, expect, test } from "vitest";
 import { globalsFor } from "./guest-catalog.ts";
 
@@ -19,7 +19,7 @@ describe("convenience names", () => {
     ["// do this\nconst a = 1 // do it like this\n// and use the tools of this run\ntools.echo()", ["echo"]],
     ["text('this file is 0 bytes, and no tools are needed')", []],
     ["class A { n = 1; get() { return this.n + hypothesis } } return new A().get()", []],
-  ])("of %j are those that it names", (source, expected) => {
+  ])("that cross to %j are those that it names", (source, expected) => {
     expect(crossing(source)).toEqual(expected);
   });
 
@@ -57,7 +57,7 @@ describe("convenience names", () => {
     "for (const key in tools) f(key)",
     "tools as unknown",
     "this satisfies unknown",
-  ])("of %j are all, since it may ask for any", (source) => {
+  ])("all cross to %j, because it may ask for any", (source) => {
     expect(crossing(source)).toEqual(ALL);
   });
 });
@@ -66,13 +66,13 @@ describe("ALL_TOOLS", () => {
   const allTools = (source: string): string | undefined =>
     globalsFor(source, { names, allTools: () => "[1]" }).allTools;
 
-  test("crosses to whoever can ask for it", () => {
+  test("crosses to a program that can ask for it", () => {
     for (const source of ["ALL_TOOLS.length", "globalThis['ALL' + '_TOOLS']", "\\u0041LL_TOOLS"]) {
       expect(allTools(source)).toBe("[1]");
     }
   });
 
-  test("does not cross to others", () => {
+  test("does not cross to other programs", () => {
     expect(allTools("return await tools.echo({})")).toBe("");
   });
 });

@@ -1,9 +1,11 @@
 /**
- * GuestCatalog: what a program of the catalog profile is given of a catalog that stays on the host.
+ * Runs on the host. Chooses what a program of the catalog profile gets of a catalog that stays on the host.
  *
- * - Only what the program can ask for crosses, so that one with thousands of tools starts and suspends like one with ten.
- *   What it can ask for is read off its text, which is not parsed here: where that leaves a doubt, everything crosses.
+ * - Only what the program can ask for crosses, so that a program with thousands of tools starts and suspends like a
+ *   program with ten. What it can ask for is read from its text without parsing. In any doubt, everything crosses.
  */
+
+/** A catalog that stays on the host, for programs of the catalog profile. */
 export interface GuestCatalog {
   /** Convenience names: `tools.<name>`, each a tool of the run under the same name. */
   readonly names: ReadonlySet<string>;
@@ -11,10 +13,10 @@ export interface GuestCatalog {
   readonly allTools: () => string;
 }
 
-/** What crosses of a catalog to one program. */
+/** The part of a catalog that crosses to one program. */
 export interface ShownCatalog {
   readonly toolNames: readonly string[];
-  /** Empty for a program that cannot ask for it. */
+  /** Empty if the program cannot ask for it. */
   readonly allTools: string;
 }
 
@@ -27,13 +29,13 @@ export function globalsFor(source: string, { names, allTools }: GuestCatalog): S
   };
 }
 
-/** With these a program can reach a global that its text does not name. */
+/** With one of these a program can reach a global that its text does not name. */
 const UNSURE = ["globalThis", "\\u"];
 
 const THIS = "this";
 const TOOLS = "tools";
 
-/** Whether `this` may be the global object: not in `this.name`, nor in a comment or text that speaks of "this thing". */
+/** Whether `this` may be the global object. It is not in `this.name`, nor in a comment or text such as "this thing". */
 function mayUseThis(source: string): boolean {
   for (let at = source.indexOf(THIS); at !== -1; at = source.indexOf(THIS, at + 1)) {
     const next = at + THIS.length;
@@ -50,19 +52,19 @@ const BEFORE: ReadonlySet<string> = new Set(
     " ",
   ),
 );
-/** And behind one. */
+/** Words that code may have behind a value on the same line. */
 const BEHIND: ReadonlySet<string> = new Set(
   "as else extends from if implements in instanceof is of satisfies while".split(" "),
 );
 
-/** For sure: no code has two words in a row on one line, except where one of them is a keyword. */
+/** True only if it is certain: code never has two words in a row on one line, unless one of them is a keyword. */
 function isProse(source: string, from: number, to: number): boolean {
   let end = from;
   while (isBlank(source.charCodeAt(end - 1))) end--;
   let start = end;
   while (isWordPart(source.charCodeAt(start - 1))) start--;
   const before = end < from ? source.slice(start, end) : "";
-  // What follows `do <value>` is `while`, on this line or a later one.
+  // `while` follows `do <value>`, on this line or a later one.
   const behind = before === "do" ? wordAt(source, skipSpace(source, to)) : wordOnLine(source, to);
   return (before !== "" && !BEFORE.has(before)) || (behind !== "" && !BEHIND.has(behind));
 }
@@ -83,7 +85,7 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9;
 }
 
-/** The names that follow `tools.`; undefined when `tools` is used in any other way. */
+/** The names that follow `tools.`; undefined if `tools` is used in any other way. */
 function namesAsked(source: string, names: ReadonlySet<string>): string[] | undefined {
   const asked = new Set<string>();
   for (let at = source.indexOf(TOOLS); at !== -1; at = source.indexOf(TOOLS, at + 1)) {
@@ -95,14 +97,15 @@ function namesAsked(source: string, names: ReadonlySet<string>): string[] | unde
     if (source.charAt(next) !== ".") return undefined;
     const from = skipSpace(source, next + 1);
     const name = wordAt(source, from);
-    // Anything else than a name, or more of it: a comment, an index, letters of other scripts and what only looks like them.
+    // Not a plain name, or only a part of a name: a comment, an index, or letters of other scripts, which may look like
+    // ASCII.
     if (name === "" || source.charCodeAt(from + name.length) > 127) return undefined;
     if (names.has(name)) asked.add(name);
   }
   return [...asked];
 }
 
-/** For sure: letters, digits, `_` and `$` of ASCII. */
+/** Only letters, digits, `_` and `$` of ASCII. */
 function isWordPart(code: number): boolean {
   return (
     (code >= 97 && code <= 122) ||

@@ -1,4 +1,4 @@
-/** Header: what a run's ledger begins with. */
+/** Runs on the host. Header: what a run's ledger begins with. */
 import { NO_FEATURES } from "../../contract/features.ts";
 import { type Limits, resolveLimits } from "../../contract/limits.ts";
 import type { LedgerHeader } from "../../ledger/ledger-recorder.ts";
@@ -22,7 +22,7 @@ export function toHeader(options: StartOptions, limits: Limits): LedgerHeader {
   };
 }
 
-/** Of a run that never was one. */
+/** The header of a run that was refused before it existed. */
 export function emptyHeader(): Omit<LedgerHeader, "runId"> {
   return {
     source: "",
@@ -35,7 +35,7 @@ export function emptyHeader(): Omit<LedgerHeader, "runId"> {
   };
 }
 
-/** 64 hexadecimal digits; random ids are drawn in batches, so this is much cheaper than asking for bytes. */
+/** 64 hexadecimal digits. Random ids are drawn in batches, so this is much cheaper than asking for random bytes. */
 function newSeed(): string {
   return `${platform.randomUUID()}${platform.randomUUID()}`.replaceAll("-", "");
 }

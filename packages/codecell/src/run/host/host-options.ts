@@ -1,4 +1,4 @@
-/** What a host and its runs are asked for, and what they give back. */
+/** The options of a host and its runs, and what they give back. Used on the host. */
 import type { MapCallFailure } from "../../calls/call-failure.ts";
 import type { Authorize, CallMiddleware } from "../../calls/middleware.ts";
 import type { Compression } from "../../contract/compression.ts";
@@ -17,88 +17,94 @@ import type { HostCheck } from "../check/host-check.ts";
 
 export interface HostOptions {
   /**
-   * Worker threads; as many as the machine has cores unless said otherwise. Runs that compute while others wait have one
-   * fewer, at least one, beside them; where programs hold threads in native loops, as many again are started meanwhile.
+   * Number of worker threads. Default: the number of the machine's cores. Runs that compute while others wait get
+   * further threads: one fewer than `workers`, at least one. While programs hold threads in native loops, up to
+   * `workers` more are started.
    */
   readonly workers?: number;
   /**
-   * Where programs run, in place of a pool of worker threads of this host's own; `workers`, `workerUrl` and `heapBudgetBytes`
-   * are its affair then. It stays the caller's to close.
+   * Where programs run. Default: a pool of worker threads that this host owns. A given sandbox is made with its own
+   * `workers`, `workerUrl` and `heapBudgetBytes`, and the caller closes it.
    */
   readonly sandbox?: Sandbox;
   /**
-   * A worker of one's own in place of the one that comes with this package: a `file:` or `data:` URL, or an absolute
-   * path, of what `loadWorkerText()` of codecell/bundle gave. For where neither this package's files nor `data:` URLs can be started.
+   * The script of the worker threads: a `file:` or `data:` URL, or an absolute path, of the text that
+   * `loadWorkerText()` of codecell/bundle gave. Default: the script in this package. For environments that can start neither this
+   * package's files nor `data:` URLs.
    */
   readonly workerUrl?: URL | string | undefined;
-  /** Defaults for the limits of every run. */
+  /** Default limits of every run. */
   readonly limits?: Partial<Limits>;
-  /** Runs that may be live at the same time; 100,000 unless said otherwise. */
+  /** Number of runs that may be live at the same time. Default: 100,000. */
   readonly liveRuns?: number;
   /**
-   * Bytes that the heaps of all programs may have together; beyond that programs wait for their turn. Half of what the
-   * machine or the container has, shared by all hosts of the process, unless said otherwise.
+   * Bytes that the heaps of all programs may have together; beyond that programs wait for their turn. Default: half of
+   * the memory of the machine or the container, shared by all hosts of the process.
    */
   readonly heapBudgetBytes?: number;
-  /** Keeps runs, so that they outlive this process; without one only tokens do. It stays the caller's to close. */
+  /** Keeps runs, so that they outlive this process. Without a store only tokens do. The caller closes the store. */
   readonly store?: Store;
-  /** Keeps runs that have ended in the store, sealed, to be read with `readEnded`; none are kept unless said otherwise. */
+  /** Keeps ended runs in the store, sealed, to be read with `readEnded`. Default: ended runs are not kept. */
   readonly keepEnded?: KeepEnded;
-  /** Lets lists of the store name the tools that programs called; false unless said otherwise. */
+  /** Lets lists of the store name the tools that programs called. Default: false. */
   readonly listToolNames?: boolean;
-  /** How long a run stays ours after this process stops answering; 30,000 unless said otherwise. */
+  /** Milliseconds for which a run still belongs to this process after the process stops answering. Default: 30,000. */
   readonly leaseMs?: number;
   /**
-   * Seals suspension tokens; at least 16 random bytes, better 32. Without it the environment's CODECELL_SEAL_KEY is
-   * used, and without that tokens do not outlive this process.
+   * Seals suspension tokens and stored runs: at least 16 random bytes, better 32. Default: the key in the environment
+   * variable CODECELL_SEAL_KEY. Without either, a random key is made, and nobody can open tokens after this process.
    */
   readonly sealKey?: Uint8Array;
-  /** Instead of `sealKey`, to replace a key: the first one seals, all of them open. */
+  /** Used instead of `sealKey` to replace a key: the first key seals, all keys open. */
   readonly sealKeys?: readonly Uint8Array[];
   /**
-   * Tokens of runs that were given far more than their memory holds have that memory and not what they were given: small,
-   * and good only for hosts with the same build of the engine. False unless said otherwise.
+   * Lets a token hold the program's memory in place of the outputs that the program got, if the memory is far smaller.
+   * Such a token is small, but only hosts with the same build of the engine can resume it. Default: false.
    */
   readonly compactTokens?: boolean;
-  /** Makes tokens and what the store keeps unreadable for whoever holds them; false unless said otherwise. */
+  /** Encrypts tokens and stored runs, so that nobody who holds them can read them. Default: false. */
   readonly encrypt?: boolean;
   /**
    * How suspended runs are compressed, in tokens, in the store and in snapshots; "zstd" by default. Pages cannot read zstd:
    * choose "deflate" where a page is to read them. Every host opens both.
    */
   readonly compression?: Compression;
-  /** Told of errors in the host's own code, for all runs that have no `onError` of their own; see there. */
+  /** Is told of errors in the host's own code, for all runs without their own `onError`; see `onError` of a run. */
   readonly onError?: OnError;
-  /** Checks programs before they are started; those that can only fail are not. No check unless said otherwise. */
+  /** Checks programs before they start. A program that can only fail is not started. Default: no check. */
   readonly check?: HostCheck;
 }
 
-/** Bounds of what is kept of ended runs. Of all hosts that share a store, the tightest bounds hold. */
+/** Bounds of what is kept of ended runs. If several hosts share a store, the tightest bounds hold. */
 export interface KeepEnded {
   readonly forMs: number;
-  /** Of all runs in the store the newest that ended; 10,000 unless said otherwise. */
+  /** How many ended runs are kept in the whole store, the newest first. Default: 10,000. */
   readonly runs?: number;
-  /** What they take together; 268,435,456 unless said otherwise. */
+  /** How many bytes all of them may take together. Default: 268,435,456. */
   readonly bytes?: number;
 }
 
 export interface RunOptions {
   readonly tools?: ToolSet;
-  /** Ends the run; too late for one that is being suspended. */
+  /** Ends the run. It has no effect on a run that is being suspended. */
   readonly signal?: AbortSignal;
-  /** Handed to every tool as `call.context`. */
+  /** Every tool gets it as `call.context`. */
   readonly context?: unknown;
-  /** Whose run it is: tenant, user or session. A run is resumed only under the scope it was started with. */
+  /** Whose run it is: a tenant, a user or a session. A run can be resumed only under the scope it was started with. */
   readonly scope?: string;
-  /** What happens when limits.wallTimeMs is over and the run waits for calls or timers; it fails unless said otherwise. */
+  /** What happens when limits.wallTimeMs is over and the run still waits for calls or timers. Default: "fail". */
   readonly atDeadline?: "fail" | "suspend";
-  /** What stands between calls and their tools, in this order: see `CallMiddleware`. */
+  /** Stands between calls and their tools, in this order; see `CallMiddleware`. */
   readonly middleware?: readonly CallMiddleware[];
-  /** Asked before every call, after all middleware, with the input that the tool will get. Time spent here is not the run's. */
+  /**
+   * Decides about every call, after all middleware, with the input that the tool will get. Time spent here does not
+   * count as the run's.
+   */
   readonly authorize?: Authorize;
   /**
-   * Told of errors in the host's own code, as they were thrown: by tools, schemas, `authorize`, the sandbox, the store. For
-   * the host alone: programs, models, tokens and stores get nothing of it. What it throws is ignored.
+   * Is told of errors in the host's own code, as they were thrown: by tools, schemas, `authorize`, the sandbox, the
+   * store. For the host alone: programs, models, tokens and stores get nothing of it. If `onError` throws, its error is
+   * ignored.
    */
   readonly onError?: OnError;
   /**
@@ -106,15 +112,15 @@ export interface RunOptions {
    * it must not be asynchronous. `onError` is told what it throws. It hears calls that go on after a suspension too.
    */
   readonly onEvent?: OnEvent;
-  /** Makes the run's token compact, although the host's are not; see there. */
+  /** Makes the run's token compact, even if the host's tokens are not; see `compactTokens` of a host. */
   readonly compactTokens?: boolean;
-  /** Makes the run's token unreadable for whoever holds it, although the host's are not. */
+  /** Encrypts the run's token, even if the host does not encrypt. */
   readonly encrypt?: boolean;
-  /** Puts the failure of a call into an adapter's words before the program sees it; the code stays. */
+  /** Puts the failure of a call into an adapter's words before the program sees it. The code stays. */
   readonly mapCallFailure?: MapCallFailure;
   /**
-   * Gives the program `fetch`, and says what it may reach; there is none unless said otherwise. Whether a program has it
-   * is decided at the start: a run that is resumed or forked needs a policy again for its further fetches.
+   * Gives the program `fetch`, and says what it may reach. Default: the program has no `fetch`. Whether a program has
+   * it is decided at the start: a run that is resumed or forked needs a policy again for its further fetches.
    */
   readonly fetchPolicy?: FetchPolicy | undefined;
 }
@@ -123,24 +129,24 @@ export interface StartOptions extends RunOptions {
   readonly source: string;
   readonly language?: Language;
   readonly limits?: Partial<Limits>;
-  /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed; false unless said otherwise. */
+  /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed. Default: false. */
   readonly mayYield?: boolean;
-  /** What becomes of calls that the program has not waited for when it returns; the run waits unless said otherwise. */
+  /** What happens to calls that the program has not waited for when it returns. Default: "wait". */
   readonly detachedCalls?: "wait" | "fail";
-  /** Gives the program the globals of the catalog profile; those of the direct profile unless said otherwise. */
+  /** Gives the program the globals of the catalog profile. Default: the globals of the direct profile. */
   readonly catalog?: GuestCatalog;
 }
 
 export interface ResumeOptions extends RunOptions {
   /** A suspension's token. */
   readonly token?: string | undefined;
-  /** Or the id of a run in the host's store: suspended, or left behind by a process that died. */
+  /** Or the id of a run in the host's store, which is suspended or was left behind by a process that died. */
   readonly id?: string | undefined;
-  /** How pending calls go on, by call id. Those left out stay pending. */
+  /** How pending calls go on, by call id. Calls that are left out stay pending. */
   readonly resolutions?: Resolutions;
 }
 
-/** A suspended run, by one of both. */
+/** A suspended run, named by its token or by its id. */
 export interface DiscardOptions extends Pick<ResumeOptions, "token" | "id" | "scope"> {}
 
 /** A run that has ended. */
@@ -150,11 +156,11 @@ export interface ReadEndedOptions {
 }
 
 export interface ForkOptions extends RunOptions {
-  /** Index of the call. */
+  /** The index of the call. */
   readonly atCall: number;
-  /** What the call gives; without it the call is made anew. */
+  /** What the call gives. Without it the call is made anew. */
   readonly outcome?: ForkOutcome;
-  /** Another program; up to the call it must do what the old one did. */
+  /** Another program. Up to the call it must do what the old program did. */
   readonly source?: string;
 }
 
@@ -162,12 +168,12 @@ export interface RunHandle {
   readonly runId: string;
   readonly events: AsyncIterable<RunEvent>;
   readonly result: Promise<RunResult>;
-  /** Everything that has happened so far; `host.replay` repeats it. */
+  /** Everything that has happened so far. `host.replay` repeats it. */
   readonly ledger: () => Ledger;
 }
 
 export interface Host extends AsyncDisposable {
-  /** Whether its runs outlive it, in a store. */
+  /** Whether runs outlive this host, in a store. */
   readonly isDurable: boolean;
   /** The limits that it was created with; the others have their defaults. */
   readonly limits: Readonly<Partial<Limits>>;
@@ -175,13 +181,13 @@ export interface Host extends AsyncDisposable {
   /** Continues a suspended run. */
   resume(options: ResumeOptions): RunHandle;
   /**
-   * Gives a suspended run up: nobody can resume it any more. False when there is none that could be. Rejects with a
-   * StoreError when the store failed: it may be there still.
+   * Gives a suspended run up: nobody can resume it any more. False if there is no such run to resume. Rejects with a
+   * StoreError if the store failed; then the run may still be there.
    */
   discard(options: DiscardOptions): Promise<boolean>;
   /**
-   * What a run of the store came to that has ended and was kept, with its ledger; undefined when there is none of this id and
-   * scope. Rejects with a CodecellError for what this host's keys do not open, and with a StoreError when the store failed.
+   * The result and the ledger of an ended run that the store kept. Undefined if there is none with this id and scope.
+   * Rejects with a CodecellError if this host's keys do not open the run, and with a StoreError if the store failed.
    */
   readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined>;
   /**
@@ -191,6 +197,6 @@ export interface Host extends AsyncDisposable {
   deleteEnded(options: ReadEndedOptions): Promise<boolean>;
   /** Repeats a recorded run without calling any tool. */
   replay(ledger: Ledger): RunHandle;
-  /** Starts a new run that shares the past of another up to the outcome of one of its calls. */
+  /** Starts a new run that shares the past of another run up to the outcome of one of its calls. */
   fork(ledger: Ledger, options: ForkOptions): RunHandle;
 }

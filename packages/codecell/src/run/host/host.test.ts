@@ -37,7 +37,7 @@ describe("a run", () => {
     expect(await start("const a = 1;")).toMatchObject({ status: "completed", value: null });
   });
 
-  test("calls are awaited even when the program does not", async () => {
+  test("waits for calls that the program does not await", async () => {
     const gate = Promise.withResolvers<void>();
     const ended = vi.fn<() => void>();
     const result = start("tools.slow({}); return 'returned'", {
@@ -55,7 +55,7 @@ describe("a run", () => {
     expect(ended).toHaveBeenCalledOnce();
   });
 
-  test("what follows an unawaited call runs too", async () => {
+  test("runs what follows a call that was not awaited", async () => {
     const result = await start("tools.echo(1).then(() => tools.echo(2)).then(console.log); return 'early'");
     expect(result).toMatchObject({
       value: "early",
@@ -115,7 +115,7 @@ describe("a run", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test("more calls at once than may wait: none of them runs", async () => {
+  test("if more calls are made at once than may wait, none of them runs", async () => {
     const execute = vi.fn<() => number>(() => 1);
     const result = await start("await Promise.all(Array.from({ length: 10 }, () => tools.t({})))", {
       tools: { t: { execute } },
@@ -193,7 +193,7 @@ describe("a run", () => {
     for (const leaseMs of [0, 1.5, 2 ** 31]) expect(() => createHost({ leaseMs })).toThrow("leases of");
   });
 
-  test("runs over the host's bound are refused, not queued for ever", async () => {
+  test("runs over the host's bound are refused, not queued", async () => {
     await using small = createHost({ workers: 1, liveRuns: 1 });
     const gate = Promise.withResolvers<number>();
     const first = small.start({
@@ -317,7 +317,7 @@ describe("suspension", () => {
     ).toMatchObject({ value: 1 });
   });
 
-  test("with the same key another host resumes it, with another it is refused", async () => {
+  test("another host with the same key resumes it, and a host with another key refuses it", async () => {
     const sealKey = new Uint8Array(32).fill(3);
     await using first = createHost({ workers: 1, sealKey });
     await using second = createHost({ workers: 1, sealKey });
@@ -342,7 +342,7 @@ describe("suspension, misused", () => {
     expect(result).toMatchObject({ status: "completed", value: "invalid_output" });
   });
 
-  test("a resume without resolutions leaves the run suspended, nothing is lost", async () => {
+  test("a resume without resolutions leaves the run suspended, and nothing is lost", async () => {
     const gate: ToolSet = { gate: { execute: (_input, call) => call.resolution ?? call.suspend("ask") } };
     const result = await start("return await tools.gate(1)", { tools: gate });
     if (result.status !== "suspended") throw new Error(result.status);
@@ -390,7 +390,7 @@ describe("replay", () => {
     });
   });
 
-  test("a program that does something else than its ledger says is refused", async () => {
+  test("a program that differs from its ledger is refused", async () => {
     const handle = host.start({ source: "return await tools.echo(1)", tools });
     await handle.result;
     const ledger = handle.ledger();

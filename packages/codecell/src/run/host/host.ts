@@ -1,8 +1,9 @@
 /**
- * Composition of a host for Node.js: a pool of worker threads, seals, tokens and a store around the neutral `SandboxHost`.
+ * Composes a host for Node.js: a pool of worker threads, seals, tokens and a store around the neutral `SandboxHost`.
  * Runs on the host.
  *
- * - The one file of `run/` besides `open-sandbox.ts` that knows where seals and stores come from: a page composes its own.
+ * - Besides `open-sandbox.ts` this is the only file of `run/` that knows where seals and stores come from: a page
+ *   composes its own host.
  */
 import { Suspender } from "../../durable/suspender.ts";
 import { Vault } from "../../seal/vault.ts";

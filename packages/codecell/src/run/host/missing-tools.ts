@@ -1,8 +1,8 @@
 /**
- * MissingTools: why a run cannot be resumed by a host that lacks tools of its calls.
+ * Runs on the host. MissingTools: why a host cannot resume a run, because it lacks tools of the run's calls.
  *
- * - Said before the run is taken: a host that has the tools goes on with it as it is.
- * - Only calls that were made and have no outcome count, and of these none that was denied: its tool is not called.
+ * - This is said before the run is taken, so a host that has the tools can still go on with it.
+ * - Only calls that were made and have no outcome count. Denied calls do not count, because their tools are not called.
  */
 import type { Failure } from "../../contract/failure.ts";
 import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
@@ -11,13 +11,13 @@ import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import type { RunPast } from "../../durable/run-past.ts";
 
-/** Names that a message tells of; the details have all. */
+/** How many names a message has. The details have all. */
 const MOST_NAMES = 10;
 
 /** What a host resumes a run with. */
 export interface Means {
   readonly tools: ToolSet;
-  /** Whether it serves the calls of a feature. */
+  /** Whether the host serves the calls of a feature. */
   readonly serves: (feature: FeatureName) => boolean;
   readonly resolutions: Resolutions;
 }

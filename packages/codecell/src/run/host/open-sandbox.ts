@@ -1,4 +1,7 @@
-/** Opens the sandbox of a host; throws for options it cannot be opened with. It owns nothing before the first run. */
+/**
+ * Runs on the host. Opens the sandbox of a host. Throws for options with which it cannot be opened. A sandbox starts
+ * nothing before the first run.
+ */
 import { availableParallelism } from "node:os";
 import { HeapBudget, sharedHeapBudget } from "../../sandbox/node/heap-budget.ts";
 import { judgesOf } from "../../sandbox/node/judges.ts";
@@ -8,7 +11,7 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { defaultWorkerUrl, resolveWorkerUrl } from "../../sandbox/node/worker-script.ts";
 import type { HostOptions } from "./host-options.ts";
 
-/** What the threads of the pool that was opened last execute. */
+/** The script of the pool that was opened last. */
 let newestWorkerUrl: URL | undefined;
 
 export function openSandbox(
@@ -19,12 +22,12 @@ export function openSandbox(
   newestWorkerUrl = workerUrl;
   const { heapBudgetBytes } = options;
   const budget = heapBudgetBytes === undefined ? sharedHeapBudget() : new HeapBudget(() => heapBudgetBytes);
-  // One core is left to those that pass by.
+  // Leaves one core to cells that do not compute.
   const computeWorkers = Math.max(1, workers - 1);
   return new NodePool({ workers, maxWorkers: 2 * workers, computeWorkers, workerUrl, budget });
 }
 
-/** Judges values that belong to no run: on threads of the same script as a pool of this process, if there is one. */
+/** Judges values that belong to no run. If this process has a pool, the threads run the same script. */
 export function judgeOutsideRuns(): JudgeApart {
   return judgesOf(newestWorkerUrl ?? defaultWorkerUrl()).for("", new AbortController().signal);
 }

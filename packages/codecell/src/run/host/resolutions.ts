@@ -1,4 +1,4 @@
-/** Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
+/** Runs on the host. Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
 import { buildJson } from "../../value/parse-json.ts";
 import { printJson } from "../../value/print-json.ts";
 import type { CallResolution, Resolutions } from "../../contract/result.ts";
@@ -20,10 +20,12 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
   }
 }
 
-/** Nobody else has them, so they are what they were. */
+/** Resolutions that were checked before. Nobody else has these objects, so they have not changed since. */
 const looked = new WeakSet<object>();
 
-/** A resolution that an adapter makes of what a program chose: copied and looked at in turns, and not once more. */
+/**
+ * Makes a resolution of what a program chose, for an adapter. It is copied and checked in turns, and not checked again.
+ */
 export async function toKnown(callId: string, resolution: unknown): Promise<CallResolution> {
   const text = await printJson(resolution);
   if (text === undefined) throw noResolution(callId);
@@ -46,7 +48,7 @@ function hasProto(callId: string): TypeError {
   );
 }
 
-/** Throws unless every resolution is of a call that waits for one. */
+/** Throws if a resolution is for a call that is not pending. */
 export function assertPending({ recorder, pending }: RunPast, resolutions: Resolutions): void {
   const { runId } = recorder.header;
   const known = new Set([...pending.keys()].map((index) => toCallId(runId, index)));

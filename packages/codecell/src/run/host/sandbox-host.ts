@@ -1,9 +1,9 @@
 /**
- * SandboxHost: starts runs in one sandbox and resumes them from where its keeper has them. Runs anywhere.
+ * SandboxHost: starts runs in one sandbox, and resumes runs that its keeper keeps. Runs anywhere.
  *
- * - What a caller does wrong is thrown before a run begins; whatever the program does is a result.
- * - A run that would be refused at once is neither claimed nor does it use up its token.
- * - Knows neither Node.js nor how runs are sealed: both are given to it.
+ * - Misuse by a caller throws before a run begins. Whatever the program does is a result.
+ * - A run that would be refused at once is not claimed, and does not use up its token.
+ * - It knows neither Node.js nor how runs are sealed: both are given to it.
  */
 import { CodecellError, type Failure } from "../../contract/failure.ts";
 import { tellError } from "../../contract/host-error.ts";
@@ -57,7 +57,7 @@ const LIVE_RUNS = 100_000;
 interface Beginning {
   readonly keeping: RunKeeping;
   readonly errors: RunErrors;
-  /** Undefined replays. */
+  /** Undefined in a replay. */
   readonly tools?: ToolSet;
   readonly events?: EventStream | undefined;
   readonly refusal?: Failure | undefined;
@@ -71,7 +71,7 @@ export class SandboxHost implements Host {
   readonly #keeper: RunKeeper;
   readonly #limits: Limits;
   readonly #runs = new Set<Run>();
-  /** Runs that are being opened, or were. */
+  /** The results of resumed runs, from before they are opened until they settle. */
   readonly #resumed = new Set<Promise<RunResult>>();
   #closed = false;
 
@@ -157,7 +157,7 @@ export class SandboxHost implements Host {
     return refused === undefined ? this.#goOn(opened, options, serving) : this.#refuse(refused, options);
   }
 
-  /** Opening the run takes a moment: the handle is there before the run is. */
+  /** Opening the run takes a moment: the handle exists before the run does. */
   #resumeLater(
     found: Reference | OpenToken,
     runId: string,
@@ -215,7 +215,7 @@ export class SandboxHost implements Host {
     return refusal ?? opened;
   }
 
-  /** Why an opened run cannot go on here. Throws for what does not fit the run. */
+  /** Why an opened run cannot go on here. Throws if the options do not fit the run. */
   #refusalOf({ past }: OpenRun, options: ResumeOptions): Failure | undefined {
     const { tools = {}, resolutions = {} } = options;
     const refusal = this.#refusal(options);
