@@ -1,4 +1,6 @@
 /** What happens while a run is being given back to its store: it can no longer end in another way. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createHost, type Host, type ToolSet } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { afterEach, expect, test, vi } from "vitest";
@@ -79,4 +81,72 @@ test("a run that the store cannot take back is still stored, and can go on elsew
   const last = await second.resume({ id: run.runId, resolutions, tools }).result;
   expect(last).toMatchObject({ value: ["go", "outcome_unknown"] });
   expect(made).toEqual(["pay", "aborted"]);
+});
+
+test("a run that was opened for a caller who aborts meanwhile is given back, also by a store that is away for a moment [store:leave]", async () => {
+  await using store = createMemoryStore();
+  const tools: ToolSet = { ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") } };
+  const abort = new AbortController();
+  let isAway = true;
+  const faltering = instead(store, {
+    claim: async (...given) => {
+      const claimed = await store.claim(...given);
+      abort.abort();
+      return claimed;
+    },
+    release: async (claim, next) => {
+      if (next === undefined && isAway) {
+        isAway = false;
+        throw new StoreError("unavailable", "away");
+      }
+      await store.release(claim, next);
+    },
+  });
+  await using host = createHost({ workers: 1, store: faltering, sealKey });
+  const { runId, result } = host.start({ source: "return await tools.ask({})", tools });
+  const suspended = await result;
+  if (suspended.status !== "suspended") throw new Error(suspended.status);
+  const [pending] = suspended.suspension.pending;
+  const resolutions = { [pending?.callId ?? ""]: { resolution: "yes" } };
+  const aborted = await host.resume({ id: runId, tools, resolutions, signal: abort.signal }).result;
+  expect(aborted).toMatchObject({ failure: { code: "aborted" } });
+  expect(isAway).toBe(false);
+  expect(await host.resume({ id: runId, tools, resolutions }).result).toMatchObject({ value: "yes" });
+});
+
+test("a run that goes on does not keep the bytes it was resumed from", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  await using store = createMemoryStore();
+  const bytes: WeakRef<Uint8Array>[] = [];
+  const watched = instead(store, {
+    claim: async (...given) => {
+      const claimed = await store.claim(...given);
+      if (claimed.status !== "claimed") return claimed;
+      const state = Uint8Array.from(claimed.run.state);
+      bytes.push(new WeakRef(state));
+      return { ...claimed, run: { ...claimed.run, state } };
+    },
+  });
+  await using host = createHost({ workers: 1, store: watched, sealKey });
+  const begun = Promise.withResolvers<void>();
+  const work = Promise.withResolvers<number>();
+  const tools: ToolSet = {
+    ask: { execute: (_input, call) => call.resolution ?? call.suspend("go on?") },
+    work: { execute: () => (begun.resolve(), work.promise) },
+  };
+  const first = await host.start({ source: "await tools.ask({}); return await tools.work({})", tools })
+    .result;
+  if (first.status !== "suspended") throw new Error(first.status);
+  const [pending] = first.suspension.pending;
+  const resolutions = { [pending?.callId ?? ""]: { resolution: "yes" } };
+  const resumed = host.resume({ id: first.runId, tools, resolutions });
+  await begun.promise;
+  await until(() => {
+    collect();
+    return bytes.every((one) => one.deref() === undefined);
+  });
+  expect(bytes).toHaveLength(1);
+  work.resolve(3);
+  expect(await resumed.result).toMatchObject({ value: 3 });
 });

@@ -49,8 +49,10 @@ export interface RunKeeper {
   keep(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping;
   /** For a run that is refused before it begins, or that replays: it makes no calls. */
   keepNothing(recorder: LedgerRecorder, terms: KeepingTerms): RunKeeping;
-  /** Where a suspended run is: in the store, or in its token. */
-  find(name: SuspendedName, scope: string): Reference | OpenToken | Failure;
+  /** Where a suspended run is in the store; undefined if the run is in its token. */
+  referred(name: SuspendedName, scope: string): Reference | Failure | undefined;
+  /** Verifies the seal of a token that holds its run. */
+  openToken(token: string, scope: string): OpenToken | Failure;
   /** Opens a small run of a token at once. */
   openNow(token: OpenToken, tools: ToolSet): OpenRun | Failure;
   /** `errors` is told what the store threw, because others than the host may read the failure. */

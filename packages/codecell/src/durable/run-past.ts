@@ -37,18 +37,19 @@ export interface Elsewhere {
   readonly resolution: CallResolution | undefined;
 }
 
+const NOTHING: Omit<RunPast, "recorder"> = {
+  pending: new Map(),
+  open: new Map(),
+  items: [],
+  timers: [],
+  elsewhere: new Map(),
+  served: [],
+  snapshot: undefined,
+};
+
 /** The past of a run that has only its ledger: nothing is under way. */
 export function newPast(recorder: LedgerRecorder): RunPast {
-  return {
-    recorder,
-    pending: new Map(),
-    open: new Map(),
-    items: [],
-    timers: [],
-    elsewhere: new Map(),
-    served: [],
-    snapshot: undefined,
-  };
+  return { ...NOTHING, recorder };
 }
 
 /** The same past after these decisions: the calls that they decide are open, the others stay pending. */

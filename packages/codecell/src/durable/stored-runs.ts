@@ -29,6 +29,7 @@ import { EndedRuns, type StoreFacts } from "./ended-runs.ts";
 import { Executor } from "./executor.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { Journal, type JournalSetup } from "./journal.ts";
+import { persistently } from "./persistently.ts";
 import { recover } from "./recovery.ts";
 import { factsSteps } from "./run-facts.ts";
 import type { KeepingTerms, OpenRun, RunKeeping } from "./run-keeping.ts";
@@ -162,7 +163,13 @@ export class StoredRuns {
     // The executor of a stored run's call can always be asked.
     const past = recover(opened, tools, () => true);
     const start = await this.#startOf(run, opened, past);
-    return new OpenStoredRun(this.#parts, { run, claim, past, start, hasMoved: entries.length > 0 });
+    return new OpenStoredRun(this.#parts, {
+      claim,
+      past,
+      start,
+      expiresAt: run.expiresAt,
+      hasMoved: entries.length > 0,
+    });
   }
 
   /** Where the journal of an opened run goes on. */
@@ -189,7 +196,7 @@ export class StoredRuns {
 
 /** A run that this process has claimed. */
 interface ClaimedRun {
-  readonly run: StoredRun;
+  readonly expiresAt: number;
   readonly claim: Claim;
   readonly past: RunPast;
   readonly start: JournalStart;
@@ -209,11 +216,11 @@ class OpenStoredRun implements OpenRun {
   }
 
   take(terms: KeepingTerms): RunKeeping {
-    const { run, hasMoved } = this.#claimed;
+    const { expiresAt, hasMoved } = this.#claimed;
     const { recorder, timers } = this.past;
     const { limits } = recorder.header;
     const journal = this.#journal();
-    const isMoved = run.expiresAt < Date.now() + limits.wallTimeMs + this.#parts.leaseMs;
+    const isMoved = expiresAt < Date.now() + limits.wallTimeMs + this.#parts.leaseMs;
     // Not awaited: the entry matters only if this process dies.
     if (isMoved || (!hasMoved && timers.length > 0)) {
       void journal.write({ kind: "taken", at: Date.now() }, isMoved ? expiryOf(limits) : undefined);
@@ -236,7 +243,7 @@ class OpenStoredRun implements OpenRun {
 
 /** If giving back fails, the run is free when its lease has run out. */
 async function giveBack(store: Store, claim: Claim): Promise<void> {
-  await answered(store.release(claim)).catch(() => {});
+  await persistently(() => answered(store.release(claim))).catch(() => {});
 }
 
 function openJournal({ store, leaseMs }: StoreParts, claim: Promise<Claim>, start: JournalStart): Journal {

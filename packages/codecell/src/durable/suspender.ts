@@ -43,10 +43,14 @@ export class Suspender implements RunKeeper {
     return this.#inTokens.keep(recorder, terms);
   }
 
-  /** Where a suspended run is: in the store, or in its token. */
-  find({ token = "", id }: SuspendedName, scope: string): Reference | OpenToken | Failure {
-    if (id !== undefined) return { id, suspensionId: undefined };
-    return this.#tokens.referred(token, scope) ?? this.#tokens.open(token, scope);
+  /** Where a suspended run is in the store; undefined if the run is in its token. */
+  referred({ token = "", id }: SuspendedName, scope: string): Reference | Failure | undefined {
+    return id === undefined ? this.#tokens.referred(token, scope) : { id, suspensionId: undefined };
+  }
+
+  /** Verifies the seal of a token that holds its run. */
+  openToken(token: string, scope: string): OpenToken | Failure {
+    return this.#tokens.open(token, scope);
   }
 
   /** Opens a small run of a token at once. */
@@ -68,7 +72,7 @@ export class Suspender implements RunKeeper {
 
   /** Gives a run up. False if the run is not there or goes on somewhere. Rejects if the store failed. */
   async discard(name: SuspendedName, scope: string): Promise<boolean> {
-    const found = this.find(name, scope);
+    const found = this.referred(name, scope) ?? this.openToken(name.token ?? "", scope);
     if ("code" in found || ("id" in found && this.#inStore === undefined)) return false;
     let cause: unknown;
     const errors: ErrorListener = { tell: () => {}, end: (thrown) => void ({ cause } = thrown) };
@@ -84,7 +88,7 @@ export class Suspender implements RunKeeper {
 
   /** The id of a stored run; empty if the run is in its token, or does not exist. */
   idOf(name: SuspendedName, scope: string): string {
-    const found = this.find(name, scope);
-    return "id" in found ? found.id : "";
+    const found = this.referred(name, scope);
+    return found !== undefined && "id" in found ? found.id : "";
   }
 }

@@ -137,24 +137,25 @@ export class SandboxHost implements Host {
 
   resume(options: ResumeOptions): RunHandle {
     assertRun(options, "resume");
-    const { tools = {}, resolutions = {}, scope = "" } = options;
+    const { token = "", tools = {}, resolutions = {}, scope = "" } = options;
     assertSuspended(options, "resume");
     assertTools(tools, "resume");
     assertResolutions(resolutions);
     const serving = resolveServing(options);
-    const found = this.#keeper.find(options, scope);
     const refusal = this.#refusal(options);
-    if ("id" in found) {
+    const referred = this.#keeper.referred(options, scope);
+    if (referred !== undefined && "id" in referred) {
       if (!this.isDurable) throw new TypeError("Cannot resume a run of a store: the host has none");
-      return this.#resumeLater(found, found.id, options, serving, refusal);
+      return this.#resumeLater(referred, referred.id, options, serving, refusal);
     }
-    const token = refusal ?? found;
-    if ("code" in token) return this.#refuse(token, options);
-    if (token.largeRunId !== undefined) return this.#resumeLater(token, token.largeRunId, options, serving);
-    const opened = this.#keeper.openNow(token, tools);
+    // A host that refuses does not verify the seal of a token, which may be large.
+    const found = refusal ?? referred ?? this.#keeper.openToken(token, scope);
+    if ("code" in found) return this.#refuse(found, options);
+    if (found.largeRunId !== undefined) return this.#resumeLater(found, found.largeRunId, options, serving);
+    const opened = this.#keeper.openNow(found, tools);
     if ("code" in opened) return this.#refuse(opened, options);
-    const refused = this.#refusalOf(opened, options);
-    return refused === undefined ? this.#goOn(opened, options, serving) : this.#refuse(refused, options);
+    const misfit = misfitOf(opened.past, options);
+    return misfit === undefined ? this.#goOn(opened, options, serving) : this.#refuse(misfit, options);
   }
 
   /** Opening the run takes a moment: the handle exists before the run does. */
@@ -168,12 +169,15 @@ export class SandboxHost implements Host {
     const events = this.#eventsOf(runId, options);
     const errors = this.#errors(runId, options);
     let handle: RunHandle | undefined;
-    const begin = async (): Promise<RunResult> => {
+    // What was opened is not held while the run goes on: it may be large.
+    const takeUp = async (): Promise<RunHandle> => {
       const opened = refusal ?? (await this.#open(found, options, errors));
-      handle =
-        "code" in opened
-          ? this.#refuse(opened, options, { errors, events }, runId)
-          : this.#goOn(opened, options, serving, { errors, events });
+      return "code" in opened
+        ? this.#refuse(opened, options, { errors, events }, runId)
+        : this.#goOn(opened, options, serving, { errors, events });
+    };
+    const begin = async (): Promise<RunResult> => {
+      handle = await takeUp();
       return await handle.result;
     };
     const result = begin().catch((error: unknown) => {
@@ -206,22 +210,15 @@ export class SandboxHost implements Host {
     if ("code" in opened) return opened;
     let refusal: Failure | undefined;
     try {
-      refusal = this.#refusalOf(opened, options);
+      // A token that cannot go on now is not even looked at.
+      const before = "id" in found ? undefined : this.#refusal(options);
+      refusal = before ?? misfitOf(opened.past, options) ?? this.#refusal(options);
     } catch (error) {
       await opened.giveBack();
       throw error;
     }
     if (refusal !== undefined) await opened.giveBack();
     return refusal ?? opened;
-  }
-
-  /** Why an opened run cannot go on here. Throws if the options do not fit the run. */
-  #refusalOf({ past }: OpenRun, options: ResumeOptions): Failure | undefined {
-    const { tools = {}, resolutions = {} } = options;
-    const refusal = this.#refusal(options);
-    if (refusal !== undefined) return refusal;
-    assertFits(past, tools, resolutions);
-    return missingTools(past, { tools, resolutions, serves: (feature) => isGiven(options, feature) });
   }
 
   #goOn(
@@ -363,6 +360,13 @@ export class SandboxHost implements Host {
       message: `Cannot start a run: ${liveRuns} are live already, try again later`,
     };
   }
+}
+
+/** Why a past cannot go on with these options. Throws if they do not fit the run. */
+function misfitOf(past: RunPast, options: ResumeOptions): Failure | undefined {
+  const { tools = {}, resolutions = {} } = options;
+  assertFits(past, tools, resolutions);
+  return missingTools(past, { tools, resolutions, serves: (feature) => isGiven(options, feature) });
 }
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
