@@ -39,10 +39,12 @@ describe("an endless program", () => {
     const elapsedMs = startStopwatch();
     const failed = await failedOf(desk.exec(code));
     const tookMs = elapsedMs();
-    const { loopGapMs } = watch.stop();
+    const { loopGapMs, loopCpuMs } = watch.stop();
     expect(failed.code).toBe("timeout");
     expect(tookMs).toBeLessThan(timeoutMs + 2000);
-    expect(loopGapMs).toBeLessThan(200);
+    expect(loopCpuMs).toBeLessThan(200);
+    // By the clock only a loop that stands still takes as long: pages, disks and locks count there too.
+    expect(loopGapMs).toBeLessThan(1500);
     expect(desk.run.telemetry().failures).toEqual({ timeout: 1 });
     // With more time, since its worker may have been killed and another has to start first.
     const other = desk.prepare({ config: true, context: OTHER });
