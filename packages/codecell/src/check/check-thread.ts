@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Owns one worker thread with a compiler.
+ * Runs on the host. Owns one worker thread with a compiler.
  *
  * - The thread does one check at a time. A check that takes too long ends the thread: nothing else can stop a
  *   compiler.

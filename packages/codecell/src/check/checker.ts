@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The checker checks programs before they run, on a thread of its own.
+ * Runs on the host. The checker checks programs before they run, on a thread of its own.
  *
  * - It fails open: trouble with the compiler, its thread or its time makes a check `unavailable`, never a refusal.
  * - It does one check at a time. A check that waits too long for its turn is `unavailable` too.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Asks for the declarations of the tools that a program names, or seems to mean, and of no others.
+ * Runs on the host. Asks for the declarations of the tools that a program names, or seems to mean, and of no others.
  *
  * A tool whose declaration cannot be had takes and gives anything: a missing declaration is no error of the program.
  */

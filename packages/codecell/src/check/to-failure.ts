@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Makes the failure of a run that never began from the problems of its program, in words for the
+ * Runs on the host. Makes the failure of a run that never began from the problems of its program, in words for the
  * model.
  */
 import type { Diagnostic } from "../contract/diagnostic.ts";

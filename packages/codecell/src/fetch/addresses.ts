@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Tells addresses of the public internet from all others.
+ * Runs on the host. Tells addresses of the public internet from all others.
  *
  * - Asks Node.js for its modules when they are needed and imports none, so a page can load this file.
  *

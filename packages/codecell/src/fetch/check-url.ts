@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Says whether a fetch policy allows a URL. Every URL of a fetch passes here: the program's own,
+ * Runs on the host. Says whether a fetch policy allows a URL. Every URL of a fetch passes here: the program's own,
  * the target of each redirect, and the URL that a response says it is from.
  *
  * URLs are compared after parsing, so that case, default ports, punycode and spellings of an address do not matter. A

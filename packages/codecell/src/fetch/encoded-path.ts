@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Finds paths that a server behind a proxy may read as another path than the one the policy
+ * Runs on the host. Finds paths that a server behind a proxy may read as another path than the one the policy
  * compared.
  *
  * Paths come parsed, so they have no plain dot segments or backslashes. They may still have hidden ones, behind

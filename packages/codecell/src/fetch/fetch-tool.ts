@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The tool that serves the fetches of one run under its fetch policy.
+ * Runs on the host. The tool that serves the fetches of one run under its fetch policy.
  *
  * - A run that was resumed without a policy has this tool too: it refuses every fetch and says what to do.
  * - A body in UTF-8 crosses as text, any other body as base64. Cookies that a server sets do not cross.

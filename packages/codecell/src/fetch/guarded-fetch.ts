@@ -1,5 +1,5 @@
 /**
- * Runs in the host. A fetch that connects to public addresses only.
+ * Runs on the host. A fetch that connects to public addresses only.
  *
  * - The connection itself resolves a name, once: it connects to the very address that was checked.
  * - A name is refused if any of its addresses is not public. A host that is an address is not looked up, so the

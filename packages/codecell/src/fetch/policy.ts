@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The fetch policy says what the `fetch` of a program may reach: as a host's programmer writes it,
+ * Runs on the host. The fetch policy says what the `fetch` of a program may reach: as a host's programmer writes it,
  * and resolved.
  *
  * - It is resolved once, when a run starts or is resumed. An entry that cannot mean what it says throws a TypeError.

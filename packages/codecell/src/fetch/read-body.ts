@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Reads the whole body of a response, within a bound of bytes.
+ * Runs on the host. Reads the whole body of a response, within a bound of bytes.
  *
  * - Bytes are counted while the body streams, after decompression. A body that is too large is cancelled, never held.
  * - Reading ends when the signal aborts, also for a body that does not know the signal.

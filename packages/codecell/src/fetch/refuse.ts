@@ -1,5 +1,5 @@
 import { CallRefusal } from "../calls/call-failure.ts";
-/** Runs in the host. Tells a program that its fetch was refused or failed: one code, and what to do next. */
+/** Runs on the host. Tells a program that its fetch was refused or failed: one code, and what to do next. */
 
 const LONGEST_SHOWN = 200;
 /** Only this many characters of a text are read. */

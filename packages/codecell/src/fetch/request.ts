@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Checks the request that a program asked for, and makes the one that is sent.
+ * Runs on the host. Checks the request that a program asked for, and makes the one that is sent.
  *
  * - The request comes from the guest and is untrusted: methods and headers are checked again here.
  * - Headers that belong to the connection are left out. A header that would make a server see another method or path

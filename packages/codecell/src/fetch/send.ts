@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Makes the requests of one fetch, one per redirect, each under the whole policy.
+ * Runs on the host. Makes the requests of one fetch, one per redirect, each under the whole policy.
  *
  * - The host's fetch is told never to follow a redirect. If it does so all the same, the URL that the response says
  *   it is from has to be allowed.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Checks, copies and completes the arguments of a store's methods.
+ * Runs on the host. Checks, copies and completes the arguments of a store's methods.
  *
  * Every database can keep what passes here. Misuse throws before anything happens.
  */

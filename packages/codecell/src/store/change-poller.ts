@@ -1,5 +1,5 @@
 /**
- * Runs in the host. ChangePoller finds out what others changed, for databases that tell nobody.
+ * Runs on the host. ChangePoller finds out what others changed, for databases that tell nobody.
  *
  * - It reads the rows of watched runs again and again, and no others. It keeps no process alive.
  * - Within one claim and after its release, outcomes are only added. So the fence, whether the run is released, and

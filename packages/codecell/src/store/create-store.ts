@@ -1,5 +1,5 @@
 /**
- * Runs in the host. createStore makes a store of a driver, and owns what is the same for all databases.
+ * Runs on the host. createStore makes a store of a driver, and owns what is the same for all databases.
  *
  * - It checks arguments and copies bytes before anything waits; drivers see only what the contract allows. It also
  *   copies what drivers give: the bytes may be a part of a larger buffer, or belong to the driver.

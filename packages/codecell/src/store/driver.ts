@@ -1,5 +1,5 @@
 /**
- * Driver: what a database does for a store. Runs in the host; `createStore` makes a store of it.
+ * Driver: what a database does for a store. Runs on the host; `createStore` makes a store of it.
  *
  * A driver consists of statements. `createStore` checks and copies what goes in, copies what comes out, keeps the
  * order under a claim, decides who may claim, makes results and errors, calls the watchers of this process, repeats

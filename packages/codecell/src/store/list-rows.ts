@@ -1,4 +1,4 @@
-/** Runs in the host. Lists a page of rows for drivers without an index; it looks at every row. */
+/** Runs on the host. Lists a page of rows for drivers without an index; it looks at every row. */
 import type { ListedRows, ListPage, RunRow } from "./driver.ts";
 
 export function listRows(rows: Iterable<RunRow>, page: ListPage, now: number = Date.now()): ListedRows {

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. A store in this process's memory: for tests, and where runs need not outlive the process.
+ * Runs on the host. A store in this process's memory: for tests, and where runs need not outlive the process.
  *
  * - Every change is made within one turn of the event loop, so each happens as a whole.
  * - Lists look at every run, so this store is not for hundreds of thousands of runs.

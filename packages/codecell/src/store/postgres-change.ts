@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Makes the one statement that changes a run under its claim.
+ * Runs on the host. Makes the one statement that changes a run under its claim.
  *
  * - The statement first checks the claim and locks the run's row; all else depends on that row. If it gives no rows,
  *   nothing was changed.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Owns the one connection of the pool that listens for changes while the store is open.
+ * Runs on the host. Owns the one connection of the pool that listens for changes while the store is open.
  *
  * - A connection that breaks is replaced. Notifications may have been missed meanwhile, so every watcher is called.
  * - Now and then it sends a query, to find a connection that broke without notice.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Declares what a Postgres store needs of `pg`, and handles its errors.
+ * Runs on the host. Declares what a Postgres store needs of `pg`, and handles its errors.
  *
  * - Types are written here and not imported: the caller gives a pool, and no package is loaded.
  * - After a transient error the work is done again. It learns which attempt it is, and has to find out whether an

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The tables of a Postgres store, and the migrations that make them.
+ * Runs on the host. The tables of a Postgres store, and the migrations that make them.
  *
  * - `meta.version` counts the migrations that a schema has had. A schema with more than this version knows is
  *   refused.

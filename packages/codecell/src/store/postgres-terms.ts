@@ -1,4 +1,4 @@
-/** Runs in the host. Terms that several statements of the Postgres store share. */
+/** Runs on the host. Terms that several statements of the Postgres store share. */
 const toMs = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 /** The clock while the statement runs, also after it waited for a lock. */
 export const NOW: string = toMs("clock_timestamp()");

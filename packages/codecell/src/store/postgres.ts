@@ -1,5 +1,5 @@
 /**
- * Runs in the host. A store in a Postgres database, shared by processes anywhere.
+ * Runs on the host. A store in a Postgres database, shared by processes anywhere.
  *
  * - Time is the server's. A statement that changes a run under a claim checks the fence and locks the run's row. So
  *   it either happens before the next claim, which then sees the change, or it is refused.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Runs the transactions of one SQLite connection, in the order in which they were asked for.
+ * Runs on the host. Runs the transactions of one SQLite connection, in the order in which they were asked for.
  *
  * - Transactions of one turn of the event loop are committed together, since a commit waits for the disk and blocks
  *   the thread meanwhile. A transaction that refuses (throws a StoreError) is undone alone.

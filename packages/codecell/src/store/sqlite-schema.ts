@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The tables of a SQLite store, and the migrations that make them.
+ * Runs on the host. The tables of a SQLite store, and the migrations that make them.
  *
  * - `user_version` counts the migrations that a file has had. A file with more than this version knows is refused,
  *   and so is a file of another program.

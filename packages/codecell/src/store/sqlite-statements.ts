@@ -1,5 +1,5 @@
 /**
- * Runs in the host, synchronously. The statements of a SQLite store.
+ * Runs on the host, synchronously. The statements of a SQLite store.
  *
  * - The caller of a method that changes something holds the write lock: each method is a part of one transaction.
  * - A method that reads several tables reads them at one moment.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. A store in a SQLite file, shared by the processes of one machine.
+ * Runs on the host. A store in a SQLite file, shared by the processes of one machine.
  *
  * - Every change is one transaction that takes the write lock first, so it decides by what is true when it commits.
  * - SQLite notifies nobody: while runs are watched, the store reads the file's version a few times a second.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Watchers knows who wants to hear of which run.
+ * Runs on the host. Watchers knows who wants to hear of which run.
  *
  * - A callback runs in a microtask of its own: if it throws, neither the store nor other watchers are disturbed.
  * - Nobody is called after the end of their watch.

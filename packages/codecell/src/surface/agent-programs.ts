@@ -1,5 +1,5 @@
 /**
- * Runs in the host. AgentPrograms holds the suspended programs of a process, by the id that a model knows.
+ * Runs on the host. AgentPrograms holds the suspended programs of a process, by the id that a model knows.
  *
  * - Only the program's own scope can take a program, and one caller at a time. Any other scope learns nothing about
  *   it.

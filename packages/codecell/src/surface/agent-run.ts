@@ -1,5 +1,5 @@
 /**
- * Runs in the host. AgentRun runs the programs that the model of one agent run writes.
+ * Runs on the host. AgentRun runs the programs that the model of one agent run writes.
  *
  * - Whatever happens to a program becomes a result. Nothing is thrown through the agent's loop.
  * - A program that still waits when its time is up is suspended, and goes on with `wait`. It belongs to this run:

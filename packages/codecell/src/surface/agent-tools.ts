@@ -1,5 +1,5 @@
 /**
- * Runs in the host. AgentTools sorts the tools of one agent run into those for the catalog and those that the model
+ * Runs on the host. AgentTools sorts the tools of one agent run into those for the catalog and those that the model
  * sees.
  *
  * - The policy comes first: a tool that it denies is neither catalogued nor shown.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The tools behind the helpers of the catalog profile: search, describe, and load a parked value.
+ * Runs on the host. The tools behind the helpers of the catalog profile: search, describe, and load a parked value.
  *
  * They take an id, or a name that can mean one tool only. A tool that is not catalogued is unknown under every name.
  */

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Config is what an operator wrote about code mode, resolved once.
+ * Runs on the host. Config is what an operator wrote about code mode, resolved once.
  *
  * - Only `true`, or an object whose `enabled` is `true`, turns code mode on. Anything else leaves it off.
  * - A number outside its bounds is clamped to them. A value that is no positive integer counts as not given.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Says whether a source that failed was probably a shell command or Python, so that a hint makes
+ * Runs on the host. Says whether a source that failed was probably a shell command or Python, so that a hint makes
  * sense.
  *
  * - Asked only about sources that failed before they called anything. Nothing is refused because of the answer.

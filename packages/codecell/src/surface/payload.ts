@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Checks the tools of a request right before a provider gets it.
+ * Runs on the host. Checks the tools of a request right before a provider gets it.
  *
  * Tools that the model may not see are left out. If a tool is missing that it should see, or another tool took the
  * place of `exec` or `wait`, the request is refused: a model that cannot reach its tools, or sees other tools, must

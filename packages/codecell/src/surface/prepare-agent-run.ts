@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Prepares an agent run: from its configuration, tools and policy to what its model sees.
+ * Runs on the host. Prepares an agent run: from its configuration, tools and policy to what its model sees.
  *
  * - The order is: policy, configuration, catalog, then `exec` and `wait` in place of all tools.
  * - If code mode is off, nothing changes. If it is on, the model sees `exec`, `wait` and the tools marked

@@ -1,4 +1,4 @@
-/** Runs in the host. Reads what a model gave to `exec` and `wait`. Never throws, whatever the input. */
+/** Runs on the host. Reads what a model gave to `exec` and `wait`. Never throws, whatever the input. */
 import { isRecord } from "../value/shape.ts";
 import type { Program } from "./agent-program.ts";
 import type { CodeModeSettings } from "./config.ts";

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Converts the settings of code mode to the limits of a run.
+ * Runs on the host. Converts the settings of code mode to the limits of a run.
  *
  * - A setting that the configuration sets counts, whatever the host's limits are.
  * - A default never widens a limit that the host was given: the tighter of the two counts.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Whether a run waits for calls, by its ledger. A call that has ended but was not delivered yet
+ * Runs on the host. Whether a run waits for calls, by its ledger. A call that has ended but was not delivered yet
  * counts too.
  */
 import { YIELD_CONTROL } from "../../contract/features.ts";

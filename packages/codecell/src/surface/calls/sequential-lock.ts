@@ -1,5 +1,5 @@
 /**
- * Runs in the host. SequentialLock lets the calls of sequential tools execute one at a time, in the order in which
+ * Runs on the host. SequentialLock lets the calls of sequential tools execute one at a time, in the order in which
  * they came.
  *
  * - A call that is aborted while it waits leaves the queue and is never executed.

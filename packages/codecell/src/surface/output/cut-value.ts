@@ -1,5 +1,5 @@
 /**
- * Runs in the host. CutValue is what is shown of a value that is too large: its beginning, how much is missing, its
+ * Runs on the host. CutValue is what is shown of a value that is too large: its beginning, how much is missing, its
  * shape and, if it was parked, how to load it.
  *
  * It has at most as many bytes as asked for. The beginning gets what the other parts leave.

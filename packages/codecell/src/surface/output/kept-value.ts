@@ -1,5 +1,5 @@
 /**
- * Runs in the host. KeptValue is a JSON value as the trajectory keeps it: a copy as text, whole or cut.
+ * Runs on the host. KeptValue is a JSON value as the trajectory keeps it: a copy as text, whole or cut.
  *
  * It is always valid JSON of at most as many bytes as asked for. It can be made shorter later, and still knows how
  * large the value was.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. OutputBudget decides how much a model gets of the output and the value of one program, over its
+ * Runs on the host. OutputBudget decides how much a model gets of the output and the value of one program, over its
  * exec and all its waits.
  *
  * - All outputs as JSON text, and the value, never have more than `maxOutputBytes` together. An empty output counts

@@ -1,4 +1,4 @@
-/** Runs in the host. Converts what a program printed to output items for a model. */
+/** Runs on the host. Converts what a program printed to output items for a model. */
 import type { LogLine } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import type { CodeModeOutput } from "../shown/code-mode-result.ts";

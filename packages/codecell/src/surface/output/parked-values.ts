@@ -1,5 +1,5 @@
 /**
- * Runs in the host. ParkedValues keeps values of one agent run that were too large to show, so that its later
+ * Runs on the host. ParkedValues keeps values of one agent run that were too large to show, so that its later
  * programs can load them.
  *
  * - It is bounded in bytes and number: the oldest values make room for a new one. A value that is too large is not

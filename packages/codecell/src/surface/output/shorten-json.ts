@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Makes a JSON value fit, as a value of the same structure.
+ * Runs on the host. Makes a JSON value fit, as a value of the same structure.
  *
  * - The result has at most as many bytes as asked for. Every part is unchanged or says what is missing: how many
  *   bytes of a text, items of a list, fields of a record.

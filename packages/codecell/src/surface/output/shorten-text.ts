@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Measures and cuts texts as JSON writes them.
+ * Runs on the host. Measures and cuts texts as JSON writes them.
  *
  * - A cut text is well-formed if the whole text was: no pair of surrogates is split.
  * - Cutting reads no more of a text than fits.

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Makes the two tools that a model sees in place of all others, and every word that it reads about
+ * Runs on the host. Makes the two tools that a model sees in place of all others, and every word that it reads about
  * them.
  *
  * - The text names only what the run has: no language that is not enabled, no helper that is missing, and nothing

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. Converts failures of runs to codes and errors of exec and wait. No other file knows both
+ * Runs on the host. Converts failures of runs to codes and errors of exec and wait. No other file knows both
  * vocabularies.
  *
  * - It is total: the compiler complains when a code is added.

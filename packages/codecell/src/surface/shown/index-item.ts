@@ -1,5 +1,5 @@
 /**
- * Runs in the host. An index item is one tool as the tool index shows it, in four forms that say more and more.
+ * Runs on the host. An index item is one tool as the tool index shows it, in four forms that say more and more.
  *
  * - It is always on one line, bounded, and can be pasted. A tool whose name would have to be changed is not listed.
  *   An input that would have to be changed is shown as `input`.

@@ -1,4 +1,4 @@
-/** Runs in the host. Problems say why a wait cannot go on with a program, and what to do next. */
+/** Runs on the host. Problems say why a wait cannot go on with a program, and what to do next. */
 import type { FailureCode } from "../../contract/failure.ts";
 import type { ProgramEnd } from "../agent-program.ts";
 import type { CodeModeErrorCode } from "./code-mode-result.ts";

@@ -1,5 +1,5 @@
 /**
- * Runs in the host. The tool index shows as much of a catalog as fits into so many characters, for writers of
+ * Runs on the host. The tool index shows as much of a catalog as fits into so many characters, for writers of
  * programs.
  *
  * - Every owner is named with its number of tools and has some of them listed, tools with known outputs first. What
