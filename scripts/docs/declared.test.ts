@@ -31,7 +31,7 @@ describe("what the package declares", () => {
       name: "atCall",
       type: "number",
       isOptional: false,
-      comment: "Index of the call.",
+      comment: "The index of the call.",
     });
     expect(fields.find(({ name }) => name === "source")?.isOptional).toBe(true);
   });

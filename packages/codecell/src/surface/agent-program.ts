@@ -121,8 +121,8 @@ export class AgentProgram {
    * Notes a call under way, with the input as the program wrote it: a model is shown it, and a hook may have added a
    * secret.
    */
-  begin(callId: string, tool: string, input: unknown): void {
-    this.#pending.set(callId, this.#toPending(callId, tool, input));
+  begin(callId: string, tool: string, input: unknown, inputText?: string): void {
+    this.#pending.set(callId, this.#toPending(callId, tool, input, inputText));
   }
 
   /** Notes that a call waits for a decision. */
@@ -159,10 +159,10 @@ export class AgentProgram {
     this.#kept.delete(callId);
   }
 
-  #toPending(id: string, tool: string, input: unknown): PendingToolCall {
+  #toPending(id: string, tool: string, input: unknown, inputText?: string): PendingToolCall {
     const startedAt = this.#began.get(id) ?? new Date().toISOString();
     this.#began.set(id, startedAt);
-    return { id, tool, startedAt, input: shortened(input) };
+    return { id, tool, startedAt, input: shortened(input, inputText) };
   }
 
   /** Notes that the program is over, and aborts its calls. */
@@ -174,8 +174,8 @@ export class AgentProgram {
   }
 }
 
-function shortened(input: unknown): string {
+function shortened(input: unknown, inputText?: string): string {
   // A schema or a hook may have made an input that is no JSON.
-  const text = printBeginning(input, SHORT_INPUT + 1);
+  const text = inputText ?? printBeginning(input, SHORT_INPUT + 1);
   return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
 }

@@ -95,20 +95,23 @@ export class ProgramRecorder {
     const given = this.#given.get(callId);
     this.#given.delete(callId);
     if (entry === undefined) return;
-    this.#setup.agentProgram.begin(callId, entry.id, input);
-    this.#record(callId, entry.id, { input, inputText: given?.inputText ?? "" });
+    const inputText = given?.inputText ?? "";
+    const isGiven = given !== undefined && given.input === input;
+    this.#setup.agentProgram.begin(callId, entry.id, input, isGiven ? inputText : undefined);
+    this.#record(callId, entry.id, { input, inputText }, isGiven);
   }
 
-  #record(callId: string, tool: string, { input, inputText }: GivenInput): void {
+  /** `isGiven` says that the text is that of the input: no schema has changed it. */
+  #record(callId: string, tool: string, { input, inputText }: GivenInput, isGiven: boolean): void {
     const { agentProgram, trajectory } = this.#setup;
-    trajectory.startCall({
-      parentToolCallId: agentProgram.toolCallId,
-      callId,
-      tool,
-      input: toRecorded(input),
+    const call = { parentToolCallId: agentProgram.toolCallId, callId, tool };
+    // From the text where that is possible: reading the names of a hundred thousand fields takes 20 ms each time.
+    if (isLarge(isGiven ? inputText : input)) {
+      trajectory.startCall({ ...call, input: input as Json, inputBytes: utf8Bytes(inputText) });
+    } else {
       // A small input is printed, and counted then: a schema may have made it of another size.
-      ...(isLarge(input) ? { inputBytes: utf8Bytes(inputText) } : {}),
-    });
+      trajectory.startCall({ ...call, input: toSmallRecord(input) });
+    }
   }
 
   #execute({ callId, tool }: EventOf<"call-execute">): void {
@@ -136,7 +139,7 @@ export class ProgramRecorder {
         // Its program ended before the call began: there is nothing to tell.
         if (agentProgram.signal.aborted) return;
         const id = (entryOf(tool)?.id ?? tool).slice(0, LONGEST_ID);
-        this.#record(callId, id, given ?? { input: undefined, inputText: "" });
+        this.#record(callId, id, given ?? { input: undefined, inputText: "" }, given !== undefined);
       }
       const { failure, isAborted = agentProgram.signal.aborted } = outcome;
       // Whatever a tool says then, it was stopped.
@@ -167,5 +170,9 @@ const REFUSALS: ReadonlySet<CallFailureCode> = new Set(["denied", "unknown_tool"
 
 /** As it will cross; what cannot is told of by who passes it on. Of a large value a part is recorded, by who prints it anyway. */
 function toRecorded(value: unknown): Json {
-  return isLarge(value) ? (value as Json) : (JSON.parse(toJsonText(value ?? null) ?? "null") as Json);
+  return isLarge(value) ? (value as Json) : toSmallRecord(value);
+}
+
+function toSmallRecord(value: unknown): Json {
+  return JSON.parse(toJsonText(value ?? null) ?? "null") as Json;
 }
