@@ -114,10 +114,12 @@ export async function openPostgresStore({
   return createStore({
     put: async (run, { owner, ms }) => {
       const rows = await query(
-        `WITH run AS (
+        // The clock is read once: a run has not changed before it was created.
+        `WITH moment AS MATERIALIZED (SELECT ${NOW} AS at), run AS (
            INSERT INTO ${schema}.runs
              (id, scope, expires_at, created_at, changed_at, fence, owner, lease_until, claim_key, facts)
-           VALUES ($1, $2, $3, ${NOW}, ${NOW}, nextval(${fences}), $4, ${NOW} + $5::bigint, $6, $8)
+           VALUES ($1, $2, $3, (SELECT at FROM moment), (SELECT at FROM moment), nextval(${fences}), $4,
+             (SELECT at FROM moment) + $5::bigint, $6, $8)
            ON CONFLICT (id) DO UPDATE SET fence = EXCLUDED.fence WHERE runs.claim_key = EXCLUDED.claim_key
            RETURNING id, fence
          ), state AS (
