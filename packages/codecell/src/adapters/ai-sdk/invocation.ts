@@ -62,7 +62,7 @@ export class Invocation implements CallKeeper {
   readonly #setup: InvocationSetup;
   readonly #hooks: Hooks;
   readonly #trace: TraceRecorder;
-  /** What the host's own fetch threw, by call id. Only the host sees it. */
+  /** Errors of failed fetches, by call id. Only the host sees them. */
   readonly #fetchErrors = new Map<string, unknown>();
   readonly #executing = new Set<Promise<unknown>>();
   logs: readonly LogLine[] = [];
