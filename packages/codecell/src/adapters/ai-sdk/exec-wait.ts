@@ -330,7 +330,7 @@ export function checkingPayload(run: PreparedAgentRun): LanguageModelMiddleware 
     ...params,
     tools: [...run.assertPayload(params.tools ?? [])],
   });
-  // AI SDK 6 asks for the version of requests it is for; their tools look the same in all.
+  // AI SDK 6 wants middleware to name its version of requests. Tools look the same in all versions.
   // oxlint-disable-next-line typescript/no-unnecessary-type-assertion
   return { transformParams } as LanguageModelMiddleware;
 }

@@ -77,7 +77,7 @@ class TracedHost implements Host {
     return this.#traced("fork", options, (traced) => this.#host.fork(ledger, traced));
   }
 
-  /** Leaves no spans: a replay calls no tool and nobody waits for it. */
+  /** Leaves no spans: a replay calls no tool and waits for nothing. */
   replay(ledger: Ledger): RunHandle {
     return this.#host.replay(ledger);
   }
@@ -203,7 +203,7 @@ class RunSpans {
     );
   }
 
-  /** The host refused to begin the run, and threw the reason to its caller. */
+  /** The host refused to begin the run. The caller gets the reason: a throw, or the result's rejection. */
   misused(): void {
     this.#finish({ "codecell.run.status": "refused" }, "misuse");
   }

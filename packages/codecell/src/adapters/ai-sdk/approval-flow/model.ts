@@ -81,7 +81,7 @@ function nextStep(history: History, flow: FlowModel): NextStep {
 
 /**
  * Whether the tools of the program's waiting calls are there; denied calls need none. If somebody has moved on from the
- * program, a missing tool is no error.
+ * program, a missing tool does not throw: the program stays as it is.
  */
 function hasTools(program: PausedProgram, { toolsOf }: FlowModel): boolean {
   const { toolName, outerToolCallId, approvals, isExpected } = program;

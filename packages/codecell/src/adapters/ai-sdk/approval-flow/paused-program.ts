@@ -124,7 +124,7 @@ export class PausedProgram {
 
   /**
    * Whether somebody said no. If the tool of an approved call is missing, the AI SDK answers with an error or a denial:
-   * that is no "no".
+   * neither counts as a no.
    */
   isDenied(toolCallId: string): boolean {
     const answer = this.#answers.get(toolCallId);
