@@ -239,7 +239,7 @@ export class Invocation implements CallKeeper {
     if (event.type === "call-end" && !this.#trace.isWanted) call.forget();
     if (call.state === state) return;
     call.state = state;
-    // The interrupt itself tells of a waiting call: that needs no progress.
+    // The interrupt itself tells of a waiting call, so `onProgress` is not called for it.
     if (state !== "waiting") this.#setup.onProgress?.();
   }
 }

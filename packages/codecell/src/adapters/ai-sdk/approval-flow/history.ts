@@ -102,7 +102,7 @@ export class History {
     const { input, toolName } = part;
     const resumed = resumeIn(input);
     const program = resumed === undefined ? undefined : this.#byOuterId.get(resumed);
-    // If a model writes such a call too early, the call gets an answer of its own.
+    // If a model writes a call that continues a program too early, that call gets an answer of its own.
     if (program?.toolName === toolName && program?.isAnswered === true) {
       program.resumeId = id;
       this.#byResumeId.set(id, program);
