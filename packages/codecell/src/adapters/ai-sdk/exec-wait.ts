@@ -324,7 +324,7 @@ function validating({ input }: AgentTool, onFault: (error: unknown) => void) {
   };
 }
 
-/** The last check of every request: removes tools that were added on the way, and throws if a tool is missing or replaced. */
+/** The last check of every request: removes tools added on the way, and throws if a tool is missing or replaced. */
 export function checkingPayload(run: PreparedAgentRun): LanguageModelMiddleware {
   const transformParams: LanguageModelMiddleware["transformParams"] = async ({ params }) => ({
     ...params,
