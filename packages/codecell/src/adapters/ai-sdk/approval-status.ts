@@ -1,9 +1,9 @@
 /**
- * Approval status: whether a nested call may be executed, by the rules of the AI SDK.
+ * Runs on the host. Approval status: decides by the rules of the AI SDK whether a nested call may be executed.
  *
  * - `toolApproval` goes before a tool's own `needsApproval`, as it does for calls that the model makes.
- * - A status that is none is refused, never taken for a yes.
- * - What functions of the host throw is not told to programs.
+ * - An invalid status is refused, never taken for a yes.
+ * - Programs do not learn what functions of the host throw.
  */
 import type { ModelMessage, Tool, ToolSet } from "ai";
 import { isRecord } from "../../value/shape.ts";
@@ -31,8 +31,8 @@ export interface ToolApprovalCall<Context = unknown> {
 
 export type ApprovalAnswer = ToolApprovalStatus | PromiseLike<ToolApprovalStatus>;
 
-/** As `toolApproval` of AI SDK 7: one function for all tools, or a status or function for each. */
-// The types of a user's own functions are known to the user only: methods compare their parameters both ways.
+/** Like `toolApproval` of AI SDK 7: one function for all tools, or a status or function for each tool. */
+// Only the user knows the types of the user's functions: methods compare their parameters both ways.
 export type ToolApproval<Context = unknown> =
   | { bivariant(call: ToolApprovalCall<Context>): ApprovalAnswer }["bivariant"]
   | Readonly<
@@ -72,7 +72,7 @@ export interface ApprovalStatus {
   readonly reason?: string;
 }
 
-/** What the host's own code threw where it was asked about a call: for the host alone. */
+/** Holds what the host's own code threw when it was asked about a call. Only the host may see it. */
 export class HostFault {
   readonly error: unknown;
 
@@ -81,7 +81,7 @@ export class HostFault {
   }
 }
 
-/** Asks the host's own code; throws a HostFault for whatever that throws. */
+/** Asks the host's own code. Throws a HostFault for whatever that code throws. */
 export async function askHost<T>(ask: () => T | PromiseLike<T>): Promise<T> {
   try {
     return await ask();
@@ -90,7 +90,7 @@ export async function askHost<T>(ask: () => T | PromiseLike<T>): Promise<T> {
   }
 }
 
-/** Throws for what would be asked for no tool at all, such as a status for all of them or a Map. */
+/** Throws for values that would apply to no tool, such as one status for all tools, or a Map. */
 export function assertToolApproval(toolApproval: unknown): void {
   if (toolApproval === undefined || typeof toolApproval === "function") return;
   if (isRecord(toolApproval) && !(Symbol.iterator in toolApproval)) return;
@@ -122,7 +122,7 @@ export async function approvalStatusOf(question: ApprovalQuestion): Promise<Appr
   return { type: isNeeded ? "user-approval" : "not-applicable" };
 }
 
-/** What a tool says of itself; throws a HostFault where it fails to. */
+/** Whether the tool itself asks for approval. Throws a HostFault if the tool's code throws. */
 export async function needsApproval(tool: Tool, input: unknown, options: object): Promise<boolean> {
   const needs = await askHost((): unknown => {
     const own: unknown = tool.needsApproval;

@@ -1,7 +1,7 @@
 /**
- * Approvals: interrupts that ask for a yes or no, in the messages of the AI SDK and back.
+ * Runs on the host. Approvals: turns interrupts that ask for a yes or no into messages of the AI SDK, and answers back.
  *
- * - What gives a promise tells of no interrupt whose content is not the one that was sealed.
+ * - Functions that return a promise tell of no interrupt whose content differs from its seal.
  */
 import { generateText, type ModelMessage, streamText } from "ai";
 import { isRecord } from "../../value/shape.ts";
@@ -38,7 +38,7 @@ interface ContinueApproval extends ContinueCommon {
   interrupt: CodeModeApprovalInterrupt;
 }
 
-/** Goes on with what was decided. Later calls that need approval interrupt too. */
+/** Continues with the decision. Later calls that need approval interrupt again. */
 export async function continueCodeModeApproval(
   input: ContinueApproval & { approvalResponse: CodeModeApprovalResponse },
 ): Promise<unknown> {
@@ -54,7 +54,7 @@ export async function continueCodeModeApproval(
   return goOn(opened, new Map([[interruptId, resolution]]), { ...rest, options: interrupting(options) });
 }
 
-/** Goes on with all that was decided of the calls that wait together; the others stay waiting. */
+/** Continues with all decisions on calls that wait together. Calls without a decision go on waiting. */
 export async function continueCodeModeApprovals(
   input: ContinueApproval & { approvalResponses: readonly CodeModeApprovalResponse[] },
 ): Promise<unknown> {
@@ -84,7 +84,7 @@ function interrupting(options: CodeModeOptions = {}): CodeModeOptions {
   return { ...options, approval: { ...options.approval, mode: "interrupt" } };
 }
 
-/** The request for the nested call, as if the model had made that call itself. */
+/** The request to approve the nested call, as if the model had made that call itself. */
 export function toCodeModeApprovalMessages(interrupt: CodeModeApprovalInterrupt): ModelMessage[] {
   const { toolCallId, toolName, input, interruptId: approvalId } = interrupt;
   return [
@@ -98,13 +98,13 @@ export function toCodeModeApprovalMessages(interrupt: CodeModeApprovalInterrupt)
   ];
 }
 
-/** What somebody answered; responses that are not well formed are none. */
+/** The answer to the interrupt. Responses that are not well formed do not count. */
 export function getCodeModeApprovalResponse(
   messages: ModelMessage[],
   interrupt: CodeModeApprovalInterrupt,
 ): CodeModeApprovalResponse | undefined {
   for (const message of messages.toReversed()) {
-    // What a model or a user writes decides nothing.
+    // Text that a model or a user writes decides nothing.
     if (message.role !== "tool" || !Array.isArray(message.content)) continue;
     for (const part of message.content as unknown[]) {
       const response = responseIn(part, interrupt);
@@ -139,7 +139,7 @@ export interface CodeModeApprovalResult {
   codeModeApprovalMessages: ModelMessage[];
 }
 
-/** The result itself, with the approval that was found in it. */
+/** The result itself, with the approval that was found in it attached. */
 export function attachCodeModeApprovalResult<T>(result: T): T & CodeModeApprovalResult {
   return attach(result, getCodeModeApprovalInterrupt(result));
 }
@@ -178,14 +178,14 @@ function approvalOf({ toolResults }: { toolResults: PromiseLike<unknown> }): Cod
   const codeModeApproval = Promise.resolve(toolResults).then(async (results) =>
     asApproval(await findInterrupt({ toolResults: results })),
   );
-  // Whoever does not ask need not hear of a stream that failed.
+  // A caller that does not ask for the approval need not hear that the stream failed.
   codeModeApproval.catch(() => {});
   return { codeModeApproval };
 }
 
 type Method = (...args: never[]) => Promise<unknown>;
 
-/** The same agent, whose results tell of an approval that a program waits for. */
+/** The same agent. Its results also tell for which approval a program waits. */
 export function wrapToolLoopAgentForCodeModeApprovals<T extends { generate?: Method; stream?: Method }>(
   agent: T,
 ): T {

@@ -1,9 +1,9 @@
 /**
- * Code mode as a tool of the AI SDK.
+ * Runs on the host. Code mode as a tool of the AI SDK.
  *
- * - What `execute` gives can be awaited, and can be iterated: then it tells of the program's calls while they run, and
- *   the last thing it gives is the output. The AI SDK does the latter.
- * - A tool tells what it was made of under a symbol, which survives being spread into another object.
+ * - The result of `execute` can be awaited or iterated. Iterated, it tells of the program's calls while they run, and
+ *   gives the output last. The AI SDK iterates.
+ * - A tool holds its parts under a symbol, which survives spreading the tool into another object.
  */
 import { jsonSchema, type Tool, type ToolSet } from "ai";
 import { type ApprovalFlow, FLOW, originalsOf } from "./approval-flow/flow.ts";
@@ -26,13 +26,13 @@ import { isRecord } from "../../value/shape.ts";
 import { Invocation } from "./invocation.ts";
 import { toSetup } from "./run-code-mode.ts";
 
-/** Ours comes first, so that its `execute` is the one that callers see. */
+/** Our own type comes first, so that callers see its `execute`. */
 export type CodeModeTool = {
   description: string;
   execute: (input: CodeModeToolInput, options: CodeModeToolExecutionOptions) => Execution;
 } & Tool<CodeModeToolInput, unknown>;
 
-/** Code mode whose tools are those that `experimental_toolCallers` routes to it. */
+/** Code mode with the tools that `experimental_toolCallers` routes to it. */
 export type CodeModeToolCaller = CodeModeTool & {
   readonly experimental_toolCaller: {
     readonly type: "local";
@@ -40,7 +40,7 @@ export type CodeModeToolCaller = CodeModeTool & {
   };
 };
 
-/** In `experimental_toolCallers`: the model may call the tool by itself too. */
+/** In `experimental_toolCallers`: the model may also call the tool by itself. */
 export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
@@ -57,14 +57,14 @@ export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOpti
  */
 export function codeModeTool(options: CodeModeOptions = {}): CodeModeToolCaller {
   assertOptions(options);
-  // One for all steps: what a model is told of an execution is asked of the tool as it was before it was bound.
+  // All steps share it: the AI SDK asks the unbound tool what a model learns of an execution.
   const modelOutput = new ModelOutput(options.modelOutput);
   const parts: CodeModeParts = { tools: undefined, onLost: options.continuation?.onLost };
   const bind = (tools: ToolSet): CodeModeTool => toTool(originalsOf(tools), options, modelOutput, parts);
   return asToolCaller(bind({}), bind);
 }
 
-/** As the AI SDK marks tool callers; set by hand, since AI SDK 6 has no function for it. */
+/** Marks a tool as the AI SDK marks tool callers. Set by hand, because AI SDK 6 has no function for it. */
 export function asToolCaller<T extends object>(
   tool: T,
   bind: (tools: ToolSet) => CodeModeTool,
@@ -76,9 +76,9 @@ export function asToolCaller<T extends object>(
 
 const PARTS = Symbol.for("codecell.code-mode");
 
-/** What a code mode tool was made of. */
+/** The parts of a code mode tool. */
 export interface CodeModeParts {
-  /** Undefined for a tool caller: its tools are bound to it. */
+  /** Undefined for a tool caller: the AI SDK binds tools to it. */
   readonly tools: CodeModeToolSet | undefined;
   readonly onLost: CodeModeContinuationOptions["onLost"];
 }
@@ -133,7 +133,7 @@ function toTool(
         try {
           const value = await invocation.run();
           account.isInterrupted = invocation.isInterrupted;
-          // Messages tell of the programs that wait: what a program returns does not pass for one of them.
+          // Messages tell which programs wait. A value that a program returns must not pass for an interrupt.
           const isForged = !invocation.isInterrupted && looksLikeInterrupt(value);
           return flow !== undefined && isForged ? { result: value } : value;
         } catch (error) {
@@ -149,7 +149,7 @@ function toTool(
   return made;
 }
 
-/** A model learns of a failure by its message, and of what the program printed before by nothing else. */
+/** A model learns of a failure only by its message. So the message also holds what the program printed before. */
 function withConsole(error: unknown, invocation: Invocation): unknown {
   const lines = toConsole(invocation);
   if (!(error instanceof CodeModeError) || lines.length === 0) return error;

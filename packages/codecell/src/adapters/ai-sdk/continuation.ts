@@ -1,11 +1,12 @@
 /**
- * Continuation: a suspended run as its host gets it, and the proof that nothing of it was changed.
+ * Runs on the host. Continuation: a suspended run as its host gets it, and the proof that nobody changed it.
  *
- * - What is told of the waiting calls is sealed together with the token: a host that shows one call to whoever approves
- *   cannot be made to continue another.
- * - Comparing is by content: a database may have reordered the keys of what it kept.
- * - Who acts on an interrupt, or shows it, compares all of it, in turns. Who gives no promise does what can be done at once:
- *   an interrupt that was large when it was sealed is known by its seal, token, time and ids there, without its content.
+ * - The description of the waiting calls is sealed together with the token. So a host that shows one call to the person
+ *   who approves cannot be made to continue another call.
+ * - Interrupts are compared by content: a database may have reordered the keys.
+ * - Functions that act on an interrupt or show it compare all of it, in turns. Functions that return no promise compare
+ *   only what they can at once: of an interrupt that was large when it was sealed, they check the seal, token, time and
+ *   ids, and not the content.
  */
 import { createHash } from "node:crypto";
 import { isLarge, printSteps } from "../../value/print-json.ts";
@@ -24,7 +25,9 @@ import type {
 
 const PURPOSE = "code mode interrupt";
 const ALTERED = "its continuation was altered";
-/** What is wrong with an interrupt of another process, or an earlier one, that had another key or none. */
+/**
+ * The problem of an interrupt that was sealed by another process, or an earlier one, with another key or a random one.
+ */
 export const ANOTHER_KEY =
   "it was sealed with a key this process does not have, give all processes the same with setCodeModeContinuationSigningKey";
 
@@ -35,24 +38,24 @@ interface SealedFacts {
   readonly source: string;
   readonly expiresAtMs: number;
   readonly pending: string;
-  /** Whether what is told of the calls is too large to be compared at once. Seals of earlier versions do not say. */
+  /** Whether the description of the calls is too large to compare at once. Seals of earlier versions do not say. */
   readonly isLarge?: boolean;
 }
 
-/** How much is compared with the seal: all of it, or no more than can be at once. */
+/** How much is compared with the seal: everything, or only as much as can be compared at once. */
 export type Extent = "all" | "at once";
 
 export interface Paused {
   readonly runId: string;
   readonly suspension: Suspension;
   readonly outerToolCallId: string;
-  /** Digest of the program: only the token has it whole. */
+  /** Digest of the program: only the token holds the whole program. */
   readonly source: string;
 }
 
 const TOOL_CALL = /:tool-(\d+)$/u;
 
-/** Back from what `toolCallIdOf` made. */
+/** The inverse of `toolCallIdOf`. */
 export function indexOfToolCall(toolCallId: string): number {
   return Number(TOOL_CALL.exec(toolCallId)?.[1] ?? 0) - 1;
 }
@@ -91,7 +94,7 @@ export async function toInterrupt({
   const header = new TextEncoder().encode(JSON.stringify(facts));
   const seal = continuationSealer().sealText({ header, content: new Uint8Array() }, PURPOSE);
   const [first] = pending;
-  // A run is suspended for calls that wait, or not at all: nobody here gives it yield_control.
+  // A run is only suspended for calls that wait: no run here has yield_control.
   if (first === undefined) throw new CodeModeProtocolError("Cannot interrupt: no call waits");
   const continuation: CodeModeContinuation = { version: 2, runId, token, expiresAtMs, pending, seal };
   return { type: "code-mode-interrupt", ...first, outerToolCallId, continuation };
@@ -107,7 +110,10 @@ function toPending(
   return { interruptId, toolName: tool, toolCallId, input: kept.input, payload: kept.payload };
 }
 
-/** One for each call that waits, all of the same paused invocation; as far as can be told at once. */
+/**
+ * One interrupt for each waiting call, all of the same paused invocation. Compares as much with the seal as can be
+ * compared at once.
+ */
 export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): CodeModeInterrupt[] {
   const facts = atOnce(factsOf(interrupt, "at once"));
   const { continuation, outerToolCallId } = toOpened(interrupt, facts).interrupt;
@@ -123,13 +129,13 @@ export function getPendingCodeModeInterrupts(interrupt: CodeModeInterrupt): Code
   }));
 }
 
-/** An interrupt that holds what its seal says. */
+/** An interrupt that matches its seal. */
 export interface OpenedInterrupt {
   readonly interrupt: CodeModeInterrupt;
   readonly opened: OpenedContinuation;
 }
 
-/** Throws unless every word of it is what this host, or one with the same key, wrote. */
+/** Throws unless this host, or a host with the same key, wrote every word of the interrupt. */
 export async function openInterrupt(given: unknown): Promise<OpenedInterrupt> {
   return toOpened(given, await inTurns(factsOf(given, "all")));
 }
@@ -140,14 +146,14 @@ function toOpened(given: unknown, facts: SealedFacts | string): OpenedInterrupt 
 }
 
 /**
- * Whether it is an interrupt of this host, or of one with the same key, as far as can be told at once: of a large one the
- * inputs and payloads are not compared, and who goes on with it refuses it if they were altered.
+ * Whether this host, or a host with the same key, made the interrupt, as far as can be checked at once. The inputs and
+ * payloads of a large interrupt are not compared; if they were altered, continuing the interrupt is refused.
  */
 export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt {
   return atOnce(problemOf(value, "at once")) === undefined;
 }
 
-/** Why something is no interrupt that can be trusted; undefined for one that is. */
+/** Why a value is no interrupt that can be trusted; undefined for an interrupt that can be. */
 export function* problemOf(value: unknown, extent: Extent = "all"): Steps<string | undefined> {
   const facts = yield* factsOf(value, extent);
   if (typeof facts !== "string") return undefined;
@@ -155,7 +161,7 @@ export function* problemOf(value: unknown, extent: Extent = "all"): Steps<string
   return facts;
 }
 
-/** Most who ask whether something is an interrupt hear no more than no: why is told here. */
+/** Most callers that ask whether a value is an interrupt only get "no". This warning says why. */
 export function warnOfKey(problem: string): void {
   if (problem !== ANOTHER_KEY) return;
   warnOnce(
@@ -164,16 +170,16 @@ export function warnOfKey(problem: string): void {
   );
 }
 
-/** What verifying an interrupt came to: all that its seal says, or why it cannot be trusted. */
+/** The result of verifying an interrupt: everything its seal says, or why the interrupt cannot be trusted. */
 export type Verified = OpenedInterrupt | string;
 
-/** Compares all of it. For what anybody may have made: it warns nobody. */
+/** Compares the whole interrupt. Does not warn: anybody may have made the value. */
 export function* verifyInterrupt(value: unknown): Steps<Verified> {
   const facts = yield* factsOf(value, "all");
   return typeof facts === "string" ? facts : toOpened(value, facts);
 }
 
-/** What was sealed; a text that says why the interrupt cannot be trusted. */
+/** The sealed facts, or a text that says why the interrupt cannot be trusted. */
 function* factsOf(value: unknown, extent: Extent): Steps<SealedFacts | string> {
   if (!claimsToBeInterrupt(value)) return "this is no interrupt of code mode";
   const { continuation, outerToolCallId, interruptId, toolName, toolCallId, input, payload } = value;
@@ -190,7 +196,7 @@ function* factsOf(value: unknown, extent: Extent): Steps<SealedFacts | string> {
   return isOwn ? facts : "it was altered: the call it tells of is not the one that waits";
 }
 
-/** `isLeft` where the content is for those to compare who do it in turns. */
+/** With `isLeft` the content is not compared here: callers that work in turns compare it. */
 function isAlikeAtOnce(told: object, own: CodeModePendingInterrupt, isLeft: boolean): boolean {
   if (!isLeft) return !isLarge(told) && atOnce(contentDigest(told)) === atOnce(contentDigest(own));
   const { toolName, toolCallId, payload } = own;
@@ -211,7 +217,7 @@ function isPending(value: unknown): value is CodeModePendingInterrupt {
   );
 }
 
-/** Whether it is one by its seal that was large when it was sealed; nothing else of it is looked at. */
+/** Whether its seal says that this is an interrupt that was large when it was sealed. Looks at nothing but the seal. */
 export function isLargeInterrupt(value: unknown): boolean {
   const facts = claimsToBeInterrupt(value) ? openSeal(value.continuation) : "";
   return typeof facts !== "string" && facts.isLarge === true;
@@ -232,7 +238,7 @@ function isContinuation(value: unknown): value is CodeModeContinuation {
   );
 }
 
-/** What was sealed; a text that says why that cannot be trusted. */
+/** The sealed facts, or a text that says why the continuation cannot be trusted. */
 function* openFacts(continuation: CodeModeContinuation, extent: Extent): Steps<SealedFacts | string> {
   const facts = openSeal(continuation);
   if (typeof facts === "string") return facts;
@@ -241,7 +247,7 @@ function* openFacts(continuation: CodeModeContinuation, extent: Extent): Steps<S
   if (facts.token !== tokenDigestOf(continuation) || facts.expiresAtMs !== expiresAtMs) return ALTERED;
   const told = [runId, pending];
   if (extent === "at once" && (facts.isLarge === true || isLarge(told))) {
-    // What was small, and is not any more, is not what was sealed.
+    // An interrupt that was small when it was sealed and is large now was altered.
     const mayBeSealed = facts.isLarge !== false && typeof runId === "string" && pending.every(isPending);
     return mayBeSealed ? { ...facts, isLarge: true } : ALTERED;
   }
@@ -254,10 +260,10 @@ function openSeal({ seal }: CodeModeContinuation): SealedFacts | string {
   return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
 }
 
-/** What is known of a continuation that was not altered: which outer call and source it is of. */
+/** What the seal of an unaltered continuation says: its outer call and its source. */
 export type OpenedContinuation = Pick<SealedFacts, "outerToolCallId" | "source">;
 
-/** Throws for one that this host, or one with the same key, did not write. */
+/** Throws unless this host, or a host with the same key, wrote the continuation. */
 export async function openContinuation(continuation: unknown): Promise<OpenedContinuation> {
   const facts = isContinuation(continuation)
     ? await inTurns(openFacts(continuation, "all"))
@@ -272,7 +278,7 @@ function refusal(why: string): CodeModeProtocolError {
 
 const tokenDigests = new WeakMap<CodeModeContinuation, readonly [token: string, digest: string]>();
 
-/** Remembered: a token may have megabytes, and one who asks about an interrupt asks again. */
+/** The digest is cached: a token may have megabytes, and callers ask about the same interrupt repeatedly. */
 function tokenDigestOf(continuation: CodeModeContinuation): string {
   const { token } = continuation;
   const [known, kept] = tokenDigests.get(continuation) ?? [];
@@ -286,12 +292,15 @@ export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** Whether both are the same JSON, in whatever order their names are. */
+/** Whether both values are the same JSON. The order of keys does not matter. */
 export async function isSameJson(one: unknown, other: unknown): Promise<boolean> {
   return one === other || (await inTurns(contentDigest(one))) === (await inTurns(contentDigest(other)));
 }
 
-/** The same for equal JSON, in whatever order its names are; that of an empty text for what is no JSON. */
+/**
+ * Equal JSON has equal digests, whatever the order of its keys. A value that is no JSON has the digest of an empty
+ * text.
+ */
 export function* contentDigest(value: unknown): Steps<string> {
   const hash = createHash("sha256");
   try {

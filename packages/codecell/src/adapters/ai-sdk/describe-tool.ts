@@ -1,7 +1,8 @@
 /**
- * Describe tool: every word a model reads about code mode.
+ * Runs on the host. Describe tool: every word that a model reads about code mode.
  *
- * - Tells what a program has, and nothing else: tools without `execute` are not there, nor is a `fetch` that is not allowed.
+ * - It describes only what a program has: it leaves out tools without `execute`, and `fetch` where `fetch` is not
+ *   allowed.
  * - The bytes follow from tools and options alone, so that a provider's cache stays warm.
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
@@ -68,7 +69,7 @@ function toDeclared(tools: ToolSet): RunTools {
   return declared;
 }
 
-/** Undefined where there is none, or one that is not known yet. */
+/** Undefined if there is no schema, or if the schema is not known yet. */
 export function schemaOf(schema: Tool["inputSchema"] | undefined): JsonSchema | undefined {
   if (schema === undefined || schema === null) return undefined;
   const { jsonSchema } = asSchema(schema) as { jsonSchema: unknown };

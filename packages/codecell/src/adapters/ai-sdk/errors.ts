@@ -1,7 +1,8 @@
 /**
- * Errors: what code mode throws to its host, by class and by a `code` that never changes its meaning.
+ * Runs on the host. Errors: what code mode throws to its host. Each has a class, and a `code` that never changes its
+ * meaning.
  *
- * - Made on the host from what the host saw. A program cannot choose the class of what it throws.
+ * - Errors are made on the host from what the host saw. A program cannot choose the class of what it throws.
  */
 
 export class CodeModeError extends Error {
@@ -29,7 +30,7 @@ export class CodeModeAbortedError extends CodeModeError {
 }
 
 export class CodeModeConcurrencyError extends CodeModeError {
-  /** Without a number it is the memory of the machine that allows no more. */
+  /** Without a number, the memory of the machine is what allows no more invocations. */
   constructor(
     maxWorkers: number | undefined,
     message = `Cannot start: ${maxWorkers} invocations are active already, the most that setMaxWorkers allows; try again later`,
@@ -53,14 +54,16 @@ export class CodeModeBridgeLimitError extends CodeModeError {
   }
 }
 
-/** A program ended without having waited for one of its calls. */
+/** A program ended without waiting for one of its calls. */
 export class CodeModeDetachedBridgeRequestError extends CodeModeError {
   constructor(message: string, details?: unknown) {
     super(message, "CODE_MODE_DETACHED_BRIDGE_REQUEST", details);
   }
 }
 
-/** A continuation, a response to an approval or a resolution is none, was altered, has expired or was used. */
+/**
+ * A continuation, a response to an approval or a resolution is invalid, was altered, has expired or was used before.
+ */
 export class CodeModeProtocolError extends CodeModeError {
   constructor(message: string, details?: unknown) {
     super(message, "CODE_MODE_PROTOCOL_ERROR", details);

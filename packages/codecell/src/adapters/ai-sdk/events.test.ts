@@ -5,7 +5,7 @@ import { type CodeModeConsoleEvent, type CodeModeLifecycle, Hooks } from "./even
 const EVENT: CodeModeConsoleEvent = { invocationId: "1", outerToolCallId: "2", level: "log", text: "line" };
 const never = (): Promise<void> => new Promise(() => {});
 
-/** Whether an event has been told, as far as its program is concerned. */
+/** Calls the hook with an event. `isOver` says whether the program no longer waits for the hook. */
 function telling(hooks: Hooks): { isOver: boolean } {
   const state = { isOver: false };
   void hooks.call("onConsole", EVENT).then(() => {

@@ -1,4 +1,4 @@
-/** Events: what a host can watch of an invocation, as plain data. */
+/** Runs on the host. Events: what a host can watch of an invocation, as plain data, and the hooks that get it. */
 import type { LogLevel } from "../../contract/result.ts";
 import type { CodeModeInterrupt } from "./interrupt.ts";
 
@@ -12,7 +12,7 @@ export interface CodeModeTraceError {
 }
 
 interface TraceEntryCommon {
-  /** Counted from 1, in the order the program made its calls. */
+  /** Counted from 1, in the order in which the program made its calls. */
   bridgeIndex: number;
   replayed: boolean;
   startedAtMs: number;
@@ -38,7 +38,7 @@ export interface CodeModeFetchTraceEntry extends TraceEntryCommon {
   status: "fulfilled" | "rejected";
 }
 
-/** One call of a program, in the order they ended. */
+/** One call of a program. A trace lists calls in the order in which they ended. */
 export type CodeModeTraceEntry = CodeModeToolTraceEntry | CodeModeFetchTraceEntry;
 
 export interface CodeModeTrace {
@@ -49,7 +49,7 @@ export interface CodeModeTrace {
   completedAtMs: number;
   durationMs: number;
   bridgeRequests: CodeModeTraceEntry[];
-  /** Log lines the program printed, those that did not fit included. */
+  /** How many log lines the program printed, including lines that did not fit. */
   consoleLines: number;
   interruptedBy?: CodeModeInterrupt["type"];
   error?: CodeModeTraceError;
@@ -124,20 +124,19 @@ export interface CodeModeLifecycleHookErrorEvent {
   event: HookEvents[HookName];
 }
 
-/** Whatever a hook does, the program does not notice. */
+/** Hooks. Whatever a hook does, the program does not notice. */
 export type CodeModeLifecycle = {
   [Name in HookName]?: (event: HookEvents[Name]) => void | Promise<void>;
 } & {
   onHookError?: (error: unknown, event: CodeModeLifecycleHookErrorEvent) => void | Promise<void>;
 };
 
-/** How long a program may be kept waiting by a hook: one that never settles must not hold it for ever. */
+/** How long a hook may keep a program waiting: a hook that never settles must not hold the program for ever. */
 const PATIENCE_MS = 10_000;
 
-/** The hooks of one invocation. */
 export class Hooks {
   readonly #lifecycle: CodeModeLifecycle;
-  /** Those that have not settled in time: they are told, and not waited for again. */
+  /** Hooks that did not settle in time. They are still called, and no longer waited for. */
   readonly #late = new Set<keyof CodeModeLifecycle>();
 
   constructor(lifecycle: CodeModeLifecycle = {}) {
@@ -166,7 +165,7 @@ export class Hooks {
     }
   }
 
-  /** Of a hook that is not waited for, what it fails with later is given to `onLate`. */
+  /** If the hook is not waited for, `onLate` gets its later failure. */
   async #settled(
     hook: keyof CodeModeLifecycle,
     told: unknown,
@@ -193,10 +192,10 @@ export class Hooks {
   }
 }
 
-/** For what nobody is left to tell. */
+/** For failures that nobody is left to hear of. */
 function forget(): void {}
 
-/** Promises of other realms are none of ours, and have to be waited for all the same. */
+/** A promise of another realm is not an instance of our Promise, and must be waited for too. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

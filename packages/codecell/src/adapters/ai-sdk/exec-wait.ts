@@ -1,9 +1,10 @@
 /**
- * Exec and wait over tools of the AI SDK: for agents with more tools than a description can list.
+ * Runs on the host. Exec and wait over tools of the AI SDK: for agents with more tools than a description can list.
  *
- * - A tool that needs approval is not executed without, and one that calls `requestCodeModeInterrupt` is called again with
- *   the answer: their programs wait for `run.resolve`, with `{ approved, reason? }` or `{ resolution }`.
- * - Tools validate by their own schemas, as they do when the model calls them.
+ * - A tool that needs approval is not executed without approval. A tool that calls `requestCodeModeInterrupt` is called
+ *   again with the answer. In both cases the program waits for `run.resolve`, with `{ approved, reason? }` or `{
+ *   resolution }`.
+ * - Tools validate with their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
 import { SCHEMA_FAILED } from "../../calls/invoke.ts";
@@ -43,23 +44,23 @@ import {
 } from "../../calls/middleware.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
-  /** Runs the programs, on a runtime of their own. */
+  /** Runs the programs, on a runtime made for this host. */
   readonly host?: Host;
-  /** Where the run is prepared; a runtime shared by the whole process unless given. */
+  /** Prepares the run. Default: a runtime that the whole process shares. */
   readonly runtime?: {
     prepareAgentRun(options: AgentRunOptions<AgentScope>): PreparedAgentRun;
   };
 }
 
 export interface ExecWaitTools extends AsyncDisposable {
-  /** `exec`, `wait` and what is marked direct-only: give these to the AI SDK in place of the tools. */
+  /** `exec`, `wait` and the tools marked direct-only. Give these to the AI SDK in place of your tools. */
   readonly tools: ToolSet;
-  /** Looks at every request before a provider gets it: nothing but these tools may be in it. */
+  /** Checks every request before a provider gets it: the request may contain no other tools. */
   readonly middleware: LanguageModelMiddleware;
   readonly run: PreparedAgentRun;
 }
 
-/** `exec` and `wait` in place of tools; code mode is on unless the configuration says otherwise. */
+/** Puts `exec` and `wait` in the place of tools. Default of `config`: code mode is on. */
 export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): ExecWaitTools {
   assertOptions(options, "create exec and wait");
   const { host, runtime: given, config = true, ...rest } = options;
@@ -82,7 +83,7 @@ export function createExecWaitTools(tools: ToolSet, options: ExecWaitOptions): E
   };
 }
 
-/** Tools of the AI SDK as an agent run takes them; those that nobody here can execute are left out. */
+/** Makes tools for an agent run of tools of the AI SDK. Leaves out tools without `execute`. */
 export function toAgentTools(tools: ToolSet): AgentToolSet {
   checkTools(tools);
   const executable = Object.entries(tools).filter(([, tool]) => typeof tool.execute === "function");
@@ -105,7 +106,7 @@ function toAgentTool(tool: Tool): AgentTool {
         });
       } catch (error) {
         const payload = requestedBy(error);
-        // Who suspends it makes JSON of it.
+        // `suspend` turns the payload into JSON.
         if (payload !== undefined) call.suspend(payload as unknown as Json);
         throw error;
       }
@@ -116,7 +117,7 @@ function toAgentTool(tool: Tool): AgentTool {
 
 type CalledWith = Pick<CallContext, "callId" | "signal" | "context">;
 
-/** As the AI SDK gives them to a tool, and to its `needsApproval`. */
+/** The options that the AI SDK gives to a tool and to its `needsApproval`. */
 function toToolOptions({ callId, signal, context }: CalledWith) {
   return {
     toolCallId: callId,
@@ -127,7 +128,9 @@ function toToolOptions({ callId, signal, context }: CalledWith) {
   };
 }
 
-/** Its calls are decided on before they are made; one that needs approval cannot be called by whoever leaves that out. */
+/**
+ * Calls are decided on before they are made. A caller that skips the decision cannot call a tool that needs approval.
+ */
 function withApproval(tool: Tool, own: AgentTool): AgentTool {
   const decided = new Set<string>();
   const execute: AgentTool["execute"] = (input: unknown, call) => {
@@ -160,10 +163,10 @@ function mayNeedApproval(tool: Tool): boolean {
   }
 }
 
-/** Allows a call that needs approval only with a yes: without an answer the program waits for one. */
+/** Allows a call that needs approval only after a yes. Without an answer the program waits for an answer. */
 async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
   const { input, resolution } = call;
-  // A tool that asked for something had been approved before.
+  // The call was approved before its tool asked for an interrupt.
   if (isInterruptResolution(resolution)) return "allow";
   try {
     if (!(await needsApproval(tool, input, toToolOptions(call)))) return "allow";
@@ -176,7 +179,7 @@ async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
   return { deny: `it was not approved${typeof reason === "string" && reason !== "" ? `: ${reason}` : ""}` };
 }
 
-/** With a schema that says what it is, and validates as the tool wants it. */
+/** A schema that describes itself, and validates as the tool wants. */
 function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
   const described = schemaOf(tool.inputSchema);
   if (described !== undefined && asSchema(tool.inputSchema).validate === undefined) return described;
@@ -202,14 +205,14 @@ async function validatedBy(tool: Tool, value: unknown): Promise<Validated> {
   }
 }
 
-/** What a call that asked for something was resolved with: `{ resolution }`, and whatever the host adds. */
+/** Whether a call that asked for an interrupt was resolved: with `{ resolution }`, and whatever the host adds. */
 function isInterruptResolution(given: Json | undefined): given is { readonly resolution: Json } & Json {
   return isRecord(given) && !Array.isArray(given) && "resolution" in given;
 }
 
 /**
- * What a model may see of an agent run, as the AI SDK wants it. Context and `onError` are for tools that the model calls by
- * itself, as those of programs have them.
+ * The tools of an agent run that a model may see, as tools of the AI SDK. `context` and `onError` are for tools that
+ * the model calls directly; tools that programs call get the same.
  */
 export function toAiTools(visible: readonly VisibleTool[], context?: unknown, onError?: OnError): ToolSet {
   return Object.fromEntries(visible.map((one) => [one.name, toAiTool(one, context, onError)]));
@@ -232,10 +235,10 @@ function toAiTool(
     description: own.description ?? "",
     inputSchema: jsonSchema(
       typeof schema === "boolean" ? {} : schema,
-      // Exec and wait answer by themselves to inputs that are none.
+      // Exec and wait answer invalid inputs themselves.
       isMarkedControl(own) ? {} : { validate: validating(own, (error) => tell({ error, source: "schema" })) },
     ),
-    // The ids that the provider gave come back in the trajectory; whoever aborts the agent aborts the program.
+    // The trajectory contains the provider's ids. Aborting the agent aborts the program.
     execute: async (
       input: unknown,
       { toolCallId, abortSignal }: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
@@ -261,19 +264,22 @@ function toAiTool(
         output = await callDirectly({ name, tool: own }, input, call, asking);
       } catch (error) {
         if (!(error instanceof CallRefusal)) throw error;
-        // The AI SDK shows the model all that can be printed of what is no Error.
+        // Of a thrown value that is no Error, the AI SDK shows the model everything that can be printed.
         const { message, cause } = error;
         if (cause !== undefined) tell({ error: cause, source: "authorize" }, toolCallId);
         throw withCause(new Error(message), cause);
       }
-      // A tool that caught what `suspend` threw has done, or left undone, what nobody decided on.
+      // The tool caught what `suspend` threw. Nobody decided on what the tool then did or left undone.
       if (hasAsked) throw asking;
       return output;
     },
   };
 }
 
-/** Calls a tool that no run calls, if its own middleware allows it; throws `asking` where that wants to ask somebody. */
+/**
+ * Calls a tool outside of a run, if the tool's own middleware allows it. Throws `asking` where the middleware wants to
+ * ask somebody.
+ */
 async function callDirectly(
   { name, tool }: VisibleTool,
   input: unknown,
@@ -302,7 +308,7 @@ async function decideDirectly(own: CallMiddleware | undefined, call: CallDetails
 
 type Validation = { success: true; value: unknown } | { success: false; error: Error };
 
-/** By the tool's own schema; the AI SDK asks once, and calls the tool with what came of it. */
+/** Validates with the tool's own schema. The AI SDK validates once, and calls the tool with the validated input. */
 function validating({ input }: AgentTool, onFault: (error: unknown) => void) {
   return async (value: unknown): Promise<Validation> => {
     let checked: Validated;
@@ -318,13 +324,13 @@ function validating({ input }: AgentTool, onFault: (error: unknown) => void) {
   };
 }
 
-/** The last look at every request: whatever was added on the way is left out, and nothing may be missing. */
+/** The last check of every request: removes tools added on the way, and throws if a tool is missing or replaced. */
 export function checkingPayload(run: PreparedAgentRun): LanguageModelMiddleware {
   const transformParams: LanguageModelMiddleware["transformParams"] = async ({ params }) => ({
     ...params,
     tools: [...run.assertPayload(params.tools ?? [])],
   });
-  // AI SDK 6 asks for the version of requests it is for; their tools look the same in all.
+  // AI SDK 6 wants middleware to name its version of requests. Tools look the same in all versions.
   // oxlint-disable-next-line typescript/no-unnecessary-type-assertion
   return { transformParams } as LanguageModelMiddleware;
 }

@@ -1,15 +1,16 @@
 /**
- * Execution: a promise of a program's output that also tells, when iterated, of its calls while they run.
+ * Runs on the host. Execution: a promise of a program's output. Iterated, it also tells of the program's calls while
+ * they run.
  *
- * - A native promise, so that whoever awaits it gets the output and nothing else.
- * - Progress is told at most every so often, and each time whole: whoever reads slowly misses nothing but the past.
+ * - It is a native promise, so awaiting it gives the output and nothing else.
+ * - Progress is told at most every so often, and always as a whole: a slow reader misses only outdated progress.
  */
 import type { CallState } from "../../contract/events.ts";
 import type { InvocationCall } from "./nested-call.ts";
 
 export interface CodeModeProgress {
   type: "code-mode-progress";
-  /** All calls so far; the last ones are listed. */
+  /** How many calls the program made so far. `calls` lists the last of them. */
   total: number;
   calls: { toolName: string; toolCallId: string; status: CallState }[];
 }
@@ -20,13 +21,13 @@ const MOST_CALLS = 32;
 const PAUSE_MS = 50;
 
 export class Execution extends Promise<unknown> implements AsyncIterable<unknown> {
-  // What then() and its like give are plain promises.
+  // `then()` and similar methods give plain promises.
   static override readonly [Symbol.species]: PromiseConstructor = Promise;
   #calls: Calls = new Map();
   /** Grows with every change of the calls. */
   #news = 0;
   #isOver = false;
-  /** Of whoever reads and sleeps: there may be several. */
+  /** Wakes sleeping readers: there may be several. */
   readonly #wakes = new Set<() => void>();
 
   constructor(run: (onProgress: (calls: Calls) => void) => Promise<unknown>) {
@@ -43,7 +44,7 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
       this.#isOver = true;
       this.#wake();
     };
-    // Whoever only iterates hears of a failure there.
+    // A caller that only iterates hears of a failure there.
     this.then(over, over);
   }
 
@@ -65,7 +66,7 @@ export class Execution extends Promise<unknown> implements AsyncIterable<unknown
     for (const wake of this.#wakes) wake();
   }
 
-  /** Until something is to be told; for a while at most. */
+  /** Waits until there is something to tell, or until `ms` have passed. */
   async #sleep(ms: number | undefined, isDone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = ms === undefined ? undefined : setTimeout(resolve, ms);

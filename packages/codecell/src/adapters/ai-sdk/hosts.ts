@@ -1,9 +1,10 @@
 /**
- * Hosts: what all invocations of a process share: hosts, the keys of continuations, how many may be active.
+ * Runs on the host. Hosts: what all invocations of a process share: hosts, the keys of continuations, the number of
+ * active invocations.
  *
- * - Invocations that were given no host have one for their store and the key of that moment, in the sandbox of the process,
- *   which is also that of `run()`. A worker of one's own has a sandbox of its own.
- * - A new key or worker is for later invocations. Hosts of the old settings end when their last invocation has.
+ * - Invocations without a host of their own share a host for each store and key. That host uses the sandbox of the
+ *   process, which `run()` uses too. With `setCodeModeWorkerUrl` the host has its own sandbox.
+ * - A new key or worker applies to later invocations. Hosts of the old settings end with their last invocation.
  */
 import { hkdfSync } from "node:crypto";
 import type { Store } from "../../contract/store.ts";
@@ -17,7 +18,7 @@ import type { CodeModeOptions } from "./options.ts";
 
 const HOUR_MS = 3_600_000;
 const LEAST_KEY_BYTES = 16;
-/** Stores whose hosts are kept: a process has one or two, unless it makes one for each request. */
+/** How many stores keep their host: a process has one or two stores, unless it makes a store for each request. */
 const MOST_STORES = 4;
 
 type Key = string | Uint8Array;
@@ -28,13 +29,13 @@ interface Settings {
   readonly workerUrl: URL | undefined;
 }
 
-/** A host that an invocation uses until it releases it. */
+/** A host that an invocation uses until it calls `release`. */
 export interface UsedHost {
   readonly host: Host;
   release(): void;
 }
 
-/** A host of this module's own, and how many invocations use it. */
+/** A host that this module made, and how many invocations use it. */
 class SharedHost {
   readonly #host: Host;
   #uses = 0;
@@ -78,11 +79,11 @@ function change(next: Partial<Settings>): void {
   vault = undefined;
 }
 
-/** The host that was given, else the one for this store, else the one without. */
+/** The host that was given; otherwise the host for this store; otherwise the host without a store. */
 export function useHost({ host, continuation }: Pick<CodeModeOptions, "host" | "continuation">): UsedHost {
   const store = continuation?.store;
   if (host !== undefined) {
-    // What is told of a continuation is sealed apart from its token, with a key of its own.
+    // The description of a continuation is sealed separately from its token, with another key.
     if (host.isDurable) continuationVault().warnIfLost({});
     return { host, release: () => {} };
   }
@@ -95,7 +96,7 @@ export function useHost({ host, continuation }: Pick<CodeModeOptions, "host" | "
   return plain.use();
 }
 
-/** Hosts share the threads of the process, unless they are to be of another script. */
+/** Hosts share the threads of the process, unless the threads are to run another script. */
 function toHostOptions(): HostOptions {
   const { sealKeys, workerUrl } = settings;
   return {
@@ -104,7 +105,7 @@ function toHostOptions(): HostOptions {
   };
 }
 
-/** The one that was used longest ago makes room, and ends with its last invocation. */
+/** The host that was used longest ago makes room, and ends with its last invocation. */
 function keep(store: Store, shared: SharedHost): void {
   stored.delete(store);
   stored.set(store, shared);
@@ -114,7 +115,7 @@ function keep(store: Store, shared: SharedHost): void {
   oldest[1].retire();
 }
 
-/** Seals what is told of a continuation, with the keys of these settings. */
+/** Seals the description of a continuation, with the keys of the current settings. */
 export function continuationSealer(): Sealer {
   return continuationVault().sealer;
 }
@@ -124,14 +125,14 @@ function continuationVault(): Vault {
   return (vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys }));
 }
 
-/** How long continuations can be continued; undefined where nobody said: then a host that was given says. */
+/** How long continuations can be continued. Undefined if nobody set a time: then the given host decides. */
 export function continuationTimeMs(host: Host | undefined): number | undefined {
   return settings.maxAgeMs ?? (host === undefined ? HOUR_MS : undefined);
 }
 
 /**
- * The secret that continuations are sealed with, so that they outlive the process; several to replace one: the first
- * seals, all of them open. Without one, CODECELL_SEAL_KEY of the environment is used, or one made at random.
+ * Sets the secret that seals continuations, so that they outlive the process. Give several keys to replace one: the
+ * first seals, all of them open. Without a key, CODECELL_SEAL_KEY of the environment is used, or a random key.
  */
 export function setCodeModeContinuationSigningKey(
   key?: Key | readonly Key[],
@@ -156,15 +157,18 @@ function toSealKeys(given: Key | readonly Key[]): readonly Uint8Array[] {
         `Cannot set the signing key: it must be a secret of at least ${LEAST_KEY_BYTES} bytes, make one with "openssl rand -base64 32"`,
       );
     }
-    // Texts are of any length and spread their randomness thinly.
+    // Texts have any length, and their randomness is spread thinly.
     return new Uint8Array(hkdfSync("sha256", bytes, new Uint8Array(), "codecell/ai continuations", 32));
   });
 }
 
-/** Where a script for worker threads lies; one with all it needs, as `loadWorkerText` of codecell/bundle gives it. */
+/**
+ * The location of a script for worker threads. The script contains all it needs, as `loadWorkerText` of codecell/bundle
+ * gives it.
+ */
 export type CodeModeWorkerUrl = string | URL;
 
-/** For later invocations; undefined for what is used otherwise. Whether the script is there is found when one starts. */
+/** Applies to later invocations; undefined restores the default. A missing script is noticed when a worker starts. */
 export function setCodeModeWorkerUrl(workerUrl: CodeModeWorkerUrl | undefined): void {
   const url = workerUrl === undefined ? undefined : toUrl(workerUrl);
   if (workerUrl !== undefined && url === undefined) {
@@ -183,7 +187,10 @@ export function getDefaultCodeModeWorkerUrl(): URL {
   return defaultWorkerUrl();
 }
 
-/** Invocations that may be active at the same time, more fail at once; as many as there is memory for when undefined. */
+/**
+ * How many invocations may be active at the same time; further ones fail at once. Undefined: as many as there is memory
+ * for.
+ */
 export function setMaxWorkers(count: number | undefined): void {
   if (count !== undefined && (!Number.isInteger(count) || count <= 0)) {
     throw new TypeError(`Cannot set maxWorkers to ${String(count)}: it must be a positive integer`);
@@ -191,7 +198,7 @@ export function setMaxWorkers(count: number | undefined): void {
   maxWorkers = count;
 }
 
-/** Takes one of the places that `setMaxWorkers` leaves; whoever took it gives it back by calling the result. */
+/** Takes one of the places that `setMaxWorkers` allows. Call the result to give the place back. */
 export function takePlace(): () => void {
   if (maxWorkers !== undefined && active >= maxWorkers) throw new CodeModeConcurrencyError(maxWorkers);
   active++;

@@ -1,7 +1,9 @@
 /**
- * Interrupts as data: what a paused invocation looks like to its host, and how a nested call asks for one.
+ * Runs on the host. Interrupts as data: what the host sees of a paused invocation, and how a nested call asks for an
+ * interrupt.
  *
- * - A tool that asked waits for the answer, whatever it made of what was thrown at it: that it asked is remembered.
+ * - A tool that asked for an interrupt waits for the answer, even if it caught what `requestCodeModeInterrupt` threw:
+ *   the request is remembered.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ModelMessage } from "ai";
@@ -10,17 +12,17 @@ import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
 import { toJsonText } from "../../value/json-text.ts";
 
-/** Says what somebody has to do before the call goes on; `kind` tells one kind of request from another. */
+/** Says what somebody has to do before the call goes on. `kind` distinguishes kinds of requests. */
 export interface CodeModeInterruptPayload {
   kind: string;
   [key: string]: unknown;
 }
 
-/** One nested call that waits. */
+/** One waiting nested call. */
 export interface CodeModePendingInterrupt<
   TPayload extends CodeModeInterruptPayload = CodeModeInterruptPayload,
 > {
-  /** Stands for this one pause of the call; the AI SDK knows an approval by it. */
+  /** Identifies this one pause of the call. The AI SDK uses it as the id of an approval. */
   interruptId: string;
   toolName: string;
   toolCallId: string;
@@ -28,20 +30,20 @@ export interface CodeModePendingInterrupt<
   payload: TPayload;
 }
 
-/** Opaque: keep it as it is. Everything in it is covered by its seal. */
+/** Opaque: keep it unchanged. The seal covers everything in it. */
 export interface CodeModeContinuation {
   version: 2;
   runId: string;
-  /** The suspended run, or where the store has it. */
+  /** The suspended run, or a reference to it in the store. */
   token: string;
   expiresAtMs: number;
-  /** All calls that wait, in the order the program made them. */
+  /** All waiting calls, in the order in which the program made them. */
   pending: CodeModePendingInterrupt[];
   seal: string;
 }
 
 /**
- * A paused invocation, seen from one of the calls that wait. Plain JSON: store it, and give it back to
+ * A paused invocation, seen from one of its waiting calls. Plain JSON: store it, and give it back to
  * `continueCodeModeInterrupt`.
  */
 export interface CodeModeInterrupt<
@@ -56,9 +58,9 @@ export const APPROVAL_KIND = "ai-sdk-code-mode/tool-approval";
 
 export interface CodeModeApprovalInterruptPayload extends CodeModeInterruptPayload {
   kind: typeof APPROVAL_KIND;
-  /** For whoever approves. */
+  /** For the person who approves. */
   reason?: string;
-  /** What the program gave, if the tool's schema made another input of it. */
+  /** The input that the program gave, if the tool's schema changed the input. */
   given?: unknown;
 }
 
@@ -69,7 +71,7 @@ export interface CodeModeInterruptResolution<TResolution = unknown> {
   resolution: TResolution;
 }
 
-/** What a tool that asked is given when its call goes on. */
+/** What a tool that asked for an interrupt gets when its call goes on. */
 export interface CodeModeInterruptExecutionContext<
   TPayload extends CodeModeInterruptPayload = CodeModeInterruptPayload,
   TResolution = unknown,
@@ -79,7 +81,10 @@ export interface CodeModeInterruptExecutionContext<
   resolution: TResolution;
 }
 
-/** What nested tools are given beside their input: what the outer call was given, under both generations' names. */
+/**
+ * What nested tools get beside their input: what the outer call was given, under the names of both generations of the
+ * AI SDK.
+ */
 export interface CodeModeToolExecutionOptions {
   toolCallId: string;
   messages: ModelMessage[];
@@ -89,16 +94,16 @@ export interface CodeModeToolExecutionOptions {
   codeModeInterrupt?: CodeModeInterruptExecutionContext;
 }
 
-/** What a suspended run keeps of a call that waits. */
+/** What a suspended run keeps of a waiting call. */
 export interface KeptRequest {
   readonly payload: CodeModeInterruptPayload & { readonly [key: string]: Json };
-  /** As its tool will get it. */
+  /** The input that the tool will get. */
   readonly input: Json;
 }
 
 const BRAND = Symbol.for("codecell.code-mode-interrupt-request");
 
-/** Known by its brand, so that a second copy of this package recognises it. */
+/** Recognised by its brand, so that a second copy of this package recognises it too. */
 class InterruptRequest extends Error {
   readonly [BRAND] = true;
   readonly payload: CodeModeInterruptPayload;
@@ -112,7 +117,7 @@ class InterruptRequest extends Error {
   }
 }
 
-/** Pauses the invocation whose tool calls this, until the host continues it with a resolution. */
+/** Pauses the invocation whose tool calls this function, until the host continues the invocation with a resolution. */
 // The contract's type parameter: callers may give it.
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPayload>(
@@ -130,12 +135,15 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
   }
   const request = new InterruptRequest(payload);
   const asking = executions.getStore();
-  // The tool was to end with the first one.
+  // The first request counts: the tool was supposed to end with it.
   if (asking !== undefined) asking.request ??= request;
   throw request;
 }
 
-/** Whether it is JSON, or becomes some, with its kind as it is. At once: what is large is not built again to see that. */
+/**
+ * Whether the payload is JSON, or becomes JSON, with its kind unchanged. Works at once: a large payload is not built
+ * again for this.
+ */
 function isStorable(payload: CodeModeInterruptPayload, kind: string): boolean {
   if (isLargeJson(payload)) return true;
   const text = toJsonText(payload);
@@ -145,21 +153,21 @@ function isStorable(payload: CodeModeInterruptPayload, kind: string): boolean {
   return isRecord(kept) && kept["kind"] === kind;
 }
 
-/** Takes milliseconds to build. */
+/** Text of this length takes milliseconds to build. */
 const LARGE_TEXT = 65_536;
 
-/** An execution of a tool, and what it asked for. */
+/** One execution of a tool, and the interrupt it asked for. */
 interface Asking {
   request?: InterruptRequest;
 }
 
 const EXECUTIONS = Symbol.for("codecell.code-mode-executions");
 
-/** One for all copies of this package in a process. */
+/** All copies of this package in a process share this storage. */
 const executions = ((globalThis as { [EXECUTIONS]?: AsyncLocalStorage<Asking> })[EXECUTIONS] ??=
   new AsyncLocalStorage<Asking>());
 
-/** What a tool gives; if it asked for something, throws that instead. */
+/** Gives the tool's output. If the tool asked for an interrupt, throws the request instead. */
 export async function unlessAsked<T>(execute: (hasAsked: () => boolean) => Promise<T>): Promise<T> {
   const asking: Asking = {};
   let output: T;
@@ -172,7 +180,7 @@ export async function unlessAsked<T>(execute: (hasAsked: () => boolean) => Promi
   return output;
 }
 
-/** What was asked for; undefined for any other error. */
+/** The payload of a request for an interrupt; undefined for any other error. */
 export function requestedBy(error: unknown): CodeModeInterruptPayload | undefined {
   return typeof error === "object" && error !== null && BRAND in error
     ? (error as InterruptRequest).payload

@@ -1,7 +1,8 @@
 /**
- * Interrupts: found in whatever the AI SDK gives back, continued, and replaced by what came of them.
+ * Runs on the host. Interrupts: finds them in results of the AI SDK, continues them, and replaces them by their
+ * outputs.
  *
- * - What gives no promise does no more than can be done at once: see continuation.ts.
+ * - Functions that return no promise do only what can be done at once: see continuation.ts.
  */
 import type { ModelMessage } from "ai";
 import { atOnce, inTurns, type Steps } from "../../loop/turn.ts";
@@ -34,7 +35,7 @@ export interface ContinueCommon {
   toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
 }
 
-/** Goes on with the call that the interrupt tells of; others that wait stay waiting. */
+/** Continues the call that the interrupt describes. Other waiting calls go on waiting. */
 // The contract's type parameters: callers may give them.
 // oxlint-disable typescript/no-unnecessary-type-parameters
 export async function continueCodeModeInterrupt<
@@ -50,7 +51,7 @@ export async function continueCodeModeInterrupt<
 
 // oxlint-enable typescript/no-unnecessary-type-parameters
 
-/** Goes on with any of the calls that wait, by their interrupt ids; the others stay waiting. */
+/** Continues any of the waiting calls, by their interrupt ids. The others go on waiting. */
 export async function continueCodeModeInterrupts(
   input: ContinueCommon & {
     interrupt: CodeModeInterrupt;
@@ -73,12 +74,14 @@ export async function goOn(
   return new Invocation(await toContinuedSetup(interrupt.continuation, opened, resolutions, given)).run();
 }
 
-/** In the value itself, in what a tool's output was made of, or in the results of generateText and the like. */
+/**
+ * Looks in the value itself, in the value of a tool's output, and in the results of generateText and similar functions.
+ */
 export function getCodeModeInterrupt(result: unknown): CodeModeInterrupt | undefined {
   return atOnce(interruptIn(result, "at once"));
 }
 
-/** The same, compared with its seal to the last word. */
+/** Like getCodeModeInterrupt, but compares the whole interrupt with its seal. */
 export async function findInterrupt(result: unknown): Promise<CodeModeInterrupt | undefined> {
   return inTurns(interruptIn(result, "all"));
 }
@@ -108,12 +111,12 @@ function readInterrupt(output: unknown): CodeModeInterrupt | undefined {
   return isCodeModeInterrupt(value) ? value : undefined;
 }
 
-/** The call that went on with the program and came to this interrupt, if it is another than the outer call. */
+/** The call that continued the program and ended with this interrupt, if it is not the outer call. */
 function resumptionHolding(messages: readonly ModelMessage[], interrupt: CodeModeInterrupt): unknown {
   for (const { content } of messages) {
     for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
       if (!isRecord(part) || part["toolCallId"] === interrupt.outerToolCallId) continue;
-      // Most hold others: a seal is looked at only where it matters.
+      // Most outputs hold another token: the seal is only opened where the token matches.
       if (tokenIn(part["output"]) !== interrupt.continuation.token) continue;
       if (readInterrupt(part["output"]) !== undefined) return part["toolCallId"];
     }
@@ -121,7 +124,7 @@ function resumptionHolding(messages: readonly ModelMessage[], interrupt: CodeMod
   return undefined;
 }
 
-/** What it claims to be the token of, true or not. */
+/** The token that the output claims to hold, true or not. */
 function tokenIn(output: unknown): unknown {
   const value = valueOf(output);
   const continuation = looksLikeInterrupt(value) ? value["continuation"] : undefined;
@@ -140,8 +143,9 @@ export function unwrapCodeModeResult(result: unknown): CodeModeUnwrappedResult {
 }
 
 /**
- * The messages with the outer call's result replaced, or that of the call that went on with its program; throws unless
- * exactly one holds the interrupt. A large output is shared with them if it is JSON, and copied otherwise.
+ * The messages, with the result of the outer call replaced, or the result of the call that continued its program.
+ * Throws unless exactly one result holds the interrupt. A large output is shared with the messages if it is JSON, and
+ * copied otherwise.
  */
 export function replaceCodeModeInterruptResult(
   messages: ModelMessage[],
@@ -181,7 +185,7 @@ export function replaceCodeModeInterruptResult(
   return next;
 }
 
-/** The next interrupt of the program holds all inputs that wait, and is JSON by its seal. */
+/** The output may be the program's next interrupt, which holds all waiting inputs. Its seal proves that it is JSON. */
 function storable(output: unknown): Json {
   if (typeof output === "string") return output;
   return isLargeInterrupt(output) ? (output as Json) : toJson(output);

@@ -1,8 +1,8 @@
 /**
- * Invocation: one program from its start, or from where it was interrupted, to what its host is given.
+ * Runs on the host. Invocation: one program, from its start or its interrupt until the host gets a result.
  *
- * - Settles once: with a value, an interrupt, or an error of code mode.
- * - Hooks are told in the order things happened, and all of them before the host is given anything.
+ * - It settles once: with a value, an interrupt, or an error of code mode.
+ * - Hooks hear of everything in the order in which it happened, and before the host gets the result.
  */
 import type { ToolSet } from "ai";
 import { callStateAfter, type LiveEvent } from "../../contract/events.ts";
@@ -28,27 +28,27 @@ import { TraceRecorder } from "./trace-recorder.ts";
 import { within } from "../../loop/wait.ts";
 import type { MapCallFailure } from "../../calls/call-failure.ts";
 
-/** An interrupted invocation that goes on. */
+/** What an interrupted invocation needs to go on. */
 export interface Continued {
-  /** Digest of the program, which only the token has. */
+  /** Digest of the program. Only the token holds the program itself. */
   readonly source: string;
   readonly token: string;
   readonly resolutions: Resolutions;
   /** Tools whose waiting calls were all denied. */
   readonly denied: ReadonlySet<string>;
-  /** As the host gave them, by call id. */
+  /** Resolutions as the host gave them, by call id. */
   readonly given: ReadonlyMap<string, unknown>;
 }
 
 export interface InvocationSetup {
-  /** Empty where only the token has it. */
+  /** Empty if only the token holds the program. */
   readonly js: string;
   readonly tools: ToolSet;
   readonly options: CodeModeOptions;
   readonly execution: Partial<CodeModeToolExecutionOptions>;
   readonly outerToolCallId: string;
   readonly continued?: Continued | undefined;
-  /** Something about the calls has changed. */
+  /** Called when a call has changed. */
   readonly onProgress?: (() => void) | undefined;
 }
 
@@ -62,12 +62,12 @@ export class Invocation implements CallKeeper {
   readonly #setup: InvocationSetup;
   readonly #hooks: Hooks;
   readonly #trace: TraceRecorder;
-  /** By call id, for the host's eyes. */
+  /** Errors of failed fetches, by call id. Only the host sees them. */
   readonly #fetchErrors = new Map<string, unknown>();
   readonly #executing = new Set<Promise<unknown>>();
   logs: readonly LogLine[] = [];
   logsDropped = 0;
-  /** Whether what it gave is an interrupt: a program may return what looks like one. */
+  /** Whether the invocation ended with an interrupt. A program may return a value that looks like an interrupt. */
   isInterrupted = false;
 
   constructor(setup: InvocationSetup) {
@@ -89,7 +89,7 @@ export class Invocation implements CallKeeper {
     });
   }
 
-  /** The program's value, or an interrupt. */
+  /** Gives the program's value, or an interrupt. */
   async run(): Promise<unknown> {
     const { options } = this.#setup;
     const limits = limitsFor(options);
@@ -106,7 +106,7 @@ export class Invocation implements CallKeeper {
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)
         : undefined;
-      // Told when it is waited for, below.
+      // A failure is reported below, where this promise is awaited.
       followed?.catch(() => {});
       const result = await handle.result.catch((cause: unknown) => {
         throw toMisfit(cause);
@@ -118,7 +118,7 @@ export class Invocation implements CallKeeper {
     } finally {
       this.#trace.spans?.end({ "code_mode.status": "failed" }, undefined);
       used?.release();
-      // A place is taken as long as the work it was taken for goes on; not for ever by tools that ignore being aborted.
+      // The place stays taken while tools still execute, but only for a while: tools may ignore being aborted.
       if (this.#executing.size === 0) leave();
       else void within(STOP_GRACE_MS, Promise.allSettled(this.#executing)).then(leave);
     }
@@ -126,7 +126,7 @@ export class Invocation implements CallKeeper {
 
   async #openSpans(): Promise<Spans | undefined> {
     const { options, outerToolCallId, continued, js } = this.#setup;
-    // No turn is waited for where nobody asked for any.
+    // Without telemetry the start must not wait a turn.
     if (options.telemetry?.isEnabled !== true) return undefined;
     const ids = { invocationId: this.id, outerToolCallId };
     return Spans.open(options.telemetry, ids, {
@@ -141,11 +141,11 @@ export class Invocation implements CallKeeper {
     const { scope } = options.continuation ?? {};
     const { fetchPolicy, onError } = options;
     const common = {
-      // A call that was denied needs its tool no longer.
+      // A denied call no longer needs its tool, which may be missing now.
       tools: toRunTools([...Object.keys(tools), ...(continued?.denied ?? [])], this),
       middleware: [createMiddleware(this)],
       onEvent: (event: LiveEvent) => this.#hear(event),
-      // Its token is shown to clients, and passed on by them.
+      // Clients see the token and pass it on.
       encrypt: true,
       compactTokens: true,
       mapCallFailure: (...given: Parameters<MapCallFailure>) => this.#mapCallFailure(...given),
@@ -231,7 +231,7 @@ export class Invocation implements CallKeeper {
     if (this.#trace.isWanted) call.output = output;
   }
 
-  /** Only calls that were decided on are known here. */
+  /** Only calls that were decided on are in `calls`. */
   #hear(event: LiveEvent): void {
     const call = "callId" in event ? this.calls.get(event.callId) : undefined;
     const state = callStateAfter(event);
@@ -239,12 +239,12 @@ export class Invocation implements CallKeeper {
     if (event.type === "call-end" && !this.#trace.isWanted) call.forget();
     if (call.state === state) return;
     call.state = state;
-    // The interrupt tells of a call that waits.
+    // The interrupt itself tells of a waiting call, so `onProgress` is not called for it.
     if (state !== "waiting") this.#setup.onProgress?.();
   }
 }
 
-/** A run is not gone on with by a host, or with options, that are not made for it. */
+/** A host or options that do not fit the run cannot continue it. */
 function toMisfit(cause: unknown): CodeModeProtocolError {
   const why = cause instanceof Error ? cause.message : String(cause);
   const hint = "continue with the options it was interrupted with, host and continuation.store among them";

@@ -1,8 +1,9 @@
 /**
- * Model output: what a model is told of a finished program beyond its value: log lines, and calls where asked for.
+ * Runs on the host. Model output: what a model learns of a finished program beyond its value: log lines, and calls if
+ * asked for.
  *
- * - Bound to the one execution that it tells of, by the identity of that execution's input; where that is lost, nothing
- *   is told, never what another execution did.
+ * - An account belongs to one execution, by the identity of that execution's input. If the identity is lost, the model
+ *   learns nothing, and never what another execution did.
  */
 import type { ToolSet } from "ai";
 import { copyJson } from "../../value/print-json.ts";
@@ -31,7 +32,7 @@ export interface CodeModeModelOutput {
   console?: string[];
 }
 
-/** What is shown of a program's log lines, in characters. */
+/** How many characters of a program's log lines are shown. */
 const LONGEST_CONSOLE = 8_000;
 const MOST_ENTRIES = 32;
 
@@ -62,20 +63,20 @@ export class ModelOutput {
     return Boolean(includeNestedToolSummary || includeNestedToolOutputs || includeFetchSummary);
   }
 
-  /** Begins the account of an execution, which has these tools. */
+  /** Begins the account of an execution that has these tools. */
   open(input: CodeModeToolInput, tools: ToolSet): Account {
     const account = new Account(tools);
     this.#accounts.set(input, account);
     return account;
   }
 
-  /** The host's hooks, and ours behind them. */
+  /** The host's hooks, followed by our own. */
   watch(lifecycle: CodeModeLifecycle | undefined, account: Account): CodeModeLifecycle | undefined {
     if (!this.tellsCalls) return lifecycle;
     return {
       ...lifecycle,
       onNestedToolResult: async (event) => {
-        // What a program was given before it went on from its memory alone, nobody knows any more.
+        // Of a program that went on from its memory alone, earlier outputs are no longer known.
         const isKnown = event.status === "fulfilled" && !(event.replayed && event.output === undefined);
         if (isKnown) account.outputs.set(event.bridgeIndex, event);
         await lifecycle?.onNestedToolResult?.(event);
@@ -131,14 +132,14 @@ export class ModelOutput {
     );
   }
 
-  /** As the tool itself would have a model see it. */
+  /** The output as the tool itself would show it to a model. */
   async #outputOf(
     event: CodeModeNestedToolResultEvent & { status: "fulfilled" },
     tools: ToolSet | undefined,
   ): Promise<unknown> {
     const { toolName, toolCallId, input, output } = event;
     const tool = tools?.[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
-    // One that is no JSON must not take the others, and the result, with it.
+    // An output that is no JSON must not break the other outputs and the result.
     return (
       (await copyJson(await tool?.toModelOutput?.({ toolCallId, input, output }))) ?? toToolOutput(output)
     );
@@ -153,12 +154,12 @@ async function toToolOutput(value: unknown): Promise<ToolOutput> {
   return asToolOutput(value, typeof value === "string" ? value : ((await copyJson(value)) ?? null));
 }
 
-/** `json` is what the value is as JSON. */
+/** `json` is the value as JSON. */
 export function asToolOutput(value: unknown, json: Json): ToolOutput {
   return typeof value === "string" ? { type: "text", value } : { type: "json", value: json as never };
 }
 
-/** Log lines from the first on, as many as fit, and how many are missing. */
+/** The first log lines, as many as fit, and how many are missing. */
 export function toConsole(account: Pick<Account, "logs" | "logsDropped"> | undefined): string[] {
   const lines: string[] = [];
   if (account === undefined) return lines;
@@ -169,7 +170,7 @@ export function toConsole(account: Pick<Account, "logs" | "logsDropped"> | undef
     left -= line.length + 1;
     if (left >= 0) lines.push(line);
     if (left > 0) continue;
-    // Of a line that does not fit, what does.
+    // The part that fits of a line that does not fit.
     const fitting = line.length + left;
     if (left < 0 && fitting > 0) lines.push(`${line.slice(0, fitting).toWellFormed()}…`);
     break;

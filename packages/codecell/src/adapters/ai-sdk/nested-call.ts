@@ -1,4 +1,7 @@
-/** InvocationCall: one call of a program, from when the host hears of it until its end is told. */
+/**
+ * Runs on the host. InvocationCall: one call of a program, from when the host hears of the call until hooks were told
+ * of its end.
+ */
 import type { Json } from "../../contract/value.ts";
 import { copyJson, isLargeJson } from "../../value/print-json.ts";
 import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
@@ -11,12 +14,12 @@ export class InvocationCall {
   readonly index: number;
   readonly toolName: string;
   readonly toolCallId: string;
-  /** As the program gave it. */
+  /** The input as the program gave it. */
   input: unknown;
   readonly startedAtMs: number = Date.now();
-  /** As the events of its run say. */
+  /** The state that the events of the run report. */
   state: CallState = "running";
-  /** As its tool gets it; set once it may be executed. */
+  /** The input as the tool gets it; set once the call may be executed. */
   validated: unknown;
   interrupt: CodeModeInterruptExecutionContext | undefined;
   output: unknown;
@@ -32,22 +35,22 @@ export class InvocationCall {
     this.input = input;
   }
 
-  /** Its end was told: of a program of many calls no values are kept. */
+  /** Called when the call's end was told: a program may make many calls, and their values are not kept. */
   forget(): void {
     this.input = undefined;
     this.validated = undefined;
     this.output = undefined;
   }
 
-  /** Counted when somebody asks. */
+  /** Counted when first asked for. */
   get inputBytes(): number {
     return (this.#inputBytes ??= utf8Bytes(toJsonText(this.input) ?? ""));
   }
 }
 
 /**
- * A value as it survives being stored; null for what JSON cannot carry. At once: a large one that is JSON is not copied, which
- * would take several times as long as to see that it is.
+ * A value as it survives being stored; null for a value that JSON cannot carry. Works at once: a large value that is
+ * JSON is not copied, because copying takes several times as long as checking.
  */
 export function toJson(value: unknown): Json {
   if (isLargeJson(value)) return value;
@@ -55,7 +58,7 @@ export function toJson(value: unknown): Json {
   return text === undefined ? null : (JSON.parse(text) as Json);
 }
 
-/** An input as whoever decides on its call sees it: what JSON alone would lose, or could not print, is spelt out. */
+/** An input as shown to whoever decides on the call. Spells out values that JSON would lose or could not print. */
 export async function toShown(input: unknown): Promise<Json> {
   return (await copyJson(input, { spell: spelt })) ?? null;
 }

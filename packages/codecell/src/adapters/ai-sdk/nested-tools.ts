@@ -1,9 +1,10 @@
 /**
- * NestedTools: tools of the AI SDK as a run calls them.
+ * Runs on the host. NestedTools makes tools of the AI SDK callable by a run.
  *
- * - An input is validated by the tool's own schema; what is approved is what is executed.
- * - Whether a call may be executed is decided before its time counts: waiting for a person is not the program's.
- * - Tools see what the outer call was given, with an id of their own and a signal that ends with the invocation.
+ * - The tool's own schema validates an input. The tool is executed with the input that was approved.
+ * - Whether a call may be executed is decided before its time counts: the program does not pay for waiting for a
+ *   person.
+ * - A tool gets what the outer call was given, with an id of its own and a signal that ends with the invocation.
  */
 import { asSchema, type Tool, type ToolSet } from "ai";
 import { noSuchTool } from "../../calls/closest-names.ts";
@@ -35,22 +36,22 @@ import type { JudgeApart } from "../../protocol/judges.ts";
 import { type CallMiddleware, type Decision, type ExecuteTool, UNDECIDED } from "../../calls/middleware.ts";
 import { drain, isAsyncIterable } from "../../calls/drain.ts";
 
-/** What the invocation that a call belongs to does for it. */
+/** What an invocation does for its calls. */
 export interface CallKeeper {
   readonly tools: ToolSet;
   readonly approval: CodeModeApprovalOptions;
   readonly execution: Partial<CodeModeToolExecutionOptions>;
-  /** Resolutions as they were given, by call id; what is stored of them is JSON. */
+  /** Resolutions as the host gave them, by call id. The store keeps them as JSON only. */
   readonly resolutions: ReadonlyMap<string, unknown>;
   begin(callId: string, toolName: string, input: unknown): Promise<InvocationCall>;
   callOf(callId: string): InvocationCall | undefined;
-  /** Calls its tool, and knows of it until the promise settles. */
+  /** Calls the tool, and remembers the execution until its promise settles. */
   track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
-  /** Keeps what its tool gave for as long as somebody is to be told: no event has it. */
+  /** Keeps the tool's output until hooks have been told of it: no event carries the output. */
   complete(call: InvocationCall, output: unknown): void;
 }
 
-/** How a call that waited goes on, as a run keeps it; with the input that was shown while it waited. */
+/** How a call that waited goes on, as a run stores it, with the input that was shown while the call waited. */
 export type StoredResolution = { readonly input: Json } & (
   | { readonly kind: "approval"; readonly approved: boolean; readonly reason?: string }
   | {
@@ -61,13 +62,13 @@ export type StoredResolution = { readonly input: Json } & (
     }
 );
 
-/** Without schemas: those of the AI SDK are looked at where a call is decided on. */
+/** The tools have no schemas here: schemas of the AI SDK are read where a call is decided on. */
 export function toRunTools(names: readonly string[], keeper: CallKeeper): RunTools {
   const tool: AnyTool = { execute: (input: unknown, call) => called(keeper, input, call) };
   return Object.fromEntries(names.map((name) => [name, tool]));
 }
 
-/** What an invocation puts between the calls of its program and their tools. */
+/** The middleware of an invocation: it stands between the program's calls and their tools. */
 export function createMiddleware(keeper: CallKeeper): CallMiddleware {
   return {
     decide: createDecide(keeper),
@@ -75,7 +76,7 @@ export function createMiddleware(keeper: CallKeeper): CallMiddleware {
   };
 }
 
-/** Whether a call may be executed, and with which input; finds out all that has to be known before. */
+/** Decides whether a call may be executed, and with which input. Finds out first everything the decision needs. */
 function createDecide(keeper: CallKeeper): NonNullable<CallMiddleware["decide"]> {
   return async ({ callId, tool: toolName, input, resolution }, judgeApart) => {
     const call = await keeper.begin(callId, toolName, input);
@@ -84,7 +85,7 @@ function createDecide(keeper: CallKeeper): NonNullable<CallMiddleware["decide"]>
       return decision === "allow" ? { rewrite: call.validated } : decision;
     } catch (error) {
       if (!(error instanceof CodeModeError)) {
-        // Who asks denies the call, and tells the host alone of this.
+        // The caller of `decide` denies the call, and tells only the host of this error.
         const thrown: unknown = error instanceof HostFault ? error.error : error;
         call.error = toUndecided(toolName, thrown);
         throw thrown;
@@ -95,7 +96,10 @@ function createDecide(keeper: CallKeeper): NonNullable<CallMiddleware["decide"]>
   };
 }
 
-/** Whoever was to decide on a call and threw has failed as a tool does that throws; what it threw is for the host alone. */
+/**
+ * If the code that decides on a call throws, the call fails like a tool that throws. Only the host sees what was
+ * thrown.
+ */
 function toUndecided(toolName: string, thrown: unknown): CodeModeError {
   const message = `Cannot call tool "${toolName}": ${UNDECIDED}`;
   const undecided = new CodeModeError(message, "CODE_MODE_HOST_TOOL_ERROR", { toolName });
@@ -204,8 +208,8 @@ function parseDecision(
 }
 
 /**
- * The input of a call that waited. Schemas may have changed meanwhile, and some make another value each time: what was
- * shown then is what the tool is called with, or it is not called.
+ * The input of a call that waited. The schema may have changed meanwhile, and some schemas make another value each
+ * time. So the tool is called with the input that was shown, or not at all.
  */
 async function validatedAs(
   shown: Json,
@@ -230,7 +234,7 @@ async function validated(
 ): Promise<unknown> {
   const validate = validatorFor(tool, judgeApart);
   let checked = await validate(input);
-  // A call without an input is meant for a tool that needs none.
+  // The program called the tool without an input: the tool may accept an empty object.
   if (!checked.ok && input === null) {
     const empty = await validate({});
     if (empty.ok) checked = empty;
@@ -243,7 +247,10 @@ type Checked =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: string };
 
-/** By the schema's own validator; by what it says, if it has none. All of it may be the host's own code. */
+/**
+ * Validates with the schema's own validator, or against its JSON Schema if it has no validator. Both may be the host's
+ * own code.
+ */
 export function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknown) => Promise<Checked> {
   return async (input) => {
     const schema = await askHost(() => asSchema(tool.inputSchema));
@@ -257,7 +264,7 @@ export function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknow
   };
 }
 
-/** One that is made late may turn out to be none: that is no schema that takes everything. */
+/** A schema that is made late may turn out to be no schema. That must not count as a schema that accepts everything. */
 function toSchema(said: unknown): JsonSchema {
   if (isRecord(said) || typeof said === "boolean") return said;
   throw new HostFault(new TypeError("The tool's inputSchema gave no JSON Schema"));
@@ -299,7 +306,7 @@ function called(keeper: CallKeeper, input: unknown, run: CallContext): unknown {
   const own = approval.toolsContext?.[call.toolName];
   const context = own ?? execution.context ?? execution.experimental_context;
   const experimental = execution.experimental_context ?? execution.context;
-  // One that an outer invocation resumes is not this call's.
+  // An interrupt that the outer invocation resumes does not belong to this call.
   const { codeModeInterrupt: _others, ...given } = execution;
   const options = {
     messages: [],
@@ -317,7 +324,10 @@ function callExecute(tool: Tool, input: unknown, options: object): unknown {
   return (tool as { execute: (input: unknown, options: object) => unknown }).execute(input, options);
 }
 
-/** The output of a tool that no run calls; of one that gives several, the last. Throws what it asked for, if it did. */
+/**
+ * Calls a tool outside of a run. If the tool gives several outputs, the last counts. If the tool asked for an
+ * interrupt, throws the request.
+ */
 export async function callTool(
   tool: Tool,
   input: unknown,
@@ -329,7 +339,7 @@ export async function callTool(
   });
 }
 
-/** What is told of a call that waits; who suspends it makes JSON of it. */
+/** What a suspended run keeps of a waiting call. The code that suspends the call turns this into JSON. */
 function toKept(payload: CodeModeInterruptPayload, input: Json): Json {
   return { payload: payload as Record<string, Json>, input };
 }

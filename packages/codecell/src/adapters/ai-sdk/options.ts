@@ -1,4 +1,6 @@
-/** Options of an invocation, checked at the door and turned into the limits of a run. */
+/**
+ * Runs on the host. Checks the options of an invocation when they are given, and turns them into the limits of a run.
+ */
 import type { ToolSet } from "ai";
 import { assertToolSet } from "../../contract/assert-tools.ts";
 import type { FailureCode } from "../../contract/failure.ts";
@@ -15,13 +17,13 @@ import type { CodeModeContinuation, CodeModeInterruptResolution } from "./interr
 import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
 import type { CodeModeTelemetryOptions } from "./telemetry.ts";
 
-/** Tools of the AI SDK: `tools.<key>(input)` in a program. */
+/** Tools of the AI SDK. A program calls them as `tools.<key>(input)`. */
 export type CodeModeToolSet = ToolSet;
 
 export interface CodeModeToolInput {
-  /** JavaScript or TypeScript; the body of an async function. */
+  /** JavaScript or TypeScript: the body of an async function. */
   js: string;
-  /** Goes on with the program of an earlier call; written by `withCodeModeApprovals`, never by a model. */
+  /** Continues the program of an earlier call. `withCodeModeApprovals` writes this, never a model. */
   resume?: string;
 }
 
@@ -34,9 +36,9 @@ export interface CodeModeExecutionPolicy {
   maxToolInputBytes?: number;
   maxToolOutputBytes?: number;
   maxBridgeRequests?: number;
-  /** More calls than these wait for their turn. */
+  /** How many calls may be in flight. Further calls wait for their turn. */
   maxInFlightBridgeRequests?: number;
-  /** Of what a program prints; the rest is dropped and counted. */
+  /** How many bytes a program may print. Further output is dropped and counted. */
   maxConsoleOutputBytes?: number;
 }
 
@@ -46,7 +48,7 @@ export type ApprovalDecision = "approved" | "denied" | { approved: boolean; reas
 
 export interface CodeModeApprovalRequest {
   toolName: string;
-  /** As the tool will get it. */
+  /** The input that the tool will get. */
   input: unknown;
   toolCallId: string;
 }
@@ -54,11 +56,14 @@ export interface CodeModeApprovalRequest {
 export interface CodeModeApprovalOptions {
   mode?: "callback" | "interrupt";
   onApprovalRequired?: (request: CodeModeApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** What `toolApproval` of generateText, streamText and ToolLoopAgent takes, for nested calls; goes before needsApproval. */
+  /**
+   * For nested calls: what `toolApproval` of generateText, streamText and ToolLoopAgent takes. Goes before
+   * needsApproval.
+   */
   toolApproval?: ToolApproval;
-  /** Given to the functions of `toolApproval`. */
+  /** The functions of `toolApproval` get this. */
   runtimeContext?: unknown;
-  /** By the names of tools; what a tool has here is its `context`, in `toolApproval` and when it is called. */
+  /** The `context` of each tool, by the tool's name: `toolApproval` gets it, and so does the tool when it is called. */
   toolsContext?: Readonly<Record<string, unknown>>;
 }
 
@@ -69,42 +74,49 @@ export interface CodeModeModelOutputOptions {
   maxSummaryEntries?: number;
 }
 
-/** Where interrupted invocations are kept, and whose they are. */
+/** Where interrupted invocations are stored, and to whom they belong. */
 export interface CodeModeContinuationOptions {
-  /** Continuations become small references; each can be taken up once, by any process that shares the store. */
+  /**
+   * With a store, continuations are small references. Any process that shares the store can continue each of them,
+   * once.
+   */
   store?: Store;
-  /** A tenant, user or session: under another one nothing can be continued. */
+  /** A tenant, user or session. Nothing can be continued under another scope. */
   scope?: string;
   /**
-   * Told of a program of `withCodeModeApprovals` that cannot go on, and why: its model learns no more than that. What it
-   * throws is nobody's.
+   * Called when a program of `withCodeModeApprovals` cannot go on, with the reason; the model learns only that it
+   * cannot. Errors that this function throws are ignored.
    */
   onLost?: (lost: CodeModeLostProgram) => void;
 }
 
-/** A program that waited for approvals, and cannot go on. */
+/** A program that waited for approvals and cannot go on. */
 export interface CodeModeLostProgram {
-  /** Of the code mode tool. */
+  /** The name of the code mode tool. */
   toolName: string;
-  /** Of the call that started the program. */
+  /** The call that started the program. */
   toolCallId: string;
-  /** `token_key`: sealed with a key this process does not have; `token_invalid`: altered; others as runs fail. */
+  /** `token_key`: sealed with a key this process does not have. `token_invalid`: altered. Other codes: as runs fail. */
   code: FailureCode;
-  /** What was wrong, and what to do. */
+  /** What was wrong, and what to do about it. */
   message: string;
 }
 
 export interface CodeModeOptions {
   /**
-   * Runs the programs, with its store, its check and, where `executionPolicy` names none, its limits. Give the same one to
-   * whoever continues. Continuations are sealed apart: processes need the same signing key too.
+   * Runs the programs, with its store and its check. Limits that `executionPolicy` does not name are the host's.
+   * Continue an invocation with the same host. Continuations are sealed separately: processes also need the same
+   * signing key.
    */
   host?: Host;
   executionPolicy?: CodeModeExecutionPolicy;
   fetchPolicy?: false | CodeModeFetchPolicy;
   approval?: CodeModeApprovalOptions;
   lifecycle?: CodeModeLifecycle;
-  /** Told of errors in the host's own code, for the host alone: of tools, schemas, approvals, the sandbox, the store. */
+  /**
+   * Called with errors of the host's own code: tools, schemas, approvals, the sandbox, the store. Only the host sees
+   * these errors.
+   */
   onError?: OnError;
   telemetry?: CodeModeTelemetryOptions;
   modelOutput?: CodeModeModelOutputOptions;
@@ -116,12 +128,15 @@ export interface RunCodeModeInput {
   tools: CodeModeToolSet;
   toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
   options?: CodeModeOptions;
-  /** Goes on with an interrupted invocation of the same source instead of starting one. */
+  /** Continues an interrupted invocation of the same source instead of starting a new invocation. */
   continuation?: CodeModeContinuation;
   interruptResolution?: CodeModeInterruptResolution;
 }
 
-/** Throws for what are no tools of the AI SDK: one that is misread would be called without what bounds its use. */
+/**
+ * Throws for values that are no tools of the AI SDK: a misread tool would be called without the rules that restrict its
+ * use.
+ */
 export function checkTools(tools: unknown): asserts tools is CodeModeToolSet {
   assertToolSet(tools, "run code mode");
   for (const [name, tool] of Object.entries(tools) as [string, unknown][]) {
@@ -130,7 +145,7 @@ export function checkTools(tools: unknown): asserts tools is CodeModeToolSet {
   }
 }
 
-/** Tools that others execute have no `execute`; those of providers have more than these. */
+/** Tools that others execute have no `execute`. Tools of providers have more fields than these. */
 function toolProblem(tool: unknown): string | undefined {
   if (!isRecord(tool) || Array.isArray(tool)) return "is none, leave it out or give a tool of the AI SDK";
   const { inputSchema, execute } = tool;
@@ -150,7 +165,7 @@ function toolProblem(tool: unknown): string | undefined {
 
 const MiB = 1024 * 1024;
 
-/** Each with the limit it is for. */
+/** Each policy with the limit it sets, and its default. */
 const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, number])[] = [
   ["timeoutMs", "wallTimeMs", 30_000],
   ["memoryLimitBytes", "memoryBytes", 64 * MiB],
@@ -164,7 +179,7 @@ const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, n
   ["maxConsoleOutputBytes", "logBytes", 64 * 1024],
 ];
 
-/** Throws for what no invocation could begin with: whoever creates a tool should hear of it, and not a model. */
+/** Throws for options that no invocation could start with: the creator of the tool should hear of them, not a model. */
 export function assertOptions(options: CodeModeOptions): void {
   const { executionPolicy, fetchPolicy, approval } = options;
   assertToolApproval(approval?.toolApproval);
@@ -173,7 +188,7 @@ export function assertOptions(options: CodeModeOptions): void {
   if (fetchPolicy !== undefined && fetchPolicy !== false) resolveFetchPolicy(fetchPolicy);
 }
 
-/** A store beside a host would be ignored, and what is suspended would be lost with the process. */
+/** Throws for a store beside a host: the store would be ignored, and suspended runs would be lost with the process. */
 export function assertHostChoice({ host, continuation }: CodeModeOptions): void {
   if (host === undefined) return;
   assertIsHost(host, "run code mode");
@@ -184,7 +199,10 @@ export function assertHostChoice({ host, continuation }: CodeModeOptions): void 
   }
 }
 
-/** With the limits of a given host, what the policy does not name is the host's. What only follows from it widens none of them. */
+/**
+ * With a given host, limits that the policy does not name are the host's. Limits that only follow from the policy never
+ * widen the host's limits.
+ */
 export function limitsFor({ executionPolicy: policy = {}, host }: CodeModeOptions): Partial<Limits> {
   const limits = toLimits(policy);
   if (host === undefined) return limits;
@@ -209,9 +227,9 @@ function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
     }
     limits[limit] = value;
   }
-  // One clock is enough: a program may compute for as long as it may take.
+  // A program may compute for as long as it may run: one limit is enough.
   limits.cpuTimeMs = limits.wallTimeMs ?? 0;
-  // What may not be in flight yet waits; only the number of all calls is bounded.
+  // Calls above the limit in flight wait. Only the number of all calls is bounded.
   limits.callsQueued = limits.calls ?? 0;
   return limits;
 }

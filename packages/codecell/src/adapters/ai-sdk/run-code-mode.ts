@@ -1,4 +1,4 @@
-/** Runs programs: from their start, or from where they were interrupted. */
+/** Runs on the host. Starts programs, or continues interrupted programs. */
 import { copyJson } from "../../value/print-json.ts";
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
@@ -11,13 +11,13 @@ import type { StoredResolution } from "./nested-tools.ts";
 import type { RunCodeModeInput } from "./options.ts";
 import { isRecord } from "../../value/shape.ts";
 
-/** Gives the program's value, or an interrupt; throws an error of code mode when it fails. */
+/** Gives the program's value or an interrupt. Throws an error of code mode if the program fails. */
 export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
   const setup = toSetup(input);
   return new Invocation(setup instanceof Promise ? await setup : setup).run();
 }
 
-/** A program that starts waits for nothing. */
+/** Gives no promise for a program that starts, so that the start waits for nothing. */
 export function toSetup(input: RunCodeModeInput): InvocationSetup | Promise<InvocationSetup> {
   const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
   if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
@@ -39,7 +39,7 @@ export function toSetup(input: RunCodeModeInput): InvocationSetup | Promise<Invo
 
 type SetupGiven = Pick<InvocationSetup, "tools" | "options" | "execution">;
 
-/** Of the program that was interrupted, which is given once more. */
+/** For an interrupted program whose source is given once more. */
 async function toSameSetup(
   continuation: CodeModeContinuation,
   resolved: RunCodeModeInput["interruptResolution"],
@@ -53,7 +53,7 @@ async function toSameSetup(
   return toContinuedSetup(continuation, opened, resolutions, given);
 }
 
-/** An invocation that goes on; by interrupt ids what the calls that go on are resolved with. */
+/** The setup of an invocation that goes on. Resolutions of its calls are given by interrupt id. */
 export async function toContinuedSetup(
   continuation: CodeModeContinuation,
   { outerToolCallId, source }: OpenedContinuation,
@@ -66,7 +66,7 @@ export async function toContinuedSetup(
 
 let unnamed = 0;
 
-/** Throws for a resolution of a call that does not wait, and for one that its kind cannot have. */
+/** Throws for a resolution of a call that does not wait, and for a resolution that does not fit the call's kind. */
 async function toResolved(
   { runId, token, pending }: CodeModeContinuation,
   byInterruptId: ReadonlyMap<string, unknown>,
@@ -98,7 +98,7 @@ async function toStored(waiting: CodeModePendingInterrupt, resolution: unknown):
   return { kind: "interrupt", input, interruptId, payload: payload as unknown as Json, resolution: answer };
 }
 
-/** Only a boolean decides. */
+/** Only a boolean in `approved` decides. */
 export function parseApproval(value: unknown): { readonly approved: boolean; readonly reason?: string } {
   const { approved, reason }: Record<string, unknown> = isRecord(value) ? value : {};
   if (typeof approved !== "boolean" || (reason !== undefined && typeof reason !== "string")) {

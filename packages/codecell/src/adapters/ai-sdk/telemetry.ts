@@ -1,9 +1,9 @@
 /**
- * Telemetry: OpenTelemetry spans of an invocation, and of each of its calls beneath it.
+ * Runs on the host. Telemetry: OpenTelemetry spans of an invocation, with a child span for each of its calls.
  *
- * - Names, ids, states, sizes and errors; never a source, an input or an output, nor what a URL asks for.
- * - The invocation's span lies beneath whatever span is active where it was started, which is that of the AI SDK's tool
- *   call where one is recorded; what a nested tool records lies beneath the span of its call.
+ * - Spans tell names, ids, states, sizes and errors; never a source, an input, an output, or the query of a URL.
+ * - The parent of the invocation's span is the span that is active where the invocation starts: the AI SDK's tool call,
+ *   if the AI SDK records one. The parent of what a nested tool records is the span of its call.
  * - Whatever a tracer does, the program does not notice.
  */
 import { readUrl } from "../../fetch/check-url.ts";
@@ -12,16 +12,19 @@ import type { CodeModeTraceError } from "./events.ts";
 
 export interface CodeModeTelemetryOptions {
   isEnabled?: boolean;
-  /** OpenTelemetry's global tracer unless given. */
+  /** Default: OpenTelemetry's global tracer. */
   tracer?: unknown;
-  /** Whether sizes of sources and inputs are told; true unless said otherwise. */
+  /** Whether spans tell the sizes of sources and inputs. Default: true. */
   recordInputs?: boolean;
   recordOutputs?: boolean;
   functionId?: string;
   metadata?: Record<string, unknown>;
 }
 
-/** As much of `@opentelemetry/api` as is used: its own types would be asked of everybody who uses ours. */
+/**
+ * The part of `@opentelemetry/api` that is used here. With that package's own types, everybody who uses ours would need
+ * the package.
+ */
 interface Api {
   readonly trace: {
     readonly getTracer: (name: string) => Tracer;
@@ -44,7 +47,7 @@ interface Context {
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** As much of a span as is used; what a tracer lacks of it is left out. */
+/** The part of a span that is used here. A method that a tracer's span lacks is not called. */
 interface Span {
   spanContext?: () => unknown;
   setAttributes?: (attributes: Attributes) => unknown;
@@ -59,7 +62,7 @@ interface OpenSpan {
   readonly context: Context | undefined;
 }
 
-/** What is known when a span starts; `inputBytes` and `sourceBytes` only where they may be told. */
+/** What is known when a span starts; `inputBytes` and `sourceBytes` only if `recordInputs` allows them. */
 export interface CallFacts {
   readonly index: number;
   readonly replayed: boolean;
@@ -100,7 +103,7 @@ export class Spans {
     this.#root = this.#start("ai.code_mode.execute", facts, undefined);
   }
 
-  /** Undefined when nobody wants any. */
+  /** Undefined if nobody wants spans. */
   static async open(
     options: CodeModeTelemetryOptions | undefined,
     ids: { readonly invocationId: string; readonly outerToolCallId: string },
@@ -127,7 +130,7 @@ export class Spans {
 
   start({ index, kind, replayed, inputBytes, attributes }: CallFacts): void {
     const bytes = { [`code_mode.${kind}.input.bytes`]: inputBytes };
-    // One that begins after the end would never be ended.
+    // Nobody would end a span that begins after the invocation's end.
     if (this.#isEnded) return;
     const started = this.#start(
       kind === "tool" ? "ai.code_mode.nested_tool" : "ai.code_mode.fetch",
@@ -142,7 +145,7 @@ export class Spans {
     if (started !== undefined) this.#calls.set(index, started);
   }
 
-  /** Executes a call where the span of that call is the active one. */
+  /** Executes a call with the call's span as the active span. */
   inside<T>(index: number, execute: () => T): T {
     const context = this.#calls.get(index)?.context;
     if (this.#api === undefined || context === undefined) return execute();
@@ -160,11 +163,11 @@ export class Spans {
     );
   }
 
-  /** Once; what is told later is too late. */
+  /** Ends the invocation's span, once. Later facts are ignored. */
   end(attributes: Attributes, error: CodeModeTraceError | undefined): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    // What the program left behind ends with it.
+    // Calls that the program left behind end with the program.
     for (const [index] of this.#calls) this.endCall(index, "tool", { status: "abandoned" });
     this.#end(this.#root, attributes, error);
   }
@@ -174,7 +177,7 @@ export class Spans {
       const all = { ...this.#common(), ...this.#ids, ...attributes };
       const under = parent ?? this.#api?.context.active();
       const span = this.#tracer.startSpan(name, { attributes: onlyPlain(all) }, under);
-      // What is no true span must not become the parent of a tool's own.
+      // An object that is no real span must not become the parent of a tool's own spans.
       const isTrue = under !== undefined && typeof span.spanContext === "function";
       return { span, context: isTrue ? this.#api?.trace.setSpan(under, span) : undefined };
     });
@@ -214,7 +217,7 @@ export class Spans {
 
 let isWarned = false;
 
-/** Programs run without it all the same. */
+/** Programs run without OpenTelemetry too. */
 function warnOnce(): void {
   if (isWarned) return;
   isWarned = true;
@@ -224,7 +227,7 @@ function warnOnce(): void {
   );
 }
 
-/** An origin and a path: what comes behind may hold secrets. */
+/** The origin and the path of a URL: the query and the fragment may hold secrets. */
 export function withoutQuery(url: string): string {
   const read = readUrl(url);
   return read === undefined ? "" : `${read.origin}${read.pathname}`;
@@ -234,12 +237,12 @@ async function loadApi(): Promise<Api | undefined> {
   try {
     return (await import("@opentelemetry/api")) as unknown as Api;
   } catch {
-    // An optional peer: a given tracer does without.
+    // The package is an optional peer: a given tracer works without the package.
     return undefined;
   }
 }
 
-/** What OpenTelemetry takes: texts, numbers, booleans and lists of them. */
+/** Keeps only values that OpenTelemetry takes: texts, numbers, booleans and lists of them. */
 function onlyPlain(attributes: Attributes): Attributes {
   const kept = Object.entries(attributes).filter(
     ([, value]) => isPlain(value) || (Array.isArray(value) && value.every(isPlain)),

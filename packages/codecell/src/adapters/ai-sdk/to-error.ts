@@ -1,8 +1,10 @@
 /**
- * To error: failures of runs and calls in the words of code mode. The one place that knows both vocabularies.
+ * Runs on the host. To error: turns failures of runs and calls into errors of code mode. Only this file knows both
+ * vocabularies.
  *
- * - Total: the compiler knows when a code is added.
- * - A class follows from what the host saw. Names and codes that a program gives its errors choose none.
+ * - It is total: the compiler notices when a code is added.
+ * - The class of an error follows from what the host saw. Names and codes that a program gives its errors choose no
+ *   class.
  */
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
@@ -29,11 +31,11 @@ import { CallRefusal, toCallFailure } from "../../calls/call-failure.ts";
 const SERIALIZATION = "CODE_MODE_SERIALIZATION_ERROR";
 const HOST_TOOL = "CODE_MODE_HOST_TOOL_ERROR";
 
-/** What is known of the invocation that failed. */
+/** What is known about the invocation that failed. */
 export interface FailedInvocation {
   readonly js: string;
   readonly limits: Partial<Limits>;
-  /** What was thrown on the host for a call, if that happened in this process. */
+  /** What was thrown on the host for a call, if the call failed in this process. */
   readonly errorOf: (callId: string) => unknown;
 }
 
@@ -43,7 +45,7 @@ export function toError(failure: Failure, invocation: FailedInvocation): CodeMod
     const details = { ...(isRecord(error.details) ? error.details : {}), ...factsOf(failure) };
     return Object.assign(error, { details });
   } catch {
-    // A tool threw it as it is, and it cannot be added to.
+    // A tool threw this very error, and nothing can be added to it.
     return error;
   }
 }
@@ -108,7 +110,7 @@ function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): 
 
 const LONGEST_NAME = 128;
 
-/** As the program named its error; names of ours are ours to give. */
+/** The name that the program gave its error. Programs may not use the names of our errors. */
 function toGuestName(name = ""): string {
   return name === "" || name.startsWith("CodeMode") ? "Error" : name.slice(0, LONGEST_NAME);
 }
@@ -117,7 +119,7 @@ function named(name: string, message: string): CodeModeError {
   return Object.assign(new CodeModeError(message), { name });
 }
 
-/** The program let the failure of a call escape. */
+/** For a program that did not catch the failure of a call. */
 function toolFailed({ message, details }: Failure, errorOf: FailedInvocation["errorOf"]): CodeModeError {
   const {
     tool: toolName,
@@ -134,7 +136,7 @@ function toolFailed({ message, details }: Failure, errorOf: FailedInvocation["er
   return withCause(error, thrown);
 }
 
-/** What is added to it is not added to an object of the host's, which may throw the same one again. */
+/** A copy, because details are added to it: the host owns the thrown object and may throw it again. */
 function copyOf(thrown: CodeModeError): CodeModeError {
   const { name, message, code, details } = thrown;
   const made = Reflect.construct(
@@ -145,7 +147,7 @@ function copyOf(thrown: CodeModeError): CodeModeError {
   return withCause(Object.assign(made, { name, code, details }), thrown.cause ?? thrown);
 }
 
-/** For a call that failed in another process: by what its ledger says, which no program writes. */
+/** For a call that failed in another process: the class follows from the ledger, which no program writes. */
 function classOf(call: CallFailure, message: string, toolName = ""): CodeModeError {
   if (call.shownCode === "CODE_MODE_TOOL_APPROVAL_REQUIRED") {
     return new CodeModeToolApprovalRequiredError(toolName, undefined, "");
@@ -175,7 +177,7 @@ function classOf(call: CallFailure, message: string, toolName = ""): CodeModeErr
   }
 }
 
-/** By the code of a failed call: what a program sees as name and code of the error. */
+/** The name and code of the error that a program sees, by the code of the failed call. */
 const WORDS: Readonly<Record<CallFailureCode, readonly [name: string, code: string]>> = {
   unknown_tool: ["CodeModeToolError", "CODE_MODE_TOOL_ERROR"],
   invalid_input: ["CodeModeToolError", "CODE_MODE_TOOL_ERROR"],
@@ -188,7 +190,10 @@ const WORDS: Readonly<Record<CallFailureCode, readonly [name: string, code: stri
   fetch_failed: ["CodeModeFetchError", "CODE_MODE_FETCH_ERROR"],
 };
 
-/** What a program is told of a failed call. Errors of our own keep their name and code, others what the tool gave them. */
+/**
+ * What a program learns about a failed call. Our own errors keep their name and code; other errors keep what the tool
+ * gave them.
+ */
 export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<CallFailure, "code"> {
   if (thrown instanceof CodeModeError) {
     const { name, message } = toCallFailure(thrown);
@@ -198,14 +203,14 @@ export function inWordsOfCodeMode(failure: CallFailure, thrown: unknown): Omit<C
   return { ...failure, name: failure.code === "tool_failed" ? failure.name : name, shownCode };
 }
 
-/** A fetch that failed, as the host is told of it: with what the host's own fetch threw, if it did. */
+/** The error that the host gets for a failed fetch, with what the host's own fetch threw, if it threw. */
 export function toFetchError({ message }: CallFailure, thrown: unknown): CodeModeFetchError {
   const cause = thrown instanceof CallRefusal ? thrown.cause : thrown;
   if (cause === undefined) return new CodeModeFetchError(message);
   return withCause(new CodeModeFetchError(message, { cause: toTraceError(cause) }), cause);
 }
 
-/** As traces keep it; of what a tool threw as far as it can be read. */
+/** An error as traces keep it. What a tool threw is kept as far as it can be read. */
 export function toTraceError(error: unknown): CodeModeTraceError {
   try {
     return isRecord(error) ? traceErrorOf(error) : { name: "Error", message: String(error) };

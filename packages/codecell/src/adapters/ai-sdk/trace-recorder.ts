@@ -1,10 +1,11 @@
 /**
- * TraceRecorder: what an invocation's calls came to, told to hooks as it happens and kept for the trace.
+ * Runs on the host. TraceRecorder tells hooks how an invocation's calls go, as it happens, and keeps the trace.
  *
- * - Derived from the events of the run, so nothing a program did is missed: calls of tools that are none are there too.
- * - Two things are no events. A tool is not called before the hook that is told of its call has settled (`started`). Hooks
- *   get outputs and errors as tools gave and threw them (`CallEnds`).
- * - What a continued invocation had done before is told first, as replayed. Its ledger tells it.
+ * - It derives everything from the events of the run, so it misses nothing that a program did: calls of tools that do
+ *   not exist are recorded too.
+ * - Two things are no events. A tool is not called before the hook that hears of its call has settled (`started`).
+ *   Hooks get outputs and errors as tools gave and threw them (`CallEnds`).
+ * - A continued invocation first tells what it had done before, marked as replayed. It reads this from the ledger.
  */
 import {
   type CallStartEvent,
@@ -33,16 +34,15 @@ import type { InvocationCall } from "./nested-call.ts";
 import { type Spans, withoutQuery } from "./telemetry.ts";
 import { toTraceError } from "./to-error.ts";
 
-/** How a call ended. */
 type End =
   | { readonly status: "fulfilled"; readonly outputBytes: number; readonly output: unknown }
   | { readonly status: "rejected"; readonly error: unknown };
 
-/** What calls came to on this host, as it was given and thrown. */
+/** Outputs and errors of calls, as tools gave and threw them on this host. */
 export interface CallEnds {
   readonly outputOf: (callId: string) => unknown;
   readonly errorOf: (callId: string) => unknown;
-  /** The end of the call was told. */
+  /** Called when hooks were told of the call's end. */
   readonly forget: (callId: string) => void;
 }
 
@@ -64,11 +64,11 @@ export class TraceRecorder {
   readonly #ends: CallEnds;
   readonly #startedAtMs = Date.now();
   readonly #entries: CodeModeTraceEntry[] = [];
-  /** By index; calls that have not ended. */
+  /** Calls that have not ended, by index. */
   readonly #open = new Map<number, Started>();
-  /** By index; inputs of calls that have not ended. */
+  /** Inputs of calls that have not ended, by index. */
   readonly #asked = new Map<number, unknown>();
-  /** In a continued invocation, once it goes on: settles when what was there before has been told. */
+  /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
   #retold: Promise<void> | undefined;
   /** Set when the invocation starts. */
   spans: Spans | undefined;
@@ -80,7 +80,7 @@ export class TraceRecorder {
     this.#ends = ends;
   }
 
-  /** Whether anybody looks; without, nothing is followed. */
+  /** Whether anybody listens. If nobody does, the recorder follows nothing. */
   get isWanted(): boolean {
     if (this.spans !== undefined) return true;
     return this.#hooks.has(
@@ -94,7 +94,7 @@ export class TraceRecorder {
     );
   }
 
-  /** A call is about to be decided on: its tool is not called before this settles. */
+  /** Called before a call is decided on. The tool is not called before this promise settles. */
   async started(call: InvocationCall): Promise<void> {
     if (!this.isWanted) return;
     if (this.#retold !== undefined) await this.#retold;
@@ -130,7 +130,7 @@ export class TraceRecorder {
   async #endCall({ index, tool, outcome, callId, durationMs }: CallEndEvent): Promise<void> {
     const input = this.#asked.get(index);
     this.#asked.delete(index);
-    // A call of a tool that is none was never decided on.
+    // A call of a tool that does not exist was never decided on, so it was not started.
     if (!this.#open.has(index)) {
       const startedAtMs = Date.now() - durationMs;
       const inputBytes = utf8Bytes(toJsonText(input) ?? "");
@@ -140,7 +140,7 @@ export class TraceRecorder {
     this.#ends.forget(callId);
   }
 
-  /** What was there before the invocation went on. */
+  /** Tells what happened before the invocation went on. */
   async #retell(handle: RunHandle): Promise<void> {
     const { calls, deliveries, hollow } = handle.ledger();
     for (const { clock, items } of deliveries) {
@@ -158,7 +158,7 @@ export class TraceRecorder {
           startedAtMs: clock,
           replayed: true,
         });
-        // Of a program that goes on from its memory nobody knows any more what it was given.
+        // The ledger of a program that goes on from its memory no longer holds the outputs that the program was given.
         const text = item.kind === "output" && hollow !== true ? item.output : undefined;
         const output = text === undefined ? undefined : await buildJson(text);
         const outcome = summarizeOutcome(item, text === undefined ? 0 : utf8Bytes(text));
@@ -222,7 +222,7 @@ export class TraceRecorder {
     await this.end("interrupted", result);
   }
 
-  /** One that waited before the invocation went on, and still does, was not made now. */
+  /** A call that waited before the invocation went on, and still waits, was not made now. */
   async #waiting({ toolCallId, toolName: tool, input }: CodeModePendingInterrupt): Promise<Started> {
     const index = indexOfToolCall(toolCallId);
     const open = this.#open.get(index);
@@ -235,7 +235,7 @@ export class TraceRecorder {
 
   async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {
     if (!this.isWanted) return;
-    // What was stopped with the program has an end too.
+    // Calls that were stopped with the program get an end too.
     for (const index of this.#open.keys()) await this.#end(index, { status: "rejected", error });
     const completedAtMs = Date.now();
     this.spans?.end(
@@ -308,14 +308,14 @@ export class TraceRecorder {
   }
 }
 
-/** What an event tells of an end, with the output or the error that it does not have. */
+/** The end that an event describes, with the output or error that the event does not carry. */
 function toEnd(outcome: OutcomeSummary, output: unknown, error?: unknown): End {
   return outcome.status === "completed"
     ? { status: "fulfilled", outputBytes: outcome.outputBytes, output }
     : { status: "rejected", error: error ?? toHostError(outcome.failure) };
 }
 
-/** For a call whose failure no error on this host stands for. */
+/** For a failed call without an error on this host. */
 function toHostError({ name, message, shownCode, code }: CallFailure): Error {
   return Object.assign(new Error(message), { name, code: shownCode ?? code });
 }

@@ -1,4 +1,6 @@
-/** What a tracer throws is nobody's, nor what it rejects with later: no program notices who watches it. */
+/**
+ * Runs on the host. Swallows what a tracer throws, and what it rejects with later: no program notices who watches it.
+ */
 export function quietly<T>(act: () => T): T | undefined {
   try {
     const made = act();

@@ -1,12 +1,13 @@
 /**
- * A host whose runs leave OpenTelemetry spans: one for each run, and beneath it one for each call. Runs on the host.
+ * Runs on the host. A host whose runs leave OpenTelemetry spans: one for each run, and beneath it one for each call.
  *
- * - Spans are derived from the run's events. Middleware does one thing that no event can do: it calls the tool where the
- *   span of its call is the active one.
- * - Give it to `codecell/ai` or `codecell/surface` and their programs leave the same spans.
- * - A span tells names of tools, ids, states, counts and codes of failures; never a source, an input, an output, a message, or a
- *   name that is no tool's.
- * - What a tool records lies beneath the span of its call; the span of a run lies beneath whatever is active at its start.
+ * - Spans are derived from the run's events. Middleware does the one thing that no event can do: it calls the tool with
+ *   the span of its call as the active span.
+ * - Give the host to `codecell/ai` or `codecell/surface`, and their programs leave the same spans.
+ * - A span tells names of tools, ids, states, counts and codes of failures; never a source, an input, an output, a
+ *   message, or a name that is no tool's.
+ * - The parent of what a tool records is the span of its call. The parent of a run's span is the span that is active
+ *   when the run starts.
  * - A tracer that throws changes nothing.
  */
 import {
@@ -38,11 +39,11 @@ import type {
 import { quietly } from "./quietly.ts";
 
 export interface TracingOptions {
-  /** The global one, under the name "codecell", unless given. */
+  /** Default: the global tracer, under the name "codecell". */
   readonly tracer?: Tracer;
 }
 
-/** The same host with spans; closing one closes the other. */
+/** The same host with spans. Closing either host closes both. */
 export function withTracing(host: Host, options: TracingOptions = {}): Host {
   return new TracedHost(host, options.tracer);
 }
@@ -76,7 +77,7 @@ class TracedHost implements Host {
     return this.#traced("fork", options, (traced) => this.#host.fork(ledger, traced));
   }
 
-  /** No tool is called and nobody waits for anything: there is nothing to see. */
+  /** Leaves no spans: a replay calls no tool and waits for nothing. */
   replay(ledger: Ledger): RunHandle {
     return this.#host.replay(ledger);
   }
@@ -102,7 +103,7 @@ class TracedHost implements Host {
     options: Options,
     begin: (options: Options) => RunHandle,
   ): RunHandle {
-    // Asked for each time: a provider may be registered after the host was made.
+    // Read at every start: a provider may be registered after the host was made.
     const tracer = this.#tracer ?? quietly(() => trace.getTracer("codecell"));
     if (tracer === undefined) return begin(options);
     const spans = new RunSpans(tracer, beginning);
@@ -111,7 +112,7 @@ class TracedHost implements Host {
       const handle = spans.inside(() =>
         begin({
           ...options,
-          // Outermost: what other middleware records lies beneath the span of the call too.
+          // Outermost, so that the span of the call is also the parent of what other middleware records.
           middleware: [spans.middleware, ...middleware],
           onEvent: (event) => {
             spans.hear(event);
@@ -128,7 +129,7 @@ class TracedHost implements Host {
   }
 }
 
-/** A span that is open, and the context in which it is the active one. */
+/** An open span, and the context in which it is active. */
 interface ActiveSpan {
   readonly span: Span;
   readonly context: Context;
@@ -137,7 +138,7 @@ interface ActiveSpan {
 class RunSpans {
   readonly #tracer: Tracer;
   readonly #run: ActiveSpan | undefined;
-  /** By call id. */
+  /** Spans of calls that have not ended, by call id. */
   readonly #calls = new Map<string, ActiveSpan>();
   #isOver = false;
 
@@ -167,7 +168,7 @@ class RunSpans {
         return;
       case "call-end": {
         const { callId, outcome } = event;
-        // A call that came to no decision begins and ends here. Its name may be anything that the program chose.
+        // A call that was never decided on begins and ends here. The program may have chosen any name for it.
         this.#start(callId, undefined);
         if (outcome.status === "completed") this.#endCall(callId, "output", undefined);
         else this.#endCall(callId, "failure", outcome.failure.code);
@@ -202,20 +203,20 @@ class RunSpans {
     );
   }
 
-  /** The host refused to begin: its programmer hears why. */
+  /** The host refused to begin the run. The caller gets the reason: a throw, or the result's rejection. */
   misused(): void {
     this.#finish({ "codecell.run.status": "refused" }, "misuse");
   }
 
   #finish(attributes: Attributes, failure: string | undefined): void {
     this.#isOver = true;
-    // Calls of a run that was suspended go on without it, and those of one that failed may.
+    // Calls of a suspended run go on without the run, and calls of a failed run may.
     for (const callId of this.#calls.keys()) this.#endCall(callId, "abandoned", undefined);
     close(this.#run, attributes, failure);
   }
 
   #start(callId: string, tool: string | undefined): void {
-    // One that begins after the end would never be ended.
+    // Nobody would end a span that begins after the run's end.
     if (this.#isOver || this.#calls.has(callId) || this.#run === undefined) return;
     const open = this.#open(tool === undefined ? "execute_tool" : `execute_tool ${tool}`, this.#run.context, {
       "gen_ai.operation.name": "execute_tool",

@@ -1,9 +1,9 @@
 /**
- * Ask: `toolApproval` as the AI SDK gets it, in which calls of programs that wait are known.
+ * Runs on the host. Ask: makes the `toolApproval` that the AI SDK gets, which recognises waiting calls of programs.
  *
- * - To go on with a program needs no approval of its own, even where to start one does.
- * - A call that waits is asked for with the reason that was given when the program made it. A second opinion counts if
- *   it is a no.
+ * - Continuing a program needs no approval of its own, even if starting a program does.
+ * - The request for a waiting call shows the reason that was given when the program made the call. A second opinion
+ *   counts only if it is a no.
  */
 import { isRecord } from "../../../value/shape.ts";
 import type {
@@ -15,7 +15,7 @@ import type {
 import type { Readings } from "./readings.ts";
 import type { Nested } from "./stand-in.ts";
 
-/** A function for one tool. */
+/** A `toolApproval` function for one tool. */
 type PerTool = Extract<
   Exclude<ToolApproval, (...args: never[]) => unknown>[string],
   (...args: never[]) => unknown
@@ -52,7 +52,7 @@ export function askingForPrograms(
   const asking: Record<string, PerTool> = {};
   for (const [name, own] of Object.entries(toolApproval)) {
     const isOurs = byName.has(name) || codeModeTools.has(name);
-    // A tool without an entry of its own is asked for by its stand-in.
+    // For a tool without an entry of its own, the stand-in asks.
     if (!isOurs || own === undefined || own === null) continue;
     asking[name] = async (input, options) =>
       decide(

@@ -1,7 +1,9 @@
 /**
- * Flow: what withCodeModeApprovals tells a code mode tool when it is executed, and the stand-ins of nested tools.
+ * Runs on the host. Flow: what withCodeModeApprovals passes to an execution of a code mode tool, and the marks of
+ * stand-ins.
  *
- * - It travels in the options of one execution, under a symbol: a tool that is also used elsewhere is not changed.
+ * - The flow travels in the options of one execution, under a symbol. So a tool that is also used elsewhere is not
+ *   changed.
  */
 import type { ToolSet } from "ai";
 import type { ToolApproval } from "../approval-status.ts";
@@ -23,7 +25,7 @@ export interface ApprovalSettings {
 
 export class ApprovalFlow {
   readonly #settings: ApprovalSettings;
-  /** What the settings call the code mode tool; it goes on with programs of its own only. */
+  /** The name of the code mode tool in the settings. The tool continues only its own programs. */
   readonly toolName: string;
   readonly readings: Readings;
   readonly #losses: Losses;
@@ -35,12 +37,12 @@ export class ApprovalFlow {
     this.#losses = losses;
   }
 
-  /** A call that was to go on with the program of an earlier one came to this. */
+  /** A call that was to continue the program of an earlier call threw this error. */
   refused(toolCallId: string, error: unknown): void {
     this.#losses.refused(this.toolName, toolCallId, error);
   }
 
-  /** The settings go before the tool's own options; nobody is asked but by an interrupt. */
+  /** The settings go before the tool's own options. Only interrupts ask anybody. */
   approvalFor(own: CodeModeApprovalOptions = {}): CodeModeApprovalOptions {
     const { toolApproval = own.toolApproval, runtimeContext, toolsContext } = this.#settings;
     const context = toolsContext ?? own.toolsContext;
@@ -64,7 +66,7 @@ export function isStandIn(tool: object): boolean {
   return ORIGINAL in tool;
 }
 
-/** Programs call the tools themselves, never their stand-ins. */
+/** The tools behind stand-ins: programs call the tools themselves, never their stand-ins. */
 export function originalsOf(tools: ToolSet): ToolSet {
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => [name, (tool as { [ORIGINAL]?: SdkTool })[ORIGINAL] ?? tool]),

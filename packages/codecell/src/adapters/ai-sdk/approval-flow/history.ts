@@ -1,10 +1,9 @@
 /**
- * History: the paused programs of a conversation, read from its messages in their order.
+ * Runs on the host. History: the paused programs of a conversation, read from its messages in their order.
  *
- * - Reads messages of the AI SDK and prompts of a provider alike.
- * - What we made the conversation say (requests for approval, receipts, calls that go on with a program) is known by the
- *   ids of the programs it belongs to. Models are shown a history without it, in which each program was called once and
- *   came to its output.
+ * - It reads messages of the AI SDK as well as prompts of a provider.
+ * - Requests for approval, receipts and calls that continue a program are ours. They are recognised by the ids of their
+ *   programs. Models see a history without them, in which each program was called once and gave its output.
  */
 import { inTurns, type Steps } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
@@ -17,10 +16,10 @@ type Verify = (value: object) => Steps<Verified>;
 
 export class History {
   readonly programs: PausedProgram[] = [];
-  /** By the outer call's id; a provider may use one again, then the last counts. */
+  /** By the outer call's id. A provider may use an id again: then the last program counts. */
   readonly #byOuterId = new Map<string, PausedProgram>();
   readonly #byCallId = new Map<string, PausedProgram>();
-  /** Ids of the calls that were asked for. */
+  /** The id of the call that each approval asks for, by approval id. */
   readonly #byApprovalId = new Map<unknown, string>();
   readonly #byResumeId = new Map<string, PausedProgram>();
   readonly #ours = new Set<unknown>();
@@ -35,8 +34,8 @@ export class History {
   }
 
   /**
-   * In turns: an interrupt holds the inputs that a program chose, and its seal is over all of them. Of tools that are known
-   * to be code mode, interrupts are taken for such even if their seal does not fit. Each is verified once.
+   * Works in turns: an interrupt holds inputs that a program chose, and its seal covers all of them. An interrupt that
+   * a known code mode tool gave counts as an interrupt even if its seal does not fit. Each interrupt is verified once.
    */
   static async read(
     messages: readonly unknown[],
@@ -60,18 +59,18 @@ export class History {
     return this.#byOuterId.get(outerToolCallId);
   }
 
-  /** The call of a program that waits for approval under this id. */
+  /** The call with this id, if a program waits for its approval. */
   approval(toolCallId: string): WaitingCall | undefined {
     return this.#byCallId.get(toolCallId)?.approval(toolCallId);
   }
 
-  /** Whether this is the input of a call that goes on with a program, and its time has come. */
+  /** Whether this input continues a program that can go on now. */
   isResumption(input: unknown): boolean {
     const resume = resumeIn(input);
     return resume !== undefined && this.program(resume)?.stage === "resume";
   }
 
-  /** As a model may see it. */
+  /** The messages as a model may see them. */
   collapse<M>(messages: readonly M[]): M[] {
     return messages.flatMap((message) => {
       if (!isRecord(message) || !Array.isArray(message["content"])) return [message];
@@ -103,7 +102,7 @@ export class History {
     const { input, toolName } = part;
     const resumed = resumeIn(input);
     const program = resumed === undefined ? undefined : this.#byOuterId.get(resumed);
-    // A model that writes such a call before its time gets an answer of its own.
+    // If a model writes a call that continues a program too early, that call gets an answer of its own.
     if (program?.toolName === toolName && program?.isAnswered === true) {
       program.resumeId = id;
       this.#byResumeId.set(id, program);

@@ -1,9 +1,10 @@
 /**
- * Losses: programs of a conversation that cannot go on although somebody may have approved them, told to their host.
+ * Runs on the host. Losses tells the host of programs that cannot go on although somebody may have approved their
+ * calls.
  *
- * - Each once for the same settings, however many steps see it. A program that a later message of the user has superseded
- *   is none: nobody waits for it.
- * - That a program has gone on already, or goes on elsewhere, is no loss.
+ * - The host hears of each loss once for the same settings, however many steps see it. A program that a later message
+ *   of the user has superseded is no loss: nobody waits for it.
+ * - A program that has gone on already, or goes on elsewhere, is no loss.
  */
 import type { FailureCode } from "../../../contract/failure.ts";
 import { isRecord } from "../../../value/shape.ts";
@@ -12,7 +13,7 @@ import { CodeModeConcurrencyError, CodeModeError } from "../errors.ts";
 import type { CodeModeContinuationOptions, CodeModeLostProgram } from "../options.ts";
 import type { History } from "./history.ts";
 
-/** Of a program that did not come so far as to fail by itself. */
+/** Codes of programs that could not go on, in contrast to programs that went on and failed. */
 const LOST: ReadonlySet<unknown> = new Set<FailureCode>([
   "too_many_runs",
   "unavailable",
@@ -27,11 +28,11 @@ const LOST: ReadonlySet<unknown> = new Set<FailureCode>([
   "store_failed",
 ]);
 
-/** Remembered as told; more than any conversation has. */
+/** How many losses are remembered as told: more than any conversation has. */
 const MOST_TOLD = 1000;
 
 export class Losses {
-  /** By the names of code mode tools. */
+  /** `onLost` by the name of its code mode tool. */
   readonly #hooks: ReadonlyMap<string, CodeModeContinuationOptions["onLost"]>;
   readonly #told = new Set<string>();
 
@@ -39,7 +40,7 @@ export class Losses {
     this.#hooks = hooks;
   }
 
-  /** Tells of interrupts that are not what their seals say, or whose seals cannot be opened. */
+  /** Tells of interrupts that differ from their seals, or whose seals cannot be opened. */
   look({ programs }: History): void {
     for (const { toolName, outerToolCallId: toolCallId, problem } of programs) {
       if (problem === undefined) continue;
@@ -49,12 +50,12 @@ export class Losses {
     }
   }
 
-  /** A call that was to go on with a program came to this. */
+  /** A call that was to continue a program threw this error. */
   refused(toolName: string, toolCallId: string, error: unknown): void {
     if (!(error instanceof CodeModeError)) return;
     const { message, details } = error;
     const told = isRecord(details) ? details["failure"] : undefined;
-    // One that was not let in has no run that could fail.
+    // An invocation that got no place has no run that could fail.
     const code = error instanceof CodeModeConcurrencyError ? "too_many_runs" : told;
     if (LOST.has(code)) this.#tell({ toolName, toolCallId, code: code as FailureCode, message });
   }
@@ -69,7 +70,7 @@ export class Losses {
       const told: unknown = this.#hooks.get(lost.toolName)?.(lost);
       if (told instanceof Promise) told.catch(() => undefined);
     } catch {
-      // Its own affair: the conversation goes on without the program.
+      // The hook's own affair: the conversation goes on without the program.
     }
   }
 }

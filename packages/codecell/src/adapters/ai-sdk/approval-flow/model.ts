@@ -1,7 +1,8 @@
 /**
- * Model: answers for the model when a program waits or can go on, and shows it nothing of that.
+ * Runs on the host. Model: answers in the model's place when a program waits or can go on. The model sees nothing of
+ * that.
  *
- * - Keeps nothing: all it does follows from the prompt. Any process answers the same.
+ * - It keeps no state: everything follows from the prompt, so any process answers the same.
  * - A provider sees no token, no receipt, and no tool that only programs have.
  */
 import { gateway, type LanguageModel, type LanguageModelMiddleware, wrapLanguageModel } from "ai";
@@ -23,7 +24,7 @@ interface ToolCall {
   readonly type: "tool-call";
   readonly toolCallId: string;
   readonly toolName: string;
-  /** JSON. */
+  /** JSON text. */
   readonly input: string;
 }
 
@@ -31,22 +32,22 @@ export interface FlowModel {
   readonly codeModeTools: ReadonlySet<string>;
   /** Tools that only programs have. */
   readonly hidden: ReadonlySet<string>;
-  /** By code mode tools, the tools that their programs have. */
+  /** The tools that programs have, by the name of their code mode tool. */
   readonly toolsOf: ReadonlyMap<string, ReadonlySet<string>>;
   readonly losses: Losses;
   readonly readings: Readings;
 }
 
 /**
- * Whether the next step is ours: the calls that are made then. Throws while a program is to go on and the tool of a call
- * that waits is not there: the messages stay as they are, and it goes on with settings that have the tool.
+ * The calls of the next step, if we make that step; otherwise none. Throws if a program is to go on and the tool of a
+ * waiting call is missing: the messages stay as they are, and the program can go on with settings that have the tool.
  */
 export async function nextCalls(history: History, flow: FlowModel): Promise<ToolCall[]> {
   const { hidden } = flow;
   const { asked, resumed } = nextStep(history, flow);
   const calls: ToolCall[] = [];
   for (const { toolCallId, toolName, input, payload } of asked) {
-    // Where the AI SDK applies the tool's schema, it has to come to the same input.
+    // If the AI SDK applies the tool's schema, the schema has to give the same input again.
     const given = hidden.has(toolName) ? input : (payload["given"] ?? input);
     calls.push(await toCall(toolCallId, toolName, given));
   }
@@ -58,11 +59,11 @@ export async function nextCalls(history: History, flow: FlowModel): Promise<Tool
 
 interface NextStep {
   readonly asked: readonly CodeModePendingInterrupt[];
-  /** Only where nobody is to be asked. */
+  /** Only if nobody has to be asked. */
   readonly resumed: readonly PausedProgram[];
 }
 
-/** Whether there are such calls, none of which is made. */
+/** Whether `nextCalls` would give calls. Makes none of them. */
 export function isStepOurs(history: History, flow: FlowModel): boolean {
   const { asked, resumed } = nextStep(history, flow);
   return asked.length > 0 || resumed.length > 0;
@@ -79,8 +80,8 @@ function nextStep(history: History, flow: FlowModel): NextStep {
 }
 
 /**
- * Whether the tools of its waiting calls are there, but for those that were denied; a program that somebody has moved on
- * from stays as it is without them.
+ * Whether the tools of the program's waiting calls are there; denied calls need none. If somebody has moved on from the
+ * program, a missing tool does not throw: the program stays as it is.
  */
 function hasTools(program: PausedProgram, { toolsOf }: FlowModel): boolean {
   const { toolName, outerToolCallId, approvals, isExpected } = program;
@@ -98,9 +99,9 @@ async function toCall(toolCallId: string, toolName: string, input: unknown): Pro
   return { type: "tool-call", toolCallId, toolName, input: (await printJson(input ?? null)) ?? "null" };
 }
 
-/** The model of the settings, which is not called when the next step is ours. */
+/** The model of the settings. It is not called when the next step is ours. */
 export function answeringForPrograms(model: LanguageModel, flow: FlowModel): LanguageModel {
-  // AI SDK 6 has it name its version, which 7 does without.
+  // AI SDK 6 wants a specification version here; AI SDK 7 does without.
   const middleware: Omit<LanguageModelMiddleware, "specificationVersion"> = {
     wrapGenerate: async ({ params, model: own }) => {
       const history = await flow.readings.ofPrompt(params.prompt);
@@ -128,12 +129,12 @@ function toShown(params: Params, history: History, { hidden }: FlowModel): Param
 
 type WrappedModel = Parameters<typeof wrapLanguageModel>[0]["model"];
 
-/** A text is the id of a model, for which the AI SDK asks the same. */
+/** A text is the id of a model. The AI SDK asks the same provider for it. */
 function resolve(model: LanguageModel): WrappedModel {
   const { AI_SDK_DEFAULT_PROVIDER: provider = gateway } = globalThis as {
     AI_SDK_DEFAULT_PROVIDER?: { languageModel: (id: string) => Exclude<LanguageModel, string> };
   };
-  // Older specifications are for the AI SDK to convert, or to refuse.
+  // The AI SDK converts or refuses models of older specifications.
   const found: unknown = typeof model === "string" ? provider.languageModel(model) : model;
   return found as WrappedModel;
 }

@@ -1,8 +1,9 @@
 /**
- * PausedProgram: a program that was interrupted, as the messages of a conversation tell of it.
+ * Runs on the host. PausedProgram: an interrupted program, as the messages of a conversation describe it.
  *
- * - What is told is believed only as far as its seal goes. Of an interrupt that does not fit its seal nothing is taken
- *   but the ids of its calls, so that a model is not shown them; nothing is asked or resumed for it.
+ * - Messages are believed only as far as their seals go. Of an interrupt that does not fit its seal, only the ids of
+ *   its calls are used, to hide these calls from a model. Nobody is asked for such an interrupt, and nothing is
+ *   resumed.
  */
 import { printBeginning } from "../../../value/print-json.ts";
 import { isRecord } from "../../../value/shape.ts";
@@ -10,7 +11,10 @@ import type { OpenedInterrupt, Verified } from "../continuation.ts";
 import { APPROVAL_KIND, type CodeModeInterrupt, type CodeModePendingInterrupt } from "../interrupt.ts";
 import type { WaitingCall } from "./receipt.ts";
 
-/** ask: nobody was asked for its approvals; resume: all of them are answered; over: it has an output; stuck: the rest. */
+/**
+ * ask: nobody was asked for the approvals yet; resume: all approvals are answered; over: the program has an output;
+ * stuck: all else.
+ */
 export type Stage = "ask" | "resume" | "over" | "stuck";
 
 const LONGEST_INPUT = 200;
@@ -18,7 +22,7 @@ const LONGEST_INPUT = 200;
 export class PausedProgram {
   readonly outerToolCallId: string;
   readonly toolName: string;
-  /** The call that goes on with it, if it was made. */
+  /** The call that continues the program, if that call was made. */
   resumeId: string | undefined;
   readonly #asked = new Set<string>();
   readonly #approved = new Set<string>();
@@ -34,7 +38,10 @@ export class PausedProgram {
     this.toolName = toolName;
   }
 
-  /** The call that started it, or one that went on with it, has come to this; `verified` where it is an interrupt. */
+  /**
+   * Takes the output of the call that started the program, or of a call that continued it. `verified` is set if the
+   * output is an interrupt.
+   */
   update(output: unknown, verified: Verified | undefined): void {
     const value = valueOf(output);
     const claimed = verified !== undefined && looksLikeInterrupt(value) ? value : undefined;
@@ -54,19 +61,19 @@ export class PausedProgram {
     return isOwn ? undefined : "its interrupt is of another call";
   }
 
-  /** Why it can never go on, by what its seal says, if somebody may still wait for it. */
+  /** Why the seal says that the program can never go on; only if somebody may still wait for the program. */
   get problem(): string | undefined {
     return this.#isSuperseded ? undefined : this.#problem;
   }
 
-  /** Whether it is to go on as soon as its approvals are answered, and nobody has moved on. */
+  /** Whether the program is to go on as soon as its approvals are answered, and nobody has moved on. */
   get isExpected(): boolean {
     return (
       this.approvals.length > 0 && this.resumeId === undefined && !this.#isSuperseded && !this.#isExpired
     );
   }
 
-  /** Its interrupt, with what the seal says. */
+  /** The program's interrupt, with what its seal says. */
   get opened(): OpenedInterrupt | undefined {
     return this.#opened;
   }
@@ -80,12 +87,12 @@ export class PausedProgram {
     return this.#pending().filter(({ payload }) => payload.kind === APPROVAL_KIND);
   }
 
-  /** Ids of all calls that wait, if only by what the messages claim; no others than a program of this call can have. */
+  /** Ids of all waiting calls, even if only the messages claim them. Only ids that a program of this call can have. */
   get callIds(): readonly string[] {
     return this.#claims().map(({ toolCallId }) => toolCallId);
   }
 
-  /** Whether all approvals have been answered, if only by what the messages claim, and nothing went on since. */
+  /** Whether all approvals are answered, even if only the messages claim so, and the program has not gone on since. */
   get isAnswered(): boolean {
     const approvals = this.#claims().filter(({ kind }) => kind === APPROVAL_KIND);
     const isAnswered = approvals.every(({ toolCallId }) => this.#answers.has(toolCallId));
@@ -110,18 +117,21 @@ export class PausedProgram {
     return this.#answers.get(toolCallId);
   }
 
-  /** Somebody said yes; only messages of the AI SDK tell, and not what a provider is sent. */
+  /** Somebody said yes. Only messages of the AI SDK say so; the prompt of a provider does not. */
   approve(toolCallId: string): void {
     this.#approved.add(toolCallId);
   }
 
-  /** Whether somebody said no. Where the tool of an approved call is missing, the AI SDK answers with an error or a denial. */
+  /**
+   * Whether somebody said no. If the tool of an approved call is missing, the AI SDK answers with an error or a denial:
+   * neither counts as a no.
+   */
   isDenied(toolCallId: string): boolean {
     const answer = this.#answers.get(toolCallId);
     return isRecord(answer) && answer["type"] === "execution-denied" && !this.#approved.has(toolCallId);
   }
 
-  /** Somebody said something instead of answering: the AI SDK drops requests then, and so do we. */
+  /** The user wrote a message instead of answering. The AI SDK drops requests then, and so do we. */
   supersede(): void {
     this.#isSuperseded = true;
   }
@@ -133,7 +143,7 @@ export class PausedProgram {
     return this.#asked.size > 0 || this.#isSuperseded || this.#isExpired ? "stuck" : "ask";
   }
 
-  /** What a model is told: the output, or why there is none. Never an interrupt. */
+  /** What a model sees: the output, or why there is none. Never an interrupt. */
   get told(): unknown {
     return this.#claimed === undefined ? this.#output : { type: "error-text", value: this.#why() };
   }
@@ -173,14 +183,14 @@ function inWords({ toolName, input }: CodeModePendingInterrupt): string {
   return `${toolName}(${text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT)}…` : text})`;
 }
 
-/** What a tool's output was made of. */
+/** The value that a tool's output was made of. */
 export function valueOf(output: unknown): unknown {
   return isRecord(output) && (output["type"] === "json" || output["type"] === "text")
     ? output["value"]
     : output;
 }
 
-/** An interrupt by its own words, true or not. */
+/** Whether a value claims to be an interrupt, true or not. */
 export function looksLikeInterrupt(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && value["type"] === "code-mode-interrupt";
 }

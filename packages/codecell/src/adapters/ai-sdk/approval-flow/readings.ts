@@ -1,9 +1,10 @@
 /**
- * Readings: the histories of conversations, each read once per step of the AI SDK. Runs on the host, for one set of settings.
+ * Runs on the host. Readings: the histories of conversations, each read once per step of the AI SDK, for one set of
+ * settings.
  *
- * - The AI SDK asks many times in a step: what to prepare, what the model says, who approves, what to execute. All of them
- *   get the same history, and each seal in it is verified once.
- * - Each step verifies anew: it trusts nothing because an earlier step did.
+ * - The AI SDK asks many times in a step: what to prepare, what the model says, who approves, what to execute. Every
+ *   question gets the same history, in which each seal is verified once.
+ * - Each step verifies again: it trusts nothing because an earlier step did.
  */
 import type { Steps } from "../../../loop/turn.ts";
 import type { Sealer } from "../../../seal/seal.ts";
@@ -12,7 +13,7 @@ import { continuationSealer } from "../hosts.ts";
 import { History } from "./history.ts";
 
 interface Reading {
-  /** As they were: the list may have grown since. */
+  /** A copy of the list: the list may have grown since. */
   readonly messages: readonly unknown[];
   readonly sealer: Sealer;
   readonly history: Promise<History>;
@@ -20,16 +21,16 @@ interface Reading {
 
 export class Readings {
   readonly #codeModeTools: ReadonlySet<string>;
-  /** By the list of messages, which is one for all that the AI SDK asks in a step. */
+  /** By the list of messages: the AI SDK uses the same list for all its questions in a step. */
   readonly #byList = new WeakMap<readonly unknown[], Reading>();
-  /** By interrupts: the prompt of a provider has messages of its own, and the same interrupts in them. */
+  /** By interrupt: the prompt of a provider has other messages, which hold the same interrupts. */
   readonly #verified = new WeakMap<object, { readonly sealer: Sealer; readonly verified: Verified }>();
 
   constructor(codeModeTools: ReadonlySet<string>) {
     this.#codeModeTools = codeModeTools;
   }
 
-  /** A step begins with these messages. */
+  /** Called when a step begins with these messages. */
   begin(messages: readonly unknown[]): Promise<History> {
     const sealer = continuationSealer();
     const history = History.read(messages, this.#codeModeTools, (value) => this.#verify(value));
@@ -37,7 +38,10 @@ export class Readings {
     return history;
   }
 
-  /** What was read of these messages when their step began. Approved calls are executed before the first step: they begin one. */
+  /**
+   * The history that was read when the step of these messages began. Approved calls are executed before the first step:
+   * they begin a step.
+   */
   of(messages: readonly unknown[]): Promise<History> {
     const reading = this.#byList.get(messages);
     const isAsRead =
@@ -47,7 +51,7 @@ export class Readings {
     return isAsRead ? reading.history : this.begin(messages);
   }
 
-  /** The messages of a step that has begun, as its provider is sent them. */
+  /** The history of a step that has begun, from the prompt that its provider gets. */
   ofPrompt(prompt: readonly unknown[]): Promise<History> {
     return History.read(prompt, this.#codeModeTools, (value) => this.#verifyOnce(value));
   }

@@ -1,8 +1,8 @@
 /**
- * Receipt: the proof that the AI SDK let an approved call be executed, for the program that waits to make it.
+ * Runs on the host. Receipt: proves to a waiting program that the AI SDK let its approved call be executed.
  *
- * - Sealed, for one pause of one call with one input: it is worth nothing for any other.
- * - Made only where the AI SDK executes a stand-in, which is after it has found and checked an approval.
+ * - A receipt is sealed for one pause of one call with one input. It is worth nothing for any other.
+ * - Receipts are made only where the AI SDK executes a stand-in: after the AI SDK has found and checked an approval.
  */
 import { inTurns } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
@@ -14,7 +14,7 @@ import { toShown } from "../nested-call.ts";
 
 const PURPOSE = "code mode approval receipt";
 
-/** What the AI SDK has as the result of an approved call; the call itself is the program's to make. */
+/** The result of an approved call, as the AI SDK has it. The program itself makes the call. */
 export interface CodeModeApprovalReceipt {
   type: "code-mode-approved";
   toolName: string;
@@ -30,7 +30,7 @@ export function isReceipt(value: unknown): value is CodeModeApprovalReceipt {
   return isRecord(value) && value["type"] === "code-mode-approved" && typeof value["receipt"] === "string";
 }
 
-/** Throws unless the input is the one that waits. */
+/** Throws unless the input is the input of the waiting call. */
 export async function issueReceipt(
   waiting: WaitingCall,
   toolName: string,
@@ -47,7 +47,7 @@ export async function issueReceipt(
   return { type: "code-mode-approved", toolName, receipt };
 }
 
-/** Whether it was issued for exactly this call, by this host or one with the same key. */
+/** Whether this host, or a host with the same key, issued the receipt for exactly this call. */
 export async function isReceiptFor(value: unknown, waiting: WaitingCall): Promise<boolean> {
   if (!isReceipt(value)) return false;
   const opened = continuationSealer().openText(value.receipt, PURPOSE, 0);

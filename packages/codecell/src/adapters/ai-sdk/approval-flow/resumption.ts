@@ -1,7 +1,7 @@
 /**
- * Resumption: goes on with a paused program, by what the messages say about its approvals.
+ * Runs on the host. Resumption: continues a paused program with the answers to its approvals that the messages contain.
  *
- * - A yes is a receipt for exactly the call that waits. A no needs no proof. Anything else continues nothing.
+ * - A yes is a receipt for exactly the waiting call. A no needs no proof. Anything else continues nothing.
  */
 import type { ModelMessage } from "ai";
 import { isRecord } from "../../../value/shape.ts";
@@ -20,7 +20,7 @@ interface ResumeInput {
   readonly toolExecutionOptions: Partial<CodeModeToolExecutionOptions>;
 }
 
-/** Throws for the program of another tool than the flow's: it would be given tools that it was not written for. */
+/** Throws for a program of another tool than the flow's: that program was not written for the tools it would get. */
 export async function toResumption(
   outerToolCallId: string,
   flow: ApprovalFlow,
@@ -54,7 +54,7 @@ async function toResolution(
   switch (type) {
     case "execution-denied":
       return typeof reason === "string" ? { approved: false, reason } : { approved: false };
-    // What the AI SDK makes of a denial later on, and of an approval it refuses.
+    // The AI SDK later turns a denial, and an approval that it refuses, into these.
     case "error-text":
     case "error-json":
       return { approved: false, reason: typeof value === "string" ? value : JSON.stringify(value) };

@@ -1,9 +1,11 @@
 /**
- * StandIn: a nested tool as the AI SDK sees it, so that it asks for, checks and shows the approval of a program's call.
+ * Runs on the host. StandIn: a nested tool as the AI SDK sees it. With it the AI SDK asks for, checks and shows the
+ * approval of a program's call.
  *
- * - An approved call of a program is not executed here: the program gets a receipt, and makes its call.
- * - Without a program that waits for it, a call is executed only where the model may call the tool by itself.
- * - What was asked for inside a program is asked for here, whatever is said the second time, unless that is a no.
+ * - A stand-in does not execute an approved call of a program: it gives the program a receipt, and the program makes
+ *   the call.
+ * - A call that no program waits for is executed only if the model may call the tool by itself.
+ * - An approval that was needed inside a program is also needed here. A second opinion counts only if it is a no.
  */
 import { jsonSchema, type ModelMessage } from "ai";
 import { indexOfToolCall } from "../continuation.ts";
@@ -24,9 +26,9 @@ type ToModelOutput = (given: { readonly output: unknown }) => unknown;
 export interface Nested {
   readonly name: string;
   readonly tool: SdkTool;
-  /** Whether the model may call it by itself. */
+  /** Whether the model may call the tool by itself. */
   readonly isDirect: boolean;
-  /** Code mode tools that programs call it from. */
+  /** Code mode tools whose programs call this tool. */
   readonly callers: readonly string[];
 }
 
@@ -53,14 +55,14 @@ export function toStandIn(nested: Nested, readings: Readings): SdkTool {
     return isAsyncIterable(output) ? drain(output, { hasAsked: () => false }) : output;
   };
   const own = {
-    // Not async: a tool may answer with an iterable. Providers give no ids like those of a program's calls.
+    // Not async: a tool may answer with an iterable. Providers give no ids that look like ids of a program's calls.
     execute: (input: unknown, options: CallOptions): unknown =>
       indexOfToolCall(options.toolCallId) < 0
         ? executeDirectly(input, options)
         : executeApproved(input, options),
     needsApproval: async (input: unknown, options: CallOptions): Promise<boolean> => {
       if ((await waitingFor(options)) !== undefined) return true;
-      // Nobody is asked for a call that is going to be refused.
+      // Nobody is asked about a call that will be refused.
       if (!isDirect) return false;
       const asked =
         typeof needsApproval === "function" ? (needsApproval as Execute)(input, options) : needsApproval;
@@ -76,13 +78,16 @@ export function toStandIn(nested: Nested, readings: Readings): SdkTool {
   return markedAs({ ...(isDirect ? directly(tool) : only(tool)), ...own }, tool);
 }
 
-/** All of it but for what its outputs have to be: receipts are none. */
+/** The whole tool without its `outputSchema`: a receipt would not fit that schema. */
 function directly(tool: SdkTool): object {
   const { outputSchema: _, ...rest } = tool;
   return rest;
 }
 
-/** What a user interface shows. A program's input was checked already, and is not to be changed by another check. */
+/**
+ * The fields that a user interface shows. The program's input was validated already, and a second validation must not
+ * change it.
+ */
 function only(tool: SdkTool): object {
   const { type, title, metadata } = tool as { type?: unknown; title?: unknown; metadata?: unknown };
   return {

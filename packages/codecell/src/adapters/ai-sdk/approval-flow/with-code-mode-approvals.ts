@@ -1,8 +1,8 @@
 /**
- * WithCodeModeApprovals: settings of generateText, streamText and ToolLoopAgent in which programs wait for approvals of
- * their calls, and the AI SDK asks for them as for calls of the model.
+ * Runs on the host. WithCodeModeApprovals: settings of generateText, streamText and ToolLoopAgent with which programs
+ * wait for approvals of their calls, and the AI SDK asks for these approvals as for calls of the model.
  *
- * - All state is in the messages, sealed. Whoever has them and the key goes on: another process, days later.
+ * - All state is in the messages, sealed. Any process that has the messages and the key can continue, even days later.
  */
 import type { generateText, LanguageModel, ModelMessage, ToolSet } from "ai";
 import { isRecord } from "../../../value/shape.ts";
@@ -17,7 +17,7 @@ import { type Nested, toStandIn } from "./stand-in.ts";
 
 type Callers = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** As both generations have it. */
+/** The type of both generations of the AI SDK. */
 type StepGiven = Parameters<NonNullable<Parameters<typeof generateText>[0]["prepareStep"]>>[0];
 
 type ToolChoice<Name> = "auto" | "none" | "required" | { type: "tool"; toolName: Name };
@@ -32,34 +32,35 @@ interface StepPrepared<Name> {
 
 type PreparedStep<Name> = StepPrepared<Name> | undefined;
 
-/** What has to be known of the settings; they may have whatever else the AI SDK takes. */
+/** The settings that are read here. Settings may have everything else that the AI SDK takes. */
 export interface CodeModeApprovalSettings<Name extends string = string, Context = unknown> {
   model: LanguageModel;
   tools?: ToolSet | undefined;
-  /** For calls of the model and of programs; tools that only programs have can be named too. */
+  /** For calls of the model and calls of programs. May also name tools that only programs have. */
   toolApproval?: ToolApproval<Context> | undefined;
   runtimeContext?: Context | undefined;
   toolsContext?: unknown;
   experimental_toolCallers?: Callers | undefined;
   experimental_refineToolInput?: unknown;
-  // Its types are known to the user only: methods compare their parameters both ways.
+  // Only the user knows the types of this function: methods compare their parameters both ways.
   prepareStep?:
     | { bivariant(step: StepGiven): PreparedStep<Name> | PromiseLike<PreparedStep<Name>> }["bivariant"]
     | undefined;
-  // Named so that what is written in place keeps its literal types.
+  // Declared by name, so that values written in place keep their literal types.
   activeTools?: readonly Name[] | undefined;
   toolChoice?: ToolChoice<Name> | undefined;
   reasoning?: Reasoning | undefined;
 }
 
-/** The same settings. What was rewritten for the AI SDK is not to be read. */
+/** The same settings. Entries that were rewritten for the AI SDK must not be read. */
 export type WithCodeModeApprovals<Settings> = {
   [Name in keyof Settings]: Name extends "toolApproval" | "experimental_toolCallers" ? never : Settings[Name];
 };
 
 /**
- * Gives settings of the same kind. In them a call of a program that needs approval, by `toolApproval` or by its tool's
- * `needsApproval`, is asked for under its own name, and the program goes on with what was answered.
+ * Gives settings of the same kind. With them, the AI SDK asks for a program's call that needs approval, by
+ * `toolApproval` or by its tool's `needsApproval`, under the name of the called tool. The program goes on with the
+ * answer.
  */
 export function withCodeModeApprovals<
   Settings extends CodeModeApprovalSettings<Name, Context>,
@@ -119,11 +120,11 @@ function isCodeMode(tool: SdkTool | undefined): boolean {
   return partsOf(tool) !== undefined && typeof tool?.execute === "function";
 }
 
-/** The tools that programs call, each once. */
+/** The tools that programs call, each tool once. */
 function nestedIn(tools: ToolSet, codeModeTools: ReadonlySet<string>, routes: Callers): Nested[] {
   const found = new Map<string, Nested>();
   const add = (name: string, tool: SdkTool, caller: string, isDirect: boolean): void => {
-    // Programs cannot call it; it may be one that a browser executes.
+    // Programs cannot call a tool without `execute`; perhaps a browser executes it.
     if (typeof tool.execute !== "function") return;
     const { callers = [] } = found.get(name) ?? {};
     found.set(name, { name, tool, isDirect, callers: [...callers, caller] });
@@ -152,7 +153,7 @@ function ownOf<T>(record: Readonly<Record<string, T>>, name: string): T | undefi
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** Whether the AI SDK shows the tool to the model: without a route it does. */
+/** Whether the AI SDK shows the tool to the model. It shows tools without a route. */
 function isForModels(route: readonly string[] | undefined, tools: ToolSet): boolean {
   if (route === undefined) return true;
   return route.some((caller) => {
@@ -163,7 +164,7 @@ function isForModels(route: readonly string[] | undefined, tools: ToolSet): bool
   });
 }
 
-/** The AI SDK takes calls of no other tools; models are not shown them all the same. */
+/** The AI SDK accepts calls only of tools with a direct route. Models are not shown the hidden tools all the same. */
 function withDirectCalls(routes: Callers, hidden: ReadonlySet<string>): Callers {
   return Object.fromEntries(
     Object.entries(routes).map(([name, route]) => [
@@ -173,7 +174,7 @@ function withDirectCalls(routes: Callers, hidden: ReadonlySet<string>): Callers 
   );
 }
 
-/** Calls of programs are not refined: what is approved would be another call. */
+/** Inputs of programs' calls are not refined: the approved call would be another call. */
 function withoutRefinements(
   { experimental_refineToolInput: refinements }: CodeModeApprovalSettings,
   hidden: ReadonlySet<string>,
@@ -183,7 +184,7 @@ function withoutRefinements(
   return { experimental_refineToolInput: Object.fromEntries(left) };
 }
 
-/** The same tool, which is told of the flow when it is executed. */
+/** The same tool. Its execution gets the flow. */
 function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
   const {
     execute,
@@ -203,7 +204,7 @@ function inFlow(tool: SdkTool, flow: ApprovalFlow): SdkTool {
   return asToolCaller(told, (tools) => inFlow(caller.bind(tools), flow) as CodeModeTool);
 }
 
-/** To go on with a program needs no approval of its own. */
+/** Continuing a program needs no approval of its own. */
 function exceptToResume(needsApproval: unknown, readings: Readings) {
   return async (input: unknown, options: { readonly messages: ModelMessage[] }): Promise<boolean> => {
     if ((await readings.of(options.messages)).isResumption(input)) return false;
@@ -213,7 +214,7 @@ function exceptToResume(needsApproval: unknown, readings: Readings) {
   };
 }
 
-/** A step of ours takes no choice of tools; a model that a step brings along is wrapped like the others. */
+/** A step of ours ignores the choice of tools. A model that a step brings along is wrapped like the others. */
 function preparing(
   prepareStep: CodeModeApprovalSettings["prepareStep"],
   flow: FlowModel,
