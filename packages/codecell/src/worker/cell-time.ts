@@ -3,7 +3,7 @@
  *
  * - Where the platform can tell the thread's processor time, time in which the thread did not run does not count.
  * - There is at most one verdict, and it never changes: the cell is out of time, or it computes while others wait.
- * - A short turn reads the wall clock once and hardly ever reads the thread's clock. What the thread did in the two
+ * - A short turn looks at the wall clock, and hardly ever at the thread's clock. What the thread did in the two
  *   milliseconds before a turn may count for the turn, if the turn itself took as long by the wall clock.
  */
 import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../protocol/quantum.ts";
