@@ -48,7 +48,7 @@ export class VmPool {
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
     }
-    // V8 found no place for the memory. The pool now keeps no instance but those in use, and V8 collects the dropped
+    // V8 found no place for the memory. The pool now keeps no instance but this new one, and V8 collects the dropped
     // ones.
     while (this.#parkLongest());
     this.#dropFree();
