@@ -1,5 +1,5 @@
 /**
- * Runs anywhere. CallRunner executes the recorded calls of one run in the caller's context, and tells what happens as
+ * Runs on the host. CallRunner executes the recorded calls of one run in the caller's context, and tells what happens as
  * events.
  *
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.

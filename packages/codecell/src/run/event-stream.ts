@@ -1,5 +1,5 @@
 /**
- * Runs anywhere. EventStream holds a run's events for any number of readers. Each reader gets them from the first event
+ * Runs on the host. EventStream holds a run's events for any number of readers. Each reader gets them from the first event
  * on.
  *
  * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
