@@ -1,6 +1,6 @@
 /**
- * Runs on the host. CallRunner executes the recorded calls of one run in the caller's context, and tells what happens as
- * events.
+ * Runs on the host. CallRunner executes the recorded calls of one run in the caller's context, and tells events of
+ * them.
  *
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
  * - CallRunner takes calls up in the order they were made, also when they have to wait for a turn of the event loop.

@@ -1,6 +1,6 @@
 /**
- * Runs on the host. EventStream holds a run's events for any number of readers. Each reader gets them from the first event
- * on.
+ * Runs on the host. EventStream holds a run's events for any number of readers. Each reader begins with the first
+ * event.
  *
  * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
  *   texts that the ledger has anyway, and built anew for each late reader: a value takes up to twenty times as much as

@@ -1,5 +1,6 @@
 /**
- * Runs in a worker thread. Worker serves the host's commands by moving cells, and reports what the cells did.
+ * Runs in a worker thread; in an InProcessSandbox, which is for tests, on the caller's own thread. Worker serves the
+ * host's commands by moving cells, and reports what the cells did.
  *
  * - The code is neutral: it knows no `node:` and no DOM. An entry gives it its channel.
  * - The worker serves the commands of one cell in the order they came. It skips commands of a cell that was dropped
