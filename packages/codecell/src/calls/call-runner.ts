@@ -1,11 +1,12 @@
 /**
- * CallRunner: executes the recorded calls of one run, in the caller's context, and tells the story as events.
+ * Runs on the host. CallRunner executes the recorded calls of one run in the caller's context, and tells events of
+ * them.
  *
  * - The caller's AsyncLocalStorage is intact in every tool, schema and policy.
- * - Calls are taken up in the order they were made, also where they have to wait for a turn of the event loop.
+ * - CallRunner takes calls up in the order they were made, also when they have to wait for a turn of the event loop.
  * - Waiting for the policy's decision does not use up the run's wall time.
- * - Calls of features that the host itself serves, as fetches, have their own policy: middleware and `authorize` are for tools
- *   and are not asked.
+ * - The host itself serves some features, for example fetches. Their calls have a policy of their own: middleware and
+ *   `authorize` are for tools, and are not asked.
  */
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
@@ -29,19 +30,19 @@ export interface CallRunnerSetup {
   readonly limits: Limits;
   readonly context: unknown;
   readonly middleware: readonly CallMiddleware[];
-  /** Decides after all middleware: it sees what will be executed. */
+  /** Decides after all middleware, so it sees what will be executed. */
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
-  /** Serve the calls of features that the host itself serves. */
+  /** The tools behind the features that the host itself serves. */
   readonly hostTools: ToolSet;
   readonly signal: AbortSignal;
-  /** Where values are judged that may take long. */
+  /** Judges values that may take long. */
   readonly judgeApart: JudgeApart;
-  /** The run's wall time. */
+  /** Bounds the run's wall time. */
   readonly deadline: { pause(): void; resume(): void };
-  /** `inputText` is the text of the input that the event has. */
+  /** `inputText` is the text of the event's input. */
   readonly emit: (event: RunEvent, inputText?: string) => void;
-  /** Tells steps of calls; undefined where nobody listens. */
+  /** Tells the steps of calls; undefined if nobody listens. */
   readonly tellStep: ((event: CallStepEvent) => void) | undefined;
   readonly errors: { tell(report: Omit<HostError, "runId">): void };
 }
@@ -76,11 +77,11 @@ export class CallRunner {
     let cause: unknown;
     let outputBytes = 0;
     const onError = (error: unknown, source: HostErrorSource): void => {
-      // Whoever is told of an end is not why the call failed.
+      // Middleware only hears of the end: its error is not why the call failed.
       if (source === "middleware") return this.#setup.errors.tell({ error, source, callId, tool });
       if (source === "tool") thrown = error;
       cause = error instanceof CallRefusal ? error.cause : error;
-      // What refuses in words of ours is no error, unless something made it.
+      // A refusal in our own words is no host error, unless an error caused it.
       if (cause === undefined && error !== undefined) return;
       this.#setup.errors.tell({ error: cause, source: sourceOf(tool, source), callId, tool });
     };
@@ -109,12 +110,12 @@ export class CallRunner {
     });
   }
 
-  /** As many go on in a turn as there is time for. */
+  /** In one turn, lets as many calls go on as there is time for. */
   async #advance(): Promise<void> {
     for (let [next] = this.#line; next !== undefined; [next] = this.#line) {
       while (isTurnLong()) await nextTurn();
       next();
-      // It goes on before this does, and until then nobody overtakes it.
+      // The call goes on before this loop does. Until then it stays in the line, so no call overtakes it.
       await Promise.resolve();
       this.#line.shift();
     }
@@ -156,7 +157,7 @@ export class CallRunner {
     return own === undefined ? this.#middleware : [...this.#middleware, this.#withFreeDecisions(own)];
   }
 
-  /** An adapter that fails at it changes nothing. */
+  /** If `mapCallFailure` throws, the failure stays as it was. */
   #mapped(outcome: FailedOutcome, call: Parameters<MapCallFailure>[1]): SettledOutcome {
     const { mapCallFailure } = this.#setup;
     if (mapCallFailure === undefined) return outcome;
@@ -170,10 +171,10 @@ export class CallRunner {
     }
   }
 
-  /** What takes time to decide does not take the run's. */
+  /** The time that a decision takes does not count as the run's. */
   #withFreeDecisions(middleware: CallMiddleware): CallMiddleware {
     const { decide, execute, end } = middleware;
-    // Each knows its own object: it may be an instance of a class, with state and methods.
+    // Bind each method to its middleware: the middleware may be an instance of a class, with state and methods.
     return {
       ...(decide === undefined
         ? {}
@@ -195,7 +196,7 @@ export class CallRunner {
   }
 }
 
-/** What goes wrong where the host serves a feature is told as the feature's. */
+/** When the host serves a feature, errors in serving it are told as the feature's. */
 function sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
   const call = BEHIND_CALLS.get(tool);
   return call?.endedBy === "host" ? call.feature : source;

@@ -1,10 +1,11 @@
 /**
- * Events: the one vocabulary of what happens in a run. Whoever tells of a run derives it from these: `handle.events`, spans,
- * traces, telemetry, trajectories. A ledger's inspection tells outcomes in the same shape.
+ * Runs anywhere. Events are the one vocabulary for what happens in a run. Everything that tells of a run derives it
+ * from events: `handle.events`, spans, traces, telemetry, trajectories. The inspection of a ledger tells outcomes in
+ * the same shape.
  *
- * - A run keeps its `RunEvent`s for every reader. `onEvent` hears a `LiveEvent` as it happens; steps of calls are not kept,
- *   since they hold values that only the host has.
- * - No event has an output: it may be large, and it is the program's. Whoever needs it is middleware.
+ * - A run keeps its `RunEvent`s for every reader. `onEvent` hears each `LiveEvent` as it happens. A run does not keep
+ *   the steps of calls, since they hold values that only the host has.
+ * - No event has an output: an output may be large, and it belongs to the program. Middleware sees outputs.
  * - A call has one `call-end`. It has no `call-start` if its input could not be read, or if a resolution denied it.
  */
 import type { CallFailure } from "./failure.ts";
@@ -24,7 +25,7 @@ interface OfCall extends OfRun {
   readonly tool: string;
 }
 
-/** What is told of a call's outcome: sizes and failures, never the output. */
+/** What an event says about a call's outcome: sizes and failures, never the output. */
 export type OutcomeSummary =
   | { readonly status: "completed"; readonly outputBytes: number }
   | {
@@ -32,7 +33,7 @@ export type OutcomeSummary =
       readonly failure: CallFailure;
       /** The run had told the call to stop. */
       readonly isAborted?: true;
-      /** What was thrown, for the host alone: not enumerable. */
+      /** The thrown value, for the host alone: the property is not enumerable. */
       readonly cause?: unknown;
     };
 
@@ -43,17 +44,19 @@ export type CallStartEvent = OfCall & {
   readonly input: Json;
 };
 
-/** What a run's `events` tell, to every reader. */
+/** What a run's `events` tell every reader. */
 export type RunEvent =
   | (OfRun & {
       readonly type: "run-start";
-      /** When the run began first, in milliseconds since the epoch: before this start, if the run is resumed. */
+      /**
+       * When the run first began, in milliseconds since the epoch. If the run was resumed, that is before this start.
+       */
       readonly clock: number;
     })
   | CallStartEvent
   | (OfCall & {
       readonly type: "call-progress";
-      /** One of the values of the tool's async iterable, as it gave it. */
+      /** A value of the tool's async iterable, as the tool gave it. */
       readonly output: unknown;
     })
   | (OfCall & {
@@ -68,28 +71,31 @@ export type RunEvent =
 export type CallStep =
   | {
       readonly type: "call-decide";
-      /** After validation. Middleware and `authorize` are asked next. */
+      /** The input after validation. Middleware and `authorize` are asked next. */
       readonly input: unknown;
     }
   | {
       readonly type: "call-rewrite";
-      /** As middleware gave it, after validation. */
+      /** The input that middleware gave, after validation. */
       readonly input: unknown;
     }
   | {
       readonly type: "call-execute";
-      /** As the tool gets it. Middleware may still be around the tool. */
+      /** The input that the tool gets. Middleware may still be around the tool. */
       readonly input: unknown;
     }
   | {
       readonly type: "call-ask";
-      /** What the call waits for a decision about. It ends later, in a run that is resumed. */
+      /** What the call asks a decision about. The call ends later, in a resumed run. */
       readonly payload: Json;
     };
 
 export type CallStepEvent = OfCall & CallStep;
 
-/** What `onEvent` hears: all events of a run and the steps of its calls, with their times and with inputs as texts. */
+/**
+ * What `onEvent` hears: all events of a run and the steps of its calls, each with its time. A `call-start` also has its
+ * input as text.
+ */
 export type LiveEvent = {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -104,10 +110,10 @@ export type LiveEvent = {
 
 export type OnEvent = (event: LiveEvent) => void;
 
-/** What a call does. `waiting` is for a decision. */
+/** What a call does. A `waiting` call waits for a decision. */
 export type CallState = "running" | "waiting" | "completed" | "failed";
 
-/** The state that an event puts its call in; undefined where it changes none. */
+/** The state that an event puts its call in; undefined if the event changes no state. */
 export function callStateAfter(event: RunEvent | CallStepEvent): CallState | undefined {
   switch (event.type) {
     case "call-start":
@@ -129,7 +135,7 @@ export function callStateAfter(event: RunEvent | CallStepEvent): CallState | und
   }
 }
 
-/** `outputBytes` are those of the output as JSON text. */
+/** `outputBytes` is the size of the output as JSON text. */
 export function summarizeOutcome(
   outcome: SettledOutcome,
   outputBytes: number,

@@ -1,8 +1,11 @@
-/** Results of a run: a closed union of plain data, and the way from a result to its value. */
+/** Runs anywhere. The results of a run as a closed union of plain data, and the way from a result to its value. */
 import { CodecellError, type Failure } from "./failure.ts";
 import type { Json } from "./value.ts";
 
-/** `text` and `json` are what a program of the catalog profile gave out by these names; the text of `json` is JSON. */
+/**
+ * `text` and `json` are what a program of the catalog profile gave out by these names. The text of a `json` line is
+ * JSON.
+ */
 export type LogLevel = "debug" | "log" | "info" | "warn" | "error" | "text" | "json";
 
 export interface LogLine {
@@ -13,7 +16,7 @@ export interface LogLine {
 export interface RunStats {
   /** Milliseconds from start to result. */
   readonly wallTimeMs: number;
-  /** Milliseconds of guest execution, the preparation of its source included. */
+  /** Milliseconds of guest execution, including the preparation of the source. */
   readonly cpuTimeMs: number;
   readonly calls: number;
   /** How often the run was rebuilt from its ledger because its worker was lost or busy. */
@@ -23,7 +26,7 @@ export interface RunStats {
 interface ResultCommon {
   readonly runId: string;
   readonly logs: readonly LogLine[];
-  /** Log lines that did not fit limits.logBytes. */
+  /** How many log lines did not fit limits.logBytes. */
   readonly logsDropped: number;
   readonly stats: RunStats;
 }
@@ -39,7 +42,7 @@ export interface PendingCall {
 /** How a pending call of a suspended run goes on. */
 export type CallResolution = { readonly resolution: Json } | { readonly deny: string };
 
-/** By call id. */
+/** Resolutions by call id. */
 export type Resolutions = Readonly<Record<string, CallResolution>>;
 
 /** What a call gives in a fork, instead of being made. */
@@ -49,13 +52,19 @@ export type ForkOutcome =
 
 /** A run that waits to be resumed: for decisions, for calls that take long, or because the program yielded. */
 export interface Suspension {
-  /** Sealed, single-use; give it back to `host.resume`. Holds the whole run, or where the host's store has it. */
+  /**
+   * Sealed and single-use: give it back to `host.resume`. It holds the whole run, or says where the host's store has
+   * the run.
+   */
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
   /** Calls that wait for a decision. */
   readonly pending: readonly PendingCall[];
-  /** The reasons of the program's yields, in the order it made them; one without a reason gives an empty text. */
+  /**
+   * The reasons of the program's yields, in the order the program made them. A yield without a reason gives an empty
+   * text.
+   */
   readonly yielded: readonly string[];
 }
 
@@ -65,11 +74,14 @@ export type RunResult =
   | (ResultCommon & {
       readonly status: "failed";
       readonly failure: Failure;
-      /** What was thrown in this process, for the host alone: not enumerable, so no copy and no text of the result has it. */
+      /**
+       * The value thrown in this process, for the host alone. The property is not enumerable, so no copy and no text of
+       * the result has it.
+       */
       readonly cause?: unknown;
     });
 
-/** The value of a completed run; throws a CodecellError for a failed one. */
+/** The value of a completed run. Throws a CodecellError for a failed run, and a TypeError for a suspended one. */
 export function unwrap(result: RunResult): Json {
   switch (result.status) {
     case "completed":

@@ -1,17 +1,19 @@
 /**
- * EventStream: a run's events, for any number of readers, each from the first event on.
+ * Runs on the host. EventStream holds a run's events for any number of readers. Each reader begins with the first
+ * event.
  *
- * - Events are kept for readers that come late, some inputs with them. More are kept as the texts that the ledger has anyway,
- *   and built anew for each of them: a value takes up to twenty times as much as its text.
+ * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
+ *   texts that the ledger has anyway, and built anew for each late reader: a value takes up to twenty times as much as
+ *   its text.
  * - A reader that waits gets an event as it was emitted.
- * - One listener hears events at once, and steps of calls too, which are not kept. Calls that outlive the run are told to it
- *   alone, after the run's end.
+ * - One listener hears events at once, and also the steps of calls, which are not kept. If a call outlives the run,
+ *   only the listener hears of it, after the run's end.
  */
 import { buildJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { CallStartEvent, CallStepEvent, OnEvent, RunEvent } from "../contract/events.ts";
 
-/** Characters of inputs, all together, that are kept as values. */
+/** How many characters of inputs, all together, are kept as values. */
 const KEPT_LENGTH = 131_072;
 
 /** The start of a call without its input. */
@@ -23,10 +25,10 @@ interface Stripped {
 export class EventStream implements AsyncIterable<RunEvent> {
   readonly #hear: OnEvent | undefined;
   readonly #kept: (RunEvent | Stripped)[] = [];
-  /** Readers that have seen everything so far; told of nothing where nothing will come. */
+  /** Readers that have seen everything so far. They get undefined when no more events will come. */
   #waiting: ((event: RunEvent | undefined) => void)[] = [];
   #isEnded = false;
-  /** Of inputs that are kept as values. */
+  /** Characters of the inputs that are kept as values. */
   #keptLength = 0;
 
   /** The listener must not throw. */
@@ -34,18 +36,18 @@ export class EventStream implements AsyncIterable<RunEvent> {
     this.#hear = hear;
   }
 
-  /** Whether steps of calls have to be told. */
+  /** Whether somebody listens to the steps of calls. */
   get isHeard(): boolean {
     return this.#hear !== undefined;
   }
 
-  /** For the listener alone. */
+  /** Tells the listener alone. */
   tell(event: RunEvent | CallStepEvent, inputText = ""): void {
     const at = Date.now();
     this.#hear?.(event.type === "call-start" ? { ...event, at, inputText } : { ...event, at });
   }
 
-  /** `inputText` is the text of the input, where the event has one that a program gave. */
+  /** `inputText` is the text of the event's input, if the event has an input that a program gave. */
   emit(event: RunEvent, inputText = ""): void {
     if (this.#hear !== undefined) this.tell(event, inputText);
     const length = this.#keptLength + inputText.length;
@@ -57,7 +59,7 @@ export class EventStream implements AsyncIterable<RunEvent> {
     this.#wake(event);
   }
 
-  /** There will be no run: readers come to an end all the same. */
+  /** Call when there will be no run, so that readers end all the same. */
   end(): void {
     this.#isEnded = true;
     this.#wake(undefined);
@@ -79,7 +81,7 @@ export class EventStream implements AsyncIterable<RunEvent> {
     }
   }
 
-  /** Undefined where there will be none. */
+  /** Undefined if there will be no such event. */
   #at(index: number): RunEvent | undefined | Promise<RunEvent | undefined> {
     const kept = this.#kept[index];
     if (kept !== undefined) return "inputText" in kept ? rebuild(kept) : kept;

@@ -1,4 +1,4 @@
-/** The failures that a cell itself finds, in words that tell a model what to do next. */
+/** Runs in a worker thread. The failures that a cell itself finds, in words that tell a model what to do next. */
 import type { Failure, FailureCode } from "../contract/failure.ts";
 import { VmFault } from "./vm.ts";
 
@@ -41,12 +41,12 @@ export function resultTooLarge(bytes: number, resultBytes: number): Failure {
   );
 }
 
-/** What the guest is told of a call that may not cross. */
+/** What the guest reads about a call that may not cross. */
 export function callRefusal(code: string, message: string): string {
   return JSON.stringify({ code, name: "CallError", message });
 }
 
-/** What an error means that came out of the engine. */
+/** The failure that an error from the engine means. */
 export function toFault(error: unknown, memoryBytes: number, hasGrownLarge: boolean): Failure {
   if (error instanceof VmFault && error.reason === "space") return outOfSpace();
   if (error instanceof VmFault && error.reason === "memory") return outOfMemory(memoryBytes);

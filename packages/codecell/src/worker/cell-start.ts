@@ -1,6 +1,6 @@
 /**
- * CellStart: what the command that started a cell says of its program: what the program has beside its tools, and what
- * makes the cell the one it is.
+ * Runs in a worker thread. Reads from a cell's start command what its program has beside its tools, and what identifies
+ * the cell.
  */
 import type { Command } from "../protocol/messages.ts";
 import { BEHIND_CALLS, behindCall, FEATURE_NAMES, type FeatureSettings } from "../contract/features.ts";
@@ -22,22 +22,22 @@ export function toGuestStart({ seed, toolNames, features }: StartCommand): Guest
   return { seed, toolNames, flags, texts };
 }
 
-/** What makes a cell the one it is: a snapshot of another fits nowhere. */
+/** What identifies a cell: a snapshot with another origin does not fit. */
 export function originOf(command: StartCommand): string {
   const { source, language, clock } = command;
   return JSON.stringify([source, language, clock, toGuestStart(command)]);
 }
 
-/** Why the program may not call something by this name, for the guest; undefined when it may. */
+/** Why the program may not call something by this name, as text for the guest; undefined when it may. */
 export function nameRefusal(features: FeatureSettings, name: string | number): string | undefined {
   const called = String(name);
-  // Recorded, it could not be told from what the feature itself calls.
+  // In the ledger nobody could tell such a call from a call that the feature itself makes.
   const instead = behindCall(features, called)?.instead ?? absentHelper(features, called);
   if (instead === undefined) return undefined;
   return callRefusal("unknown_tool", `Cannot call tool "${name}": no such tool, ${instead}`);
 }
 
-/** In the catalog profile nothing that is no tool has a name, whether the program has it or not. */
+/** In the catalog profile only tools have names. A helper has none, whether the program has the helper or not. */
 function absentHelper({ catalog }: FeatureSettings, name: string): string | undefined {
   return catalog !== undefined && BEHIND_CALLS.has(name) ? "see ALL_TOOLS" : undefined;
 }

@@ -3,11 +3,11 @@ import { quantumMs } from "../protocol/quantum.ts";
 import { CellTime } from "./cell-time.ts";
 import { ThreadClock } from "./thread-clock.ts";
 
-/** A thread whose clocks stand where a test puts them. */
+/** A thread whose clocks show what a test sets. */
 let wallMs: number;
 let threadMs: number;
 let waiting: number;
-/** How often the thread's clock was looked at. */
+/** How often CellTime read the thread's clock. */
 let asked: number;
 
 const LIMIT_MS = 1000;
@@ -27,14 +27,14 @@ function timeOf(moves = 0, hasThreadTime = true): CellTime {
   });
 }
 
-/** Runs for so long, and is asked once at the end. */
+/** The cell runs for `ms`, and is polled once at the end. */
 function run(time: CellTime, ms: number): boolean {
   wallMs += ms;
   threadMs += ms;
   return time.mustStop();
 }
 
-/** Has the processor taken away. */
+/** The cell stands still for `ms`: its thread does not run. */
 function stand(time: CellTime, ms: number): boolean {
   wallMs += ms;
   return time.mustStop();

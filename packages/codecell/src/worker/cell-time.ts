@@ -1,25 +1,25 @@
 /**
- * CellTime: the processor time of a cell: how much it has used, and whether it has to stop.
+ * Runs in a worker thread. CellTime measures the processor time of a cell and says when the cell has to stop.
  *
- * - Where the thread's own time can be told, time in which the thread did not run does not count.
- * - Says at most one thing, and then the same for ever: out of time, or that the cell computes while others wait.
- * - A short turn costs a look at the clock, and hardly ever one at the thread's. What the thread did in the two
- *   milliseconds before a turn may count for it, where the turn itself took as long by the clock.
+ * - Where the platform can tell the thread's processor time, time in which the thread did not run does not count.
+ * - There is at most one verdict, and it never changes: the cell is out of time, or it computes while others wait.
+ * - A short turn looks at the wall clock, and hardly ever at the thread's clock. What the thread did in the two
+ *   milliseconds before a turn may count for the turn, if the turn itself took as long by the wall clock.
  */
 import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../protocol/quantum.ts";
 import type { ThreadClock } from "./thread-clock.ts";
 
-/** What it takes from the worker. */
+/** What CellTime takes from the worker. */
 export interface TimeEnvironment {
   readonly now: () => number;
-  /** Undefined where the processor time of a thread cannot be told. */
+  /** Undefined where the platform cannot tell the processor time of a thread. */
   readonly threadClock: ThreadClock | undefined;
-  /** How many commands for other cells wait for this thread, at least. */
+  /** At least how many commands for other cells wait for this thread. */
   readonly countWaiting: (cell: number) => number;
 }
 
 const CHECK_EVERY_MS = 1;
-/** Guest code that is asked whether to go on has computed at least so long since it was last asked. */
+/** Between two polls, guest code computes for at least this long. */
 const LEAST_MS_A_POLL = 0.1;
 
 export class CellTime {
@@ -29,15 +29,15 @@ export class CellTime {
   readonly #limitMs: number;
   readonly #moves: number;
   readonly #environment: TimeEnvironment;
-  /** Up to the present turn. */
+  /** Time used before the present turn. */
   #usedMs = 0;
-  /** Used in an earlier placement, whose memory this one goes on from. */
+  /** Time used in an earlier placement, from whose memory this placement goes on. */
   #restoredMs = 0;
   #turns = 0;
   #startedAt = 0;
   #threadTimeAtStart = 0;
   #checkAt = 0;
-  /** In this placement. */
+  /** Polls in this placement. */
   #polls = 0;
 
   constructor(cell: number, limitMs: number, moves: number, environment: TimeEnvironment) {
@@ -56,7 +56,7 @@ export class CellTime {
     this.#restoredMs = usedMs;
   }
 
-  /** A turn begins, or several that are repeated at once. */
+  /** Begins a turn, or several turns that are repeated at once. */
   begin(turns: number): void {
     const { now, threadClock } = this.#environment;
     this.#turns += turns;
@@ -65,7 +65,7 @@ export class CellTime {
     this.#checkAt = this.#startedAt + Math.min(CHECK_EVERY_MS, this.#limitMs - this.#usedMs);
   }
 
-  /** Asked again and again during a turn. */
+  /** The engine asks this again and again during a turn. */
   mustStop(): boolean {
     this.#polls++;
     const now = this.#environment.now();
@@ -93,8 +93,9 @@ export class CellTime {
   }
 
   /**
-   * The thread's time has more in it than guest code: a worker's first steps, the preparation of the source. So nothing is
-   * said of turns in which guest code was never asked, and where the thread's time cannot be told, only guest code counts.
+   * The thread's time covers more than guest code: the worker's first steps, and the preparation of the source. So a
+   * turn in which guest code was never polled gets no verdict. Where the platform cannot tell the thread's time, only
+   * the polls of guest code count.
    */
   #isPastQuantum(turnMs: number): boolean {
     const { threadClock, countWaiting } = this.#environment;

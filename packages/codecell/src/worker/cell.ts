@@ -1,11 +1,14 @@
 /**
- * Cell: one run living in a vm of this worker.
+ * Runs in a worker thread. Cell is one run that lives in a vm of this worker.
  *
- * - Moves only in `start` and `deliver`; between them no guest code is on any stack and the vm may be parked.
- * - Begins with its source or, after `restore`, where the snapshot was taken; from there on both are the same.
- * - `decode` and `snapshot` may give promises. What they promise does not touch the cell, so it may be dropped meanwhile.
- * - Its failures are classed here, by what this side saw; nothing the guest says picks a code.
- * - After it ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
+ * - A cell moves only in `start` and `deliver`. Between them no guest code is on any stack, and the pool may park the
+ *   vm.
+ * - A cell begins with its source or, after `restore`, where the snapshot was taken. From there on both go the same
+ *   way.
+ * - `decode` and `snapshot` may give promises. Their promised work does not touch the cell, so the cell may be dropped
+ *   meanwhile.
+ * - This file chooses the codes of failures by what this side saw. Nothing the guest says picks a code.
+ * - After the cell ended, or after anything unexpected, its vm is thrown away unless it can be reset exactly.
  */
 import type { CellEnd, CellFailure, Report } from "../protocol/messages.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
@@ -35,30 +38,30 @@ export interface CellEnvironment extends TimeEnvironment {
 }
 
 const MAX_TOOL_NAME_BYTES = 1024;
-/** The prelude bounds what it says about an error, in UTF-16 units. */
+/** The prelude bounds the texts of an error too, in UTF-16 units. */
 const MAX_TEXT_BYTES = 65_536;
 
 export class Cell implements VmOwner, VmHolder {
   clock: number;
   readonly #command: StartCommand;
   readonly #environment: CellEnvironment;
-  /** By index; behind them what features call. */
+  /** Tool names by index. The names of what features call come after them. */
   readonly #toolNames: readonly string[];
   readonly #outbox: Outbox;
   readonly #time: CellTime;
-  /** Prepared when it is needed: what goes on from a snapshot may never need it. */
+  /** Prepared on first use: a cell that goes on from a snapshot may never need it. */
   #source: PreparedSource | undefined;
   #vm: Vm | undefined;
   #parked: ParkedMemory | undefined;
-  /** What the vm has beyond the image. */
+  /** Bytes that the vm has beyond the image. */
   #heapBytes = 0;
   #deliveryCount = 0;
   #settledCalls = 0;
-  /** The memory holds the limits of the placement in which the snapshot was taken. */
+  /** Whether the memory still holds the limits of the placement in which the snapshot was taken. */
   #hasOldLimits = false;
   #compiling = false;
   #returned: string | undefined;
-  /** The program has given up the calls that have not ended. */
+  /** The program has given up its calls that have not ended. */
   #isLeft = false;
   #unhandled: CellFailure | null = null;
   #end: CellEnd | null = null;
@@ -79,12 +82,15 @@ export class Cell implements VmOwner, VmHolder {
     return this.hasLeft || this.#end !== null || (this.#returned !== undefined && !waits);
   }
 
-  /** It computes and others wait: it stopped in the middle of a turn, and its host has to place it again. */
+  /** The cell computes while others wait: it stopped in the middle of a turn, and its host has to place it again. */
   get hasLeft(): boolean {
     return this.#time.verdict === "computes";
   }
 
-  /** Reads the snapshot that it is to begin with; undefined when there is none that fits this build and start. */
+  /**
+   * Reads the snapshot that the cell begins with; undefined when there is no snapshot, or it does not fit this build
+   * and start.
+   */
   decode(): Eventual<Snapshot | undefined> {
     const { snapshot, limits } = this.#command;
     if (snapshot === undefined) return undefined;
@@ -92,7 +98,7 @@ export class Cell implements VmOwner, VmHolder {
     return snapshots.decode(snapshot.bytes, originOf(this.#command), vms.mostBytes(limits.memoryBytes));
   }
 
-  /** Takes up a snapshot, in place of the source. False when it does not fit; then the cell is of no use. */
+  /** Takes up a snapshot in place of the source. False when the snapshot does not fit; then the cell is of no use. */
   restore(snapshot: Snapshot | undefined, progress: Progress): boolean {
     const { vms } = this.#environment;
     const { resultBytes } = this.#command.limits;
@@ -113,7 +119,7 @@ export class Cell implements VmOwner, VmHolder {
     return true;
   }
 
-  /** Undefined when there is nothing to go on from, or too much. The cell stays as it is. */
+  /** Undefined when there is nothing to go on from, or too much for a snapshot. The cell stays as it is. */
   snapshot(): Eventual<Uint8Array<ArrayBuffer> | undefined> {
     const { vms, snapshots } = this.#environment;
     const memory = this.#parked ?? (this.#vm === undefined ? undefined : vms.copy(this.#vm));
@@ -131,7 +137,7 @@ export class Cell implements VmOwner, VmHolder {
 
   start(): Report {
     const { snapshot, history } = this.#command;
-    // One that was restored and has nothing to repeat stays as it is, to the microsecond of its processor time.
+    // A restored cell with nothing to repeat stays as it is, to the microsecond of its processor time.
     if (snapshot === undefined || history.length > 0) {
       this.#timed(1 + history.length, () => {
         if (snapshot === undefined) this.#startProgram();
@@ -206,7 +212,7 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.done:
         return this.#done(args);
       case HOST.thrown:
-        // Nobody asked for the value of the last expression: one that cannot cross is no failure.
+        // Nobody asked for the value of the last expression: if that value cannot cross, this is no failure.
         if (args.number(1) === THROWN.badResult && this.#prepared.isResultImplied) this.#returned = "null";
         else this.#fail(this.#thrown(args));
         return undefined;
@@ -234,7 +240,7 @@ export class Cell implements VmOwner, VmHolder {
   }
 
   #deliver(delivery: Delivery): void {
-    // As if it had come too late, which it may have in another placement.
+    // Ignore the delivery, as if it had come too late. In another placement it may have come too late.
     if (this.isOver) return;
     this.#deliveryCount++;
     this.clock = delivery.clock;
@@ -286,7 +292,7 @@ export class Cell implements VmOwner, VmHolder {
     }
     this.#outbox.endTurn();
     if (vm !== undefined) this.#heapBytes = vms.count(vm);
-    // One that is over waits to be dropped, which comes after its report.
+    // A cell that is over waits too: it is dropped after its report.
     vms.startWaiting(this);
   }
 
@@ -305,14 +311,14 @@ export class Cell implements VmOwner, VmHolder {
     return failure("guest_error", "The program exhausted the engine's stack");
   }
 
-  /** Whether running out of memory is a likely cause of what happened. */
+  /** Whether a lack of memory is a likely cause of what happened. */
   get #hasGrownLarge(): boolean {
     return (this.#vm?.memory.buffer.byteLength ?? 0) > this.#command.limits.memoryBytes / 2;
   }
 
   #call(tool: string | number | undefined, args: HostArguments): string | undefined {
     const refusal = this.#outbox.addCall(tool, args);
-    // The run is over, whatever the program does about it.
+    // The run is over, whatever the program does about the refusal.
     if (this.#outbox.hasTooManyCalls) {
       this.#fail({ failure: tooManyCalls(this.#command.limits.calls), call: null });
     }
@@ -328,7 +334,7 @@ export class Cell implements VmOwner, VmHolder {
     const { resultBytes } = this.#command.limits;
     const result = args.string(1, resultBytes);
     if (typeof result === "string") {
-      // In the catalog profile a program says so when it returns something.
+      // In the catalog profile a program returns something only with an explicit `return`.
       const isNothing = this.#command.features.catalog !== undefined && this.#prepared.isResultImplied;
       this.#returned = isNothing ? "null" : result;
       return;
@@ -359,12 +365,12 @@ export class Cell implements VmOwner, VmHolder {
     return { failure: detachedCall(stack, this.#prepared), call: args.number(1), detached: state };
   }
 
-  /** Without memory for an error the engine throws null. */
+  /** Without memory for an error, the engine throws null. */
   #isOutOfMemoryInDisguise({ name, message }: ThrownError): boolean {
     return this.#hasGrownLarge && name === "" && message === "null";
   }
 
-  /** The first end counts: what fails after it is a consequence. */
+  /** The first end counts: a later failure is a consequence of it. */
   #fail(failed: CellFailure): void {
     if (this.#end === null) this.#end = { status: "failed", failure: failed };
   }

@@ -1,10 +1,10 @@
 /**
- * The engine's WebAssembly module, cut to what the driver uses.
+ * Runs anywhere. Cuts the engine's WebAssembly module to what the driver uses.
  *
- * - The memory becomes an import, so that every instance gets a maximum of its own from one compiled module.
- *   The engine's own limit does not cover all it allocates; the maximum does.
- * - Exports the driver does not use are dropped: instantiation pays for each of them.
- * - Refuses a module whose layout is not the one the driver was written against.
+ * - The memory becomes an import, so that every instance gets a maximum of its own from one compiled module. The
+ *   engine's own limit does not cover everything the engine allocates; the maximum does.
+ * - Exports that the driver does not use are dropped: instantiation pays for each export.
+ * - A module with another layout than the driver was written against is refused.
  */
 import { concat, leb, name, readLeb, SECTION, section, sectionsOf } from "./wasm-binary.ts";
 
@@ -41,7 +41,7 @@ export const ENGINE_EXPORTS = [
 
 export type EngineExport = (typeof ENGINE_EXPORTS)[number];
 
-/** Pages of 64 KiB the module asks for at least; read from the module by `cutEngineModule`. */
+/** How many pages of 64 KiB the module asks for at least. `cutEngineModule` checks this number against the module. */
 export const ENGINE_INITIAL_PAGES = 18;
 
 const KIND_MEMORY = 2;
@@ -50,7 +50,7 @@ const MAX_PAGES = 65_536;
 /** Holds a digest of the module: whoever has the compiled module can tell which engine it is. */
 const DIGEST_SECTION = "codecell.digest";
 
-/** Adds the digest of a cut module to it. */
+/** Adds its digest to a cut module. */
 export function withDigest(module: Uint8Array, digest: Uint8Array): Uint8Array<ArrayBuffer> {
   const body = concat([Uint8Array.from(name(DIGEST_SECTION)), digest]);
   return concat([module, section(SECTION.custom, body)]);

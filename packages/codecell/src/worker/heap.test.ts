@@ -7,7 +7,7 @@ import { equalRanges, Image } from "./image.ts";
 
 const FOOT_WORDS = 14;
 
-/** A heap of blocks given as [bytes, is in use], as the allocator lays them out. */
+/** A heap of blocks, each given as [bytes, is in use], laid out like the allocator's. */
 function heapOf(blocks: readonly (readonly [number, boolean])[]): Int32Array {
   const bytes = blocks.reduce((sum, [size]) => sum + size, 0);
   const memory = new Int32Array(bytes / 4 + FOOT_WORDS).fill(-1);
@@ -25,7 +25,7 @@ describe("findDeadRanges", () => {
   test("reads the heap of the engine in use to its end", async () => {
     const image = new Image(await loadEngine(), Buffer.from(PRELUDE_BYTECODE, "base64"), equalRanges);
     const ranges = findDeadRanges(new Int32Array(image.bytes.buffer), image.addresses.scratch, 64);
-    // The reserve for guests, which nobody has used yet.
+    // The reserve for guests, which no guest has used yet.
     const [start, end] = ranges.at(-1) ?? [0, 0];
     expect(end - start).toBeGreaterThan(1024 * 1024);
     expect(image.bytes.length - end).toBeLessThan(128);

@@ -1,10 +1,12 @@
 /**
- * Image: the memory of a vm in which engine and prelude have started and no guest code has run yet.
- * Every cell begins as a copy of it, and a cell that waits can be reduced to the few bytes that differ from it.
+ * Runs in a worker thread. Image is the memory of a vm in which engine and prelude have started and no guest code has
+ * run yet. Every cell begins as a copy of the image. A waiting cell can be reduced to the few bytes that differ from
+ * it.
  *
- * - After `reset` the memory is byte for byte the image again; a vm for which this cannot be shown is discarded.
- * - The stack lies below all data and is empty between deliveries: only bytes left behind there are cleared.
- * - What the engine's allocator holds free is not part of a waiting cell: it comes back as the image has it.
+ * - After `reset` the memory is byte for byte the image again. A vm for which this cannot be shown is discarded.
+ * - The stack lies below all data and is empty between deliveries. So `reset` only clears the bytes that were left
+ *   there.
+ * - What the engine's allocator holds free is not part of a waiting cell. It comes back with the image's contents.
  */
 import { findDeadRanges } from "./heap.ts";
 import { engineDigestOf } from "./engine-module.ts";
@@ -13,7 +15,9 @@ import { Vm, type VmAddresses } from "./vm.ts";
 
 const BLOCK_BYTES = 65_536;
 const PAGE_BYTES = 4096;
-/** Maximum of the vm that the image is built in: that of most programs, so that the first one can have it. */
+/**
+ * Maximum of the vm that the image is built in. Most programs have this maximum, so the first program can use that vm.
+ */
 const BUILDER_PAGES = 2048;
 /** The engine stops guest code after half of this, and needs little of the rest itself. */
 const USED_STACK_BYTES = 512 * 1024;
@@ -29,7 +33,7 @@ export interface ParkedMemory {
   readonly byteLength: number;
   /** Numbers of the granules held, ascending. */
   readonly granules: Uint32Array;
-  /** Their contents, one after the other. */
+  /** Contents of the granules, one after the other. */
   readonly words: Int32Array;
 }
 
@@ -43,7 +47,7 @@ export class Image {
   #zeroPage = new Int32Array(PAGE_BYTES / 4);
   #stackBytes: number;
   #builder: Vm | undefined;
-  /** The runs of 4 KiB pages that are not zero, as [start, end) byte offsets. */
+  /** The ranges of 4 KiB pages that are not zero, as [start, end) byte offsets. */
   #used: readonly (readonly [number, number])[];
 
   constructor(module: WebAssembly.Module, prelude: Uint8Array, equal: EqualRanges) {
@@ -59,14 +63,16 @@ export class Image {
     this.#builder = vm;
   }
 
-  /** The vm it was built in, once: nobody should have to make another where addresses are scarce. */
+  /**
+   * Gives the vm that the image was built in, once: where addresses are scarce, nobody should have to make another vm.
+   */
   takeBuilder(): Vm | undefined {
     const vm = this.#builder;
     this.#builder = undefined;
     return vm !== undefined && this.reset(vm) ? vm : undefined;
   }
 
-  /** A new instance in the image's state. Untouched pages are not written, so they cost no memory. */
+  /** Creates an instance in the image's state. Untouched pages are not written, so they cost no memory. */
   createVm(maxPages: number): Vm {
     const vm = new Vm(this.#module, Math.max(maxPages, this.bytes.length / BLOCK_BYTES));
     const missing = (this.bytes.length - vm.memory.buffer.byteLength) / BLOCK_BYTES;
@@ -77,7 +83,7 @@ export class Image {
     return vm;
   }
 
-  /** Brings a vm back to the image. False when it must be discarded instead. */
+  /** Brings a vm back to the image. False when the vm must be discarded instead. */
   reset(vm: Vm): boolean {
     if (vm.spoilt || vm.memory.buffer.byteLength !== this.bytes.length) return false;
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
@@ -92,7 +98,7 @@ export class Image {
     return true;
   }
 
-  /** Copies what a waiting cell needs of its vm, which it leaves as it is. */
+  /** Copies what a waiting cell needs of its vm. The vm stays as it is. */
   park(vm: Vm): ParkedMemory {
     const memory = new Uint8Array(vm.memory.buffer as ArrayBuffer);
     const source = new Int32Array(memory.buffer);
@@ -113,14 +119,17 @@ export class Image {
     return { byteLength: memory.length, granules: Uint32Array.from(granules), words };
   }
 
-  /** What tells this image, and the engine it is of, from any other. */
+  /** What distinguishes this image, and its engine, from any other. */
   identity(): Uint8Array[] {
     const layout = { addresses: this.addresses, byteLength: this.bytes.length, used: this.#used };
     const contents = this.#used.map(([start, end]) => this.bytes.subarray(start, end));
     return [engineDigestOf(this.#module), new TextEncoder().encode(JSON.stringify(layout)), ...contents];
   }
 
-  /** Replaces the contents of granules by their difference to the image, or back: most of it is then zero. */
+  /**
+   * Replaces the contents of granules by their difference to the image, or the difference by the contents. Most of a
+   * difference is zero.
+   */
   xor({ granules, words }: ParkedMemory): void {
     let to = 0;
     for (const granule of granules) {
@@ -133,7 +142,7 @@ export class Image {
     }
   }
 
-  /** Whether this could have come from `park`: what it says lies where a cell's memory lies, in order. */
+  /** Whether `park` could have made this: all granules lie, in order, where a cell's memory lies. */
   isParked({ byteLength, granules, words }: ParkedMemory, memoryBytes: number): boolean {
     if (byteLength % BLOCK_BYTES !== 0 || byteLength < this.bytes.length || byteLength > memoryBytes)
       return false;
@@ -161,7 +170,10 @@ export class Image {
     vm.adopt(this.addresses);
   }
 
-  /** Adds the granules of a range that differ from the image; large units first, as most of it does not. */
+  /**
+   * Adds the granules of a range that differ from the image. Compares large units first, since most of the range is
+   * equal.
+   */
   #scan(memory: Uint8Array<ArrayBuffer>, from: number, to: number, granules: number[]): void {
     for (let block = from; block < to;) {
       const blockEnd = Math.min(to, block - (block % BLOCK_BYTES) + BLOCK_BYTES);
@@ -207,7 +219,7 @@ export class Image {
       : this.#equal(memory, start, this.#zeros, 0, length);
   }
 
-  /** Zeroes what is not zero; memory that was never touched stays so. */
+  /** Zeroes the blocks that are not zero. Memory that was never touched stays untouched. */
   #clear(memory: Uint8Array, from: number, to: number): void {
     for (let start = from; start < to; start += BLOCK_BYTES) {
       const length = Math.min(BLOCK_BYTES, to - start);
@@ -216,13 +228,13 @@ export class Image {
   }
 }
 
-/** Short ranges are copied faster by hand, long ones natively. */
+/** Copying by hand is faster for short ranges, the native copy for long ones. */
 function copyWords(source: Int32Array, from: number, target: Int32Array, to: number, length: number): void {
   if (length > LARGEST_COPY_BY_HAND) target.set(source.subarray(from, from + length), to);
   else for (let word = 0; word < length; word++) target[to + word] = source[from + word] as number;
 }
 
-/** Without native help: compares 4 bytes at a time where both ranges are aligned. */
+/** The comparison without native help, 4 bytes at a time. Both ranges must be aligned to 4 bytes. */
 export const equalRanges: EqualRanges = (left, leftStart, right, rightStart, length) => {
   const a = new Int32Array(left.buffer, left.byteOffset + leftStart, length / 4);
   const b = new Int32Array(right.buffer, right.byteOffset + rightStart, length / 4);

@@ -1,14 +1,16 @@
 /**
- * Judge: a worker without cells. It judges values that may take long, one after the other, until its host ends it.
+ * Runs in a worker thread that has no cells. Judge judges values that may take long, one after the other, until the
+ * host ends the thread.
  *
- * - Steps bound all of our own work. A regular expression of a schema they do not bound: that is what ending it is for.
+ * - A number of steps bounds all of our own work. It does not bound a schema's regular expression: for that case the
+ *   host ends the thread.
  */
 import { createValidator, type Validator, type Verdict } from "../json-schema/validator.ts";
 import type { Case } from "../protocol/judges.ts";
 
-/** Less than a second. */
+/** They take less than a second. */
 const STEPS = 20_000_000;
-/** Schemas kept as validators. */
+/** How many schemas are kept as validators. */
 const MOST_KEPT = 64;
 
 const kept = new Map<string, Validator>();

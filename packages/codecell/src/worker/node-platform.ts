@@ -1,14 +1,15 @@
 /**
- * What Node.js gives the worker: native comparison, zstd, deflate, SHA-256, all at once.
+ * Runs in a worker thread of Node.js. The Node platform gives the worker native comparison, zstd, deflate and SHA-256.
+ * None of them answers with a promise.
  *
- * - Loading what compresses and digests takes as long as many runs do, so it waits for the first snapshot; most workers
- *   see none.
- * - The thread is not ended while zlib's objects are made: that would abort the process.
+ * - Loading zlib and crypto takes as long as many runs do, so both load at the first snapshot. Most workers never make
+ *   one.
+ * - The host does not end the thread while zlib creates its objects: ending it then would abort the process.
  */
 import { inFragileMoment } from "../protocol/fragile.ts";
 import type { EqualRanges, WorkerPlatform } from "./platform.ts";
 
-/** More gains a few percent of size for several times the time. */
+/** Higher levels save a few percent of size and take several times as long. */
 const ZSTD_LEVEL = 3;
 const DEFLATE_LEVEL = 1;
 
@@ -23,25 +24,28 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return buffer;
 }
 
-/** Reads whole ranges without a loop in JavaScript. Takes views of whole buffers only. */
+/** Compares whole ranges without a loop in JavaScript. Accepts only views of whole buffers. */
 const equal: EqualRanges = (left, leftStart, right, rightStart, length) =>
   asBuffer(left).compare(asBuffer(right), rightStart, rightStart + length, leftStart, leftStart + length) ===
   0;
 
 /**
- * V8 14.6 (Node 26) counts a memory by what it was created with, not by what it grew to, so it saw no reason to collect
- * gigabytes of dropped ones; V8 14.1 (Node 25) did.
+ * V8 14.6 (Node 26) counts a memory by its initial size, not by the size it grew to, so it saw no reason to collect
+ * gigabytes of dropped memories. V8 14.1 (Node 25) did collect them.
  */
 const [major = 0, minor = 0] = process.versions.v8.split(".").map(Number);
 const isGrowthUncounted = major > 14 || (major === 14 && minor > 1);
 
-/** Larger than what any allocator keeps for the next one: such a buffer is an address range that nobody touches. */
+/**
+ * Larger than what any allocator keeps for the next buffer: a buffer of this size is an address range that nobody
+ * touches.
+ */
 const WEIGHT_BYTES = 64 * 1024 * 1024;
 let owedBytes = 0;
 
 /**
- * Buffers are counted, so some are made and dropped at once, as large together as the memories that were dropped. Twice as
- * large, since V8 goes on for a while before it has collected.
+ * V8 does count buffers. So this function makes buffers and drops them at once, together twice as large as the dropped
+ * memories: twice, because V8 goes on for a while before it has collected.
  */
 function weigh(bytes: number): void {
   for (owedBytes += 2 * bytes; owedBytes >= WEIGHT_BYTES; owedBytes -= WEIGHT_BYTES) {
@@ -49,13 +53,13 @@ function weigh(bytes: number): void {
   }
 }
 
-/** Newer than Node 22. */
+/** Needs a Node.js newer than 22. */
 function threadTimeMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
-/** Takes the status board of its worker. */
+/** `status` is the status board of the worker. */
 export function createNodePlatform(status: Int32Array): WorkerPlatform {
   return {
     equal,

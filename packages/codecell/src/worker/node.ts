@@ -1,4 +1,4 @@
-/** The worker as a Node.js worker thread: with cells or, in its other role, as a judge. */
+/** Runs in a worker thread of Node.js, as its entry. The thread serves cells or, in its other role, is a judge. */
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Command, parseCommands, STATUS } from "../protocol/messages.ts";
 import type { WorkerSetup } from "../protocol/worker-setup.ts";
@@ -8,7 +8,7 @@ import { judge } from "./judge.ts";
 import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
-/** A message that comes within this lets the worker spin as long for the next one. */
+/** After a message that came within this time, the worker spins for as long to get the next one. */
 const SOON_MS = 0.2;
 const LINGER_MS = 10;
 
@@ -59,8 +59,8 @@ function serveCells(setup: WorkerSetup, port: MessagePort): void {
   });
 
   /**
-   * Whether another message comes within a moment. Waking from here is several times faster than through the event loop,
-   * and the next outcome is usually near; an idle worker goes back to its event loop and costs nothing.
+   * Whether another message comes within a moment. Waking from here is several times faster than through the event
+   * loop, and the next outcome is usually near. An idle worker goes back to its event loop and costs nothing.
    */
   function isPostedSoon(posted: number): boolean {
     const since = performance.now();

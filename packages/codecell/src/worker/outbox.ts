@@ -1,8 +1,9 @@
 /**
- * Outbox: the calls, timers and log lines of a cell on their way out, counted and kept within its limits.
+ * Runs in a worker thread. Outbox counts the calls, timers and log lines of a cell on their way out, and keeps them
+ * within the cell's limits.
  *
- * - Whatever is refused is refused here, before it is held: a guest cannot make its worker hold more than its limits.
- * - Timers that are set and cleared before the guest waits never leave.
+ * - Outbox refuses before it holds anything: a guest cannot make its worker hold more than the limits allow.
+ * - A timer that the guest sets and clears before it waits never leaves the worker.
  */
 import type { CallRequest, CellLimits, Report, TimerChange } from "../protocol/messages.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
@@ -11,23 +12,22 @@ import { callRefusal } from "./cell-failures.ts";
 import type { CellState } from "./snapshot.ts";
 import type { HostArguments } from "./vm.ts";
 
-/** Inputs of all calls made before the guest waits: they are held here until then. */
+/** Bounds the inputs of all calls that the guest makes before it waits: Outbox holds them until then. */
 const TURN_INPUT_SIZE = 8 * 1024 * 1024;
 const MAX_LEVEL_BYTES = 64;
-/** What a log line costs beside its text, so that empty lines are bounded too. */
+/** What a log line costs beside its text. It bounds empty lines too. */
 const LOG_LINE_BYTES = 16;
 
 export class Outbox {
-  /** Calls made. */
   callCount = 0;
   /** Whether the guest tried to make more calls than it may. */
   hasTooManyCalls = false;
   readonly #limits: CellLimits;
   #timers = new Set<number>();
-  /** What became of timers since the guest was entered. */
+  /** Changes of timers since the guest was entered. */
   #netTimers = new Map<number, number | null>();
   #turnSize = 0;
-  // Reported so far.
+  // What has been reported so far.
   #timerChangeCount = 0;
   #logCount = 0;
   #logBytes = 0;
@@ -45,18 +45,18 @@ export class Outbox {
     return this.#timers.size;
   }
 
-  /** The guest is entered. */
+  /** Call when the guest is entered. */
   beginTurn(): void {
     this.#turnSize = 0;
   }
 
-  /** The guest waits again. */
+  /** Call when the guest waits again. */
   endTurn(): void {
     for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
     this.#netTimers.clear();
   }
 
-  /** Returns why the call may not cross, for the guest. */
+  /** Returns why the call may not cross, as text for the guest; undefined when it may. */
   addCall(tool: string | number | undefined, args: HostArguments): string | undefined {
     const { callInputBytes, calls } = this.#limits;
     if (typeof tool !== "string") {
@@ -93,7 +93,7 @@ export class Outbox {
     this.#logs.push({ level: args.string(1, MAX_LEVEL_BYTES) as LogLevel, text });
   }
 
-  /** Returns why no timer can be set, for the guest. */
+  /** Returns why no timer can be set, as text for the guest; undefined when it was set. */
   setTimer(timer: number, delayMs: number): string | undefined {
     if (this.#timers.size >= this.#limits.timers) {
       return `Cannot set more than ${this.#limits.timers} timers at once`;
@@ -105,16 +105,16 @@ export class Outbox {
 
   clearTimer(timer: number): void {
     this.#timers.delete(timer);
-    // One that was set since the guest was entered is not known outside.
+    // Nobody outside knows a timer that was set since the guest was entered.
     if (!this.#netTimers.delete(timer)) this.#netTimers.set(timer, null);
   }
 
-  /** A timer is due; false when it is not set. */
+  /** Takes a timer that is due. False when the timer is not set. */
   takeTimer(timer: number): boolean {
     return this.#timers.delete(timer);
   }
 
-  /** Hands over what has gathered. */
+  /** Hands over everything gathered since the last report. */
   take(): Pick<Report, "calls" | "timers" | "logs" | "logsDropped"> {
     const taken = {
       calls: this.#calls,
@@ -130,7 +130,7 @@ export class Outbox {
     return taken;
   }
 
-  /** Between two entries, when all that gathered was taken. */
+  /** Call between two entries, after `take` has taken everything. */
   state(deliveries: number): Pick<CellState, "progress" | "timers" | "logBytes" | "logsDropped"> {
     return {
       progress: {
@@ -145,7 +145,7 @@ export class Outbox {
     };
   }
 
-  /** Goes on from there; false when an earlier placement was allowed more than this one is. */
+  /** Goes on from a snapshot's state. False when an earlier placement was allowed more than this one is. */
   restore({ progress, timers, logBytes, logsDropped }: CellState): boolean {
     if (progress.calls > this.#limits.calls || timers.length > this.#limits.timers) return false;
     this.callCount = progress.calls;

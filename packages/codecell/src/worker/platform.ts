@@ -1,12 +1,12 @@
 /**
- * WorkerPlatform: what the worker's neutral code takes from where it runs.
+ * Runs anywhere. WorkerPlatform is what the worker's neutral code takes from its environment.
  *
- * - Digests and compression may take a promise's time. A platform that has them at once gives them at once: nothing is
- *   awaited then.
+ * - Digests and compression may give promises. A platform that can answer at once gives the value itself, and then the
+ *   worker awaits nothing.
  */
 import type { Compression } from "../contract/compression.ts";
 
-/** Compares ranges of equal length; the environment may have a faster one than a loop. */
+/** Compares ranges of equal length. The environment may have a faster comparison than a loop. */
 export type EqualRanges = (
   left: Uint8Array,
   leftStart: number,
@@ -15,30 +15,33 @@ export type EqualRanges = (
   length: number,
 ) => boolean;
 
-/** At once, or later. */
+/** The value itself, or a promise of it. */
 export type Eventual<T> = T | Promise<T>;
 
 export interface WorkerPlatform {
   readonly equal: EqualRanges;
-  /** The methods it has, best first. */
+  /** The methods that the platform has, best first. */
   readonly compressions: readonly [Compression, ...Compression[]];
-  /** The same bytes for the same bytes. */
+  /** Gives the same output for the same bytes. */
   readonly compress: (bytes: Uint8Array, method: Compression) => Eventual<Uint8Array>;
-  /** Undefined when the bytes were not compressed like this, or would be more: then no more of them is unpacked. */
+  /**
+   * Undefined when the bytes were not compressed with this method, or would unpack to more than `maxBytes`: then
+   * unpacking stops there.
+   */
   readonly decompress: (
     bytes: Uint8Array,
     method: Compression,
     maxBytes: number,
   ) => Eventual<Uint8Array | undefined>;
-  /** 32 bytes that differ whenever the parts, one after the other, do. */
+  /** 32 bytes that differ whenever the concatenated parts differ. */
   readonly digest: (parts: readonly Uint8Array[]) => Eventual<Uint8Array>;
-  /** Processor time of the thread; undefined where it cannot be told. */
+  /** Processor time of the thread; undefined where the platform cannot tell it. */
   readonly threadTimeMs: (() => number) | undefined;
-  /** Nobody holds an instance's memory of so many bytes any more: it is to be collected soon. */
+  /** Tells that nobody holds an instance's memory of so many bytes any more, so that it is collected soon. */
   readonly onMemoryDropped: (bytes: number) => void;
 }
 
-/** Goes on with a value, at once where it is there: a platform that answers at once costs no promise. */
+/** Goes on with a value, at once if it is no promise: a platform that answers at once costs no promise. */
 export function whenThere<T, R>(value: Eventual<T>, then: (value: T) => Eventual<R>): Eventual<R> {
   return value instanceof Promise ? value.then(then) : then(value);
 }

@@ -51,7 +51,7 @@ function memoryOf(
   return { byteLength, granules: Uint32Array.from(granules), words };
 }
 
-/** Of a platform that answers at once. */
+/** The value of a platform that must answer at once. */
 function atOnce<T>(value: Eventual<T>): T {
   if (value instanceof Promise) throw new Error("Cost a promise");
   return value;
@@ -67,7 +67,7 @@ const memory = memoryOf([FIRST_GRANULE, FIRST_GRANULE + 1, FIRST_GRANULE + 9]);
 const good = encode({ state, memory });
 const METHODS = ["none", "zstd", "deflate"] as const;
 
-/** The same snapshot with its body altered, packed by another method. */
+/** The same snapshot with its body altered, compressed with `method`. */
 function alter(
   change: (body: Buffer) => Uint8Array,
   method: (typeof METHODS)[number] = "zstd",
@@ -86,7 +86,7 @@ function withMethod(number: number): Uint8Array {
   return bytes;
 }
 
-/** The same snapshot with its state altered: as long as before, so that nothing else is. */
+/** A snapshot with its state altered. All lengths in it are right, so a reader can refuse only the state. */
 function withState(change: Partial<Record<keyof CellState, unknown>>): Uint8Array {
   return encode({ state: { ...state, ...change } as CellState, memory: memoryOf([]) });
 }
@@ -130,7 +130,7 @@ describe("a snapshot", () => {
     if (found === undefined) throw new Error("Refused");
     image.unpark(restored, found.memory);
     expect(found.memory).toEqual(parked);
-    // Everything the scan calls live is the same; the rest is as in the image.
+    // Everything that the scan calls live is the same. The rest is as in the image.
     expect(image.park(restored)).toEqual(parked);
     restored.limitAgain(MEMORY_BYTES, 256 * 1024);
     expect(image.park(restored)).toEqual(parked);

@@ -1,12 +1,15 @@
 /**
- * Snapshot: a waiting cell as bytes, to go on from in another worker or process of the same build.
+ * Runs in a worker thread. A snapshot is a waiting cell as bytes, from which another worker or process of the same
+ * build can go on.
  *
- * - Holds the granules of the cell's memory that differ from the image, as differences to it, and what the worker knows
- *   of the cell. The same state gives the same bytes.
- * - Begins with a digest of engine, image, this format and what the run was started with: another one fits nowhere.
- * - Says how it is compressed. Whoever reads it takes what its platform has, and refuses the rest.
- * - Read strictly: what does not fit in every part gives undefined before a vm has seen any of it. That the memory means
- *   no harm is not checked and cannot be; whoever stores snapshots authenticates them, and the vm contains the rest.
+ * - It holds the granules of the cell's memory that differ from the image, as differences to it, and what the worker
+ *   knows of the cell. The same state gives the same bytes.
+ * - It begins with a digest of the engine, the image, this format and what the run was started with. A snapshot with
+ *   another digest does not fit.
+ * - It says how it is compressed. A reader accepts the methods that its platform has, and refuses the rest.
+ * - Reading is strict: if any part does not fit, the reader gives undefined before a vm has seen any of it. Nobody
+ *   checks, or can check, that the memory means no harm: whoever stores snapshots authenticates them, and the vm
+ *   contains the rest.
  */
 import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
 import { type CellFailure, isCellFailure, isProgress, MAX_SNAPSHOT_BYTES } from "../protocol/messages.ts";
@@ -35,21 +38,21 @@ export interface Snapshot {
   readonly memory: ParkedMemory;
 }
 
-/** To be changed with the layout below, and whenever a cell's state means something else than before. */
+/** Change this with the layout below, and whenever a cell's state gets another meaning. */
 const FORMAT = "codecell snapshot 2";
 const DIGEST_BYTES = 32;
 const METHOD_AT = DIGEST_BYTES + 4;
 /** Digest, length of the body, method of compression. */
 const HEAD_BYTES = METHOD_AT + 4;
-/** The numbers of the methods. */
+/** A method's number is its index here. */
 const METHODS = ["none", "zstd", "deflate"] as const satisfies readonly (Compression | "none")[];
-/** Lengths of state and list of runs, pages of memory, number of granules. */
+/** Lengths of the state and of the list of runs, pages of memory, number of granules. */
 const BODY_HEAD_BYTES = 16;
 const PAGE_BYTES = 65_536;
-/** Before compression. Packing it takes some 50 ms, in which other cells of the worker wait. */
+/** Size before compression. Compressing this much takes some 50 ms, in which the worker's other cells wait. */
 const MAX_BODY_BYTES = 24 * 1024 * 1024;
 
-/** No run counts this far; from here a count can grow and stay exact. */
+/** No run counts this far. From here a count can still grow and stay exact. */
 const MOST_COUNT = 2 ** 48;
 
 const encoder = new TextEncoder();
@@ -66,8 +69,8 @@ export class SnapshotCodec {
   }
 
   /**
-   * Undefined when the cell is larger than a snapshot may be. `origin` is what the run was started with. All of the cell
-   * has been read when this returns, whether or not the snapshot is there.
+   * Undefined when the cell is larger than a snapshot may be. `origin` is what the run was started with. When this
+   * returns, it has read all of the cell, even if it gives a promise of the snapshot.
    */
   encode(
     snapshot: Snapshot,
@@ -83,7 +86,7 @@ export class SnapshotCodec {
         packed.length < body.length ? ([packed, method] as const) : ([body, "none"] as const);
       if (HEAD_BYTES + kept.length > MAX_SNAPSHOT_BYTES) return undefined;
       return whenThere(this.#digest(origin), (digest) => {
-        // An array of its own, so that it can be handed over instead of copied.
+        // An array with a buffer of its own, so that the worker can transfer it instead of copying it.
         const bytes = new Uint8Array(HEAD_BYTES + kept.length);
         bytes.set(digest);
         const head = new DataView(bytes.buffer);
@@ -95,7 +98,9 @@ export class SnapshotCodec {
     });
   }
 
-  /** Undefined when the bytes are no snapshot of this build and origin, or of one that needs more memory. */
+  /**
+   * Undefined when the bytes are no snapshot of this build and origin, or when the cell needs more than `memoryBytes`.
+   */
   decode(bytes: Uint8Array, origin: string, memoryBytes: number): Eventual<Snapshot | undefined> {
     if (bytes.length < HEAD_BYTES) return undefined;
     return whenThere(this.#digest(origin), (digest) => this.#unpack(bytes, digest, memoryBytes));
@@ -108,7 +113,7 @@ export class SnapshotCodec {
     if (length < BODY_HEAD_BYTES || length > MAX_BODY_BYTES) return undefined;
     const method = METHODS[head.getUint32(METHOD_AT, true)];
     const packed = bytes.subarray(HEAD_BYTES);
-    // A copy: what is read is changed on the way.
+    // Copy: reading changes the bytes.
     if (method === "none") return this.#read(packed.slice(), length, memoryBytes);
     if (method === undefined || !this.#has(method)) return undefined;
     return whenThere(this.#platform.decompress(packed, method, length), (body) =>
@@ -143,7 +148,7 @@ export class SnapshotCodec {
 
   #read(unpacked: Uint8Array | undefined, length: number, memoryBytes: number): Snapshot | undefined {
     if (unpacked?.length !== length) return undefined;
-    // Aligned, whatever array it came in.
+    // The body has to be aligned, whatever array it came in.
     const body = unpacked.byteOffset % 4 === 0 ? unpacked : new Uint8Array(unpacked);
     const head = new DataView(body.buffer, body.byteOffset);
     const runsAt = BODY_HEAD_BYTES + head.getUint32(0, true);
@@ -166,7 +171,7 @@ export class SnapshotCodec {
     return whenThere(this.#buildDigest(), (build) => this.#platform.digest([build, encoder.encode(origin)]));
   }
 
-  /** Taken once. */
+  /** Computes the digest once. */
   #buildDigest(): Eventual<Uint8Array> {
     if (this.#build !== undefined) return this.#build;
     const taken = this.#platform.digest([encoder.encode(FORMAT), ...this.#image.identity()]);
@@ -174,7 +179,10 @@ export class SnapshotCodec {
   }
 }
 
-/** Neighbouring granules as pairs of numbers: how many are left out, how many follow; 7 bits a byte, low ones first. */
+/**
+ * Writes neighbouring granules as pairs of numbers: how many granules to skip, how many follow. A byte has 7 bits of a
+ * number, low bits first.
+ */
 function encodeRuns(granules: Uint32Array): Uint8Array {
   const bytes: number[] = [];
   let next = 0;
@@ -195,7 +203,7 @@ function pushNumber(bytes: number[], value: number): void {
   bytes.push(rest);
 }
 
-/** Undefined unless they are exactly `count` granules below `end`. */
+/** Undefined unless the bytes give exactly `count` granules below `end`. */
 function decodeRuns(bytes: Uint8Array, count: number, end: number): Uint32Array | undefined {
   const granules = new Uint32Array(count);
   let at = 0;
@@ -205,7 +213,7 @@ function decodeRuns(bytes: Uint8Array, count: number, end: number): Uint32Array 
     let value = 0;
     for (let scale = 1; ; scale *= 128) {
       const byte = bytes[at++];
-      // Far beyond any granule: numbers stay exact, and what is cut off ends here too.
+      // This is far beyond any granule, so numbers stay exact. Bytes that are cut off end here too.
       if (byte === undefined || scale > 2 ** 28) return Infinity;
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
@@ -214,7 +222,7 @@ function decodeRuns(bytes: Uint8Array, count: number, end: number): Uint32Array 
   while (at < bytes.length) {
     const first = next + read();
     const length = read();
-    // Only the first run may follow upon nothing.
+    // Only the first run may have no skipped granules before it.
     if (length === 0 || (first === next && found > 0) || found + length > count || first + length > end) {
       return undefined;
     }

@@ -1,4 +1,7 @@
-/** SourceCache: prepared sources by their text. Agents repeat programs, and every rebuilt run prepares its own again. */
+/**
+ * Runs in a worker thread. SourceCache keeps prepared sources by their text: agents repeat programs, and every rebuilt
+ * run prepares its source again.
+ */
 import type { Language } from "../contract/ledger.ts";
 import { type Prepared, prepareSource } from "../source/prepare.ts";
 

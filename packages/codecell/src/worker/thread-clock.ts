@@ -1,7 +1,8 @@
 /**
- * ThreadClock: the processor time of this thread.
+ * Runs in a worker thread. ThreadClock tells the processor time of this thread.
  *
- * - Asking the system takes microseconds, a good part of a short turn. Who can do with what it was a moment ago need not ask.
+ * - Asking the system takes microseconds, a good part of a short turn. Callers for whom a slightly old time is good
+ *   enough use `readRecent`, which rarely asks.
  */
 const RECENT_MS = 2;
 
@@ -14,14 +15,14 @@ export class ThreadClock {
     this.#ask = ask;
   }
 
-  /** Takes the time by the clock. */
+  /** `now` is the time by the wall clock. */
   read(now: number): number {
     this.#askedAt = now;
     this.#timeMs = this.#ask();
     return this.#timeMs;
   }
 
-  /** What it was at most two milliseconds ago: never more than it is. */
+  /** The processor time as it was at most two milliseconds ago: never more than the present one. */
   readRecent(now: number): number {
     return now - this.#askedAt > RECENT_MS ? this.read(now) : this.#timeMs;
   }

@@ -1,4 +1,7 @@
-/** Thrown: what the prelude reported about an error, as a failure with positions in the model's own source. */
+/**
+ * Runs in a worker thread. Turns an error that the prelude reported into a failure with positions in the model's own
+ * source.
+ */
 import type { Failure, FailureCode, Position } from "../contract/failure.ts";
 import { SOURCE_FILE } from "../guest/abi.ts";
 import { type PreparedSource, toSourcePosition } from "../source/prepare.ts";
@@ -28,7 +31,7 @@ export function toFailure(code: FailureCode, thrown: ThrownError, source: Prepar
   };
 }
 
-/** The host knows what was called. */
+/** Does not name the tool: the host knows what was called. */
 export function detachedCall(stack: string, source: PreparedSource): Failure {
   const position = toFrames(stack, source)[0]?.position;
   return {
@@ -38,7 +41,7 @@ export function detachedCall(stack: string, source: PreparedSource): Failure {
   };
 }
 
-/** The frames that lie in the source; those of the prelude are nobody's business. */
+/** The frames that lie in the source. Frames of the prelude are left out. */
 function toFrames(
   stack: string,
   source: PreparedSource,

@@ -1,15 +1,15 @@
 /**
- * VmPool: the few live instances of a worker, shared by its many cells.
+ * Runs in a worker thread. VmPool owns the few live instances of a worker, which its many cells share.
  *
- * - A cell that is waiting may lose its instance to one that has to run; it is parked, never lost.
- * - The cell that waited longest is parked first.
- * - There are never more than it was told, free ones included, except where a cell needs one to go on.
+ * - A waiting cell may lose its instance to a cell that has to run. The waiting cell is then parked, never lost.
+ * - The pool parks the cell that has waited longest first.
+ * - There are never more instances than `mostVms`, free ones included, except where a cell needs an instance to go on.
  */
 import type { Image, ParkedMemory } from "./image.ts";
 import type { WorkerPlatform } from "./platform.ts";
 import { type Vm, VmFault } from "./vm.ts";
 
-/** A cell as the pool sees it: something that can be parked while it waits. */
+/** A cell as the pool sees it: the pool can park it while it waits. */
 export interface VmHolder {
   /** Gives the instance up. */
   park(): void;
@@ -21,13 +21,13 @@ export class VmPool {
   readonly #image: Image;
   readonly #mostVms: number;
   readonly #onDropped: WorkerPlatform["onMemoryDropped"];
-  /** Free instances in the image's state, by their maximum. */
+  /** Free instances in the image's state, by their maximum of pages. */
   readonly #free = new Map<number, Vm[]>();
   /** Waiting cells that hold an instance, longest wait first. */
   readonly #waiting = new Set<VmHolder>();
   #live = 0;
   #freeCount = 0;
-  /** Of all vms, as they were when they were left last, and of all parked cells. */
+  /** Bytes of all vms, each as large as when a cell last left it, and of all parked cells. */
   #heldBytes = 0;
   readonly #counted = new WeakMap<Vm, number>();
 
@@ -39,7 +39,7 @@ export class VmPool {
     if (first !== undefined) this.#keep(first);
   }
 
-  /** An instance in the image's state, or continuing where a parked cell stopped. */
+  /** Gives an instance in the image's state, or one that goes on where a parked cell stopped. */
   acquire(memoryBytes: number, parked?: ParkedMemory): Vm {
     const maxPages = toMaxPages(memoryBytes);
     while (this.#live >= this.#mostVms && this.#parkLongest());
@@ -48,7 +48,8 @@ export class VmPool {
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
     }
-    // V8 found no place for its memory: nothing but this one is kept, and V8 collects what was dropped.
+    // V8 found no place for the memory. The pool now keeps no instance but this new one, and V8 collects the dropped
+    // ones.
     while (this.#parkLongest());
     this.#dropFree();
     try {
@@ -69,12 +70,12 @@ export class VmPool {
     return vm;
   }
 
-  /** What vms and parked cells take. */
+  /** The bytes that vms and parked cells take. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** To be told whenever a vm may have grown. Gives what it has beyond the image. */
+  /** Call whenever a vm may have grown. Returns how many bytes the vm has beyond the image. */
   count(vm: Vm): number {
     const bytes = vm.memory.buffer.byteLength;
     this.#heldBytes += bytes - (this.#counted.get(vm) ?? 0);
@@ -82,12 +83,12 @@ export class VmPool {
     return bytes - this.#image.bytes.length;
   }
 
-  /** A parked cell came from elsewhere. */
+  /** Counts a parked cell that came from elsewhere. */
   adopt(parked: ParkedMemory): void {
     this.#heldBytes += sizeOf(parked);
   }
 
-  /** A parked cell goes on, or is dropped. */
+  /** Stops counting a parked cell that goes on or is dropped. */
   forget(parked: ParkedMemory): void {
     this.#heldBytes -= sizeOf(parked);
   }
@@ -105,7 +106,7 @@ export class VmPool {
   }
 
   #create(maxPages: number): Vm {
-    // Those that are free are of other classes.
+    // The free instances have other maximums.
     if (this.#live + this.#freeCount >= this.#mostVms) this.#dropFree();
     return this.#image.createVm(maxPages);
   }
@@ -126,7 +127,7 @@ export class VmPool {
     this.#freeCount = 0;
   }
 
-  /** False when nobody waits. */
+  /** False when no cell waits. */
   #parkLongest(): boolean {
     const [longest] = this.#waiting;
     longest?.park();
@@ -147,7 +148,7 @@ export class VmPool {
     return parked;
   }
 
-  /** The memory of a cell that keeps its instance. */
+  /** Copies the memory of a cell that keeps its instance. */
   copy(vm: Vm): ParkedMemory {
     return this.#image.park(vm);
   }
@@ -171,8 +172,8 @@ function sizeOf({ granules, words }: ParkedMemory): number {
 }
 
 /**
- * Twice the limit: the engine's own limit ends a greedy program cleanly before this one traps.
- * Rounded to a power of two, so that few classes of instances serve all limits.
+ * Twice the limit: so the engine's own limit ends a greedy program cleanly before this maximum traps. Rounded up to a
+ * power of two, so that few classes of instances serve all limits.
  */
 function toMaxPages(memoryBytes: number): number {
   return 2 ** Math.ceil(Math.log2((2 * memoryBytes) / PAGE_BYTES));

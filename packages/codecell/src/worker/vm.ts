@@ -1,10 +1,10 @@
 /**
- * Vm: one engine instance, driven directly through its exports.
+ * Runs in a worker thread. Vm is one engine instance, driven directly through its exports.
  *
- * - Knows nothing of runs: an owner takes it, enters it, and gives it back or throws it away.
- * - Never reads guest values as objects: only strings and numbers that the prelude handed over cross here.
- * - Every address it keeps was made while the base image was built, so it holds in every copy of that image.
- * - An instance that trapped, was interrupted or lost its stack pointer is spoilt and must not be entered again.
+ * - A vm knows nothing of runs: an owner takes it, enters it, and gives it back or throws it away.
+ * - A vm never reads guest values as objects: only strings and numbers that the prelude handed over cross here.
+ * - Every address that a vm keeps was made while the base image was built, so it holds in every copy of that image.
+ * - An instance that trapped, was interrupted or lost its stack pointer is spoilt. Nobody may enter it again.
  */
 import { GUEST, SOURCE_FILE, TEXT_FEATURES } from "../guest/abi.ts";
 import { ENGINE_INITIAL_PAGES, type EngineExport } from "./engine-module.ts";
@@ -18,17 +18,17 @@ export interface VmOwner {
   readonly clock: number;
   /** Whether guest code must stop now. */
   interrupt(): boolean;
-  /** One message of the prelude; a returned text is handed to the guest. */
+  /** Takes one message of the prelude. The guest gets the returned text. */
   hostCall(kind: number, args: HostArguments): string | undefined;
 }
 
 export interface HostArguments {
   number(index: number): number;
-  /** The text, or its length in UTF-8 bytes if that is more than allowed. */
+  /** The text, or its length in UTF-8 bytes if it is longer than `maxBytes`. */
   string(index: number, maxBytes: number): string | number;
 }
 
-/** Why the engine cannot serve any more: no memory for a string, a trap, or nowhere to have its memory at all. */
+/** Why the engine cannot go on: no memory for a string or a job, a trap, or no place for its memory at all. */
 type VmFaultReason = "memory" | "trap" | "space";
 
 export class VmFault extends Error {
@@ -47,7 +47,7 @@ export type VmOutcome = "ok" | "interrupted" | "failed";
 /** Fixed addresses inside the base image. */
 export interface VmAddresses {
   readonly stackPointer: number;
-  /** For short strings and argument lists. */
+  /** Room for short strings and argument lists. */
   readonly scratch: number;
   /** Handles of the prelude's functions, in the order of `GUEST`. */
   readonly functions: readonly number[];
@@ -56,26 +56,26 @@ export interface VmAddresses {
 }
 
 const SCRATCH_BYTES = 8192;
-/** A start has the most arguments: three, and a text of each feature that has one. */
+/** A start has the most arguments: three, and one text for each feature that has a text. */
 const ARGV_BYTES = 4 * (3 + TEXT_FEATURES.length);
 const EVAL_BACKTRACE_BARRIER = 1 << 6;
 const HEAP_RESERVE_BYTES = 1024 * 1024;
 const LARGEST_PLUG_BYTES = 4096;
 const SMALLEST_PLUG_BYTES = 8;
 const MAX_PAGES = 65_536;
-/** A collection touches every object, so a short run should end before the first one. */
+/** A collection touches every object, so a short run should end before its first collection. */
 const GC_THRESHOLD_BYTES = 2 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** What a program is started with, beside itself. */
+/** What a program starts with, beside its script. */
 export interface GuestStart {
   readonly seed: string;
   readonly toolNames: string;
   /** Sum of FEATURE_FLAGS. */
   readonly flags: number;
-  /** Of those features that have one. */
+  /** The texts of the features that have a text. */
   readonly texts: readonly string[];
 }
 
@@ -86,7 +86,7 @@ export class Vm implements HostArguments {
   spoilt = false;
   #engine: EngineExports;
   #bytes: Uint8Array<ArrayBuffer>;
-  /** What its guest may use. */
+  /** How much memory the guest may use. */
   #memoryBytes = Infinity;
   #view: DataView<ArrayBuffer>;
   #addresses: VmAddresses | undefined;
@@ -117,7 +117,7 @@ export class Vm implements HostArguments {
           this.#view.setBigUint64(result, BigInt(milliseconds) * 1_000_000n, true);
           return 0;
         },
-        // Only used while the base image is built; the guest's randomness comes from its seed.
+        // The engine asks only while the base image is built. The guest's randomness comes from its seed.
         random_get: (address: number, length: number) => {
           this.#memory().fill(0, address, address + length);
           return 0;
@@ -131,7 +131,7 @@ export class Vm implements HostArguments {
     this.#engine = instance.exports as unknown as EngineExports;
   }
 
-  /** Starts the engine and the prelude; done once per worker, for the base image. */
+  /** Starts the engine and the prelude. Each worker does this once, for the base image. */
   build(prelude: Uint8Array): VmAddresses {
     const engine = this.#engine;
     engine._initialize();
@@ -158,7 +158,7 @@ export class Vm implements HostArguments {
     engine.qjs_set_interrupt_handler(1);
     engine.qjs_set_promise_rejection_handler(1);
     engine.qjs_run_gc();
-    // Heap the guest can use before the memory has to grow; its pages stay untouched until then.
+    // The guest can use this heap before the memory has to grow. Its pages stay untouched until then.
     const reserve = engine.wasm_malloc(HEAP_RESERVE_BYTES);
     this.#plugHoles(reserve);
     engine.wasm_free(reserve);
@@ -166,7 +166,7 @@ export class Vm implements HostArguments {
     return this.#addresses;
   }
 
-  /** Makes this instance continue from memory that was copied into it. */
+  /** Makes this instance go on from memory that was copied into it. */
   adopt(addresses: VmAddresses): void {
     this.#addresses = addresses;
     this.#engine.__stack_pointer.value = addresses.stackPointer;
@@ -178,7 +178,7 @@ export class Vm implements HostArguments {
     this.#engine.qjs_set_gc_threshold(Math.min(GC_THRESHOLD_BYTES, memoryBytes / 2));
   }
 
-  /** For a guest that has run already: when it collects next is part of what it has come to. */
+  /** For a guest that has run already: it keeps its collection threshold, which is part of its state. */
   limitAgain(memoryBytes: number, stackBytes: number): void {
     this.#memoryBytes = memoryBytes;
     this.#engine.qjs_set_memory_limit(memoryBytes);
@@ -186,8 +186,8 @@ export class Vm implements HostArguments {
   }
 
   /**
-   * Evaluates a script to an async function and, if that succeeds, calls it: from here and not from the prelude, whose
-   * frames would lie below every call the program makes.
+   * Evaluates a script to an async function and, if that succeeds, calls the function. The call comes from here and not
+   * from the prelude, because the prelude's frames would lie below every call the program makes.
    */
   start(script: string, { seed, toolNames, flags, texts }: GuestStart, onCompiled: () => void): VmOutcome {
     const engine = this.#engine;
@@ -240,7 +240,7 @@ export class Vm implements HostArguments {
     return "ok";
   }
 
-  /** Whether an entry left the engine as it must be between deliveries. */
+  /** Whether an entry left the engine in the state that it must have between deliveries. */
   isSettled(): boolean {
     return Number(this.#engine.__stack_pointer.value) === this.#fixed.stackPointer;
   }
@@ -275,8 +275,8 @@ export class Vm implements HostArguments {
   }
 
   /**
-   * The engine drops a job that it has no memory for and goes on: all that tells of it is an exception nobody was thrown.
-   * A program must not end as if what it asked for had happened.
+   * When the engine has no memory for a job, it drops the job and goes on. The only trace is an exception that was
+   * thrown to nobody. A program must not end as if the dropped job had happened.
    */
   #assertNothingLost(): void {
     if (this.memory.buffer.byteLength < this.#memoryBytes / 2) return;
@@ -350,8 +350,8 @@ export class Vm implements HostArguments {
   }
 
   /**
-   * Takes up the free blocks that building left between live ones, for good: what a run allocates then lies together
-   * above them, and a waiting run differs from the image in fewer pages.
+   * Fills the free blocks that building left between live ones, for good. What a run allocates then lies together above
+   * them, and a waiting run differs from the image in fewer pages.
    */
   #plugHoles(above: number): void {
     for (let bytes = LARGEST_PLUG_BYTES; bytes >= SMALLEST_PLUG_BYTES; bytes -= SMALLEST_PLUG_BYTES) {
@@ -366,7 +366,7 @@ export class Vm implements HostArguments {
     return value;
   }
 
-  /** The memory as it is now; views go stale whenever it grows. */
+  /** The memory as it is now. Views go stale whenever the memory grows. */
   #memory(): Uint8Array<ArrayBuffer> {
     if (this.#bytes.length === 0) {
       this.#bytes = new Uint8Array(this.memory.buffer as ArrayBuffer);

@@ -1,4 +1,4 @@
-/** The binary format of WebAssembly modules, as far as reading, cutting and writing them here takes. */
+/** Runs anywhere. The binary format of WebAssembly modules, as far as this package reads, cuts and writes modules. */
 
 export const SECTION = {
   custom: 0,
@@ -10,13 +10,13 @@ export const SECTION = {
   code: 10,
 } as const;
 
-/** What every module begins with: the magic number and the version. */
+/** Every module begins with these bytes: the magic number and the version. */
 export const MODULE_HEADER: Uint8Array = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 export interface Section {
   readonly id: number;
   readonly body: Uint8Array;
-  /** With its id and length. */
+  /** The body, with the section's id and length before it. */
   readonly whole: Uint8Array;
 }
 

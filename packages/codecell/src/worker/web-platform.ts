@@ -1,16 +1,19 @@
 /**
- * What a page gives the worker: digests of WebCrypto, and deflate of its streams. Both take a promise's time.
+ * Runs in a worker thread of a page. WEB_PLATFORM gives the worker the digests of WebCrypto and the deflate streams of
+ * the page. Both answer with promises.
  *
- * - Knows nothing of Node.js, and no DOM: a web worker has all of it. WebCrypto is there in secure contexts alone.
- * - There is no shared memory and no zstd, and nobody can tell the processor time of a thread.
- * - Whatever bytes it is given, it unpacks no more than a few megabytes beyond what it is allowed, and keeps none of them.
+ * - This file uses neither Node.js nor the DOM: a web worker has everything it needs. WebCrypto exists only in secure
+ *   contexts.
+ * - A page gives no shared memory and no zstd, and cannot tell the processor time of a thread.
+ * - Whatever bytes come in, `decompress` unpacks at most a few megabytes more than it is allowed, and keeps none of
+ *   that excess.
  */
 import { cutEngineModule, withDigest } from "./engine-module.ts";
 import { equalRanges } from "./image.ts";
 import type { WorkerPlatform } from "./platform.ts";
 import { concat } from "./wasm-binary.ts";
 
-/** A stream unpacks at once all it was given, to at most 1032 times as many bytes. */
+/** A stream unpacks a whole piece at once, to at most 1032 times as many bytes. */
 const PIECE_BYTES = 4096;
 
 export const WEB_PLATFORM: WorkerPlatform = {
@@ -31,7 +34,9 @@ export const WEB_PLATFORM: WorkerPlatform = {
   onMemoryDropped: () => {},
 };
 
-/** The engine of a page, of the bytes it has fetched. Its snapshots fit those of Node.js: the digest is the same. */
+/**
+ * Compiles the engine from the bytes that the page fetched. Node.js computes the same digest, so snapshots fit both.
+ */
 export async function compileEngine(wasm: Uint8Array): Promise<WebAssembly.Module> {
   const module = cutEngineModule(wasm);
   return await WebAssembly.compile(withDigest(module, await digest([module])));
@@ -41,14 +46,14 @@ async function digest(parts: readonly Uint8Array[]): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", concat(parts)));
 }
 
-/** What comes out of a stream; undefined when it is more than allowed. Rejects when the stream fails. */
+/** Everything that comes out of the stream; undefined when that exceeds `maxBytes`. Rejects when the stream fails. */
 async function passThrough(
   { readable, writable }: CompressionStream | DecompressionStream,
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array[] | undefined> {
   const reader = (readable as ReadableStream<Uint8Array>).getReader();
-  // Whatever goes wrong with it, the reader is told.
+  // When writing fails, the reader gets the error.
   writePieces(writable, bytes).catch(() => {});
   const pieces: Uint8Array[] = [];
   let left = maxBytes;
@@ -64,7 +69,7 @@ async function passThrough(
   }
 }
 
-/** Each piece waits until all of the one before has been read. */
+/** Writes a piece only after the reader has read all of the piece before. */
 async function writePieces(writable: WritableStream, bytes: Uint8Array): Promise<void> {
   const writer = writable.getWriter();
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {

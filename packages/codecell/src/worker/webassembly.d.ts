@@ -1,4 +1,4 @@
-/** The parts of the WebAssembly API in use; the language's own libraries do not declare it. */
+/** The parts of the WebAssembly API that this package uses: the language's own libraries do not declare them. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array<ArrayBuffer>);

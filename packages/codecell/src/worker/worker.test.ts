@@ -287,7 +287,7 @@ describe("worker", () => {
   });
 });
 
-/** A platform that answers when it is told to, and not before. */
+/** A platform that answers only when the test tells it to. */
 class SlowPlatform {
   #gate = Promise.withResolvers<void>();
   readonly platform: Partial<WorkerPlatform>;
@@ -301,7 +301,7 @@ class SlowPlatform {
     };
   }
 
-  /** Until all that was asked for is there, and what followed from it. */
+  /** Answers everything that was asked, and settles when the worker has gone on from the answers. */
   async answer(): Promise<void> {
     this.#gate.resolve();
     await new Promise(setImmediate);
@@ -328,7 +328,7 @@ describe("a worker whose platform has to be waited for", () => {
     worker = new Bench(await loadEngine(), slow.platform);
   });
 
-  /** The kinds and cells of all that it said since it was commanded last. */
+  /** Kind and cell of every answer since the last command. */
   const said = (): [string, number][] => worker.sent.flat().map(({ kind = "report", cell }) => [kind, cell]);
 
   async function snapshotOf(cell: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -445,7 +445,7 @@ describe("a worker whose platform has to be waited for", () => {
       { kind: "snapshot", cell: one.cell, bytes: null },
       { cell: one.cell, calls: [{ input: "2" }] },
     ]);
-    // The next attempt may do better.
+    // The next attempt may succeed.
     expect(await snapshotOf(one.cell)).toBeInstanceOf(Uint8Array);
   });
 

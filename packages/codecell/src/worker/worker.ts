@@ -1,10 +1,13 @@
 /**
- * Worker: serves commands of the host by moving cells, and reports what they did.
+ * Runs in a worker thread; in an InProcessSandbox, which is for tests, on the caller's own thread. Worker serves the
+ * host's commands by moving cells, and reports what the cells did.
  *
- * - Neutral: knows no `node:` and no DOM; an entry gives it its channel.
- * - Commands of one cell are served in the order they came; those of a cell dropped meanwhile are skipped.
- * - Where the platform has to be waited for, the commands of that cell wait, and those of no other. A `drop` does not.
- * - Says on the status board which cell it is in, so that a supervisor can tell who holds it.
+ * - The code is neutral: it knows no `node:` and no DOM. An entry gives it its channel.
+ * - The worker serves the commands of one cell in the order they came. It skips commands of a cell that was dropped
+ *   meanwhile.
+ * - When a command waits for the platform, the later commands of its cell wait too. Commands of other cells, and a
+ *   `drop`, do not.
+ * - The status board says which cell the worker is in, so a supervisor can tell which cell holds the thread.
  */
 import { type Answer, type Command, type Report, STATUS } from "../protocol/messages.ts";
 import type { WorkerSetup } from "../protocol/worker-setup.ts";
@@ -19,10 +22,10 @@ import { SourceCache } from "./source-cache.ts";
 import { ThreadClock } from "./thread-clock.ts";
 import { VmPool } from "./vm-pool.ts";
 
-/** Answers are held back for others to join them, but not longer than this. */
+/** The worker holds an answer back so that others can join it, but not longer than this. */
 const REPORT_HOLD_MS = 2;
 
-/** A command goes on, since the platform that it waited for has answered. */
+/** A command that goes on: the platform has given the answer that the command waited for. */
 interface SettledCommand {
   readonly type: "settled";
   readonly cell: number;
@@ -32,10 +35,11 @@ interface SettledCommand {
 type QueuedCommand = Command | SettledCommand;
 
 /**
- * Returns the function to call whenever messages have come: it serves until `receive` has no more.
+ * Returns the function to call whenever messages have come: it serves commands until `receive` has no more.
  *
- * The worker calls `wake` when a platform that it waited for has answered: whoever gave a `wake` calls the function then, at
- * once or later. Without one the worker calls it itself, and what it throws rejects a promise that nobody listens to.
+ * The worker calls `wake` when the platform has answered; whoever gave `wake` then calls the function, at once or
+ * later. Without `wake` the worker calls the function itself, and an error it throws rejects a promise that nobody
+ * listens to.
  */
 export function createWorker(
   setup: WorkerSetup,
@@ -46,14 +50,14 @@ export function createWorker(
 ): () => void {
   const status = new Int32Array(setup.status);
   const cells = new Map<number, Cell>();
-  /** Cells that ended, whose instances are cleared when their reports have gone out. */
+  /** Cells that have ended. Their instances are cleared after their reports have gone out. */
   const over: Cell[] = [];
   let queue: QueuedCommand[] = [];
   /** Cells that wait for the platform, each with the commands that have come for it since. */
   const awaiting = new Map<number, Command[]>();
   let answers: Answer[] = [];
   let heldSince = 0;
-  /** Of cells that are not started yet. */
+  /** Histories of cells that have not started yet. */
   const histories = new Map<number, Delivery[]>();
   const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
   const environment: CellEnvironment = {
@@ -64,14 +68,15 @@ export function createWorker(
     threadClock: platform.threadTimeMs && new ThreadClock(platform.threadTimeMs),
     countWaiting: (cell) => {
       receiveAll();
-      // What the platform answers is heard when this thread is free.
+      // The worker hears the platform's answers only when this thread is free, so cells that await them count as
+      // waiting.
       let waiting = Atomics.load(status, STATUS.wanted) + awaiting.size;
       for (const command of queue) if (command.cell !== cell && command.type !== "drop") waiting++;
       return waiting;
     },
     isCancelled: (cell) => {
       Atomics.add(status, STATUS.polls, 1);
-      // Those before it may not wait until it leaves.
+      // Answers from before this cell's turn may not wait until the cell leaves the thread.
       if (answers.length > 0 && now() - heldSince > REPORT_HOLD_MS) sendAnswers();
       return Atomics.load(status, STATUS.cancel) === cell;
     },
@@ -130,7 +135,7 @@ export function createWorker(
   }
 
   function snapshot(number: number): Answer | undefined {
-    // Whoever asked knows from its last report that it is over.
+    // If the cell is gone, the host knows from its last report that it is over.
     const cell = cells.get(number);
     if (cell === undefined) return undefined;
     return after(number, cell.snapshot(), (bytes) => ({
@@ -140,7 +145,7 @@ export function createWorker(
     }));
   }
 
-  /** Goes on with what the platform gives, now or later. What it fails with counts as nothing. */
+  /** Calls `act` with the platform's answer, now or later. A failure of the platform counts as undefined. */
   function after<T>(
     number: number,
     given: Eventual<T | undefined>,
@@ -150,7 +155,7 @@ export function createWorker(
     const commands: Command[] = [];
     awaiting.set(number, commands);
     const goOn = (found?: T): void => {
-      // Dropped meanwhile.
+      // The cell was dropped meanwhile.
       if (awaiting.get(number) !== commands) return;
       awaiting.delete(number);
       queue.push({ type: "settled", cell: number, act: () => act(found) }, ...commands);
@@ -169,7 +174,7 @@ export function createWorker(
       cells.delete(number);
       over.push(cell);
     }
-    // What it did in the turn it has left is repeated elsewhere: nobody may hear of it twice.
+    // Another placement repeats the turn that this cell left, so nobody may hear of that turn here.
     return cell.hasLeft ? { kind: "computes", cell: number } : report;
   }
 
@@ -194,7 +199,7 @@ export function createWorker(
 
   function serveAll(): void {
     for (;;) {
-      // Looked for before every entry: one cell may hold this thread for long, and much can happen meanwhile.
+      // Look before every entry: a cell may hold this thread for long, and many messages can come meanwhile.
       receiveAll();
       const command = queue.shift();
       if (answers.length > 0 && (command === undefined || now() - heldSince > REPORT_HOLD_MS)) {
@@ -213,7 +218,9 @@ export function createWorker(
     }
   }
 
-  /** Whether it waits behind another command of its cell. */
+  /**
+   * Whether the command has to wait because its cell waits for the platform. Then the command joins that cell's list.
+   */
   function mustWait(command: QueuedCommand): boolean {
     if (awaiting.size === 0 || command.type === "drop" || command.type === "settled") return false;
     const commands = awaiting.get(command.cell);
@@ -231,7 +238,7 @@ function decodeBase64(text: string): Uint8Array {
   return bytes;
 }
 
-/** Takes in commands; those of cells that are dropped by them are not worth serving any more. */
+/** Adds the commands to the queue, without those of cells that these commands drop. */
 function enqueue(queue: QueuedCommand[], commands: readonly Command[]): QueuedCommand[] {
   const dropped = new Set<number>();
   for (const { type, cell } of commands) if (type === "drop") dropped.add(cell);

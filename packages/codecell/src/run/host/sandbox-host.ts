@@ -1,9 +1,9 @@
 /**
- * SandboxHost: starts runs in one sandbox, and resumes runs that its keeper keeps. Runs anywhere.
+ * Runs anywhere. SandboxHost starts runs in one sandbox, and resumes the runs that its keeper keeps.
  *
  * - Misuse by a caller throws before a run begins. Whatever the program does is a result.
- * - A run that would be refused at once is not claimed, and does not use up its token.
- * - It knows neither Node.js nor how runs are sealed: both are given to it.
+ * - A run that would be refused at once is not claimed, and its token is not used up.
+ * - SandboxHost knows neither Node.js nor how runs are sealed: both are given to it.
  */
 import { CodecellError, type Failure } from "../../contract/failure.ts";
 import { tellError } from "../../contract/host-error.ts";
@@ -71,7 +71,7 @@ export class SandboxHost implements Host {
   readonly #keeper: RunKeeper;
   readonly #limits: Limits;
   readonly #runs = new Set<Run>();
-  /** The results of resumed runs, from before they are opened until they settle. */
+  /** The results of resumed runs, from before the runs are opened until the results settle. */
   readonly #resumed = new Set<Promise<RunResult>>();
   #closed = false;
 
@@ -148,7 +148,7 @@ export class SandboxHost implements Host {
       if (!this.isDurable) throw new TypeError("Cannot resume a run of a store: the host has none");
       return this.#resumeLater(referred, referred.id, options, serving, refusal);
     }
-    // A host that refuses does not verify the seal of a token, which may be large.
+    // A host that refuses does not verify the token's seal: the token may be large.
     const found = refusal ?? referred ?? this.#keeper.openToken(token, scope);
     if ("code" in found) return this.#refuse(found, options);
     if (found.largeRunId !== undefined) return this.#resumeLater(found, found.largeRunId, options, serving);
@@ -169,7 +169,7 @@ export class SandboxHost implements Host {
     const events = this.#eventsOf(runId, options);
     const errors = this.#errors(runId, options);
     let handle: RunHandle | undefined;
-    // What was opened is not held while the run goes on: it may be large.
+    // This function lets go of the opened run, which may be large: nothing here holds it while the run goes on.
     const takeUp = async (): Promise<RunHandle> => {
       const opened = refusal ?? (await this.#open(found, options, errors));
       return "code" in opened
@@ -199,7 +199,7 @@ export class SandboxHost implements Host {
     };
   }
 
-  /** A run that cannot go on here stays where it was: others can go on with it. */
+  /** A run that cannot go on here stays where it was, or is given back there: others can go on with it. */
   async #open(
     found: Reference | OpenToken,
     options: ResumeOptions,
@@ -210,7 +210,7 @@ export class SandboxHost implements Host {
     if ("code" in opened) return opened;
     let refusal: Failure | undefined;
     try {
-      // A token that cannot go on now is not even looked at.
+      // If the host refuses now, do not look into the token at all.
       const before = "id" in found ? undefined : this.#refusal(options);
       refusal = before ?? misfitOf(opened.past, options) ?? this.#refusal(options);
     } catch (error) {
@@ -362,7 +362,7 @@ export class SandboxHost implements Host {
   }
 }
 
-/** Why a past cannot go on with these options. Throws if they do not fit the run. */
+/** Why a past cannot go on with these options. Throws if the options do not fit the run. */
 function misfitOf(past: RunPast, options: ResumeOptions): Failure | undefined {
   const { tools = {}, resolutions = {} } = options;
   assertFits(past, tools, resolutions);

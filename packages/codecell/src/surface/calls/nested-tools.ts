@@ -1,11 +1,12 @@
 /**
- * NestedTools: the tools of a catalog as the programs of one agent run call them.
+ * Runs on the host. NestedTools holds the tools of a catalog as the programs of one agent run call them.
  *
  * - Every call goes through the host's hook and its approval, with the agent's own context.
- * - What happens to calls is recorded from the run's events (../record/program-recorder.ts), in whichever exchange of their
- *   program they end. Middleware adds outputs, which no event has: they are built in turns, and the call waits for that.
- * - A hook is asked once per call. What was decided on is what is executed, over all exchanges of its program.
- * - One set of tools for all programs; what knows the program of a call is the middleware of its run.
+ * - The run's events record what happens to calls (../record/program-recorder.ts), in whichever exchange of their
+ *   program the calls end. No event has an output, so middleware adds outputs: they are built in turns, and the call
+ *   waits for that.
+ * - A hook is asked once per call. The input that was decided on is executed, over all exchanges of the program.
+ * - All programs share one set of tools. Only the middleware of a run knows which program a call belongs to.
  */
 import {
   type CallDetails,
@@ -48,7 +49,7 @@ export interface NestedSetup {
 }
 
 export class NestedTools {
-  /** By id, and by convenience name. */
+  /** Tools by id, and by convenience name. */
   readonly set: ToolSet;
   readonly guest: GuestCatalog;
   readonly #setup: NestedSetup;
@@ -74,7 +75,7 @@ export class NestedTools {
     }
     const helpers = catalogTools(setup, this.#byName, set);
     for (const [name, tool] of Object.entries(helpers)) {
-      // Not among the names that a program is told of.
+      // Not enumerable: these are not among the names that a program is told of.
       Object.defineProperty(set, name, { value: tool });
     }
     this.set = Object.freeze(set);
@@ -84,17 +85,20 @@ export class NestedTools {
     };
   }
 
-  /** Handed to every tool, hook and approval. */
+  /** Every tool, hook and approval gets this. */
   get context(): AgentContext {
     return this.#setup.context;
   }
 
-  /** The id behind a name that a program used; the name itself where it is none. */
+  /** The id behind a name that a program used; the name itself if no tool has it. */
   idOf(name: string): string {
     return this.#byName.get(name)?.id ?? name;
   }
 
-  /** What stands between the calls of one program and their tools, and who records what becomes of them. */
+  /**
+   * The middleware between the calls of one program and their tools, and the listener that records what becomes of
+   * them.
+   */
   watch(agentProgram: AgentProgram): Required<Pick<RunOptions, "middleware" | "onEvent">> {
     const { beforeToolCall, approve, telemetry, trajectory } = this.#setup;
     const entryOf = (name: string): CatalogEntry | undefined => this.#byName.get(name);
@@ -124,7 +128,7 @@ export class NestedTools {
     return { middleware, onEvent: (event) => recorder.hear(event) };
   }
 
-  /** Nobody is asked about helpers of the catalog. */
+  /** Nobody is asked about the catalog's helpers. */
   #forTools(
     decide: (entry: CatalogEntry, call: CallDetails) => Promise<Decision | Rewrite>,
   ): NonNullable<CallMiddleware["decide"]> {
@@ -134,7 +138,7 @@ export class NestedTools {
     };
   }
 
-  /** What a hook makes of calls; one that waited comes again, and is left as it was decided on then. */
+  /** Asks the hook about calls. A call that waited comes again; the hook is not asked again, and the decision stays. */
   #hooking(beforeToolCall: BeforeToolCall, agentProgram: AgentProgram): CallMiddleware {
     return {
       decide: this.#forTools(async (entry, call) => {
@@ -169,13 +173,13 @@ export class NestedTools {
     execute: (signal: AbortSignal) => Promise<unknown>,
   ): Promise<unknown> {
     const signal = AbortSignal.any([call.signal, agentProgram.signal]);
-    // Its approval may have come after the program's end.
+    // The approval may have come after the program's end.
     signal.throwIfAborted();
     const { sequential }: AgentTool = entry.tool;
     return sequential === true ? this.#sequential.execute(signal, () => execute(signal)) : execute(signal);
   }
 
-  /** The output of a call of the catalog, for its record and for what the catalog learns of its tool. */
+  /** Keeps the output of a catalog tool's call, for its record and for what the catalog learns of the tool. */
   async #keepResult(
     recorder: ProgramRecorder,
     { callId, tool }: CallDetails,
@@ -189,7 +193,7 @@ export class NestedTools {
   }
 }
 
-/** What a run knows of a tool; the rest is the surface's. */
+/** What a run knows of a tool. The rest belongs to the surface. */
 function toRunTool(tool: AgentTool): AnyTool {
   const { input, output, readOnly, idempotent } = tool;
   const own = ownMiddlewareOf(tool);
@@ -203,7 +207,7 @@ function toRunTool(tool: AgentTool): AnyTool {
   return own === undefined ? known : withOwnMiddleware(known, own);
 }
 
-/** Throws for what is no decision of a hook: it allows nothing. */
+/** Throws for a value that is no decision of a hook: such a value allows nothing. */
 function parseHook(given: unknown): HookDecision {
   if (given === undefined) return given;
   if (isRecord(given)) {
@@ -213,12 +217,12 @@ function parseHook(given: unknown): HookDecision {
   throw new TypeError('beforeToolCall gave no decision: give nothing, { input } or { block: "why" }');
 }
 
-/** Whoever listens must not fail the call. */
+/** A listener's error must not fail the call. */
 function tell({ onUpdate }: AgentProgram, update: ToolUpdate): void {
   try {
     const told: unknown = onUpdate?.(update);
     if (told instanceof Promise) told.catch(() => undefined);
   } catch {
-    // Its own affair.
+    // The error is the listener's own affair.
   }
 }

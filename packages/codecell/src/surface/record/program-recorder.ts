@@ -1,9 +1,9 @@
 /**
- * ProgramRecorder: what the events of one run say about an agent program, as records of its trajectory, counts of its
- * telemetry, and the program's list of calls under way.
+ * Runs on the host, as the run's `onEvent`. ProgramRecorder turns the events of one run into records of its agent
+ * program's trajectory, counts of its telemetry, and the program's list of calls under way.
  *
- * - Runs on the host, as the run's `onEvent`. It has heard of a call's end before the program is told of it.
- * - An event has no output. `keepResult` takes it, for the record that the call's end completes.
+ * - It has heard of a call's end before the program is told of it.
+ * - An event has no output. `keepResult` takes the output, for the record that the call's end completes.
  * - A program's own calls of catalog helpers are counted, and have no records.
  */
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
@@ -22,14 +22,14 @@ export interface ProgramRecorderSetup {
   readonly agentProgram: AgentProgram;
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
-  /** What is behind a name that the program used; undefined for helpers and for what is no tool. */
+  /** The entry behind a name that the program used; undefined for helpers and for names that no tool has. */
   readonly entryOf: (name: string) => CatalogEntry | undefined;
 }
 
-/** An input as the program wrote it, from its call's start to a decision or the end. */
+/** An input as the program wrote it, kept from the call's start to a decision or the end. */
 interface GivenInput {
   readonly input: unknown;
-  /** The same as JSON text. */
+  /** The input as JSON text. */
   readonly inputText: string;
 }
 
@@ -50,7 +50,7 @@ export class ProgramRecorder {
     this.#setup = setup;
   }
 
-  /** The output of a call that is about to end. */
+  /** Keeps the output of a call that is about to end. */
   keepResult(callId: string, result: CallResult): void {
     this.#results.set(callId, result);
   }
@@ -89,7 +89,7 @@ export class ProgramRecorder {
     }
   }
 
-  /** With the input as the tool's schema made it. From here on the call is known. */
+  /** Records the input as the tool's schema made it. From here on the call is known. */
   #begin({ callId, tool, input }: EventOf<"call-decide">): void {
     const entry = this.#setup.entryOf(tool);
     const given = this.#given.get(callId);
@@ -101,15 +101,15 @@ export class ProgramRecorder {
     this.#record(callId, entry.id, { input, inputText }, isGiven);
   }
 
-  /** `isGiven` says that the text is that of the input: no schema has changed it. */
+  /** `isGiven` says that the text is the input's own: no schema has changed the input. */
   #record(callId: string, tool: string, { input, inputText }: GivenInput, isGiven: boolean): void {
     const { agentProgram, trajectory } = this.#setup;
     const call = { parentToolCallId: agentProgram.toolCallId, callId, tool };
-    // From the text where that is possible: reading the names of a hundred thousand fields takes 20 ms each time.
+    // Judge the size by the text where possible: reading the names of a hundred thousand fields takes 20 ms each time.
     if (isLarge(isGiven ? inputText : input)) {
       trajectory.startCall({ ...call, input: input as Json, inputBytes: utf8Bytes(inputText) });
     } else {
-      // A small input is printed, and counted then: a schema may have made it of another size.
+      // A small input is printed and then counted: a schema may have given it another size.
       trajectory.startCall({ ...call, input: toSmallRecord(input) });
     }
   }
@@ -117,13 +117,16 @@ export class ProgramRecorder {
   #execute({ callId, tool }: EventOf<"call-execute">): void {
     const { agentProgram, telemetry, trajectory, entryOf } = this.#setup;
     const entry = entryOf(tool);
-    // Its approval may have come after the program's end.
+    // The approval may have come after the program's end.
     if (entry === undefined || agentProgram.signal.aborted) return;
     if (agentProgram.execute(callId)) telemetry.call(entry.id);
     trajectory.executeCall(callId);
   }
 
-  /** Of all calls, those too that came to no tool: unknown ones, those whose input does not fit, those resolved with no. */
+  /**
+   * Ends every call, including a call that reached no tool: an unknown tool, an input that does not fit, or a
+   * resolution that denied the call.
+   */
   #end({ callId, tool, outcome }: EventOf<"call-end">): void {
     const { agentProgram, trajectory, entryOf } = this.#setup;
     const given = this.#given.get(callId);
@@ -134,15 +137,15 @@ export class ProgramRecorder {
       const { result, resultBytes } = kept ?? { result: null, resultBytes: outcome.outputBytes };
       trajectory.endCall(callId, { status: "completed", result, resultBytes });
     } else {
-      // A call that is known may have made room in the trajectory since.
+      // A known call without a record may have made room in the trajectory since: it gets no second record.
       if (!agentProgram.isKnown(callId)) {
-        // Its program ended before the call began: there is nothing to tell.
+        // The program ended before the call began: there is nothing to tell.
         if (agentProgram.signal.aborted) return;
         const id = (entryOf(tool)?.id ?? tool).slice(0, LONGEST_ID);
         this.#record(callId, id, given ?? { input: undefined, inputText: "" }, given !== undefined);
       }
       const { failure, isAborted = agentProgram.signal.aborted } = outcome;
-      // Whatever a tool says then, it was stopped.
+      // Whatever failure the tool gives then, the call was stopped.
       const isStopped = isAborted && !REFUSALS.has(failure.code);
       trajectory.endCall(
         callId,
@@ -162,13 +165,16 @@ export class ProgramRecorder {
   }
 }
 
-/** Programs choose the names of unknown tools. */
+/** Programs choose the names of unknown tools, so these need a bound. */
 const LONGEST_ID = 200;
 const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
-/** Of calls that came to no tool. */
+/** Failures of calls that reached no tool. */
 const REFUSALS: ReadonlySet<CallFailureCode> = new Set(["denied", "unknown_tool", "invalid_input"]);
 
-/** As it will cross; what cannot is told of by who passes it on. Of a large value a part is recorded, by who prints it anyway. */
+/**
+ * The value as it will cross. If it cannot cross, whoever passes it on tells so. A large value stays as it is: whoever
+ * prints it later records a part of it.
+ */
 function toRecorded(value: unknown): Json {
   return isLarge(value) ? (value as Json) : toSmallRecord(value);
 }

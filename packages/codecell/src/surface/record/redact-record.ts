@@ -1,14 +1,17 @@
 /**
- * RedactRecord: the host's last word on a record before it leaves.
+ * Runs on the host. Asks the host's `redact` hook about a record before the record leaves.
  *
- * - The host decides on values alone: ids, times and states are as they were.
- * - A hook that throws, or gives no record, leaves the values out. Nothing it did not give back leaves.
+ * - The hook decides on values alone: ids, times and states stay as they were.
+ * - If the hook throws or gives no record, the values are left out. No value leaves that the hook did not give back.
  */
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
 import type { CallRecord, EntryRecord, TrajectoryRecord } from "./trajectory-record.ts";
 
-/** Gets a copy; gives back a record of which `input`, `result` and `error` are taken. Must not be asynchronous. */
+/**
+ * Gets a copy of the record. Gives back a record, from which only `input`, `result` and `error` are taken. Must not be
+ * asynchronous.
+ */
 export type Redact = (record: TrajectoryRecord) => TrajectoryRecord | undefined;
 
 export function redactEntry(record: EntryRecord, redact: Redact): EntryRecord {
@@ -44,7 +47,7 @@ function ask(
 ): Readonly<Record<string, Json | undefined>> | undefined {
   try {
     const given: unknown = redact(structuredClone(record));
-    // One that is asynchronous all the same must not take the process down when it fails.
+    // A hook that is asynchronous all the same must not take the process down when it fails.
     if (given instanceof Promise) given.catch(() => undefined);
     if (!isRecord(given) || given instanceof Promise) return undefined;
     const { input, result, error } = given;

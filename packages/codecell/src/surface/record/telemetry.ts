@@ -1,9 +1,9 @@
 /**
- * Telemetry: counts what happens in one agent run.
+ * Runs on the host. Telemetry counts what happens in one agent run.
  *
- * - Exact and cumulative; holds names and numbers, never an input, an output or a message.
- * - Bounded: what is named of the tools that were called, since every result carries it.
- * - What was read does not change any more.
+ * - Counts are exact and cumulative. Telemetry holds names and numbers, never an input, an output or a message.
+ * - The list of called tools is bounded, since every result carries it.
+ * - What `read` gave does not change any more.
  */
 import type { CodeModeErrorCode, CodeModeTelemetry } from "../shown/code-mode-result.ts";
 
@@ -40,10 +40,11 @@ export class Telemetry {
     this.#counts.describe++;
   }
 
-  /** Of a tool of the catalog, by its id. */
+  /** Counts a call of a catalog tool, by the tool's id. */
   call(toolId: string): void {
     this.#counts.call++;
-    // No more tools can be called than there are: whoever counts others too does not make this grow.
+    // No more tools can be called than the catalog has: a caller that counts other ids too does not make this set grow
+    // further.
     if (this.#called.size < this.#catalog.size) this.#called.add(toolId);
   }
 

@@ -1,8 +1,8 @@
 /**
- * TrajectoryRecord: one exec or wait, or one nested call, as the trajectory keeps and exports it.
+ * Runs on the host. A TrajectoryRecord is one exec or wait, or one nested call, as the trajectory keeps and exports it.
  *
- * - A record ends once. Its bytes are never less than those of its export as JSON text.
- * - Values of calls are JSON of a bounded size; texts of entries are exact or left out.
+ * - A record ends once. Its `bytes` are never less than the bytes of its export as JSON text.
+ * - Values of calls are JSON of a bounded size. Texts of entries are exact or left out.
  */
 import type { Json } from "../../contract/value.ts";
 import { KeptValue } from "../output/kept-value.ts";
@@ -12,12 +12,12 @@ import { jsonTextBytes } from "../output/shorten-text.ts";
 export type TrajectoryRecord = EntryRecord | CallRecord;
 
 interface RecordCommon {
-  /** Counts records of its type, in the order they started. */
+  /** Counts the records of this type, in the order they started. */
   readonly index: number;
   /** ISO 8601. */
   readonly startedAt: string;
   readonly endedAt?: string;
-  /** The host's `redact` changed its values. */
+  /** The host's `redact` changed the values. */
   readonly redacted?: true;
   /** The host's `redact` failed, so the values are left out. */
   readonly withheld?: true;
@@ -32,34 +32,34 @@ export interface EntryRecord extends RecordCommon {
   /** The arguments as text, and the result as the model was given it: byte for byte. */
   readonly input?: string;
   readonly result?: string;
-  /** Of texts that had to make room. */
+  /** Bytes of the texts that had to make room. */
   readonly omittedBytes?: number;
 }
 
 /** One nested call. */
 export interface CallRecord extends RecordCommon {
   readonly type: "call";
-  /** Of the exec that started the program, also when the call began or ended in a wait. */
+  /** The id of the exec that started the program, also when the call began or ended in a wait. */
   readonly parentToolCallId: string;
   readonly callId: string;
   /** The tool's id in the catalog. */
   readonly tool: string;
-  /** `waiting` is for a decision. */
+  /** A `waiting` call waits for a decision. */
   readonly status: "running" | "waiting" | "completed" | "failed" | "aborted";
-  /** Whole, or a cut value. */
+  /** The whole input, or a cut value. */
   readonly input?: Json;
   readonly result?: Json;
   readonly error?: Json;
 }
 
 export interface CallStart {
-  /** Of the exec that started the program. */
+  /** The id of the exec that started the program. */
   readonly parentToolCallId: string;
   readonly callId: string;
   /** The tool's id in the catalog. */
   readonly tool: string;
   readonly input: Json;
-  /** Of the input as JSON text, where they are known. */
+  /** Bytes of the input as JSON text, where they are known. */
   readonly inputBytes?: number | undefined;
 }
 
@@ -67,13 +67,13 @@ export type CallEnd =
   | {
       readonly status: "completed";
       readonly result: Json;
-      /** Of the result as JSON text, where they are known. */
+      /** Bytes of the result as JSON text, where they are known. */
       readonly resultBytes?: number;
     }
   | { readonly status: "failed"; readonly error: Json }
   | { readonly status: "aborted" };
 
-/** What is left of a value that had to make room. */
+/** A value that had to make room is shortened to this. */
 export const SHORT_BYTES = 256;
 const ERROR_BYTES = 2048;
 /** More than a record has beside its values and ids. */

@@ -6,7 +6,7 @@ import type { TrajectoryRecord } from "./trajectory-record.ts";
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Its clock goes on by a second with every look. */
+/** The trajectory's clock goes on by a second with every look. */
 function create(options: TrajectoryOptions = {}): Trajectory {
   let time = Date.UTC(2030, 0, 1);
   return new Trajectory({ now: () => (time += 1000), ...options });

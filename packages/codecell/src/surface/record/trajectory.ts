@@ -1,13 +1,14 @@
 /**
- * Trajectory: what a host may keep of one agent run: each exec and wait word for word, and a record per nested call.
+ * Runs on the host. Trajectory is what a host may keep of one agent run: each exec and wait word for word, and a record
+ * per nested call.
  *
- * - Data for the host; nothing of it is a message to a provider.
- * - An entry's texts are what the model wrote and was given, byte for byte, or left out and counted: a text that was
- *   changed could not be replayed.
- * - A call belongs to the exec that started its program, whenever it ends, and ends once.
- * - Bounded. When there is too much, the oldest results are shortened first, then inputs, then texts of entries are left
- *   out; at last the oldest records that have ended are only counted.
- * - What leaves goes through the host's `redact`; where that fails, values stay here.
+ * - A trajectory is data for the host. Nothing in it is a message to a provider.
+ * - An entry's texts are what the model wrote and was given, byte for byte, or they are left out and counted: a changed
+ *   text could not be replayed.
+ * - A call belongs to the exec that started its program, whenever the call ends. A call ends once.
+ * - A trajectory is bounded. When it grows too large, it first shortens the oldest results, then inputs, then leaves
+ *   out texts of entries. At last it drops the oldest ended records and only counts them.
+ * - Every record that leaves goes through the host's `redact`. If `redact` fails, the values stay here.
  */
 import type { Json } from "../../contract/value.ts";
 import { type Redact, redactCall, redactEntry } from "./redact-record.ts";
@@ -22,25 +23,25 @@ import {
 } from "./trajectory-record.ts";
 
 export interface TrajectoryOptions {
-  /** Of the export as JSON text, before redaction. */
+  /** Bytes of the export as JSON text, before redaction. */
   readonly maxBytes?: number;
-  /** Of one input or result of a call. */
+  /** Bytes of one input or result of a call. */
   readonly maxValueBytes?: number;
-  /** Calls and entries that are more than counted. */
+  /** How many calls and entries are kept. Beyond that, they are only counted. */
   readonly maxRecords?: number;
   readonly redact?: Redact;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-/** Plain JSON; records in the order they started. */
+/** Plain JSON. Records are in the order they started. */
 export interface TrajectoryExport {
   readonly version: 1;
   readonly entries: readonly EntryRecord[];
   readonly calls: readonly CallRecord[];
-  /** Of all records there were. */
+  /** How many records there were in all. */
   readonly counts: { readonly entries: number; readonly calls: number };
-  /** Of records that had to make room. */
+  /** How many records had to make room. */
   readonly omitted: { readonly entries: number; readonly calls: number };
 }
 
@@ -62,7 +63,7 @@ export class Trajectory {
   readonly #byCallId = new Map<string, KeptCall>();
   readonly #counts = { entries: 0, calls: 0 };
   readonly #omitted = { entries: 0, calls: 0 };
-  /** Before these indexes, all have made room. */
+  /** All records before these indexes have made room. */
   readonly #shortened = { results: 0, inputs: 0, texts: 0 };
   #bytes = FIXED_BYTES;
 
@@ -74,7 +75,7 @@ export class Trajectory {
     this.#now = now ?? Date.now;
   }
 
-  /** The model called exec or wait with these arguments, as text; gives the entry's number. */
+  /** Call when the model calls exec or wait. `input` is the arguments as text. Returns the entry's number. */
   begin(name: EntryRecord["name"], toolCallId: string, input: string): number {
     const index = this.#counts.entries++;
     const entry = new KeptEntry({ toolCallId, name, index, startedAt: this.#time() }, input);
@@ -84,7 +85,7 @@ export class Trajectory {
     return index;
   }
 
-  /** Exactly the text that the model is given. */
+  /** `result` is exactly the text that the model is given. */
   end(entry: number, status: Exclude<EntryRecord["status"], "running">, result: string): void {
     const open = this.#entries.get(entry);
     if (open?.isOpen !== true) return;
@@ -92,7 +93,7 @@ export class Trajectory {
     this.#fit();
   }
 
-  /** A call that is known already is not started again. */
+  /** Does not start a call again that is known already. */
   startCall(start: CallStart): void {
     if (this.#byCallId.has(start.callId)) return;
     const index = this.#counts.calls++;
@@ -103,23 +104,23 @@ export class Trajectory {
     this.#fit();
   }
 
-  /** It waits for a decision. */
+  /** The call waits for a decision. */
   holdCall(callId: string): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen === true) call.hold();
   }
 
-  /** Its tool is called, perhaps after it waited. */
+  /** The call's tool is called, perhaps after the call waited. */
   executeCall(callId: string): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen === true) call.execute();
   }
 
-  /** A hook gave it another input. */
+  /** A hook gave the call another input. */
   rewriteCall(callId: string, input: Json): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen !== true) return;
-    // What came early has made room already.
+    // The input of an early call has made room already.
     const maxBytes = call.index < this.#shortened.inputs ? SHORT_BYTES : this.#maxValueBytes;
     this.#change(call, () => call.rewrite(input, maxBytes));
     this.#fit();
@@ -128,13 +129,13 @@ export class Trajectory {
   endCall(callId: string, end: CallEnd): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen !== true) return;
-    // A late result is old too.
+    // A late result of an early call counts as old too.
     const maxBytes = call.index < this.#shortened.results ? SHORT_BYTES : this.#maxValueBytes;
     this.#change(call, () => call.end(end, this.#time(), maxBytes));
     this.#fit();
   }
 
-  /** Calls of a program that nobody will hear of any more; those that have ended are left as they are. */
+  /** Aborts the calls of a program that nobody will hear of any more. Calls that have ended stay as they are. */
   abortCalls(callIds: Iterable<string>): void {
     for (const callId of callIds) this.endCall(callId, { status: "aborted" });
   }
@@ -185,7 +186,7 @@ export class Trajectory {
     }
   }
 
-  /** Of what has ended, calls first; false when everything is open. */
+  /** Drops and counts the oldest ended record, calls before entries. False when all records are open. */
   #countOldest(): boolean {
     for (const [index, call] of this.#calls) {
       if (call.isOpen) continue;
