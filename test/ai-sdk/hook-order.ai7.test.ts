@@ -47,3 +47,28 @@ test("a continued run tells of all calls made before, and then of those that it 
   const read = ["call read", "result read"];
   expect(told).toEqual([...read, ...read, "call ask", "result ask"]);
 });
+
+test("a call's times are those of the call, however long hooks keep the trace waiting [events:one]", async () => {
+  const ended: { completedAtMs: number; startedAtMs: number }[] = [];
+  let releasedAtMs = Infinity;
+  const options = {
+    lifecycle: {
+      onNestedToolResult: async (event: { completedAtMs: number; startedAtMs: number }) => {
+        ended.push(event);
+        if (ended.length > 1) return;
+        // The other call ends meanwhile, and hooks hear of that when this one has settled.
+        await slowly();
+        const clock = Date.now();
+        while (Date.now() < clock + 2) await setImmediate();
+        releasedAtMs = Date.now();
+      },
+    },
+  };
+  const js = "return (await Promise.all([tools.read({}), tools.read({})])).length";
+  expect(await runCodeMode({ js, tools, options })).toBe(2);
+  expect(ended).toHaveLength(2);
+  for (const { startedAtMs, completedAtMs } of ended) {
+    expect(startedAtMs).toBeLessThanOrEqual(completedAtMs);
+    expect(completedAtMs).toBeLessThan(releasedAtMs);
+  }
+});

@@ -233,6 +233,7 @@ export class Invocation implements CallKeeper {
 
   /** Only calls that were decided on are in `calls`. */
   #hear(event: LiveEvent): void {
+    this.#trace.hear(event);
     const call = "callId" in event ? this.calls.get(event.callId) : undefined;
     const state = callStateAfter(event);
     if (call === undefined || state === undefined) return;

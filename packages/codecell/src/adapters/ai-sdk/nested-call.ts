@@ -16,7 +16,6 @@ export class InvocationCall {
   readonly toolCallId: string;
   /** The input as the program gave it. */
   input: unknown;
-  readonly startedAtMs: number = Date.now();
   /** The state that the events of the run report. */
   state: CallState = "running";
   /** The input as the tool gets it; set once the call may be executed. */

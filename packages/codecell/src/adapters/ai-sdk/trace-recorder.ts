@@ -2,13 +2,14 @@
  * Runs on the host. TraceRecorder tells hooks how an invocation's calls go, as it happens, and keeps the trace.
  *
  * - It derives everything from the events of the run, so it misses nothing that a program did: calls of tools that do
- *   not exist are recorded too.
+ *   not exist are recorded too. Times are those of the events: a slow hook does not make a call look slow.
  * - Two things are no events. A tool is not called before the hook that hears of its call has settled (`started`).
  *   Hooks get outputs and errors as tools gave and threw them (`CallEnds`).
  * - A continued invocation first tells what it had done before, marked as replayed. It reads this from the ledger.
  */
 import {
   type CallStartEvent,
+  type LiveEvent,
   type OutcomeSummary,
   type RunEvent,
   summarizeOutcome,
@@ -48,6 +49,12 @@ export interface CallEnds {
 
 type CallEndEvent = Extract<RunEvent, { readonly type: "call-end" }>;
 
+/** When a call began, and when it ended or asked, as the events of the run say. */
+interface Times {
+  readonly startedAtMs: number;
+  readonly completedAtMs: number;
+}
+
 interface Started {
   readonly index: number;
   readonly tool: string;
@@ -68,6 +75,8 @@ export class TraceRecorder {
   readonly #open = new Map<number, Started>();
   /** Inputs of calls that have not ended, by index. */
   readonly #asked = new Map<number, unknown>();
+  /** Times of calls whose end was not told yet, by index. */
+  readonly #times = new Map<number, Times>();
   /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
   #retold: Promise<void> | undefined;
   /** Set when the invocation starts. */
@@ -94,11 +103,30 @@ export class TraceRecorder {
     );
   }
 
+  /** Hears every event as it happens. `follow` tells hooks later, when earlier hooks have settled. */
+  hear(event: LiveEvent): void {
+    if (!this.isWanted) return;
+    const { type, at } = event;
+    if (type === "call-start") this.#times.set(event.index, { startedAtMs: at, completedAtMs: at });
+    if (type !== "call-end" && type !== "call-ask") return;
+    const { startedAtMs } = this.#times.get(event.index) ?? {
+      startedAtMs: type === "call-end" ? at - event.durationMs : at,
+    };
+    this.#times.set(event.index, { startedAtMs, completedAtMs: at });
+  }
+
+  /** A call that this invocation did not make is told of as of now. */
+  #timesOf(index: number): Times {
+    const now = Date.now();
+    return this.#times.get(index) ?? { startedAtMs: now, completedAtMs: now };
+  }
+
   /** Called before a call is decided on. The tool is not called before this promise settles. */
   async started(call: InvocationCall): Promise<void> {
     if (!this.isWanted) return;
     if (this.#retold !== undefined) await this.#retold;
-    const { index, toolName: tool, input, inputBytes, startedAtMs } = call;
+    const { index, toolName: tool, input, inputBytes } = call;
+    const { startedAtMs } = this.#timesOf(index);
     await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
@@ -124,19 +152,22 @@ export class TraceRecorder {
       return;
     }
     const inputBytes = utf8Bytes(JSON.stringify(input));
-    await this.#start({ index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: false });
+    const { startedAtMs } = this.#timesOf(index);
+    await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
-  async #endCall({ index, tool, outcome, callId, durationMs }: CallEndEvent): Promise<void> {
+  async #endCall({ index, tool, outcome, callId }: CallEndEvent): Promise<void> {
     const input = this.#asked.get(index);
     this.#asked.delete(index);
+    const { startedAtMs, completedAtMs } = this.#timesOf(index);
+    this.#times.delete(index);
     // A call of a tool that does not exist was never decided on, so it was not started.
     if (!this.#open.has(index)) {
-      const startedAtMs = Date.now() - durationMs;
       const inputBytes = utf8Bytes(toJsonText(input) ?? "");
       await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
     }
-    await this.#end(index, toEnd(outcome, this.#ends.outputOf(callId), this.#ends.errorOf(callId)));
+    const end = toEnd(outcome, this.#ends.outputOf(callId), this.#ends.errorOf(callId));
+    await this.#end(index, end, completedAtMs);
     this.#ends.forget(callId);
   }
 
@@ -207,8 +238,8 @@ export class TraceRecorder {
       while (isTurnLong()) await nextTurn();
       const started = await this.#waiting(pending);
       this.#open.delete(started.index);
-      const completedAtMs = Date.now();
-      const times = { completedAtMs, durationMs: completedAtMs - started.startedAtMs };
+      const { completedAtMs } = this.#timesOf(started.index);
+      const times = { completedAtMs, durationMs: Math.max(0, completedAtMs - started.startedAtMs) };
       const event = this.#toolEvent(started);
       const { toolName, toolCallId, bridgeIndex, replayed, startedAtMs, inputBytes } = event;
       const facts = { bridgeIndex, replayed, startedAtMs, ...times, inputBytes };
