@@ -33,15 +33,8 @@ import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool, validatorFor } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
-import {
-  type CallDetails,
-  type CallMiddleware,
-  type Decision,
-  ownMiddlewareOf,
-  parseDecision,
-  UNDECIDED,
-  withOwnMiddleware,
-} from "../../calls/middleware.ts";
+import { callDirectly } from "../../calls/direct-call.ts";
+import { type CallDetails, type Decision, withOwnMiddleware } from "../../calls/middleware.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
   /** Runs the programs, on a runtime made for this host. */
@@ -243,25 +236,19 @@ function toAiTool(
       input: unknown,
       { toolCallId, abortSignal }: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
     ) => {
-      const asking = new CodeModeProtocolError(
-        "A tool that the model calls by itself cannot ask for a decision",
-      );
-      let hasAsked = false;
-      const call: CallContext = {
-        runId: toolCallId,
-        callId: toolCallId,
-        idempotencyKey: toolCallId,
-        signal: abortSignal ?? new AbortController().signal,
-        context,
-        resolution: undefined,
-        suspend: () => {
-          hasAsked = true;
-          throw asking;
-        },
-      };
-      let output: unknown;
       try {
-        output = await callDirectly({ name, tool: own }, input, call, asking);
+        return await callDirectly({
+          name,
+          tool: own,
+          input,
+          callId: toolCallId,
+          signal: abortSignal ?? new AbortController().signal,
+          context,
+          judgeApart: judgeOutsideRuns(),
+          asking: new CodeModeProtocolError(
+            "A tool that the model calls by itself cannot ask for a decision",
+          ),
+        });
       } catch (error) {
         if (!(error instanceof CallRefusal)) throw error;
         // Of a thrown value that is no Error, the AI SDK shows the model everything that can be printed.
@@ -269,41 +256,8 @@ function toAiTool(
         if (cause !== undefined) tell({ error: cause, source: "authorize" }, toolCallId);
         throw withCause(new Error(message), cause);
       }
-      // The tool caught what `suspend` threw. Nobody decided on what the tool then did or left undone.
-      if (hasAsked) throw asking;
-      return output;
     },
   };
-}
-
-/**
- * Calls a tool outside of a run, if the tool's own middleware allows it. Throws `asking` where the middleware wants to
- * ask somebody.
- */
-async function callDirectly(
-  { name, tool }: VisibleTool,
-  input: unknown,
-  call: CallContext,
-  asking: CodeModeProtocolError,
-): Promise<unknown> {
-  const own = ownMiddlewareOf(tool);
-  const details: CallDetails = { ...call, tool: name, input };
-  const decision = await decideDirectly(own, details);
-  if (decision !== "allow") {
-    if ("suspend" in decision) throw asking;
-    throw new CallRefusal("denied", `Cannot call the tool: ${decision.deny}`);
-  }
-  const execute = async (): Promise<unknown> => tool.execute(input, call);
-  return own?.execute === undefined ? execute() : own.execute({ ...details, suspend: call.suspend }, execute);
-}
-
-async function decideDirectly(own: CallMiddleware | undefined, call: CallDetails): Promise<Decision> {
-  if (own?.decide === undefined) return "allow";
-  try {
-    return parseDecision(await own.decide(call, judgeOutsideRuns()), "middleware");
-  } catch (error) {
-    throw new CallRefusal("denied", `Cannot call the tool: ${UNDECIDED}`, error);
-  }
 }
 
 type Validation = { success: true; value: unknown } | { success: false; error: Error };
