@@ -74,6 +74,7 @@ beforeEach(() => {
     });
   });
   spy(Inbox.prototype, "add", () => mark("the outcome is ready", "run/inbox.ts"));
+  spy(Inbox.prototype, "end", () => mark("the program has ended", "run/inbox.ts"));
   spy(EventStream.prototype, "emit", ({ type }) => {
     if (type === "run-end") mark("the result is there", "run/event-stream.ts");
   });

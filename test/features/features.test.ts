@@ -15,7 +15,6 @@ import {
   FETCH_TOOL,
   type FeatureName,
   type FeatureSettings,
-  YIELD_CONTROL,
 } from "../../packages/codecell/src/contract/features.ts";
 import { BEHIND, BEHIND_NAMES, FEATURE_FLAGS } from "../../packages/codecell/src/guest/abi.ts";
 import { isFeatures } from "../../packages/codecell/src/value/ledger-shape.ts";
@@ -74,7 +73,7 @@ test("no two features have the same global, or a call of the same name", () => {
 });
 
 test("what code calls by its name is in the table", () => {
-  const named = [YIELD_CONTROL, FETCH_TOOL, ...Object.values(CATALOG_TOOLS)];
+  const named = [FETCH_TOOL, ...Object.values(CATALOG_TOOLS)];
   expect([...BEHIND_CALLS.keys()]).toEqual(expect.arrayContaining(named));
 });
 

@@ -34,9 +34,6 @@ export type BehindName = Table[keyof Table]["calls"][number]["name"];
 /** The settings of a program that has its tools and nothing else. */
 export const NO_FEATURES: FeatureSettings = Object.freeze({});
 
-/** The name under which a yield is recorded as a call. */
-export const YIELD_CONTROL: Extract<BehindName, "yield_control"> = "yield_control";
-
 /** The name under which a fetch is recorded as a call. */
 export const FETCH_TOOL: Extract<BehindName, "globalThis.fetch"> = "globalThis.fetch";
 
@@ -86,10 +83,15 @@ export function isHostServed(name: string): boolean {
   return BEHIND_CALLS.get(name)?.endedBy === "host";
 }
 
+/** How a program writes a call that the host itself serves; undefined for any other call. */
+export function shownHostCall(name: string): string | undefined {
+  const call = BEHIND_CALLS.get(name);
+  return call?.endedBy === "host" ? call.shown : undefined;
+}
+
 /** What a program called, in a message: a function that the host serves as the program writes it, or a tool by its name. */
 export function calledAs(name: string, noun: "tool" | "Tool" = "tool"): string {
-  const call = BEHIND_CALLS.get(name);
-  return call?.endedBy === "host" ? call.shown : `${noun} "${name}"`;
+  return shownHostCall(name) ?? `${noun} "${name}"`;
 }
 
 /** Names that features take in a namespace, for a program that has all features. */

@@ -58,16 +58,16 @@ export class Suspender implements RunKeeper {
     return this.#inTokens.open(token, tools);
   }
 
-  /** Throws if the run is in a store and the host has no store. */
-  open(
+  /** Rejects if the run is in a store and the host has no store. */
+  async open(
     found: Reference | OpenToken,
     scope: string,
     tools: ToolSet,
     errors: ErrorListener,
   ): Promise<OpenRun | Failure> {
-    if (!("id" in found)) return this.#inTokens.openInTurns(found, tools);
+    if (!("id" in found)) return await this.#inTokens.openInTurns(found, tools);
     if (this.#inStore === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
-    return this.#inStore.open(found, scope, tools, errors);
+    return await this.#inStore.open(found, scope, tools, errors);
   }
 
   /** Gives a run up. False if the run is not there or goes on somewhere. Rejects if the store failed. */

@@ -3,7 +3,13 @@
  * the cell.
  */
 import type { Command } from "../protocol/messages.ts";
-import { BEHIND_CALLS, behindCall, FEATURE_NAMES, type FeatureSettings } from "../contract/features.ts";
+import {
+  BEHIND_CALLS,
+  behindCall,
+  FEATURE_NAMES,
+  type FeatureSettings,
+  LISTINGS,
+} from "../contract/features.ts";
 import { FEATURE_FLAGS } from "../guest/abi.ts";
 import { callRefusal } from "./cell-failures.ts";
 import type { GuestStart } from "./vm.ts";
@@ -39,5 +45,5 @@ export function nameRefusal(features: FeatureSettings, name: string | number): s
 
 /** In the catalog profile only tools have names. A helper has none, whether the program has the helper or not. */
 function absentHelper({ catalog }: FeatureSettings, name: string): string | undefined {
-  return catalog !== undefined && BEHIND_CALLS.has(name) ? "see ALL_TOOLS" : undefined;
+  return catalog !== undefined && BEHIND_CALLS.has(name) ? `see ${[...LISTINGS].join(", ")}` : undefined;
 }

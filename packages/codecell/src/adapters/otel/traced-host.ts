@@ -21,7 +21,7 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { CallMiddleware } from "../../calls/middleware.ts";
-import { FETCH_TOOL } from "../../contract/features.ts";
+import { shownHostCall } from "../../contract/features.ts";
 import type { LiveEvent } from "../../contract/events.ts";
 import type { CallOutcome, Ledger } from "../../contract/ledger.ts";
 import type { RunResult } from "../../contract/result.ts";
@@ -161,7 +161,7 @@ class RunSpans {
   hear(event: LiveEvent): void {
     switch (event.type) {
       case "call-decide":
-        this.#start(event.callId, event.tool === FETCH_TOOL ? "fetch" : event.tool);
+        this.#start(event.callId, shownHostCall(event.tool) ?? event.tool);
         return;
       case "call-ask":
         this.#endCall(event.callId, "asked", undefined);

@@ -4,6 +4,7 @@
  * - Only what the program can ask for crosses, so that a program with thousands of tools starts and suspends like a
  *   program with ten. What it can ask for is read from its text without parsing. In any doubt, everything crosses.
  */
+import { LISTINGS } from "../../contract/features.ts";
 
 /** A catalog that stays on the host, for programs of the catalog profile. */
 export interface GuestCatalog {
@@ -25,8 +26,12 @@ export function globalsFor(source: string, { names, allTools }: GuestCatalog): S
   const asked = isUnsure ? undefined : namesAsked(source, names);
   return {
     toolNames: asked ?? [...names],
-    allTools: isUnsure || source.includes("ALL_TOOLS") ? allTools() : "",
+    allTools: isUnsure || mayList(source) ? allTools() : "",
   };
+}
+
+function mayList(source: string): boolean {
+  return LISTINGS.values().some((name) => source.includes(name));
 }
 
 /** With one of these a program can reach a global that its text does not name. */
