@@ -6,6 +6,31 @@
 import { nastyText } from "./nasty-texts.ts";
 import type { Random } from "./random.ts";
 
+/**
+ * The number, out of 32 bits, that V8 hashes to this: its hash of numbers has no secret. Numbers whose hashes end in the
+ * same bits fall into the same place of a set.
+ */
+export function numberHashedTo(hash: number): number {
+  let left = unshifted(hash | 0, 16);
+  left = unshifted(Math.imul(left, inverse(2057)), 4);
+  left = unshifted(Math.imul(left, inverse(5)), 12);
+  return Math.imul(left + 1, inverse(32_767)) | 0;
+}
+
+/** Undoes `hash ^ (hash >>> bits)`. */
+function unshifted(hash: number, bits: number): number {
+  let value = hash;
+  for (let known = bits; known < 32; known += bits) value = hash ^ (value >>> bits);
+  return value;
+}
+
+/** `factor * inverse(factor)` is 1 in 32 bits, if the factor is odd. */
+function inverse(factor: number): number {
+  let value = factor;
+  for (let step = 0; step < 6; step++) value = Math.imul(value, 2 - Math.imul(factor, value));
+  return value;
+}
+
 type Make = (random: Random, size: number) => string;
 
 let made = 0;
@@ -53,6 +78,7 @@ const MAKES: Readonly<Record<string, Make>> = {
     );
   },
   numbers: (random, size) => list(size, () => random.pick(["1", "1.5", "-0", "1e300", "1e-7"])),
+  "numbers that collide": (_, size) => list(size, (index) => String(numberHashedTo((index << 15) | 5))),
   digits: (random, size) => list(size, () => `0.${String(random.below(1e9)).repeat(30)}`),
   "short texts": (_, size) => list(size, () => `"${freshName()}"`),
   "empty texts": (_, size) => list(size, () => '""'),
