@@ -6,6 +6,7 @@ import {
   MAX_JSON_CONTAINERS,
   MAX_JSON_DEPTH,
   parseJsonText,
+  countBytes,
   utf8Bytes,
 } from "./json-text.ts";
 
@@ -70,10 +71,13 @@ describe("parseJsonText", () => {
   });
 });
 
-test("utf8Bytes equals the encoder's count", () => {
+test.each([
+  ["utf8Bytes", utf8Bytes],
+  ["countBytes, where there is no Buffer,", countBytes],
+])("%s equals the encoder's count", (_, count) => {
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (text) => {
-      expect(utf8Bytes(text)).toBe(new TextEncoder().encode(text).length);
+    fc.property(fc.string({ unit: "binary", maxLength: 60, size: "max" }), (text) => {
+      expect(count(text)).toBe(new TextEncoder().encode(text).length);
     }),
   );
 });

@@ -75,8 +75,19 @@ function hasProto(value: Json): boolean {
   return false;
 }
 
+/** Node.js counts natively, many times as fast as the loop below. A page has no `Buffer`. */
+const { Buffer: native }: { readonly Buffer?: { readonly byteLength: (text: string) => number } } =
+  globalThis;
+/** In a shorter text the loop is as fast as calling into the engine. */
+const LONG_TEXT = 16;
+
 /** The length in UTF-8 bytes; a lone surrogate counts as the replacement character. */
 export function utf8Bytes(text: string): number {
+  return native === undefined || text.length < LONG_TEXT ? countBytes(text) : native.byteLength(text);
+}
+
+/** For tests, and where there is no `Buffer`. */
+export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
