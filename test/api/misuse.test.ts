@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
 import { createChecker } from "codecell/check";
 import { createMemoryStore } from "codecell/store";
-import { createExecWaitTools } from "codecell/ai";
+import { codeModeTool, createCodeModeTool, createExecWaitTools, runCodeMode } from "codecell/ai";
 import { createCatalog } from "codecell/catalog";
 import { createAgentRuntime, prepareAgentRun } from "codecell/surface";
 import { describe, expect, test } from "vitest";
@@ -122,6 +122,50 @@ describe("wrong options", () => {
     expect(() => prepare({ context: undefined })).toThrow("without its context: expected an object");
     expect(() => prepare({ approve: "allow" })).toThrow("approve must be a function");
     expect(() => prepare({ onError: 5 })).toThrow("onError must be a function");
+  });
+
+  test("by names that nobody reads are refused: a misspelt policy must not look like one in force [host:misuse]", async () => {
+    const made = await ledger;
+    const wrong = { authorise: () => ({ deny: "no" }) } as object;
+    const message = 'a run: no such option "authorise", known are tools, signal, ';
+    expect(() => host.start({ source: "return 1", ...wrong })).toThrow(`Cannot start ${message}`);
+    expect(() => run({ source: "return 1", ...wrong })).toThrow(`Cannot start ${message}`);
+    expect(() => host.resume({ token: "t", ...wrong })).toThrow(`Cannot resume ${message}`);
+    expect(() => host.fork(made, { atCall: 0, ...wrong })).toThrow(`Cannot fork ${message}`);
+    expect(() => createHost({ encrypted: true } as object)).toThrow(
+      'Cannot create a host: no such option "encrypted", known are workers, ',
+    );
+    expect(() => createAgentRuntime({ hosts: host } as object)).toThrow(
+      'Cannot create an agent runtime: no such option "hosts", known are host, suspendedPrograms',
+    );
+    const tools = {};
+    expect(() => prepareAgentRun({ config: true, tools, context, ...{ approval: () => "allow" } })).toThrow(
+      'Cannot prepare an agent run: no such option "approval", known are config, ',
+    );
+    expect(() => createExecWaitTools(tools, { context, ...{ beforeToolcall: () => {} } })).toThrow(
+      'Cannot prepare an agent run: no such option "beforeToolcall", known are config, ',
+    );
+    expect(() => createCatalog([], { polices: {} } as object)).toThrow(
+      'Cannot create a catalog: no such option "polices", known are ',
+    );
+  });
+
+  test.each<[string, object]>([
+    ["approvals", { approvals: {} }],
+    ["approval.onApproval", { approval: { onApproval: () => "denied" } }],
+    ["executionPolicy.timeout", { executionPolicy: { timeout: 5 } }],
+    ["lifecycle.onTool", { lifecycle: { onTool: () => {} } }],
+    ["continuation.scopes", { continuation: { scopes: "a" } }],
+  ])("of code mode by names that nobody reads are refused: %s [host:misuse]", async (name, wrong) => {
+    const message = `Cannot run code mode: no such option "${name}", known are `;
+    expect(() => createCodeModeTool({}, wrong)).toThrow(message);
+    expect(() => codeModeTool(wrong)).toThrow(message);
+    await expect(runCodeMode({ js: "return 1", tools: {}, options: wrong })).rejects.toThrow(message);
+  });
+
+  test("that are undefined do no harm, whatever their names", async () => {
+    const more = { authorise: undefined } as object;
+    expect(await valueOf("return 1", more)).toBe(1);
   });
 
   test("a signal of another implementation is taken", async () => {

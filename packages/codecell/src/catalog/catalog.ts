@@ -7,6 +7,7 @@
  * - Nothing is computed for a tool before somebody asks for it, so thousands of tools cost little.
  */
 import { inTurns, type Steps } from "../loop/turn.ts";
+import { assertNames, type OptionNames } from "../contract/assert-names.ts";
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
@@ -76,6 +77,8 @@ export interface Catalog {
   withoutSource(kind: string, owner: string): Catalog;
 }
 
+const NAMES: OptionNames<CatalogOptions> = { policy: true, memory: true, embedding: true };
+
 export function createCatalog(sources: readonly ToolSource[], options: CatalogOptions = {}): Catalog {
   if (!Array.isArray(sources)) {
     throw new TypeError("Cannot create a catalog: expected a list of sources, { kind, owner, tools }");
@@ -83,6 +86,7 @@ export function createCatalog(sources: readonly ToolSource[], options: CatalogOp
   if (typeof options !== "object" || options === null) {
     throw new TypeError("Cannot create a catalog: expected an object of options");
   }
+  assertNames(options, NAMES, "create a catalog");
   const { policy = {}, memory, embedding } = options;
   return new SourceCatalog(sources, {
     isAllowed: createPolicy(policy),

@@ -8,6 +8,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogPolicy } from "../catalog/policy.ts";
+import { assertNames, type OptionNames } from "../contract/assert-names.ts";
 import type { OnError } from "../contract/host-error.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { CallContext } from "../contract/tool.ts";
@@ -100,6 +101,7 @@ const PARKED = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
 
 export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRuntime {
   assertOptions(options, "create an agent runtime");
+  assertNames(options, OF_RUNTIME, "create an agent runtime");
   const { suspendedPrograms = SUSPENDED_PROGRAMS } = options;
   if (options.host !== undefined) assertIsHost(options.host, "create an agent runtime");
   if (!Number.isInteger(suspendedPrograms) || suspendedPrograms < 1) {
@@ -221,6 +223,7 @@ function prepare(
 /** Throws on misuse by the host's programmer. */
 function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
   assertOptions(options, ACTION);
+  assertNames(options, OF_AGENT_RUN, ACTION);
   const { context } = options;
   assertOptions(context, `${ACTION} without its context`);
   if (context.abortSignal !== undefined && !(context.abortSignal instanceof AbortSignal)) {
@@ -234,6 +237,22 @@ function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
 }
 
 const ACTION = "prepare an agent run";
+
+const OF_RUNTIME: OptionNames<AgentRuntimeOptions> = { host: true, suspendedPrograms: true };
+
+const OF_AGENT_RUN: OptionNames<AgentRunOptions> = {
+  config: true,
+  tools: true,
+  policy: true,
+  context: true,
+  disableTools: true,
+  beforeToolCall: true,
+  approve: true,
+  onError: true,
+  memory: true,
+  trajectory: true,
+  onDebug: true,
+};
 
 function toTool(
   { description, inputSchema }: ModelTool,

@@ -21,7 +21,13 @@ import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrup
 import { continuationTimeMs, takePlace, type UsedHost, useHost } from "./hosts.ts";
 import { InvocationCall } from "./nested-call.ts";
 import { type CallKeeper, createMiddleware, toRunTools } from "./nested-tools.ts";
-import { assertHostChoice, checkTools, type CodeModeOptions, limitsFor } from "./options.ts";
+import {
+  assertHostChoice,
+  assertOptionNames,
+  checkTools,
+  type CodeModeOptions,
+  limitsFor,
+} from "./options.ts";
 import { Spans } from "./telemetry.ts";
 import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceRecorder } from "./trace-recorder.ts";
@@ -73,6 +79,7 @@ export class Invocation implements CallKeeper {
   constructor(setup: InvocationSetup) {
     const { tools, options, execution, outerToolCallId, continued } = setup;
     checkTools(tools);
+    assertOptionNames(options);
     assertToolApproval(options.approval?.toolApproval);
     assertHostChoice(options);
     this.#setup = setup;

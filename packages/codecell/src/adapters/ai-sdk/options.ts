@@ -2,6 +2,7 @@
  * Runs on the host. Checks the options of an invocation when they are given, and turns them into the limits of a run.
  */
 import type { ToolSet } from "ai";
+import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
 import { assertToolSet } from "../../contract/assert-tools.ts";
 import type { FailureCode } from "../../contract/failure.ts";
 import type { OnError } from "../../contract/host-error.ts";
@@ -179,9 +180,63 @@ const POLICY: readonly (readonly [keyof CodeModeExecutionPolicy, keyof Limits, n
   ["maxConsoleOutputBytes", "logBytes", 64 * 1024],
 ];
 
+const OF_CODE_MODE: OptionNames<CodeModeOptions> = {
+  host: true,
+  executionPolicy: true,
+  fetchPolicy: true,
+  approval: true,
+  lifecycle: true,
+  onError: true,
+  telemetry: true,
+  modelOutput: true,
+  continuation: true,
+};
+
+interface Within {
+  approval: CodeModeApprovalOptions;
+  executionPolicy: CodeModeExecutionPolicy;
+  lifecycle: CodeModeLifecycle;
+  continuation: CodeModeContinuationOptions;
+}
+
+/** The names of options within options. Those of a fetch policy are checked where the policy is read. */
+const WITHIN: { readonly [Name in keyof Within]: OptionNames<Within[Name]> } = {
+  approval: {
+    mode: true,
+    onApprovalRequired: true,
+    toolApproval: true,
+    runtimeContext: true,
+    toolsContext: true,
+  },
+  executionPolicy: Object.fromEntries(
+    POLICY.map(([name]) => [name, true]),
+  ) as OptionNames<CodeModeExecutionPolicy>,
+  lifecycle: {
+    onNestedToolCall: true,
+    onNestedToolResult: true,
+    onFetchRequest: true,
+    onFetchResult: true,
+    onConsole: true,
+    onInterrupt: true,
+    onTrace: true,
+    onHookError: true,
+  },
+  continuation: { store: true, scope: true, onLost: true },
+};
+
+/** Throws for names that are no options: a misspelt approval would be ignored. */
+export function assertOptionNames(options: CodeModeOptions): void {
+  assertNames(options, OF_CODE_MODE, "run code mode");
+  for (const [name, names] of Object.entries(WITHIN)) {
+    const inner = options[name as keyof Within];
+    if (isRecord(inner)) assertNames(inner, names, "run code mode", name);
+  }
+}
+
 /** Throws for options that no invocation could start with: the creator of the tool should hear of them, not a model. */
 export function assertOptions(options: CodeModeOptions): void {
   const { executionPolicy, fetchPolicy, approval } = options;
+  assertOptionNames(options);
   assertToolApproval(approval?.toolApproval);
   assertHostChoice(options);
   toLimits(executionPolicy);

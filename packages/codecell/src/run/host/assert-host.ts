@@ -1,4 +1,5 @@
 /** Runs on the host. Refuses options of a host that are out of bounds: misuse by the host programmer throws. */
+import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
 import type { Store } from "../../contract/store.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -29,7 +30,28 @@ const STORE_METHODS = [
 /** The methods of a sandbox that a host calls. */
 const SANDBOX_METHODS = ["place", "judgeFor"] as const satisfies readonly (keyof Sandbox)[];
 
+const NAMES: OptionNames<HostOptions> = {
+  workers: true,
+  sandbox: true,
+  workerUrl: true,
+  limits: true,
+  liveRuns: true,
+  heapBudgetBytes: true,
+  store: true,
+  keepEnded: true,
+  listToolNames: true,
+  leaseMs: true,
+  sealKey: true,
+  sealKeys: true,
+  compactTokens: true,
+  encrypt: true,
+  compression: true,
+  onError: true,
+  check: true,
+};
+
 export function assertHost(options: HostOptions): void {
+  assertNames(options, NAMES, ACTION);
   const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
   const { onError, limits, store, check, keepEnded, listToolNames = false } = options;
   assertLimits(limits, ACTION);

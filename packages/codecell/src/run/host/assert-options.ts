@@ -1,5 +1,6 @@
 /** Runs on the host. Refuses options of the wrong kind: misuse by the host programmer throws. */
 import type { CallMiddleware } from "../../calls/middleware.ts";
+import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
 import { assertTools as assertEach } from "../../contract/assert-tools.ts";
 import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
 import { type Ledger, LEDGER_VERSION } from "../../contract/ledger.ts";
@@ -9,7 +10,7 @@ import type { RunPast } from "../../durable/run-past.ts";
 import { isLanguage, isLedger, isWhole } from "../../value/ledger-shape.ts";
 import { isRecord } from "../../value/shape.ts";
 import { assertFeatures, isGiven } from "./features.ts";
-import type { DiscardOptions, ForkOptions, RunOptions, StartOptions } from "./host-options.ts";
+import type { DiscardOptions, ForkOptions, ResumeOptions, RunOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork" | "discard" | "read" | "delete";
@@ -21,6 +22,34 @@ export function assertOptions(options: unknown, action: string): void {
   throw new TypeError(`Cannot ${action}: expected an object of options, it is ${given}`);
 }
 
+const OF_RUN: OptionNames<RunOptions> = {
+  tools: true,
+  signal: true,
+  context: true,
+  scope: true,
+  atDeadline: true,
+  middleware: true,
+  authorize: true,
+  onError: true,
+  onEvent: true,
+  compactTokens: true,
+  encrypt: true,
+  mapCallFailure: true,
+  fetchPolicy: true,
+};
+const OF_START: OptionNames<StartOptions> = {
+  ...OF_RUN,
+  source: true,
+  language: true,
+  limits: true,
+  mayYield: true,
+  detachedCalls: true,
+  catalog: true,
+};
+const OF_RESUME: OptionNames<ResumeOptions> = { ...OF_RUN, token: true, id: true, resolutions: true };
+const OF_FORK: OptionNames<ForkOptions> = { ...OF_RUN, atCall: true, outcome: true, source: true };
+const NAMES = { start: OF_START, resume: OF_RESUME, fork: OF_FORK };
+
 /** For limits of a host or a run. Each single limit is checked where it is set. */
 export function assertLimits(limits: unknown, action: string): void {
   if (limits === undefined || (isRecord(limits) && !Array.isArray(limits))) return;
@@ -30,6 +59,7 @@ export function assertLimits(limits: unknown, action: string): void {
 /** Checks the options that every run may have, wherever it begins. */
 export function assertRun(options: RunOptions, purpose: "start" | "resume" | "fork"): void {
   assertOptions(options, `${purpose} a run`);
+  assertNames(options, NAMES[purpose], `${purpose} a run`);
   const { signal, atDeadline } = options;
   if (signal !== undefined && !isSignal(signal)) {
     const meant = isRecord(signal) && isSignal(signal["signal"]) ? ": give the controller's signal" : "";
