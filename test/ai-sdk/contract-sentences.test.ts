@@ -171,6 +171,10 @@ describe("Concurrency", () => {
     expect(await failureOf(first)).toBeInstanceOf(codeMode.CodeModeTimeoutError);
     // The program is over, its tool is not.
     expect(await failureOf(run("return 1"))).toBeInstanceOf(codeMode.CodeModeConcurrencyError);
+    // Without a number there is room again: admission follows the memory of the machine.
+    codeMode.setMaxWorkers(undefined);
+    expect(await Promise.all([run("return 1"), run("return 2")])).toEqual([1, 2]);
+    codeMode.setMaxWorkers(1);
     gate.resolve();
     await expect.poll(async () => run("return 1").catch(() => "refused"), { timeout: 60_000 }).toBe(1);
   });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { totalmem } from "node:os";
+import { describe, expect, test, vi } from "vitest";
 import { type BudgetMember, HeapBudget, sharedHeapBudget } from "./heap-budget.ts";
 
 /** A pool as figures: the bytes that running cells may still get, and the bytes of waiting cells. */
@@ -124,7 +125,19 @@ describe("a heap budget", () => {
     expect(sharedHeapBudget()).toBe(sharedHeapBudget());
     const { bytes } = sharedHeapBudget();
     expect(bytes).toBeGreaterThan(0);
-    const { constrained, total } = { constrained: process.constrainedMemory(), total: 1e15 };
-    expect(bytes).toBeLessThanOrEqual(Math.min(constrained > 0 ? constrained : total, total) / 2);
+    expect(bytes).toBeLessThanOrEqual(totalmem() / 2);
+  });
+
+  test("is by default at most half of what a container has", async () => {
+    const container = process.memoryUsage.rss() + 100_000_000;
+    const constrained = vi.spyOn(process, "constrainedMemory").mockReturnValue(container);
+    vi.resetModules();
+    const fresh = await import("./heap-budget.ts");
+    const { bytes } = fresh.sharedHeapBudget();
+    expect(constrained).toHaveBeenCalled();
+    expect(bytes).toBeGreaterThan(0);
+    // This process has taken the rest of the container's memory.
+    expect(bytes).toBeLessThanOrEqual(50_000_000);
+    constrained.mockRestore();
   });
 });
