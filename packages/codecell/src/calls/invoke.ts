@@ -1,7 +1,7 @@
 /**
  * Runs on the host. Invoke takes one call all the way: parse, find, validate, decide, execute, drain, validate, encode.
  *
- * - Every call goes through here. Surfaces and adapters add their own parts as middleware.
+ * - Every call of a program goes through here (direct-call.ts is for calls that no program makes). Surfaces and adapters add their own parts as middleware.
  * - It never throws and never rejects: every failure is an outcome.
  * - The input that was decided on is the input that is executed: validated, and encoded once by the guest.
  * - An output is printed once.
