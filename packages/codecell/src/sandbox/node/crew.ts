@@ -91,7 +91,7 @@ export class Crew {
     const surplus = [...this.on("pass").slice(this.threads.workers), ...this.on("compute")];
     let isOneIdle = false;
     for (const worker of surplus) {
-      if (worker.residents.size > 0 || worker.current !== 0) worker.idleSince = undefined;
+      if (worker.cells.size > 0 || worker.current !== 0) worker.idleSince = undefined;
       else if (now - (worker.idleSince ??= now) > KEPT_IDLE_MS) {
         this.workers.delete(worker);
         void worker.close();
@@ -107,7 +107,7 @@ export class Crew {
 
   #hasAtMostOneCell(): boolean {
     let cells = 0;
-    for (const worker of this.workers) cells += worker.residents.size;
+    for (const worker of this.workers) cells += worker.cells.size;
     return cells <= 1;
   }
 }

@@ -5,11 +5,11 @@
  * - It looks again by itself, because the memory may be held anywhere in the process.
  */
 import type { HeapBudget } from "./heap-budget.ts";
-import { neededBytes, type Resident } from "./resident.ts";
+import { neededBytes, type PoolCell } from "./pool-cell.ts";
 
 /** A waiting cell. */
 export interface Queued {
-  readonly resident: Resident;
+  readonly poolCell: PoolCell;
   /** Since when it waits. */
   since: number | undefined;
 }
@@ -58,7 +58,7 @@ export class MemoryLine<One extends Queued> {
   /** Whether there is room for the cell, whoever else waits. */
   fits(one: One): boolean {
     const now = performance.now();
-    const hasRoom = this.#budget.hasRoom(neededBytes(one.resident), now - (one.since ?? now));
+    const hasRoom = this.#budget.hasRoom(neededBytes(one.poolCell), now - (one.since ?? now));
     one.since = hasRoom ? undefined : (one.since ?? now);
     return hasRoom;
   }

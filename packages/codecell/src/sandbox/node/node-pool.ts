@@ -22,7 +22,7 @@ import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
 import { type Judges, judgesOf } from "./judges.ts";
 import { MemoryLine } from "./memory-line.ts";
 import type { NodeWorker } from "./node-worker.ts";
-import type { Resident } from "./resident.ts";
+import type { PoolCell } from "./pool-cell.ts";
 import {
   type CellListener,
   type CellStart,
@@ -36,7 +36,7 @@ import { loadWorkerScript } from "./worker-script.ts";
 
 /** A cell, with what its worker still has to be told. */
 interface PoolEntry {
-  readonly resident: Resident;
+  readonly poolCell: PoolCell;
   readonly start: CellStart;
   readonly deliveries: Delivery[];
   /** Whether it has been on a worker. If it is on no worker now, it was lost since. */
@@ -100,7 +100,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   place(start: CellStart, listener: CellListener): Placement {
-    const resident: Resident = {
+    const poolCell: PoolCell = {
       cell: ++this.#cells,
       listener,
       cpuTimeMs: start.limits.cpuTimeMs,
@@ -114,29 +114,29 @@ export class NodePool implements Sandbox, BudgetMember {
       snapshots: [],
       worker: undefined,
     };
-    const entry: PoolEntry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
+    const entry: PoolEntry = { poolCell, start, deliveries: [], isPlaced: false, since: undefined };
     if (this.#closed) this.#refuse(entry);
     else if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
     return {
-      isWaiting: () => resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
+      isWaiting: () => poolCell.worker === undefined || ![0, poolCell.cell].includes(poolCell.worker.current),
       fullBytes: () => (entry.since === undefined ? undefined : this.#budget.bytes),
       deliver: (delivery) => {
         entry.deliveries.push(delivery);
         if (entry.isPlaced && entry.since === undefined) this.#admit(entry);
       },
       snapshot: async () => {
-        const { worker } = resident;
-        if (worker === undefined || (worker.occupied && worker.current !== resident.cell)) return undefined;
-        const snapshot = worker.snapshot(resident);
+        const { worker } = poolCell;
+        if (worker === undefined || (worker.occupied && worker.current !== poolCell.cell)) return undefined;
+        const snapshot = worker.snapshot(poolCell);
         this.#supervisor.watch();
         return await snapshot;
       },
       drop: () => {
         for (const line of [this.#waiting, this.#computing, this.#suspects]) line.delete(entry);
         this.#line.leave(entry);
-        if (resident.worker !== undefined) {
-          resident.worker.drop(resident);
+        if (poolCell.worker !== undefined) {
+          poolCell.worker.drop(poolCell);
           // Perhaps nobody needs its worker now.
           this.#supervisor.watch();
         }
@@ -187,19 +187,19 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#waiting.add(entry);
     setImmediate(() => {
       if (!this.#waiting.delete(entry)) return;
-      entry.resident.listener.onLost("unavailable", new SandboxUnavailable("the sandbox is closed"));
+      entry.poolCell.listener.onLost("unavailable", new SandboxUnavailable("the sandbox is closed"));
     });
   }
 
   /** Lets a cell start, or go on with its deliveries: now if there is a worker and room, else later. */
   #admit(entry: PoolEntry): void {
-    const { resident } = entry;
+    const { poolCell } = entry;
     if (this.#crew.parts === undefined) {
       this.#waiting.add(entry);
       this.#load();
       return;
     }
-    const isLost = entry.isPlaced && resident.worker === undefined;
+    const isLost = entry.isPlaced && poolCell.worker === undefined;
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
     const [next = entry] = isComputing ? this.#computing : [];
     if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
@@ -211,9 +211,9 @@ export class NodePool implements Sandbox, BudgetMember {
     }
     this.#computing.delete(entry);
     // A cell that owes an answer has its room already.
-    if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
+    if (poolCell.unanswered === 0 && !this.#line.pass(entry)) return;
     const worker =
-      resident.worker ??
+      poolCell.worker ??
       (isComputing ? this.#crew.choose("compute") : undefined) ??
       this.#crew.choose("pass");
     if (worker === undefined) {
@@ -221,8 +221,8 @@ export class NodePool implements Sandbox, BudgetMember {
       // No worker exists that could become free. Lose the cells later: a caller does not expect to lose a cell inside
       // `place`.
       setImmediate(() => (this.#crew.workers.size === 0 ? this.#loseWaiting(this.#crew.problem) : undefined));
-    } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
-      this.#displace(worker, [resident]);
+    } else if (entry.isPlaced && worker.occupied && worker.current !== poolCell.cell) {
+      this.#displace(worker, [poolCell]);
     } else startOn(worker, entry);
     this.#supervisor.watch();
   }
@@ -233,7 +233,7 @@ export class NodePool implements Sandbox, BudgetMember {
     const worker = entry === undefined ? undefined : this.#crew.chooseForSuspect();
     if (entry === undefined || worker === undefined || this.#line.size > 0 || !this.#line.fits(entry)) return;
     this.#suspects.delete(entry);
-    worker.trial = entry.resident;
+    worker.trial = entry.poolCell;
     startOn(worker, entry);
   }
 
@@ -301,7 +301,7 @@ export class NodePool implements Sandbox, BudgetMember {
     if (this.#closed) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);
+    for (const { poolCell } of waiting) poolCell.listener.onLost("unavailable", cause);
   }
 
   #bury(worker: NodeWorker): void {
@@ -311,15 +311,15 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
     const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
     const { current, problem } = worker;
-    const residents = worker.evict();
-    const holder = residents.find(({ cell }) => cell === (sentence?.cell ?? current));
-    const lose = ({ listener }: Resident, loss: Loss): void => {
+    const cells = worker.evict();
+    const holder = cells.find(({ cell }) => cell === (sentence?.cell ?? current));
+    const lose = ({ listener }: PoolCell, loss: Loss): void => {
       if (giveUp) listener.onLost("unavailable", problem);
       else listener.onLost(loss);
     };
-    for (const resident of residents) {
-      if (resident === holder) continue;
-      lose(resident, worker.isBroken && resident.unanswered > 0 ? "crashed" : "displaced");
+    for (const poolCell of cells) {
+      if (poolCell === holder) continue;
+      lose(poolCell, worker.isBroken && poolCell.unanswered > 0 ? "crashed" : "displaced");
     }
     // The holder comes last, so that the cells that waited for it are placed first.
     if (holder !== undefined) lose(holder, sentence?.loss ?? "crashed");
@@ -327,7 +327,7 @@ export class NodePool implements Sandbox, BudgetMember {
       this.#failedStarts = 0;
       const suspects = [...this.#suspects];
       this.#suspects.clear();
-      for (const { resident } of suspects) resident.listener.onLost("unavailable", problem);
+      for (const { poolCell } of suspects) poolCell.listener.onLost("unavailable", problem);
     }
     this.#admitWaiting();
   }
@@ -345,20 +345,20 @@ export class NodePool implements Sandbox, BudgetMember {
     } else if (!isEnough || this.#line.isLate) {
       // The memory that the holder may still get is needed, too. The worker's other cells are placed again, so the
       // worker with the fewest cells is ended.
-      const [cheapest] = held.toSorted((one, other) => one.residents.size - other.residents.size);
+      const [cheapest] = held.toSorted((one, other) => one.cells.size - other.cells.size);
       if (cheapest !== undefined) this.#supervisor.end(cheapest, "computes");
     }
     this.#admitSuspects();
   }
 
   /** Moves cells away from a worker that one of them holds. */
-  #displace(worker: NodeWorker, others: readonly Resident[]): void {
-    for (const resident of others) {
-      worker.drop(resident);
+  #displace(worker: NodeWorker, others: readonly PoolCell[]): void {
+    for (const poolCell of others) {
+      worker.drop(poolCell);
       // The listener places the cell again during this call.
-      this.#isSuspicious = !resident.isKnown;
+      this.#isSuspicious = !poolCell.isKnown;
       try {
-        resident.listener.onLost("displaced");
+        poolCell.listener.onLost("displaced");
       } finally {
         this.#isSuspicious = false;
       }
@@ -368,8 +368,8 @@ export class NodePool implements Sandbox, BudgetMember {
 }
 
 function startOn(worker: NodeWorker, entry: PoolEntry): void {
-  const { resident, start, deliveries } = entry;
-  if (!entry.isPlaced) worker.start(resident, start);
+  const { poolCell, start, deliveries } = entry;
+  if (!entry.isPlaced) worker.start(poolCell, start);
   entry.isPlaced = true;
-  for (const delivery of deliveries.splice(0)) worker.deliver(resident, delivery);
+  for (const delivery of deliveries.splice(0)) worker.deliver(poolCell, delivery);
 }

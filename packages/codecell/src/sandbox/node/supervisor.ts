@@ -10,7 +10,7 @@
  * - Looks only while commands are unanswered; an idle pool costs nothing.
  */
 import type { NodeWorker } from "./node-worker.ts";
-import { giveUpSnapshots, type Resident } from "./resident.ts";
+import { giveUpSnapshots, type PoolCell } from "./pool-cell.ts";
 
 const LOOK_EVERY_MS = 10;
 /** Guest code checks in far more often than this, in processor time. */
@@ -25,7 +25,7 @@ const GRACE_MS = 250;
 
 interface Stay {
   /** Undefined if the cell was dropped and has not left yet. */
-  readonly holder: Resident | undefined;
+  readonly holder: PoolCell | undefined;
   readonly cell: number;
   readonly entries: number;
   readonly since: number;
@@ -50,7 +50,7 @@ export interface Sentence {
 export interface Supervised {
   readonly workers: ReadonlySet<NodeWorker>;
   /** Moves cells away from a worker that one of them holds. */
-  displace(worker: NodeWorker, others: readonly Resident[]): void;
+  displace(worker: NodeWorker, others: readonly PoolCell[]): void;
   /** Whether cells without a worker wait for this one. */
   isWanted(worker: NodeWorker): boolean;
   /** Called after each look; true asks for another look. */
@@ -109,7 +109,7 @@ export class Supervisor {
 
   #judge(worker: NodeWorker, cell: number, now: number): void {
     const { entries, polls } = worker;
-    const holder = worker.residents.get(cell);
+    const holder = worker.cells.get(cell);
     const stay = this.#stays.get(worker);
     if (stay?.cell !== cell || stay.entries !== entries || stay.holder !== holder) {
       const unknown = { threadTimeMs: undefined, usedMs: 0, polledAtMs: 0, isAsking: false };
@@ -146,8 +146,8 @@ export class Supervisor {
     }
   }
 
-  #hold(worker: NodeWorker, holder: Resident): void {
-    const others = [...worker.residents.values()].filter((one) => one !== holder);
+  #hold(worker: NodeWorker, holder: PoolCell): void {
+    const others = [...worker.cells.values()].filter((one) => one !== holder);
     const waiting = others.filter(({ unanswered }) => unanswered > 0);
     if (worker.duty === "compute") {
       if (waiting.length > 0 || this.#pool.isWanted(worker)) this.end(worker, "computes");
