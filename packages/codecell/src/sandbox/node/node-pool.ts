@@ -15,7 +15,7 @@ import type { Delivery } from "../../contract/ledger.ts";
 import type { JudgeApart } from "../../protocol/judges.ts";
 import { quantumMs } from "../../protocol/quantum.ts";
 import { planThreads, type Threads } from "./address-space.ts";
-import { Crew } from "./crew.ts";
+import { PoolWorkers } from "./pool-workers.ts";
 import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
@@ -61,7 +61,7 @@ export class NodePool implements Sandbox, BudgetMember {
   readonly #workerUrl: URL;
   readonly #judges: Judges;
   readonly #budget: HeapBudget;
-  readonly #crew: Crew;
+  readonly #workers: PoolWorkers;
   readonly #supervisor: Supervisor;
   #loading = false;
   /** Entries without a worker, in the order in which they came, as in the other sets. */
@@ -82,19 +82,21 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#workerUrl = options.workerUrl;
     this.#judges = judgesOf(options.workerUrl);
     this.#budget = options.budget;
-    this.#crew = new Crew(options, {
+    this.#workers = new PoolWorkers(options, {
       onDeath: (dead) => this.#bury(dead),
       onFree: () => this.#admitWaiting(),
     });
     this.#line = new MemoryLine(options.budget, () => this.#admitWaiting());
     this.#supervisor = new Supervisor({
-      workers: this.#crew.workers,
+      workers: this.#workers.all,
       displace: (worker, others) => this.#displace(worker, others),
       isWanted: () => this.#computing.size > 0 || this.#line.isLate,
       onLook: (now) => {
         this.#relieve();
         this.#admitWaiting();
-        return this.#crew.retire(now) || this.#suspects.size + this.#waiting.size + this.#computing.size > 0;
+        return (
+          this.#workers.retire(now) || this.#suspects.size + this.#waiting.size + this.#computing.size > 0
+        );
       },
     });
   }
@@ -155,28 +157,28 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#line.close();
     this.#budget.leave(this);
     this.#supervisor.stop();
-    await this.#crew.close();
+    await this.#workers.close();
   }
 
   heldBytes(): number {
     let bytes = 0;
-    for (const worker of this.#crew.workers) bytes += worker.heldBytes;
+    for (const worker of this.#workers.all) bytes += worker.heldBytes;
     return bytes;
   }
 
   dueBytes(): number {
     let bytes = 0;
-    for (const worker of this.#crew.workers) bytes += worker.dueBytes;
+    for (const worker of this.#workers.all) bytes += worker.dueBytes;
     return bytes;
   }
 
   isClearing(): boolean {
     // A held worker clears when its cell leaves; nobody waits for that.
-    return [...this.#crew.workers].some((worker) => worker.isClearing && !worker.occupied);
+    return [...this.#workers.all].some((worker) => worker.isClearing && !worker.occupied);
   }
 
   evict(bytes: number): number {
-    return evictCells(this.#crew.workers, bytes);
+    return evictCells(this.#workers.all, bytes);
   }
 
   /**
@@ -194,7 +196,7 @@ export class NodePool implements Sandbox, BudgetMember {
   /** Lets a cell start, or go on with its deliveries: now if there is a worker and room, else later. */
   #admit(entry: PoolEntry): void {
     const { poolCell } = entry;
-    if (this.#crew.parts === undefined) {
+    if (this.#workers.parts === undefined) {
       this.#waiting.add(entry);
       this.#load();
       return;
@@ -202,7 +204,7 @@ export class NodePool implements Sandbox, BudgetMember {
     const isLost = entry.isPlaced && poolCell.worker === undefined;
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
     const [next = entry] = isComputing ? this.#computing : [];
-    if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
+    if (isLost || (isComputing && (next !== entry || !this.#workers.hasIdleComputer()))) {
       this.#line.leave(entry);
       // The caller already knows about a lost cell.
       if (!isLost) this.#computing.add(entry);
@@ -214,13 +216,15 @@ export class NodePool implements Sandbox, BudgetMember {
     if (poolCell.unanswered === 0 && !this.#line.pass(entry)) return;
     const worker =
       poolCell.worker ??
-      (isComputing ? this.#crew.choose("compute") : undefined) ??
-      this.#crew.choose("pass");
+      (isComputing ? this.#workers.choose("compute") : undefined) ??
+      this.#workers.choose("pass");
     if (worker === undefined) {
       this.#waiting.add(entry);
       // No worker exists that could become free. Lose the cells later: a caller does not expect to lose a cell inside
       // `place`.
-      setImmediate(() => (this.#crew.workers.size === 0 ? this.#loseWaiting(this.#crew.problem) : undefined));
+      setImmediate(() =>
+        this.#workers.all.size === 0 ? this.#loseWaiting(this.#workers.problem) : undefined,
+      );
     } else if (entry.isPlaced && worker.occupied && worker.current !== poolCell.cell) {
       this.#displace(worker, [poolCell]);
     } else startOn(worker, entry);
@@ -230,7 +234,7 @@ export class NodePool implements Sandbox, BudgetMember {
   /** Tries one suspect at a time, and only if nobody waits for memory. */
   #admitSuspects(): void {
     const [entry] = this.#suspects;
-    const worker = entry === undefined ? undefined : this.#crew.chooseForSuspect();
+    const worker = entry === undefined ? undefined : this.#workers.chooseForSuspect();
     if (entry === undefined || worker === undefined || this.#line.size > 0 || !this.#line.fits(entry)) return;
     this.#suspects.delete(entry);
     worker.trial = entry.poolCell;
@@ -245,7 +249,7 @@ export class NodePool implements Sandbox, BudgetMember {
     if (!isTold && !this.#hasTold) return;
     this.#hasTold = isTold;
     const inLine = this.#line.isLate ? this.#line.size : 0;
-    for (const worker of this.#crew.workers) {
+    for (const worker of this.#workers.all) {
       worker.wanted = inLine + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
     }
   }
@@ -253,14 +257,14 @@ export class NodePool implements Sandbox, BudgetMember {
   #load(): void {
     if (this.#loading) return;
     this.#loading = true;
-    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#crew.threads)]).then(
+    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#workers.threads)]).then(
       ([engine, script, plan]) => {
         this.#loading = false;
-        this.#crew.threads = plan;
+        this.#workers.threads = plan;
         if (!this.#closed) this.#budget.join(this);
         const threads = plan.maxWorkers + plan.computeWorkers;
         const ready = Math.floor((READY_SHARE * this.#budget.bytes) / threads / VM_BYTES);
-        this.#crew.parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
+        this.#workers.parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
         this.#admitWaiting();
       },
       (error: unknown) => {
@@ -287,7 +291,7 @@ export class NodePool implements Sandbox, BudgetMember {
       }
       this.#line.advance((entry) => this.#admit(entry));
       for (const entry of this.#computing) {
-        if (this.#crew.hasIdleComputer()) this.#admit(entry);
+        if (this.#workers.hasIdleComputer()) this.#admit(entry);
         else break;
       }
       this.#tell();
@@ -305,7 +309,7 @@ export class NodePool implements Sandbox, BudgetMember {
   }
 
   #bury(worker: NodeWorker): void {
-    this.#crew.workers.delete(worker);
+    this.#workers.all.delete(worker);
     if (this.#closed) return;
     const sentence = this.#supervisor.sentenceOf(worker);
     this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
@@ -334,14 +338,14 @@ export class NodePool implements Sandbox, BudgetMember {
 
   /** Keeps a worker free for cells with short turns: starts one beside the held workers, or ends a held worker. */
   #relieve(): void {
-    const all = this.#crew.on("pass");
+    const all = this.#workers.on("pass");
     const held = all.filter(({ occupied }) => occupied);
     const free = all.length - held.length;
     const isEnough = this.#suspects.size > 0 ? free > 1 : free > 0 || held.length === 0;
-    const mayBeMore = all.length < this.#crew.threads.maxWorkers;
+    const mayBeMore = all.length < this.#workers.threads.maxWorkers;
     if (!isEnough && mayBeMore) {
       // If starting failed, the next request for a worker tries again.
-      if (this.#failedStarts === 0) this.#crew.spawn("pass");
+      if (this.#failedStarts === 0) this.#workers.spawn("pass");
     } else if (!isEnough || this.#line.isLate) {
       // The memory that the holder may still get is needed, too. The worker's other cells are placed again, so the
       // worker with the fewest cells is ended.

@@ -61,7 +61,7 @@ export class NodeWorker {
   occupied = false;
   /** The last suspect that was started here. */
   trial: PoolCell | undefined;
-  /** Since when nobody needs it; the crew keeps this. */
+  /** Since when nobody needs it; the pool keeps this. */
   idleSince: number | undefined;
   ready = false;
   /** Whether it sent what no intact worker sends. One of the cells with open answers caused this. */
