@@ -7,7 +7,7 @@
  *   workers are held, more are started, up to a bound; beyond the bound the holder has to go.
  * - Suspects are cells that were displaced before they made a turn. They may be like the cell that held their worker,
  *   so they are tried one by one, and one worker stays free for cells that arrive meanwhile.
- * - A cell starts or goes on only if there is room for what it may grow to. Cells without room wait in line.
+ * - A cell starts or goes on only if there is room for what it may grow to. Cells without room wait in a queue.
  * - A worker that stays in one cell past that cell's processor time is killed. Ending the thread is the only guarantee:
  *   native loops of the engine do not see interrupts.
  */
@@ -20,7 +20,7 @@ import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
 import { type Judges, judgesOf } from "./judges.ts";
-import { MemoryLine } from "./memory-line.ts";
+import { MemoryQueue } from "./memory-queue.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { PoolCell } from "./pool-cell.ts";
 import {
@@ -67,7 +67,7 @@ export class NodePool implements Sandbox, BudgetMember {
   /** Entries without a worker, in the order in which they came, as in the other sets. */
   readonly #waiting = new Set<PoolEntry>();
   /** Entries without memory. */
-  readonly #line: MemoryLine<PoolEntry>;
+  readonly #memoryQueue: MemoryQueue<PoolEntry>;
   /** Entries that compute and wait for a compute thread. */
   readonly #computing = new Set<PoolEntry>();
   readonly #suspects = new Set<PoolEntry>();
@@ -86,11 +86,11 @@ export class NodePool implements Sandbox, BudgetMember {
       onDeath: (dead) => this.#bury(dead),
       onFree: () => this.#admitWaiting(),
     });
-    this.#line = new MemoryLine(options.budget, () => this.#admitWaiting());
+    this.#memoryQueue = new MemoryQueue(options.budget, () => this.#admitWaiting());
     this.#supervisor = new Supervisor({
       workers: this.#workers.all,
       displace: (worker, others) => this.#displace(worker, others),
-      isWanted: () => this.#computing.size > 0 || this.#line.isLate,
+      isWanted: () => this.#computing.size > 0 || this.#memoryQueue.isLate,
       onLook: (now) => {
         this.#relieve();
         this.#admitWaiting();
@@ -135,8 +135,8 @@ export class NodePool implements Sandbox, BudgetMember {
         return await snapshot;
       },
       drop: () => {
-        for (const line of [this.#waiting, this.#computing, this.#suspects]) line.delete(entry);
-        this.#line.leave(entry);
+        for (const group of [this.#waiting, this.#computing, this.#suspects]) group.delete(entry);
+        this.#memoryQueue.leave(entry);
         if (poolCell.worker !== undefined) {
           poolCell.worker.drop(poolCell);
           // Perhaps nobody needs its worker now.
@@ -154,7 +154,7 @@ export class NodePool implements Sandbox, BudgetMember {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    this.#line.close();
+    this.#memoryQueue.close();
     this.#budget.leave(this);
     this.#supervisor.stop();
     await this.#workers.close();
@@ -205,7 +205,7 @@ export class NodePool implements Sandbox, BudgetMember {
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
     const [next = entry] = isComputing ? this.#computing : [];
     if (isLost || (isComputing && (next !== entry || !this.#workers.hasIdleComputer()))) {
-      this.#line.leave(entry);
+      this.#memoryQueue.leave(entry);
       // The caller already knows about a lost cell.
       if (!isLost) this.#computing.add(entry);
       this.#tell();
@@ -213,7 +213,7 @@ export class NodePool implements Sandbox, BudgetMember {
     }
     this.#computing.delete(entry);
     // A cell that owes an answer has its room already.
-    if (poolCell.unanswered === 0 && !this.#line.pass(entry)) return;
+    if (poolCell.unanswered === 0 && !this.#memoryQueue.pass(entry)) return;
     const worker =
       poolCell.worker ??
       (isComputing ? this.#workers.choose("compute") : undefined) ??
@@ -235,7 +235,13 @@ export class NodePool implements Sandbox, BudgetMember {
   #admitSuspects(): void {
     const [entry] = this.#suspects;
     const worker = entry === undefined ? undefined : this.#workers.chooseForSuspect();
-    if (entry === undefined || worker === undefined || this.#line.size > 0 || !this.#line.fits(entry)) return;
+    if (
+      entry === undefined ||
+      worker === undefined ||
+      this.#memoryQueue.size > 0 ||
+      !this.#memoryQueue.fits(entry)
+    )
+      return;
     this.#suspects.delete(entry);
     worker.trial = entry.poolCell;
     startOn(worker, entry);
@@ -245,12 +251,12 @@ export class NodePool implements Sandbox, BudgetMember {
    * Tells workers how many cells wait, for a thread or for memory. Then cells that compute leave after their quantum.
    */
   #tell(): void {
-    const isTold = this.#line.size + this.#computing.size + this.#suspects.size > 0;
+    const isTold = this.#memoryQueue.size + this.#computing.size + this.#suspects.size > 0;
     if (!isTold && !this.#hasTold) return;
     this.#hasTold = isTold;
-    const inLine = this.#line.isLate ? this.#line.size : 0;
+    const waitForMemory = this.#memoryQueue.isLate ? this.#memoryQueue.size : 0;
     for (const worker of this.#workers.all) {
-      worker.wanted = inLine + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
+      worker.wanted = waitForMemory + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
     }
   }
 
@@ -277,7 +283,7 @@ export class NodePool implements Sandbox, BudgetMember {
   /** A worker, a compute thread or memory may be free now. */
   #admitWaiting(): void {
     if (this.#closed || this.#isAdmitting) return;
-    if (this.#waiting.size + this.#line.size + this.#computing.size === 0) {
+    if (this.#waiting.size + this.#memoryQueue.size + this.#computing.size === 0) {
       this.#tell();
       return;
     }
@@ -289,7 +295,7 @@ export class NodePool implements Sandbox, BudgetMember {
         this.#waiting.delete(entry);
         this.#admit(entry);
       }
-      this.#line.advance((entry) => this.#admit(entry));
+      this.#memoryQueue.advance((entry) => this.#admit(entry));
       for (const entry of this.#computing) {
         if (this.#workers.hasIdleComputer()) this.#admit(entry);
         else break;
@@ -346,7 +352,7 @@ export class NodePool implements Sandbox, BudgetMember {
     if (!isEnough && mayBeMore) {
       // If starting failed, the next request for a worker tries again.
       if (this.#failedStarts === 0) this.#workers.spawn("pass");
-    } else if (!isEnough || this.#line.isLate) {
+    } else if (!isEnough || this.#memoryQueue.isLate) {
       // The memory that the holder may still get is needed, too. The worker's other cells are placed again, so the
       // worker with the fewest cells is ended.
       const [cheapest] = held.toSorted((one, other) => one.cells.size - other.cells.size);
