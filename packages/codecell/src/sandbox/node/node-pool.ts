@@ -317,12 +317,12 @@ export class NodePool implements Sandbox, BudgetMember {
   #bury(worker: NodeWorker): void {
     this.#workers.all.delete(worker);
     if (this.#closed) return;
-    const sentence = this.#supervisor.sentenceOf(worker);
-    this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
+    const end = this.#supervisor.whyEnded(worker);
+    this.#failedStarts = worker.ready || end !== undefined ? 0 : this.#failedStarts + 1;
     const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
     const { current, problem } = worker;
     const cells = worker.evict();
-    const holder = cells.find(({ cell }) => cell === (sentence?.cell ?? current));
+    const holder = cells.find(({ cell }) => cell === (end?.cell ?? current));
     const lose = ({ listener }: PoolCell, loss: Loss): void => {
       if (giveUp) listener.onLost("unavailable", problem);
       else listener.onLost(loss);
@@ -332,7 +332,7 @@ export class NodePool implements Sandbox, BudgetMember {
       lose(poolCell, worker.isBroken && poolCell.unanswered > 0 ? "crashed" : "displaced");
     }
     // The holder comes last, so that the cells that waited for it are placed first.
-    if (holder !== undefined) lose(holder, sentence?.loss ?? "crashed");
+    if (holder !== undefined) lose(holder, end?.loss ?? "crashed");
     if (giveUp) {
       this.#failedStarts = 0;
       const suspects = [...this.#suspects];

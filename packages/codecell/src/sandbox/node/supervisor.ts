@@ -41,7 +41,7 @@ interface Stay {
 }
 
 /** Why a worker was ended, and for which cell. */
-export interface Sentence {
+export interface WorkerEnd {
   readonly cell: number;
   readonly loss: "overran" | "computes";
 }
@@ -60,7 +60,7 @@ export interface Supervised {
 export class Supervisor {
   readonly #pool: Supervised;
   readonly #stays = new WeakMap<NodeWorker, Stay>();
-  readonly #sentences = new WeakMap<NodeWorker, Sentence>();
+  readonly #ends = new WeakMap<NodeWorker, WorkerEnd>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: Supervised) {
@@ -79,15 +79,15 @@ export class Supervisor {
   }
 
   /** Why the supervisor ended this worker; undefined if the worker died by itself. */
-  sentenceOf(worker: NodeWorker): Sentence | undefined {
-    return this.#sentences.get(worker);
+  whyEnded(worker: NodeWorker): WorkerEnd | undefined {
+    return this.#ends.get(worker);
   }
 
   /** Ends a worker because of the cell that holds it, if the cell is still there. */
-  end(worker: NodeWorker, loss: Sentence["loss"]): void {
+  end(worker: NodeWorker, loss: WorkerEnd["loss"]): void {
     const stay = this.#stays.get(worker);
     if (stay === undefined || stay.cell !== worker.current || stay.entries !== worker.entries) return;
-    this.#sentences.set(worker, { cell: stay.cell, loss });
+    this.#ends.set(worker, { cell: stay.cell, loss });
     worker.kill();
   }
 
