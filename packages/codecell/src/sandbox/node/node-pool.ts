@@ -91,7 +91,7 @@ export class NodePool implements Sandbox, BudgetMember {
       workers: this.#workers.all,
       displace: (worker, others) => this.#displace(worker, others),
       isWanted: () => this.#computing.size > 0 || this.#memoryQueue.isLate,
-      onLook: (now) => {
+      onSupervised: (now) => {
         this.#relieve();
         this.#admitWaiting();
         return (

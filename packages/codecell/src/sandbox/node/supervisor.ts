@@ -7,12 +7,12 @@
  * - The worker is killed if its holder exceeds its limit of processor time, or was dropped and does not leave.
  * - Measures processor time of the thread. If that is not available, a machine that is busy with other work looks like
  *   a native loop for a while.
- * - Looks only while commands are unanswered; an idle pool costs nothing.
+ * - Supervises only while commands are unanswered; an idle pool costs nothing.
  */
 import type { NodeWorker } from "./node-worker.ts";
 import { giveUpSnapshots, type PoolCell } from "./pool-cell.ts";
 
-const LOOK_EVERY_MS = 10;
+const SUPERVISE_EVERY_MS = 10;
 /** Guest code checks in far more often than this, in processor time. */
 const SILENT_MS = 5;
 /** The part of a stay that is not counted if threads do not report their processor time. */
@@ -29,7 +29,7 @@ interface Stay {
   readonly cell: number;
   readonly entries: number;
   readonly since: number;
-  /** The worker's polls at the last look. */
+  /** The worker's polls when they were last read. */
   polls: number;
   /** The processor time it had used when it was last seen to poll. */
   polledAtMs: number;
@@ -53,8 +53,8 @@ export interface Supervised {
   displace(worker: NodeWorker, others: readonly PoolCell[]): void;
   /** Whether cells without a worker wait for this one. */
   isWanted(worker: NodeWorker): boolean;
-  /** Called after each look; true asks for another look. */
-  onLook(now: number): boolean;
+  /** Called each time all workers were supervised; true asks to go on. */
+  onSupervised(now: number): boolean;
 }
 
 export class Supervisor {
@@ -67,10 +67,10 @@ export class Supervisor {
     this.#pool = pool;
   }
 
-  /** Starts looking; called when commands were sent. */
+  /** Starts supervising; called when commands were sent. */
   watch(): void {
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#supervise(), SUPERVISE_EVERY_MS).unref();
   }
 
   stop(): void {
@@ -91,7 +91,7 @@ export class Supervisor {
     worker.kill();
   }
 
-  #look(): void {
+  #supervise(): void {
     const now = performance.now();
     for (const worker of this.#pool.workers) {
       const cell = worker.current;
@@ -101,7 +101,7 @@ export class Supervisor {
         this.#stays.delete(worker);
       }
     }
-    if (this.#pool.onLook(now)) return;
+    if (this.#pool.onSupervised(now)) return;
     // The pool may have started workers.
     for (const { current, unanswered } of this.#pool.workers) if (current !== 0 || unanswered > 0) return;
     this.stop();
@@ -132,7 +132,7 @@ export class Supervisor {
     else if (isSilent && stay.usedMs > holder.quantumMs) this.#hold(worker, holder);
   }
 
-  /** Measures the processor time for the next look. */
+  /** Measures the processor time; the next decision about this worker uses it. */
   async #measure(worker: NodeWorker, stay: Stay, stayedMs: number): Promise<void> {
     // A thread that does not get the processor does not answer either.
     if (stay.isAsking) return;
