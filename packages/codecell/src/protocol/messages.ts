@@ -135,12 +135,12 @@ export interface SnapshotRefusal {
 }
 
 /** Instead of a report: the cell computes while others wait. It no longer exists, and its turn is not reported. */
-export interface Leave {
+export interface ComputesAnswer {
   readonly kind: "computes";
   readonly cell: number;
 }
 
-export type Answer = Report | SnapshotAnswer | SnapshotRefusal | Leave;
+export type Answer = Report | SnapshotAnswer | SnapshotRefusal | ComputesAnswer;
 
 /** Indices into the Int32Array that is a worker's status board. */
 export const STATUS = {
