@@ -1,5 +1,6 @@
 /**
- * Runs on the host. AgentRun runs the programs that the model of one agent run writes.
+ * Runs on the host. AgentRun runs the programs that the model of one agent run writes. An agent run is one task of an
+ * agent: all its `exec`s and `wait`s over one catalog.
  *
  * - Whatever happens to a program becomes a result. Nothing is thrown through the agent's loop.
  * - A program that still waits when its time is up is suspended, and goes on with `wait`. It belongs to this run:
