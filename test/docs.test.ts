@@ -133,6 +133,12 @@ describe("pages", () => {
     expect(Buffer.byteLength(read("README.md"))).toBeLessThanOrEqual(8 * 1024);
   });
 
+  test("the glossary is short: what one folder uses is explained there", () => {
+    const rows = read("GLOSSARY.md").match(/^\| \*\*/gmu) ?? [];
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.length).toBeLessThanOrEqual(45);
+  });
+
   test.each(GUIDE)("%s begins with a task and code that runs", (path) => {
     expect(read(path)).toMatch(/^# .+\n\n(?!#|```)[^]+?\n\n```ts\n/u);
     const [beginning = ""] = read(path).split("\n## ");

@@ -15,7 +15,7 @@ import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { AgentProgram } from "../../packages/codecell/src/surface/agent-program.ts";
 import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-tools.ts";
 import { resolveCodeMode } from "../../packages/codecell/src/surface/config.ts";
-import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
+import { SavedValues } from "../../packages/codecell/src/surface/output/saved-values.ts";
 import { Telemetry } from "../../packages/codecell/src/surface/record/telemetry.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
 import { InvocationCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
@@ -53,7 +53,7 @@ const nested = (): NestedTools => {
     approve: undefined,
     telemetry: new Telemetry([], { size: 1, sources: {} }),
     trajectory: new Trajectory(),
-    parked: new ParkedValues({ maxBytes: 1024, maxValues: 1 }),
+    saved: new SavedValues({ maxBytes: 1024, maxValues: 1 }),
   });
 };
 /** A call of an agent's program, recorded from its events. */

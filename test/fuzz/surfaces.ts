@@ -20,7 +20,7 @@ import { cutValue } from "../../packages/codecell/src/surface/output/cut-value.t
 import { toModelError } from "../../packages/codecell/src/surface/shown/failure-codes.ts";
 import { OutputBudget } from "../../packages/codecell/src/surface/output/output-budget.ts";
 import { toOutput } from "../../packages/codecell/src/surface/output/output-items.ts";
-import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
+import { SavedValues } from "../../packages/codecell/src/surface/output/saved-values.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
 import { isSameJson } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
 import { toConsole } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
@@ -66,7 +66,7 @@ const quietly = (work: () => unknown) => (): unknown => {
 };
 const linesOf = (text: string): { level: "log"; text: string }[] =>
   text.split("\n").map((line) => ({ level: "log", text: line }));
-const parking = (): ParkedValues => new ParkedValues({ maxBytes: 16 * 1024 * 1024, maxValues: 100 });
+const savedValues = (): SavedValues => new SavedValues({ maxBytes: 16 * 1024 * 1024, maxValues: 100 });
 const tokens = new Tokens(vault);
 const reportOf = (calls: readonly object[], logs: readonly object[]): object => ({
   cell: 1,
@@ -190,7 +190,7 @@ export const SURFACES: readonly Surface[] = [
     prepare: (json) => {
       const value = parsed(json);
       return async () =>
-        new OutputBudget(OUTPUT_BYTES, parking()).finish([], 0, value, await printJson(value));
+        new OutputBudget(OUTPUT_BYTES, savedValues()).finish([], 0, value, await printJson(value));
     },
   },
   {
@@ -199,7 +199,7 @@ export const SURFACES: readonly Surface[] = [
     most: LOGS,
     prepare: (text) => {
       const items = linesOf(text).map(toOutput);
-      return () => new OutputBudget(OUTPUT_BYTES, parking()).finish(items, 0, null);
+      return () => new OutputBudget(OUTPUT_BYTES, savedValues()).finish(items, 0, null);
     },
   },
   {
@@ -207,7 +207,11 @@ export const SURFACES: readonly Surface[] = [
     given: "json",
     most: LOGS,
     prepare: (json) => () =>
-      new OutputBudget(OUTPUT_BYTES, parking()).finish([toOutput({ level: "json", text: json })], 0, null),
+      new OutputBudget(OUTPUT_BYTES, savedValues()).finish(
+        [toOutput({ level: "json", text: json })],
+        0,
+        null,
+      ),
   },
   {
     name: "cut value",
@@ -223,12 +227,17 @@ export const SURFACES: readonly Surface[] = [
     given: "json",
     most: RESULT,
     prepare: (json) => {
-      const values = parking();
-      const ref = values.park(json) ?? "";
+      const values = savedValues();
+      const ref = values.save(json) ?? "";
       return () => values.load(ref, { from: 1, count: 1e9 });
     },
   },
-  { name: "load_result: which", given: "text", most: INPUT, prepare: (text) => () => parking().load(text) },
+  {
+    name: "load_result: which",
+    given: "text",
+    most: INPUT,
+    prepare: (text) => () => savedValues().load(text),
+  },
   {
     name: "trajectory: a call",
     given: "json",

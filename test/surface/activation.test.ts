@@ -186,7 +186,7 @@ describe("two runs at once", () => {
     expect(called).toEqual([]);
   });
 
-  test("[exec-wait:12] load none of each other's parked values", async () => {
+  test("[exec-wait:12] load none of each other's saved values", async () => {
     await using desk = openDesk({ config: { enabled: true, maxOutputBytes: 1024 } });
     const { value } = expectStatus("completed", await desk.exec(`return "x".repeat(5000)`));
     const { ref } = value as unknown as { ref: string };

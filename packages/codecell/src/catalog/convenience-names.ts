@@ -1,5 +1,6 @@
 /**
- * Convenience names: `tools.create_issue` for `mcp:github:create-issue`. Runs anywhere.
+ * A convenience name is an identifier by which one catalogued tool and no other can be called: `tools.create_issue` for
+ * `mcp:github:create-issue`. Runs anywhere.
  *
  * - A tool gets a convenience name only if no other tool would have the same one. Every tool can be called by its id.
  * - A convenience name never hides something else: helpers, reserved words, what objects inherit, `then`.

@@ -3,8 +3,9 @@
  * from events: `handle.events`, spans, traces, telemetry, trajectories. The inspection of a ledger tells outcomes in
  * the same shape.
  *
- * - A run keeps its `RunEvent`s for every reader. `onEvent` hears each `LiveEvent` as it happens. A run does not keep
- *   the steps of calls, since they hold values that only the host has.
+ * - A run keeps its `RunEvent`s for every reader. `onEvent` hears each `LiveEvent` as it happens.
+ * - A step is an event of a call between its start and its end. Only `onEvent` hears it: a run does not keep steps, since
+ *   they hold values that only the host has.
  * - No event has an output: an output may be large, and it belongs to the program. Middleware sees outputs.
  * - A call has one `call-end`. It has no `call-start` if its input could not be read, or if a resolution denied it.
  */

@@ -8,6 +8,7 @@ import type { Json } from "./value.ts";
  */
 export type LogLevel = "debug" | "log" | "info" | "warn" | "error" | "text" | "json";
 
+/** Text that the program printed, with a level. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly text: string;

@@ -1,6 +1,7 @@
 /**
  * SuspendedRun: what Codecell keeps of a run that waits, and its bytes. Runs on the host.
  *
+ * - Its wait state is what it waits for, beside its ledger: pending calls, timers, decisions.
  * - A header says whose run it is and when it expires, and names the sections that follow. It is read before anything
  *   else.
  * - Section `run` is JSON. Section `outputs` holds long outputs unescaped, because JSON would escape every quote in

@@ -5,7 +5,7 @@
  *   before init"; Node 22, 24 and 26).
  * - The worker announces such a moment, and the host announces that it ends the thread. Each announces first and then
  *   reads what the other has announced. So a host waits for one moment at most. A worker whose end is decided enters no
- *   such moment: it stands still until it is ended.
+ *   such moment: it waits until it is ended.
  */
 import { STATUS } from "./messages.ts";
 
@@ -14,7 +14,7 @@ const DECIDED = 2;
 
 /** On the worker: does work during which its thread must not be ended. */
 export function inFragileMoment<T>(status: Int32Array, work: () => T): T {
-  if ((Atomics.or(status, STATUS.fragile, INSIDE) & DECIDED) !== 0) standStill(status);
+  if ((Atomics.or(status, STATUS.fragile, INSIDE) & DECIDED) !== 0) waitForEnd(status);
   try {
     return work();
   } finally {
@@ -22,7 +22,7 @@ export function inFragileMoment<T>(status: Int32Array, work: () => T): T {
   }
 }
 
-function standStill(status: Int32Array): never {
+function waitForEnd(status: Int32Array): never {
   Atomics.and(status, STATUS.fragile, DECIDED);
   for (;;) Atomics.wait(status, STATUS.fragile, DECIDED);
 }

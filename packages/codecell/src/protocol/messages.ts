@@ -1,6 +1,9 @@
 /**
  * Protocol: the messages between host and worker, and their validation. Known to both sides.
  *
+ * - The host sends commands. The worker sends answers: a report, a snapshot, a refusal of a snapshot, or that a cell
+ *   computes.
+ * - The status board is memory in which a worker says which cell it is in, and the host what it wants of the worker.
  * - Both sides send arrays: everything that is ready at the same time goes into one message.
  * - The host trusts nothing that a worker sends, because a guest may have taken the worker over. A message that does
  *   not parse counts as a crash of that worker.
@@ -99,7 +102,10 @@ export interface CellFailure {
   readonly detached?: Detached;
 }
 
-/** The program never looked at the promise (`unawaited`), or returned before the call ended (`pending`). */
+/**
+ * A detached call is a call that the program has not waited for when it returns: the program never looked at the
+ * promise (`unawaited`), or returned before the call ended (`pending`).
+ */
 export type Detached = "unawaited" | "pending";
 
 /** What one cell did since its last report. */
@@ -135,12 +141,12 @@ export interface SnapshotRefusal {
 }
 
 /** Instead of a report: the cell computes while others wait. It no longer exists, and its turn is not reported. */
-export interface Leave {
+export interface ComputesAnswer {
   readonly kind: "computes";
   readonly cell: number;
 }
 
-export type Answer = Report | SnapshotAnswer | SnapshotRefusal | Leave;
+export type Answer = Report | SnapshotAnswer | SnapshotRefusal | ComputesAnswer;
 
 /** Indices into the Int32Array that is a worker's status board. */
 export const STATUS = {

@@ -11,7 +11,7 @@ import { NodePool } from "../sandbox/node/node-pool.ts";
 import type { CellStart, Loss, Sandbox } from "../sandbox/sandbox.ts";
 import { defaultWorkerUrl } from "../sandbox/node/worker-script.ts";
 import { LedgerRecorder, type Past } from "../ledger/ledger-recorder.ts";
-import { PlacedCell, type Shelf } from "./placed-cell.ts";
+import { PlacedCell, type SnapshotKeeper } from "./placed-cell.ts";
 
 let pool: NodePool;
 beforeEach(() => {
@@ -43,7 +43,7 @@ class Driver {
   /** Takes the cell away, as a worker does that another cell or this cell holds. */
   lose: (loss: Loss) => void = () => {};
 
-  constructor(snapshot?: CellSnapshot, past?: Past, shelf?: Shelf, steps = 3) {
+  constructor(snapshot?: CellSnapshot, past?: Past, snapshotKeeper?: SnapshotKeeper, steps = 3) {
     const header = {
       runId: "r",
       source: sourceOf(steps),
@@ -75,7 +75,7 @@ class Driver {
       this.#reported.resolve(report);
     };
     const onLost = (): void => this.#reported.reject(new Error("lost"));
-    this.placedCell = new PlacedCell(this.recorder, counting, { onReport, onLost }, snapshot, shelf);
+    this.placedCell = new PlacedCell(this.recorder, counting, { onReport, onLost }, snapshot, snapshotKeeper);
   }
 
   place(): Promise<Report> {
@@ -101,8 +101,8 @@ class Driver {
 const LONG = `"${"0".repeat(20_000)}"`;
 
 /** A run whose cell has fallen asleep after its first outcome. */
-async function asleep(first: string, shelf?: Shelf, steps?: number): Promise<Driver> {
-  const driver = new Driver(undefined, undefined, shelf, steps);
+async function asleep(first: string, snapshotKeeper?: SnapshotKeeper, steps?: number): Promise<Driver> {
+  const driver = new Driver(undefined, undefined, snapshotKeeper, steps);
   await asleepAfter(driver, async () => {
     await driver.place();
     await driver.give(0, first);
@@ -149,11 +149,11 @@ describe("a cell whose memory others need", () => {
   });
 });
 
-/** A shelf that keeps a snapshot, and gives it back when it is told to. */
-function slowShelf(): { readonly shelf: Shelf; readonly letFetch: () => void } {
+/** A keeper that holds a snapshot, and gives it back when it is told to. */
+function slowSnapshotKeeper(): { readonly snapshotKeeper: SnapshotKeeper; readonly letFetch: () => void } {
   let kept: CellSnapshot | undefined;
   const fetched = Promise.withResolvers<void>();
-  const shelf: Shelf = {
+  const snapshotKeeper: SnapshotKeeper = {
     saveSnapshot: async (snapshot) => {
       kept = snapshot;
       return true;
@@ -163,7 +163,7 @@ function slowShelf(): { readonly shelf: Shelf; readonly letFetch: () => void } {
       return kept;
     },
   };
-  return { shelf, letFetch: fetched.resolve };
+  return { snapshotKeeper, letFetch: fetched.resolve };
 }
 
 describe("placed cell", () => {
@@ -189,9 +189,9 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a shelf keeps the snapshot meanwhile, and deliveries are not lost while it is fetched [cell:sleep]", async () => {
-    const { shelf, letFetch } = slowShelf();
-    const driver = await asleep(LONG, shelf);
+  test("a snapshot keeper keeps the snapshot meanwhile, and deliveries are not lost while it is fetched [cell:sleep]", async () => {
+    const { snapshotKeeper, letFetch } = slowSnapshotKeeper();
+    const driver = await asleep(LONG, snapshotKeeper);
     const first = driver.give(1);
     expect(driver.placedCell.isSettled).toBe(false);
     const second = driver.give(2);
@@ -204,9 +204,9 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a cell that is lost after it slept waits for the shelf like a sleeping cell [cell:sleep]", async () => {
-    const { shelf, letFetch } = slowShelf();
-    const driver = await asleep(LONG, shelf, 4);
+  test("a cell that is lost after it slept waits for the snapshot keeper like a sleeping cell [cell:sleep]", async () => {
+    const { snapshotKeeper, letFetch } = slowSnapshotKeeper();
+    const driver = await asleep(LONG, snapshotKeeper, 4);
     letFetch();
     await driver.give(1);
     driver.lose("displaced");
@@ -229,7 +229,7 @@ describe("placed cell", () => {
   test.each([
     ["refuses to keep it", false],
     ["has lost it", true],
-  ])("a shelf that %s only costs time [cell:sleep]", async (_what, isKept) => {
+  ])("a snapshot keeper that %s only costs time [cell:sleep]", async (_what, isKept) => {
     const driver = await asleep(LONG, {
       saveSnapshot: async () => isKept,
       loadSnapshot: async () => undefined,

@@ -5,7 +5,7 @@
  * - Reports of an earlier placement are ignored.
  * - It counts the reports that the cell owes: `isSettled` when the cell has answered everything.
  * - A cell that waits for long sleeps: it is dropped until something is delivered. If its snapshot is a cheaper way
- *   back than the ledger, the snapshot is kept meanwhile: on the shelf if there is one, else in memory.
+ *   back than the ledger, the snapshot is kept meanwhile: by the snapshot keeper if there is one, else in memory.
  * - A cell that waits is given up at any time if others need its memory.
  */
 import type { CellSnapshot, Report } from "../protocol/messages.ts";
@@ -27,7 +27,7 @@ export interface PlacedCellListener {
 }
 
 /** Keeps the snapshot of a cell outside this process. */
-export interface Shelf {
+export interface SnapshotKeeper {
   /** False if the snapshot cannot be kept. */
   saveSnapshot(snapshot: CellSnapshot): Promise<boolean>;
   /** The snapshot that was saved last. Undefined if it cannot be loaded. */
@@ -45,7 +45,7 @@ export class PlacedCell {
   readonly #recorder: LedgerRecorder;
   readonly #sandbox: Sandbox;
   readonly #listener: PlacedCellListener;
-  readonly #shelf: Shelf | undefined;
+  readonly #snapshotKeeper: SnapshotKeeper | undefined;
   readonly #compression: Compression | undefined;
   #placement: Placement | undefined;
   #placements = 0;
@@ -53,7 +53,7 @@ export class PlacedCell {
   /** Reports that the cell still owes. */
   #unanswered = 0;
   /** The latest snapshot. Placements go on from it. */
-  #snapshot: CellSnapshot | "on the shelf" | undefined;
+  #snapshot: CellSnapshot | "kept elsewhere" | undefined;
   /** True while the snapshot is fetched for a placement. */
   #isWaking = false;
   #cpuTimeMs: number;
@@ -70,14 +70,14 @@ export class PlacedCell {
     sandbox: Sandbox,
     listener: PlacedCellListener,
     snapshot: CellSnapshot | undefined,
-    shelf?: Shelf,
+    snapshotKeeper?: SnapshotKeeper,
     compression?: Compression,
   ) {
     this.#recorder = recorder;
     this.#sandbox = sandbox;
     this.#listener = listener;
     this.#snapshot = snapshot;
-    this.#shelf = shelf;
+    this.#snapshotKeeper = snapshotKeeper;
     this.#compression = compression;
     this.#timeBeforeMs = recorder.seen.cpuTimeMs;
     this.#cpuTimeMs = this.#timeBeforeMs;
@@ -105,12 +105,12 @@ export class PlacedCell {
   place(): void {
     const placement = ++this.#placements;
     this.#unanswered = 1;
-    if (this.#snapshot !== "on the shelf") {
+    if (this.#snapshot !== "kept elsewhere") {
       this.#placeFrom(this.#snapshot, placement);
       return;
     }
     this.#isWaking = true;
-    void this.#shelf?.loadSnapshot().then((snapshot) => {
+    void this.#snapshotKeeper?.loadSnapshot().then((snapshot) => {
       if (placement === this.#placements) this.#placeFrom(snapshot, placement);
     });
   }
@@ -163,7 +163,8 @@ export class PlacedCell {
   /** The cell as it is now, if it rests now and until the snapshot is there. */
   async snapshot(): Promise<CellSnapshot | undefined> {
     if (this.#placement === undefined) {
-      const kept = this.#snapshot === "on the shelf" ? await this.#shelf?.loadSnapshot() : this.#snapshot;
+      const kept =
+        this.#snapshot === "kept elsewhere" ? await this.#snapshotKeeper?.loadSnapshot() : this.#snapshot;
       // A cell that was evicted has moved on since its snapshot was taken.
       return kept?.progress.deliveries === this.#recorder.progress.deliveries ? kept : undefined;
     }
@@ -230,7 +231,8 @@ export class PlacedCell {
       const snapshot = await this.snapshot();
       if (snapshot === undefined) return;
       // The snapshot is a good way back even if the cell has moved on meanwhile.
-      this.#snapshot = (await this.#shelf?.saveSnapshot(snapshot)) === true ? "on the shelf" : snapshot;
+      this.#snapshot =
+        (await this.#snapshotKeeper?.saveSnapshot(snapshot)) === true ? "kept elsewhere" : snapshot;
     }
     if (!isSame()) return;
     this.leave();

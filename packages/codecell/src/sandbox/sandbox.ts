@@ -77,7 +77,7 @@ export interface CellListener {
 export class SandboxUnavailable extends Error {}
 
 /**
- * One stay of a cell in the sandbox. Has functions only: if an object literal has a getter, V8 keeps the getter and
+ * One stay of a cell in the sandbox; a run that is rebuilt has several. Has functions only: if an object literal has a getter, V8 keeps the getter and
  * everything that it sees, here a whole run, until the old generation is collected.
  */
 export interface Placement {

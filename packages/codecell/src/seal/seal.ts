@@ -7,7 +7,8 @@
  *
  * - The mac covers everything before it. Nothing behind the key id is interpreted before the mac fits. The caller reads
  *   the header and then asks for the content; only then is the content decompressed.
- * - The mac also covers a purpose that is not in the bytes: what was sealed for one place does not open in another.
+ * - The mac also covers a purpose: what the seal was made for. The purpose is not in the bytes, so what was sealed for
+ *   one place does not open in another.
  * - Opening never throws, whatever bytes it gets.
  * - Encryption is AES-256-GCM with a random nonce, inside the same HMAC. GCM alone would do until a nonce repeats:
  *   after 2^32 seals a repetition becomes likely enough to matter, and it would break GCM's authentication. GCM also

@@ -1,5 +1,6 @@
 /**
- * Prepare: turns the model's text into a guest script, or says why that is not possible. Runs anywhere.
+ * Prepare: turns the source, which the model wrote, into the script, which the engine evaluates, or says why that is
+ * not possible. Runs anywhere.
  *
  * - The script is one expression: an async arrow function without parameters. Its body is the source with the types
  *   blanked. Lines keep their order. Columns stay where they are except for insertions, which `toSourcePosition` takes

@@ -1,6 +1,7 @@
 /**
  * Runs on the host. AgentProgram is one program of an agent run, from its `exec` over all its `wait`s.
  *
+ * - An exchange is one `exec` or one `wait` of the program, and its answer.
  * - It knows its calls that are under way, of all its exchanges, and can abort them all.
  * - It is over once it has ended, has expired or was dropped. Then its calls are aborted, and nothing is left to
  *   resume.

@@ -1,5 +1,6 @@
 /**
- * Runs on the host. AgentRun runs the programs that the model of one agent run writes.
+ * Runs on the host. AgentRun runs the programs that the model of one agent run writes. An agent run is one task of an
+ * agent: all its `exec`s and `wait`s over one catalog.
  *
  * - Whatever happens to a program becomes a result. Nothing is thrown through the agent's loop.
  * - A program that still waits when its time is up is suspended, and goes on with `wait`. It belongs to this run:
@@ -23,7 +24,7 @@ import type { NestedTools } from "./calls/nested-tools.ts";
 import { hasOpenCalls } from "./calls/open-calls.ts";
 import { OutputBudget } from "./output/output-budget.ts";
 import { toOutput } from "./output/output-items.ts";
-import type { ParkedValues } from "./output/parked-values.ts";
+import type { SavedValues } from "./output/saved-values.ts";
 import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./shown/problems.ts";
 import { fieldOf, readProgram } from "./read-program.ts";
 import { snapshotMs, toLimits } from "./settings-limits.ts";
@@ -46,7 +47,7 @@ export interface AgentRunSetup {
   readonly nested: NestedTools;
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
-  readonly parked: ParkedValues;
+  readonly saved: SavedValues;
   /** Called when the run begins to have something to end, and when it has nothing more to end. */
   readonly onBusy: (run: AgentRun, isBusy: boolean) => void;
 }
@@ -105,7 +106,7 @@ export class AgentRun {
     await Promise.allSettled(this.#live);
     this.#drop("aborted", isKept);
     await Promise.allSettled(this.#live);
-    this.#setup.parked.clear();
+    this.#setup.saved.clear();
   }
 
   async #exchange(
@@ -258,15 +259,15 @@ export class AgentRun {
     isPending: () => boolean,
     abortSignal: AbortSignal | undefined,
   ): Promise<CodeModeResult> {
-    const { settings, parked, telemetry } = this.#setup;
+    const { settings, saved, telemetry } = this.#setup;
     // A large value was parsed in this turn, and is about to be printed and cut.
     if (result.status === "completed") while (isTurnLong()) await nextTurn();
     const json = result.status === "completed" ? await printJson(result.value) : undefined;
     const items = result.logs.map(toOutput);
-    agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
+    agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, saved);
     // Another preparation of this agent run may have begun the program. A ref has to be found where the model is told
     // of it.
-    agentProgram.budget.parked = parked;
+    agentProgram.budget.saved = saved;
     switch (result.status) {
       case "completed": {
         this.#over(agentProgram, "ended");

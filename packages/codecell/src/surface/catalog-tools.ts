@@ -1,5 +1,5 @@
 /**
- * Runs on the host. The tools behind the helpers of the catalog profile: search, describe, and load a parked value.
+ * Runs on the host. The tools behind the helpers of the catalog profile: search, describe, and load a saved value.
  *
  * They take an id, or a name that can mean one tool only. A tool that is not catalogued is unknown under every name.
  */
@@ -11,12 +11,12 @@ import { CATALOG_TOOLS } from "../contract/features.ts";
 import type { AnyTool, ToolSet } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
 import type { CodeModeSettings } from "./config.ts";
-import type { ParkedValues } from "./output/parked-values.ts";
+import type { SavedValues } from "./output/saved-values.ts";
 
 interface CatalogToolsSetup {
   readonly catalog: Catalog;
   readonly settings: CodeModeSettings;
-  readonly parked: ParkedValues;
+  readonly saved: SavedValues;
 }
 
 /** A tool as `ALL_TOOLS` and searches show it. */
@@ -65,7 +65,7 @@ export function catalogTools(
   byName: ReadonlyMap<string, CatalogEntry>,
   set: ToolSet,
 ): ToolSet {
-  const { catalog, settings, parked } = setup;
+  const { catalog, settings, saved } = setup;
 
   function found(id: unknown): CatalogEntry {
     if (typeof id !== "string") {
@@ -119,7 +119,7 @@ export function catalogTools(
     execute: async ({ ref, options }: { readonly ref: unknown; readonly options?: unknown }) => {
       if (typeof ref !== "string")
         throw new TypeError(`Cannot load ${nameOf(ref)}: expected a ref, as a cut value has it`);
-      const loaded = await parked.load(ref, { ...partOf(options), maxBytes: LARGEST_LOAD });
+      const loaded = await saved.load(ref, { ...partOf(options), maxBytes: LARGEST_LOAD });
       if (!loaded.ok) throw new Error(loaded.message);
       return buildJson(loaded.json);
     },

@@ -26,7 +26,7 @@ import { type CodeModeSettings, givenNumbers, resolveCodeMode } from "./config.t
 import { describeSurface, type ModelTool } from "./shown/describe-surface.ts";
 import type { AgentContext, AgentScope, Approve, BeforeToolCall } from "./calls/nested-call.ts";
 import { NestedTools } from "./calls/nested-tools.ts";
-import { ParkedValues } from "./output/parked-values.ts";
+import { SavedValues } from "./output/saved-values.ts";
 import { checkPayload, type PayloadTool } from "./payload.ts";
 import { Telemetry } from "./record/telemetry.ts";
 import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./record/trajectory.ts";
@@ -97,7 +97,7 @@ export interface AgentRuntime extends AsyncDisposable {
 
 const SUSPENDED_PROGRAMS = 1000;
 /** Bounds of all values of an agent run that are too large to show. */
-const PARKED = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
+const SAVED_VALUES_LIMITS = { maxBytes: 32 * 1024 * 1024, maxValues: 100 };
 
 export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRuntime {
   assertOptions(options, "create an agent runtime");
@@ -163,7 +163,7 @@ function prepare(
   const trajectory = new Trajectory(options.trajectory);
   // An agent run may be prepared again, perhaps in another process. A ref of one preparation must not lead to a value
   // of another.
-  const parked = new ParkedValues(PARKED, `r${randomBytes(3).toString("hex")}`);
+  const saved = new SavedValues(SAVED_VALUES_LIMITS, `r${randomBytes(3).toString("hex")}`);
   const nested = new NestedTools({
     catalog,
     settings,
@@ -173,7 +173,7 @@ function prepare(
     approve: options.approve,
     telemetry,
     trajectory,
-    parked,
+    saved,
   });
   const run = new AgentRun({
     host,
@@ -187,7 +187,7 @@ function prepare(
     nested,
     telemetry,
     trajectory,
-    parked,
+    saved,
     onBusy: (one, isBusy) => void (isBusy ? runs.add(one) : runs.delete(one)),
   });
   const end = async (): Promise<void> => {

@@ -10,7 +10,7 @@ import type { CodeModeSettings, NumberSetting } from "./config.ts";
 
 /** Calls that wait while others are in flight. A batch that does not fit is refused as a whole. */
 const CALLS_QUEUED = 1024;
-/** Output beyond its cap is shown in part and parked, so more than the cap has to cross. */
+/** Output beyond its cap is shown in part and saved, so more than the cap has to cross. */
 const OUTPUT_FACTOR = 4;
 /** Enough for one large item. More would let very many small items block the host. */
 const LEAST_OUTPUT = 1024 * 1024;
@@ -63,7 +63,7 @@ function limitsOf(settings: CodeModeSettings): Partial<Limits> {
     cpuTimeMs: timeoutMs,
     memoryBytes: memoryLimitBytes,
     logBytes: Math.max(maxOutputBytes * OUTPUT_FACTOR, LEAST_OUTPUT),
-    // A value that is too large to show is parked, and must be loadable again. A value that may be shown has to cross
+    // A value that is too large to show is saved, and must be loadable again. A value that may be shown has to cross
     // in any case.
     resultBytes: Math.max(maxOutputBytes, LARGEST_LOAD),
     callOutputBytes: LARGEST_LOAD,

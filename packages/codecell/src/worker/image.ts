@@ -3,6 +3,7 @@
  * run yet. Every cell begins as a copy of the image. A waiting cell can be reduced to the few bytes that differ from
  * it.
  *
+ * - A granule is 64 bytes of a vm's memory: the unit in which a waiting cell differs from the image.
  * - After `reset` the memory is byte for byte the image again. A vm for which this cannot be shown is discarded.
  * - The stack lies below all data and is empty between deliveries. So `reset` only clears the bytes that were left
  *   there.

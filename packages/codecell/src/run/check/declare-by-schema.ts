@@ -10,7 +10,7 @@ import { renderSignature } from "../../declare/render-declarations.ts";
 import { listOf, References } from "../../declare/schema-object.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { isRecord } from "../../value/shape.ts";
-import { keepsItsWord } from "./keeps-its-word.ts";
+import { refusesMissingProperties } from "./refuses-missing-properties.ts";
 
 /** A longer declaration leaves parts out. */
 const MOST_CHARACTERS = 20_000;
@@ -23,7 +23,7 @@ export async function declareBySchema(name: string, tool: AnyTool): Promise<Tool
   // A schema with a default for unusable inputs refuses no input.
   const isLenient = isRecord(schema) && Object.hasOwn(schema, "default");
   const { input } = tool;
-  if (isLenient || !(await keepsItsWord(input, schema))) {
+  if (isLenient || !(await refusesMissingProperties(input, schema))) {
     return { member: `${JSON.stringify(name)}(input?: any): Promise<any>` };
   }
   return {

@@ -15,17 +15,17 @@ import type { RunPast } from "../../durable/run-past.ts";
 const MOST_NAMES = 10;
 
 /** What a host resumes a run with. */
-export interface Means {
+export interface ResumedWith {
   readonly tools: ToolSet;
   /** Whether the host serves the calls of a feature. */
   readonly serves: (feature: FeatureName) => boolean;
   readonly resolutions: Resolutions;
 }
 
-export function missingTools({ recorder, served }: RunPast, means: Means): Failure | undefined {
+export function missingTools({ recorder, served }: RunPast, resumedWith: ResumedWith): Failure | undefined {
   const { calls } = recorder;
   const { runId, features } = recorder.header;
-  const { tools, resolutions, serves } = means;
+  const { tools, resolutions, serves } = resumedWith;
   const missing = new Set<string>();
   for (const index of served) {
     const callId = toCallId(runId, index);

@@ -7,28 +7,28 @@
  */
 import { SMALL_CELL_BYTES } from "./heap-budget.ts";
 import type { NodeWorker } from "./node-worker.ts";
-import type { Resident } from "./resident.ts";
+import type { PoolCell } from "./pool-cell.ts";
 
 /** Drops cells until `bytes` are freed; returns how many bytes that frees. */
 export function evictCells(workers: Iterable<NodeWorker>, bytes: number): number {
-  const grown: Resident[] = [];
-  const small: Resident[] = [];
+  const grown: PoolCell[] = [];
+  const small: PoolCell[] = [];
   for (const worker of workers) {
     if (worker.occupied) continue;
-    for (const resident of worker.residents.values()) {
-      if (resident.unanswered === 0 && resident.snapshots.length === 0) {
-        (resident.heapBytes > 0 ? grown : small).push(resident);
+    for (const poolCell of worker.cells.values()) {
+      if (poolCell.unanswered === 0 && poolCell.snapshots.length === 0) {
+        (poolCell.heapBytes > 0 ? grown : small).push(poolCell);
       }
     }
   }
   grown.sort((one, other) => other.heapBytes - one.heapBytes);
   let freed = 0;
-  for (const cells of [grown, small]) {
-    for (const resident of cells) {
+  for (const group of [grown, small]) {
+    for (const poolCell of group) {
       if (freed >= bytes) return freed;
-      const { worker, heapBytes } = resident;
-      if (worker === undefined || !resident.listener.onEvict()) continue;
-      worker.drop(resident);
+      const { worker, heapBytes } = poolCell;
+      if (worker === undefined || !poolCell.listener.onEvict()) continue;
+      worker.drop(poolCell);
       freed += heapBytes > 0 ? heapBytes : SMALL_CELL_BYTES;
     }
   }

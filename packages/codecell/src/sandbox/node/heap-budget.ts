@@ -85,7 +85,7 @@ export class HeapBudget {
 
 /** The share of the machine's or the container's memory. The rest is for the process itself and for others. */
 const SHARE = 0.5;
-const LOOK_EVERY_MS = 100;
+const MEASURE_EVERY_MS = 100;
 
 let machine = { totalBytes: 0, availableBytes: 0, at: -Infinity };
 let shared: HeapBudget | undefined;
@@ -94,7 +94,7 @@ let shared: HeapBudget | undefined;
 export function sharedHeapBudget(): HeapBudget {
   shared ??= new HeapBudget((held) => {
     const now = performance.now();
-    if (now - machine.at > LOOK_EVERY_MS) machine = { ...lookAtMachine(), at: now };
+    if (now - machine.at > MEASURE_EVERY_MS) machine = { ...measureMachine(), at: now };
     return Math.min(SHARE * machine.totalBytes, held + SHARE * machine.availableBytes);
   });
   return shared;
@@ -105,7 +105,7 @@ export function sharedHeapBudget(): HeapBudget {
  * of used memory includes cached files, which it would give back. So its limit is compared with what this process
  * holds.
  */
-function lookAtMachine(): { readonly totalBytes: number; readonly availableBytes: number } {
+function measureMachine(): { readonly totalBytes: number; readonly availableBytes: number } {
   // Without a constraint this is zero, or more than the machine has.
   const constrained = process.constrainedMemory();
   const totalBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

@@ -3,11 +3,12 @@
  *
  * - The number of workers follows the cores. A cell that was moved because it computes goes to one of a few compute
  *   threads, one cell at a time. So cells with short turns find a worker that is free, or soon will be.
- * - If another cell holds a cell's worker, or the worker dies, the cell is displaced instead of left waiting. While
- *   workers are held, more are started, up to a bound; beyond the bound the holder has to go.
+ * - If another cell holds a cell's worker, or the worker dies, the cell is displaced instead of left waiting: it leaves
+ *   that worker and is placed again elsewhere. While workers are held, more are started, up to a bound; beyond the bound
+ *   the holder has to go.
  * - Suspects are cells that were displaced before they made a turn. They may be like the cell that held their worker,
  *   so they are tried one by one, and one worker stays free for cells that arrive meanwhile.
- * - A cell starts or goes on only if there is room for what it may grow to. Cells without room wait in line.
+ * - A cell starts or goes on only if there is room for what it may grow to. Cells without room wait in a queue.
  * - A worker that stays in one cell past that cell's processor time is killed. Ending the thread is the only guarantee:
  *   native loops of the engine do not see interrupts.
  */
@@ -15,14 +16,14 @@ import type { Delivery } from "../../contract/ledger.ts";
 import type { JudgeApart } from "../../protocol/judges.ts";
 import { quantumMs } from "../../protocol/quantum.ts";
 import { planThreads, type Threads } from "./address-space.ts";
-import { Crew } from "./crew.ts";
+import { PoolWorkers } from "./pool-workers.ts";
 import { loadEngine } from "./engine.ts";
 import { evictCells } from "./evict-cells.ts";
 import { type BudgetMember, type HeapBudget, VM_BYTES } from "./heap-budget.ts";
 import { type Judges, judgesOf } from "./judges.ts";
-import { MemoryLine } from "./memory-line.ts";
+import { MemoryQueue } from "./memory-queue.ts";
 import type { NodeWorker } from "./node-worker.ts";
-import type { Resident } from "./resident.ts";
+import type { PoolCell } from "./pool-cell.ts";
 import {
   type CellListener,
   type CellStart,
@@ -36,7 +37,7 @@ import { loadWorkerScript } from "./worker-script.ts";
 
 /** A cell, with what its worker still has to be told. */
 interface PoolEntry {
-  readonly resident: Resident;
+  readonly poolCell: PoolCell;
   readonly start: CellStart;
   readonly deliveries: Delivery[];
   /** Whether it has been on a worker. If it is on no worker now, it was lost since. */
@@ -61,13 +62,13 @@ export class NodePool implements Sandbox, BudgetMember {
   readonly #workerUrl: URL;
   readonly #judges: Judges;
   readonly #budget: HeapBudget;
-  readonly #crew: Crew;
+  readonly #workers: PoolWorkers;
   readonly #supervisor: Supervisor;
   #loading = false;
   /** Entries without a worker, in the order in which they came, as in the other sets. */
   readonly #waiting = new Set<PoolEntry>();
   /** Entries without memory. */
-  readonly #line: MemoryLine<PoolEntry>;
+  readonly #memoryQueue: MemoryQueue<PoolEntry>;
   /** Entries that compute and wait for a compute thread. */
   readonly #computing = new Set<PoolEntry>();
   readonly #suspects = new Set<PoolEntry>();
@@ -82,25 +83,27 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#workerUrl = options.workerUrl;
     this.#judges = judgesOf(options.workerUrl);
     this.#budget = options.budget;
-    this.#crew = new Crew(options, {
+    this.#workers = new PoolWorkers(options, {
       onDeath: (dead) => this.#bury(dead),
       onFree: () => this.#admitWaiting(),
     });
-    this.#line = new MemoryLine(options.budget, () => this.#admitWaiting());
+    this.#memoryQueue = new MemoryQueue(options.budget, () => this.#admitWaiting());
     this.#supervisor = new Supervisor({
-      workers: this.#crew.workers,
+      workers: this.#workers.all,
       displace: (worker, others) => this.#displace(worker, others),
-      isWanted: () => this.#computing.size > 0 || this.#line.isLate,
-      onLook: (now) => {
+      isWanted: () => this.#computing.size > 0 || this.#memoryQueue.isLate,
+      onSupervised: (now) => {
         this.#relieve();
         this.#admitWaiting();
-        return this.#crew.retire(now) || this.#suspects.size + this.#waiting.size + this.#computing.size > 0;
+        return (
+          this.#workers.retire(now) || this.#suspects.size + this.#waiting.size + this.#computing.size > 0
+        );
       },
     });
   }
 
   place(start: CellStart, listener: CellListener): Placement {
-    const resident: Resident = {
+    const poolCell: PoolCell = {
       cell: ++this.#cells,
       listener,
       cpuTimeMs: start.limits.cpuTimeMs,
@@ -114,29 +117,29 @@ export class NodePool implements Sandbox, BudgetMember {
       snapshots: [],
       worker: undefined,
     };
-    const entry: PoolEntry = { resident, start, deliveries: [], isPlaced: false, since: undefined };
+    const entry: PoolEntry = { poolCell, start, deliveries: [], isPlaced: false, since: undefined };
     if (this.#closed) this.#refuse(entry);
     else if (this.#isSuspicious) this.#suspects.add(entry);
     else this.#admit(entry);
     return {
-      isWaiting: () => resident.worker === undefined || ![0, resident.cell].includes(resident.worker.current),
+      isWaiting: () => poolCell.worker === undefined || ![0, poolCell.cell].includes(poolCell.worker.current),
       fullBytes: () => (entry.since === undefined ? undefined : this.#budget.bytes),
       deliver: (delivery) => {
         entry.deliveries.push(delivery);
         if (entry.isPlaced && entry.since === undefined) this.#admit(entry);
       },
       snapshot: async () => {
-        const { worker } = resident;
-        if (worker === undefined || (worker.occupied && worker.current !== resident.cell)) return undefined;
-        const snapshot = worker.snapshot(resident);
+        const { worker } = poolCell;
+        if (worker === undefined || (worker.occupied && worker.current !== poolCell.cell)) return undefined;
+        const snapshot = worker.snapshot(poolCell);
         this.#supervisor.watch();
         return await snapshot;
       },
       drop: () => {
-        for (const line of [this.#waiting, this.#computing, this.#suspects]) line.delete(entry);
-        this.#line.leave(entry);
-        if (resident.worker !== undefined) {
-          resident.worker.drop(resident);
+        for (const group of [this.#waiting, this.#computing, this.#suspects]) group.delete(entry);
+        this.#memoryQueue.leave(entry);
+        if (poolCell.worker !== undefined) {
+          poolCell.worker.drop(poolCell);
           // Perhaps nobody needs its worker now.
           this.#supervisor.watch();
         }
@@ -152,31 +155,31 @@ export class NodePool implements Sandbox, BudgetMember {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    this.#line.close();
+    this.#memoryQueue.close();
     this.#budget.leave(this);
     this.#supervisor.stop();
-    await this.#crew.close();
+    await this.#workers.close();
   }
 
   heldBytes(): number {
     let bytes = 0;
-    for (const worker of this.#crew.workers) bytes += worker.heldBytes;
+    for (const worker of this.#workers.all) bytes += worker.heldBytes;
     return bytes;
   }
 
   dueBytes(): number {
     let bytes = 0;
-    for (const worker of this.#crew.workers) bytes += worker.dueBytes;
+    for (const worker of this.#workers.all) bytes += worker.dueBytes;
     return bytes;
   }
 
   isClearing(): boolean {
     // A held worker clears when its cell leaves; nobody waits for that.
-    return [...this.#crew.workers].some((worker) => worker.isClearing && !worker.occupied);
+    return [...this.#workers.all].some((worker) => worker.isClearing && !worker.occupied);
   }
 
   evict(bytes: number): number {
-    return evictCells(this.#crew.workers, bytes);
+    return evictCells(this.#workers.all, bytes);
   }
 
   /**
@@ -187,23 +190,23 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#waiting.add(entry);
     setImmediate(() => {
       if (!this.#waiting.delete(entry)) return;
-      entry.resident.listener.onLost("unavailable", new SandboxUnavailable("the sandbox is closed"));
+      entry.poolCell.listener.onLost("unavailable", new SandboxUnavailable("the sandbox is closed"));
     });
   }
 
   /** Lets a cell start, or go on with its deliveries: now if there is a worker and room, else later. */
   #admit(entry: PoolEntry): void {
-    const { resident } = entry;
-    if (this.#crew.parts === undefined) {
+    const { poolCell } = entry;
+    if (this.#workers.parts === undefined) {
       this.#waiting.add(entry);
       this.#load();
       return;
     }
-    const isLost = entry.isPlaced && resident.worker === undefined;
+    const isLost = entry.isPlaced && poolCell.worker === undefined;
     const isComputing = (entry.start.moves ?? 0) > 0 && !entry.isPlaced;
     const [next = entry] = isComputing ? this.#computing : [];
-    if (isLost || (isComputing && (next !== entry || !this.#crew.hasIdleComputer()))) {
-      this.#line.leave(entry);
+    if (isLost || (isComputing && (next !== entry || !this.#workers.hasIdleComputer()))) {
+      this.#memoryQueue.leave(entry);
       // The caller already knows about a lost cell.
       if (!isLost) this.#computing.add(entry);
       this.#tell();
@@ -211,18 +214,20 @@ export class NodePool implements Sandbox, BudgetMember {
     }
     this.#computing.delete(entry);
     // A cell that owes an answer has its room already.
-    if (resident.unanswered === 0 && !this.#line.pass(entry)) return;
+    if (poolCell.unanswered === 0 && !this.#memoryQueue.pass(entry)) return;
     const worker =
-      resident.worker ??
-      (isComputing ? this.#crew.choose("compute") : undefined) ??
-      this.#crew.choose("pass");
+      poolCell.worker ??
+      (isComputing ? this.#workers.choose("compute") : undefined) ??
+      this.#workers.choose("pass");
     if (worker === undefined) {
       this.#waiting.add(entry);
       // No worker exists that could become free. Lose the cells later: a caller does not expect to lose a cell inside
       // `place`.
-      setImmediate(() => (this.#crew.workers.size === 0 ? this.#loseWaiting(this.#crew.problem) : undefined));
-    } else if (entry.isPlaced && worker.occupied && worker.current !== resident.cell) {
-      this.#displace(worker, [resident]);
+      setImmediate(() =>
+        this.#workers.all.size === 0 ? this.#loseWaiting(this.#workers.problem) : undefined,
+      );
+    } else if (entry.isPlaced && worker.occupied && worker.current !== poolCell.cell) {
+      this.#displace(worker, [poolCell]);
     } else startOn(worker, entry);
     this.#supervisor.watch();
   }
@@ -230,10 +235,16 @@ export class NodePool implements Sandbox, BudgetMember {
   /** Tries one suspect at a time, and only if nobody waits for memory. */
   #admitSuspects(): void {
     const [entry] = this.#suspects;
-    const worker = entry === undefined ? undefined : this.#crew.chooseForSuspect();
-    if (entry === undefined || worker === undefined || this.#line.size > 0 || !this.#line.fits(entry)) return;
+    const worker = entry === undefined ? undefined : this.#workers.chooseForSuspect();
+    if (
+      entry === undefined ||
+      worker === undefined ||
+      this.#memoryQueue.size > 0 ||
+      !this.#memoryQueue.fits(entry)
+    )
+      return;
     this.#suspects.delete(entry);
-    worker.trial = entry.resident;
+    worker.trial = entry.poolCell;
     startOn(worker, entry);
   }
 
@@ -241,26 +252,26 @@ export class NodePool implements Sandbox, BudgetMember {
    * Tells workers how many cells wait, for a thread or for memory. Then cells that compute leave after their quantum.
    */
   #tell(): void {
-    const isTold = this.#line.size + this.#computing.size + this.#suspects.size > 0;
+    const isTold = this.#memoryQueue.size + this.#computing.size + this.#suspects.size > 0;
     if (!isTold && !this.#hasTold) return;
     this.#hasTold = isTold;
-    const inLine = this.#line.isLate ? this.#line.size : 0;
-    for (const worker of this.#crew.workers) {
-      worker.wanted = inLine + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
+    const waitForMemory = this.#memoryQueue.isLate ? this.#memoryQueue.size : 0;
+    for (const worker of this.#workers.all) {
+      worker.wanted = waitForMemory + (worker.duty === "compute" ? this.#computing : this.#suspects).size;
     }
   }
 
   #load(): void {
     if (this.#loading) return;
     this.#loading = true;
-    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#crew.threads)]).then(
+    Promise.all([loadEngine(), loadWorkerScript(this.#workerUrl), planThreads(this.#workers.threads)]).then(
       ([engine, script, plan]) => {
         this.#loading = false;
-        this.#crew.threads = plan;
+        this.#workers.threads = plan;
         if (!this.#closed) this.#budget.join(this);
         const threads = plan.maxWorkers + plan.computeWorkers;
         const ready = Math.floor((READY_SHARE * this.#budget.bytes) / threads / VM_BYTES);
-        this.#crew.parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
+        this.#workers.parts = { engine, script, vms: Math.max(1, Math.min(plan.vms, ready)) };
         this.#admitWaiting();
       },
       (error: unknown) => {
@@ -273,7 +284,7 @@ export class NodePool implements Sandbox, BudgetMember {
   /** A worker, a compute thread or memory may be free now. */
   #admitWaiting(): void {
     if (this.#closed || this.#isAdmitting) return;
-    if (this.#waiting.size + this.#line.size + this.#computing.size === 0) {
+    if (this.#waiting.size + this.#memoryQueue.size + this.#computing.size === 0) {
       this.#tell();
       return;
     }
@@ -285,9 +296,9 @@ export class NodePool implements Sandbox, BudgetMember {
         this.#waiting.delete(entry);
         this.#admit(entry);
       }
-      this.#line.advance((entry) => this.#admit(entry));
+      this.#memoryQueue.advance((entry) => this.#admit(entry));
       for (const entry of this.#computing) {
-        if (this.#crew.hasIdleComputer()) this.#admit(entry);
+        if (this.#workers.hasIdleComputer()) this.#admit(entry);
         else break;
       }
       this.#tell();
@@ -301,64 +312,64 @@ export class NodePool implements Sandbox, BudgetMember {
     if (this.#closed) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const { resident } of waiting) resident.listener.onLost("unavailable", cause);
+    for (const { poolCell } of waiting) poolCell.listener.onLost("unavailable", cause);
   }
 
   #bury(worker: NodeWorker): void {
-    this.#crew.workers.delete(worker);
+    this.#workers.all.delete(worker);
     if (this.#closed) return;
-    const sentence = this.#supervisor.sentenceOf(worker);
-    this.#failedStarts = worker.ready || sentence !== undefined ? 0 : this.#failedStarts + 1;
+    const end = this.#supervisor.whyEnded(worker);
+    this.#failedStarts = worker.ready || end !== undefined ? 0 : this.#failedStarts + 1;
     const giveUp = this.#failedStarts >= MOST_FAILED_STARTS;
     const { current, problem } = worker;
-    const residents = worker.evict();
-    const holder = residents.find(({ cell }) => cell === (sentence?.cell ?? current));
-    const lose = ({ listener }: Resident, loss: Loss): void => {
+    const cells = worker.evict();
+    const holder = cells.find(({ cell }) => cell === (end?.cell ?? current));
+    const lose = ({ listener }: PoolCell, loss: Loss): void => {
       if (giveUp) listener.onLost("unavailable", problem);
       else listener.onLost(loss);
     };
-    for (const resident of residents) {
-      if (resident === holder) continue;
-      lose(resident, worker.isBroken && resident.unanswered > 0 ? "crashed" : "displaced");
+    for (const poolCell of cells) {
+      if (poolCell === holder) continue;
+      lose(poolCell, worker.isBroken && poolCell.unanswered > 0 ? "crashed" : "displaced");
     }
     // The holder comes last, so that the cells that waited for it are placed first.
-    if (holder !== undefined) lose(holder, sentence?.loss ?? "crashed");
+    if (holder !== undefined) lose(holder, end?.loss ?? "crashed");
     if (giveUp) {
       this.#failedStarts = 0;
       const suspects = [...this.#suspects];
       this.#suspects.clear();
-      for (const { resident } of suspects) resident.listener.onLost("unavailable", problem);
+      for (const { poolCell } of suspects) poolCell.listener.onLost("unavailable", problem);
     }
     this.#admitWaiting();
   }
 
   /** Keeps a worker free for cells with short turns: starts one beside the held workers, or ends a held worker. */
   #relieve(): void {
-    const all = this.#crew.on("pass");
+    const all = this.#workers.on("pass");
     const held = all.filter(({ occupied }) => occupied);
     const free = all.length - held.length;
     const isEnough = this.#suspects.size > 0 ? free > 1 : free > 0 || held.length === 0;
-    const mayBeMore = all.length < this.#crew.threads.maxWorkers;
+    const mayBeMore = all.length < this.#workers.threads.maxWorkers;
     if (!isEnough && mayBeMore) {
       // If starting failed, the next request for a worker tries again.
-      if (this.#failedStarts === 0) this.#crew.spawn("pass");
-    } else if (!isEnough || this.#line.isLate) {
+      if (this.#failedStarts === 0) this.#workers.spawn("pass");
+    } else if (!isEnough || this.#memoryQueue.isLate) {
       // The memory that the holder may still get is needed, too. The worker's other cells are placed again, so the
       // worker with the fewest cells is ended.
-      const [cheapest] = held.toSorted((one, other) => one.residents.size - other.residents.size);
+      const [cheapest] = held.toSorted((one, other) => one.cells.size - other.cells.size);
       if (cheapest !== undefined) this.#supervisor.end(cheapest, "computes");
     }
     this.#admitSuspects();
   }
 
   /** Moves cells away from a worker that one of them holds. */
-  #displace(worker: NodeWorker, others: readonly Resident[]): void {
-    for (const resident of others) {
-      worker.drop(resident);
+  #displace(worker: NodeWorker, others: readonly PoolCell[]): void {
+    for (const poolCell of others) {
+      worker.drop(poolCell);
       // The listener places the cell again during this call.
-      this.#isSuspicious = !resident.isKnown;
+      this.#isSuspicious = !poolCell.isKnown;
       try {
-        resident.listener.onLost("displaced");
+        poolCell.listener.onLost("displaced");
       } finally {
         this.#isSuspicious = false;
       }
@@ -368,8 +379,8 @@ export class NodePool implements Sandbox, BudgetMember {
 }
 
 function startOn(worker: NodeWorker, entry: PoolEntry): void {
-  const { resident, start, deliveries } = entry;
-  if (!entry.isPlaced) worker.start(resident, start);
+  const { poolCell, start, deliveries } = entry;
+  if (!entry.isPlaced) worker.start(poolCell, start);
   entry.isPlaced = true;
-  for (const delivery of deliveries.splice(0)) worker.deliver(resident, delivery);
+  for (const delivery of deliveries.splice(0)) worker.deliver(poolCell, delivery);
 }

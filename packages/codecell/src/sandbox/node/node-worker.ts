@@ -14,7 +14,7 @@ import { decideEnd } from "../../protocol/fragile.ts";
 import { isRaisedSoon, Patience } from "../../protocol/spin.ts";
 import { beginTurn, isTurnLong, nextTurn } from "../../loop/turn.ts";
 import { inPieces, messageOf, transferredBy } from "./message-pieces.ts";
-import { giveUpSnapshots, neededBytes, type Resident } from "./resident.ts";
+import { giveUpSnapshots, neededBytes, type PoolCell } from "./pool-cell.ts";
 import type { CellStart } from "../sandbox.ts";
 import { startThread } from "./start-thread.ts";
 import type { Delivery } from "../../contract/ledger.ts";
@@ -52,16 +52,16 @@ const SNAPSHOT_WAIT_MS = 2000;
 
 export class NodeWorker {
   readonly duty: Duty;
-  readonly residents: Map<number, Resident> = new Map();
-  /** Commands without an answer yet, over all residents. */
+  readonly cells: Map<number, PoolCell> = new Map();
+  /** Commands without an answer yet, over all cells. */
   unanswered = 0;
-  /** The bytes that residents with open answers may still get. */
+  /** The bytes that cells with open answers may still get. */
   dueBytes = 0;
   /** Set by the supervisor while one cell holds the thread and does not leave. */
   occupied = false;
   /** The last suspect that was started here. */
-  trial: Resident | undefined;
-  /** Since when nobody needs it; the crew keeps this. */
+  trial: PoolCell | undefined;
+  /** Since when nobody needs it; the pool keeps this. */
   idleSince: number | undefined;
   ready = false;
   /** Whether it sent what no intact worker sends. One of the cells with open answers caused this. */
@@ -156,44 +156,44 @@ export class NodeWorker {
     return Atomics.load(this.#status, STATUS.dropped) !== this.#drops;
   }
 
-  start(resident: Resident, start: CellStart): void {
-    this.residents.set(resident.cell, resident);
-    resident.worker = this;
+  start(poolCell: PoolCell, start: CellStart): void {
+    this.cells.set(poolCell.cell, poolCell);
+    poolCell.worker = this;
     const { snapshot } = start;
-    resident.mayBeRefused = snapshot !== undefined;
-    const { cell } = resident;
+    poolCell.mayBeRefused = snapshot !== undefined;
+    const { cell } = poolCell;
     const pieces = inPieces(start.history);
     const history = pieces.pop() ?? [];
     for (const deliveries of pieces) this.#post({ type: "history", cell, deliveries });
     if (snapshot === undefined) {
-      this.#send(resident, { type: "start", cell, ...start, history });
+      this.#send(poolCell, { type: "start", cell, ...start, history });
       return;
     }
     // A copy, because the message transfers the whole buffer behind a view, whatever else is in that buffer.
     const bytes = new Uint8Array(snapshot.bytes);
-    this.#send(resident, { type: "start", cell, ...start, history, snapshot: { ...snapshot, bytes } });
+    this.#send(poolCell, { type: "start", cell, ...start, history, snapshot: { ...snapshot, bytes } });
   }
 
-  deliver(resident: Resident, delivery: Delivery): void {
-    this.#send(resident, { type: "deliver", cell: resident.cell, delivery });
+  deliver(poolCell: PoolCell, delivery: Delivery): void {
+    this.#send(poolCell, { type: "deliver", cell: poolCell.cell, delivery });
   }
 
-  snapshot(resident: Resident): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  snapshot(poolCell: PoolCell): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { promise, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
     const timer = setTimeout(resolve, SNAPSHOT_WAIT_MS, undefined);
-    resident.snapshots.push((bytes) => {
+    poolCell.snapshots.push((bytes) => {
       clearTimeout(timer);
       resolve(bytes);
     });
     this.unanswered++;
-    this.#post({ type: "snapshot", cell: resident.cell });
+    this.#post({ type: "snapshot", cell: poolCell.cell });
     return promise;
   }
 
   /** Removes a cell; if the cell is executing, its guest code is told to stop. */
-  drop(resident: Resident): void {
-    const { cell } = resident;
-    if (!this.#forget(resident)) return;
+  drop(poolCell: PoolCell): void {
+    const { cell } = poolCell;
+    if (!this.#forget(poolCell)) return;
     if (this.current === cell) Atomics.store(this.#status, STATUS.cancel, cell);
     this.#drops = (this.#drops + 1) | 0;
     // Commands to this cell that have not left are pointless now.
@@ -201,18 +201,18 @@ export class NodeWorker {
     this.#post({ type: "drop", cell });
   }
 
-  /** Removes and returns all residents; used when the worker is dead. */
-  evict(): Resident[] {
-    const residents = [...this.residents.values()];
-    this.residents.clear();
-    for (const resident of residents) {
-      resident.worker = undefined;
-      giveUpSnapshots(resident);
+  /** Removes and returns all cells; used when the worker is dead. */
+  evict(): PoolCell[] {
+    const cells = [...this.cells.values()];
+    this.cells.clear();
+    for (const poolCell of cells) {
+      poolCell.worker = undefined;
+      giveUpSnapshots(poolCell);
     }
-    return residents;
+    return cells;
   }
 
-  /** Ends the thread. All its residents are lost. */
+  /** Ends the thread. All its cells are lost. */
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
@@ -222,7 +222,7 @@ export class NodeWorker {
 
   async close(): Promise<void> {
     this.#dead = true;
-    for (const resident of this.residents.values()) giveUpSnapshots(resident);
+    for (const poolCell of this.cells.values()) giveUpSnapshots(poolCell);
     await this.#end();
   }
 
@@ -238,26 +238,26 @@ export class NodeWorker {
     this.kill();
   }
 
-  #forget(resident: Resident): boolean {
-    if (!this.residents.delete(resident.cell)) return false;
-    resident.worker = undefined;
-    this.unanswered -= resident.unanswered + resident.snapshots.length;
-    this.#settle(resident);
-    giveUpSnapshots(resident);
-    resident.snapshots.length = 0;
+  #forget(poolCell: PoolCell): boolean {
+    if (!this.cells.delete(poolCell.cell)) return false;
+    poolCell.worker = undefined;
+    this.unanswered -= poolCell.unanswered + poolCell.snapshots.length;
+    this.#settle(poolCell);
+    giveUpSnapshots(poolCell);
+    poolCell.snapshots.length = 0;
     return true;
   }
 
   /** The cell owes no answer any more. */
-  #settle(resident: Resident): void {
-    this.dueBytes -= resident.dueBytes;
-    resident.dueBytes = 0;
+  #settle(poolCell: PoolCell): void {
+    this.dueBytes -= poolCell.dueBytes;
+    poolCell.dueBytes = 0;
   }
 
-  #send(resident: Resident, command: Command): void {
-    if (resident.unanswered++ === 0) {
-      resident.dueBytes = neededBytes(resident);
-      this.dueBytes += resident.dueBytes;
+  #send(poolCell: PoolCell, command: Command): void {
+    if (poolCell.unanswered++ === 0) {
+      poolCell.dueBytes = neededBytes(poolCell);
+      this.dueBytes += poolCell.dueBytes;
     }
     this.unanswered++;
     this.#post(command);
@@ -330,11 +330,11 @@ export class NodeWorker {
   }
 
   #answer(answer: Answer): void {
-    const resident = this.residents.get(answer.cell);
-    // A late answer about a dropped cell finds no resident.
-    if (resident === undefined) return;
+    const poolCell = this.cells.get(answer.cell);
+    // A late answer about a dropped cell finds no cell.
+    if (poolCell === undefined) return;
     if (answer.kind === "snapshot") {
-      const request = resident.snapshots.shift();
+      const request = poolCell.snapshots.shift();
       if (request === undefined) {
         this.#break();
         return;
@@ -343,21 +343,21 @@ export class NodeWorker {
       request(answer.bytes ?? undefined);
       return;
     }
-    if (resident.unanswered === 0 || (answer.kind === "snapshot_refused" && !resident.mayBeRefused)) {
+    if (poolCell.unanswered === 0 || (answer.kind === "snapshot_refused" && !poolCell.mayBeRefused)) {
       this.#break();
       return;
     }
-    if (--resident.unanswered === 0) this.#settle(resident);
-    resident.mayBeRefused = false;
+    if (--poolCell.unanswered === 0) this.#settle(poolCell);
+    poolCell.mayBeRefused = false;
     this.unanswered--;
     if (answer.kind !== undefined) {
-      this.#forget(resident);
-      resident.listener.onLost(answer.kind);
+      this.#forget(poolCell);
+      poolCell.listener.onLost(answer.kind);
       return;
     }
-    resident.isKnown = true;
-    resident.heapBytes = answer.heapBytes ?? 0;
-    if (answer.isOver) this.#forget(resident);
-    resident.listener.onReport(answer);
+    poolCell.isKnown = true;
+    poolCell.heapBytes = answer.heapBytes ?? 0;
+    if (answer.isOver) this.#forget(poolCell);
+    poolCell.listener.onReport(answer);
   }
 }

@@ -7,12 +7,12 @@
  * - The worker is killed if its holder exceeds its limit of processor time, or was dropped and does not leave.
  * - Measures processor time of the thread. If that is not available, a machine that is busy with other work looks like
  *   a native loop for a while.
- * - Looks only while commands are unanswered; an idle pool costs nothing.
+ * - Supervises only while commands are unanswered; an idle pool costs nothing.
  */
 import type { NodeWorker } from "./node-worker.ts";
-import { giveUpSnapshots, type Resident } from "./resident.ts";
+import { giveUpSnapshots, type PoolCell } from "./pool-cell.ts";
 
-const LOOK_EVERY_MS = 10;
+const SUPERVISE_EVERY_MS = 10;
 /** Guest code checks in far more often than this, in processor time. */
 const SILENT_MS = 5;
 /** The part of a stay that is not counted if threads do not report their processor time. */
@@ -25,11 +25,11 @@ const GRACE_MS = 250;
 
 interface Stay {
   /** Undefined if the cell was dropped and has not left yet. */
-  readonly holder: Resident | undefined;
+  readonly holder: PoolCell | undefined;
   readonly cell: number;
   readonly entries: number;
   readonly since: number;
-  /** The worker's polls at the last look. */
+  /** The worker's polls when they were last read. */
   polls: number;
   /** The processor time it had used when it was last seen to poll. */
   polledAtMs: number;
@@ -41,7 +41,7 @@ interface Stay {
 }
 
 /** Why a worker was ended, and for which cell. */
-export interface Sentence {
+export interface WorkerEnd {
   readonly cell: number;
   readonly loss: "overran" | "computes";
 }
@@ -50,27 +50,27 @@ export interface Sentence {
 export interface Supervised {
   readonly workers: ReadonlySet<NodeWorker>;
   /** Moves cells away from a worker that one of them holds. */
-  displace(worker: NodeWorker, others: readonly Resident[]): void;
+  displace(worker: NodeWorker, others: readonly PoolCell[]): void;
   /** Whether cells without a worker wait for this one. */
   isWanted(worker: NodeWorker): boolean;
-  /** Called after each look; true asks for another look. */
-  onLook(now: number): boolean;
+  /** Called each time all workers were supervised; true asks to go on. */
+  onSupervised(now: number): boolean;
 }
 
 export class Supervisor {
   readonly #pool: Supervised;
   readonly #stays = new WeakMap<NodeWorker, Stay>();
-  readonly #sentences = new WeakMap<NodeWorker, Sentence>();
+  readonly #ends = new WeakMap<NodeWorker, WorkerEnd>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: Supervised) {
     this.#pool = pool;
   }
 
-  /** Starts looking; called when commands were sent. */
+  /** Starts supervising; called when commands were sent. */
   watch(): void {
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#supervise(), SUPERVISE_EVERY_MS).unref();
   }
 
   stop(): void {
@@ -79,19 +79,19 @@ export class Supervisor {
   }
 
   /** Why the supervisor ended this worker; undefined if the worker died by itself. */
-  sentenceOf(worker: NodeWorker): Sentence | undefined {
-    return this.#sentences.get(worker);
+  whyEnded(worker: NodeWorker): WorkerEnd | undefined {
+    return this.#ends.get(worker);
   }
 
   /** Ends a worker because of the cell that holds it, if the cell is still there. */
-  end(worker: NodeWorker, loss: Sentence["loss"]): void {
+  end(worker: NodeWorker, loss: WorkerEnd["loss"]): void {
     const stay = this.#stays.get(worker);
     if (stay === undefined || stay.cell !== worker.current || stay.entries !== worker.entries) return;
-    this.#sentences.set(worker, { cell: stay.cell, loss });
+    this.#ends.set(worker, { cell: stay.cell, loss });
     worker.kill();
   }
 
-  #look(): void {
+  #supervise(): void {
     const now = performance.now();
     for (const worker of this.#pool.workers) {
       const cell = worker.current;
@@ -101,7 +101,7 @@ export class Supervisor {
         this.#stays.delete(worker);
       }
     }
-    if (this.#pool.onLook(now)) return;
+    if (this.#pool.onSupervised(now)) return;
     // The pool may have started workers.
     for (const { current, unanswered } of this.#pool.workers) if (current !== 0 || unanswered > 0) return;
     this.stop();
@@ -109,7 +109,7 @@ export class Supervisor {
 
   #judge(worker: NodeWorker, cell: number, now: number): void {
     const { entries, polls } = worker;
-    const holder = worker.residents.get(cell);
+    const holder = worker.cells.get(cell);
     const stay = this.#stays.get(worker);
     if (stay?.cell !== cell || stay.entries !== entries || stay.holder !== holder) {
       const unknown = { threadTimeMs: undefined, usedMs: 0, polledAtMs: 0, isAsking: false };
@@ -132,7 +132,7 @@ export class Supervisor {
     else if (isSilent && stay.usedMs > holder.quantumMs) this.#hold(worker, holder);
   }
 
-  /** Measures the processor time for the next look. */
+  /** Measures the processor time; the next decision about this worker uses it. */
   async #measure(worker: NodeWorker, stay: Stay, stayedMs: number): Promise<void> {
     // A thread that does not get the processor does not answer either.
     if (stay.isAsking) return;
@@ -146,8 +146,8 @@ export class Supervisor {
     }
   }
 
-  #hold(worker: NodeWorker, holder: Resident): void {
-    const others = [...worker.residents.values()].filter((one) => one !== holder);
+  #hold(worker: NodeWorker, holder: PoolCell): void {
+    const others = [...worker.cells.values()].filter((one) => one !== holder);
     const waiting = others.filter(({ unanswered }) => unanswered > 0);
     if (worker.duty === "compute") {
       if (waiting.length > 0 || this.#pool.isWanted(worker)) this.end(worker, "computes");

@@ -1,4 +1,4 @@
-/** Types only. A nested call, as hosts may see it and decide about it. */
+/** Types only. A nested call is a call that a program of an agent run makes, as hosts may see it and decide about it. */
 import type { Json } from "../../contract/value.ts";
 import type { Decision } from "../../calls/middleware.ts";
 

@@ -31,7 +31,7 @@ import type { AgentProgram, ToolUpdate } from "../agent-program.ts";
 import type { AgentTool } from "../agent-tools.ts";
 import { catalogTools, toCatalogEntry } from "../catalog-tools.ts";
 import type { CodeModeSettings } from "../config.ts";
-import type { ParkedValues } from "../output/parked-values.ts";
+import type { SavedValues } from "../output/saved-values.ts";
 import { ProgramRecorder } from "../record/program-recorder.ts";
 import type { Telemetry } from "../record/telemetry.ts";
 import type { Trajectory } from "../record/trajectory.ts";
@@ -46,7 +46,7 @@ export interface NestedSetup {
   readonly approve: Approve | undefined;
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
-  readonly parked: ParkedValues;
+  readonly saved: SavedValues;
 }
 
 export class NestedTools {

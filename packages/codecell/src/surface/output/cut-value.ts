@@ -1,6 +1,6 @@
 /**
  * Runs on the host. CutValue is what is shown of a value that is too large: its beginning, how much is missing, its
- * shape and, if it was parked, how to load it.
+ * shape and, if it was saved, how to load it.
  *
  * It has at most as many bytes as asked for. The beginning gets what the other parts leave.
  */
@@ -24,7 +24,7 @@ export type CutValue = {
   readonly prefix: Json;
   /** The shape of the whole value, as a TypeScript type. */
   readonly shape?: string;
-  /** The name of the whole value while it is parked. */
+  /** The name of the whole value while it is saved. */
   readonly ref?: string;
   /** The expression with which a program gets the whole value. */
   readonly load?: string;
@@ -46,8 +46,8 @@ export interface CutOptions {
 export function cutValue(value: Json, { bytes, maxBytes, ref, hasShape = true }: CutOptions): CutValue {
   const keysOf = rememberingKeys();
   const shape = hasShape ? shapeWithin(value, Math.floor(maxBytes / 4), keysOf) : {};
-  const parked = ref === undefined ? {} : { ref, load: toLoad(ref) };
-  const extras = [{ ...shape, ...parked }, parked, ref === undefined ? {} : { ref }].find(
+  const saved = ref === undefined ? {} : { ref, load: toLoad(ref) };
+  const extras = [{ ...shape, ...saved }, saved, ref === undefined ? {} : { ref }].find(
     (one) => markerBytes(bytes, one) + USEFUL_PREFIX_BYTES <= maxBytes,
   );
   const prefix = shortenJson(value, maxBytes - markerBytes(bytes, extras ?? {}), keysOf);
@@ -55,7 +55,7 @@ export function cutValue(value: Json, { bytes, maxBytes, ref, hasShape = true }:
   return { truncated: true, omittedBytes, prefix, ...extras };
 }
 
-/** The expression by which a program loads a parked value. */
+/** The expression by which a program loads a saved value. */
 export function toLoad(ref: string): string {
   return `await load_result("${ref}")`;
 }

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { Json } from "../../contract/value.ts";
 import type { CodeModeOutput } from "../shown/code-mode-result.ts";
 import { OutputBudget } from "./output-budget.ts";
-import { ParkedValues } from "./parked-values.ts";
+import { SavedValues } from "./saved-values.ts";
 import { startStopwatch } from "../../../../../test/processor-time.ts";
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 const text = (value: string): CodeModeOutput => ({ type: "text", text: value });
 const json = (value: Json): CodeModeOutput => ({ type: "json", value });
-const parked = (maxBytes = 1e9): ParkedValues => new ParkedValues({ maxBytes, maxValues: 1000 });
+const saved = (maxBytes = 1e9): SavedValues => new SavedValues({ maxBytes, maxValues: 1000 });
 const texts = (items: readonly CodeModeOutput[]): string[] =>
   items.map((item) => (item.type === "text" ? item.text : JSON.stringify(item.value)));
 /** What is given of a value when all output was taken. */
@@ -55,8 +55,8 @@ describe("the output budget", () => {
         fc.option(anyJson, { nil: undefined }),
         fc.constantFrom(0, 1000, 1e9),
         fc.boolean(),
-        (cap, exchanges, last, value, parkedBytes, isJoint) => {
-          const budget = new OutputBudget(cap, parked(parkedBytes));
+        (cap, exchanges, last, value, savedBytes, isJoint) => {
+          const budget = new OutputBudget(cap, saved(savedBytes));
           let used = 0;
           for (const { items, dropped } of exchanges) {
             const given = budget.take(items, dropped);
@@ -82,13 +82,13 @@ describe("the output budget", () => {
     fc.assert(
       fc.property(fc.array(anyItem, { maxLength: 10 }), anyJson, (items, value) => {
         const cap = Math.max(1024, exchangeBytes(items) + bytesOf(value));
-        expect(new OutputBudget(cap, parked()).finish(items, 0, value)).toEqual({ output: items, value });
+        expect(new OutputBudget(cap, saved()).finish(items, 0, value)).toEqual({ output: items, value });
       }),
     );
     fc.assert(
       fc.property(anyExchanges, anyJson, (exchanges, value) => {
         const bytes = exchanges.reduce((sum, { items }) => sum + exchangeBytes(items), 0) + bytesOf(value);
-        const budget = new OutputBudget(2048 + 2 * bytes, parked());
+        const budget = new OutputBudget(2048 + 2 * bytes, saved());
         for (const { items } of exchanges) expect(budget.take(items, 0)).toEqual(items);
         expect(valueOf(budget, value)).toEqual(value);
       }),
@@ -99,7 +99,7 @@ describe("the output budget", () => {
     fc.assert(
       fc.property(anyCap, fc.array(fc.nat(60), { maxLength: 8 }), (cap, counts) => {
         let next = 0;
-        const budget = new OutputBudget(cap, parked());
+        const budget = new OutputBudget(cap, saved());
         const exchanges = counts.map((count) =>
           Array.from({ length: count }, () => text(`line ${next++} of a log`)),
         );
@@ -116,7 +116,7 @@ describe("the output budget", () => {
   });
 
   test("a large text is cut at a whole code point, says what is missing and leaves room for what follows", async () => {
-    const values = parked();
+    const values = saved();
     const long = "😀é\n".repeat(10_000);
     const { output, value } = new OutputBudget(2048, values).finish([text(long), text("done")], 0, {
       ok: true,
@@ -139,7 +139,7 @@ describe("the output budget", () => {
       note: "x".repeat(50),
     }));
     const whole = { total: 1000, rows, next: "page-2" };
-    const values = parked();
+    const values = saved();
     const given = valueOf(new OutputBudget(2048, values), whole);
     expect(given).toMatchObject({
       truncated: true,
@@ -156,15 +156,15 @@ describe("the output budget", () => {
     expect(await values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(whole) });
   });
 
-  test("a value that was not parked has no ref", () => {
-    const given = new OutputBudget(1024, parked(100)).finish([json("y".repeat(9000))], 0, "x".repeat(9000));
+  test("a value that was not saved has no ref", () => {
+    const given = new OutputBudget(1024, saved(100)).finish([json("y".repeat(9000))], 0, "x".repeat(9000));
     expect(JSON.stringify(given)).not.toContain("load");
     expect(given.value).toMatchObject({ truncated: true });
   });
 
   test("the value of a program that printed too much before still shows something [exec-wait:47]", () => {
     for (const length of [10, 500, 735, 2000]) {
-      const budget = new OutputBudget(1024, parked());
+      const budget = new OutputBudget(1024, saved());
       for (let exchange = 0; exchange < 50; exchange++) budget.take([text("z".repeat(length))], 0);
       const { output, value } = budget.finish([text("late")], 0, { a: 1, long: "y".repeat(5000) });
       expect(texts(output)).toEqual([
@@ -175,11 +175,11 @@ describe("the output budget", () => {
   });
 
   test("dropped log lines are told once, also when there are no items", () => {
-    const budget = new OutputBudget(1024, parked());
+    const budget = new OutputBudget(1024, saved());
     expect(texts(budget.take([text("a")], 7))).toEqual(["a", "… 7 log lines dropped, print less"]);
     expect(budget.take([], 7)).toEqual([]);
     expect(budget.finish([], 9, 1)).toEqual({ output: [], value: 1 });
-    const full = new OutputBudget(1024, parked());
+    const full = new OutputBudget(1024, saved());
     const told = [
       ...full.take([text("b".repeat(2000)), ...Array.from({ length: 40 }, () => text("c".repeat(100)))], 3),
       ...full.take([], 3),
@@ -189,7 +189,7 @@ describe("the output budget", () => {
 
   test("a program that failed may use all of the room for its output", () => {
     const item = text("x".repeat(900));
-    expect(new OutputBudget(1024, parked()).finish([item], 0)).toEqual({ output: [item], value: null });
+    expect(new OutputBudget(1024, saved()).finish([item], 0)).toEqual({ output: [item], value: null });
   });
 
   test("hostile values take no time", () => {
@@ -198,7 +198,7 @@ describe("the output budget", () => {
     const wide = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`key ${n}`, [n]]));
     const elapsedMs = startStopwatch();
     for (const value of [deep, wide, Array.from({ length: 1_000_000 }, () => 0)]) {
-      const given = valueOf(new OutputBudget(65_536, parked()), value);
+      const given = valueOf(new OutputBudget(65_536, saved()), value);
       expect(bytesOf(given)).toBeLessThanOrEqual(65_536);
     }
     expect(elapsedMs()).toBeLessThan(3000);

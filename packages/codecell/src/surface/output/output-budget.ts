@@ -5,7 +5,7 @@
  * - All outputs as JSON text, and the value, never have more than `maxOutputBytes` together. An empty output counts
  *   nothing, since a result leaves it out.
  * - What fits is not touched. Otherwise small items stay whole and large ones share the room. Items without any room
- *   are counted in one last item. Whatever is cut says how much is missing and, if it was parked, how to load the
+ *   are counted in one last item. Whatever is cut says how much is missing and, if it was saved, how to load the
  *   whole.
  * - Order is kept, and each item is given once. After the first item was left out, all later ones are.
  * - As long as more exchanges may come, room for a value and one more note is held back.
@@ -13,7 +13,7 @@
 import type { Json } from "../../contract/value.ts";
 import { cutValue, toLoad } from "./cut-value.ts";
 import type { CodeModeOutput } from "../shown/code-mode-result.ts";
-import type { ParkedValues } from "./parked-values.ts";
+import type { SavedValues } from "./saved-values.ts";
 import { toShares } from "./shorten-json.ts";
 import { cutText } from "./shorten-text.ts";
 
@@ -35,7 +35,7 @@ export interface LastExchange {
 
 export class OutputBudget {
   /** Keeps whole what is cut. */
-  parked: ParkedValues;
+  saved: SavedValues;
   readonly #maxBytes: number;
   readonly #heldBack: number;
   #used = 0;
@@ -47,10 +47,10 @@ export class OutputBudget {
   #omitted: readonly CodeModeOutput[] = [];
 
   /** `maxOutputBytes` is at least 1024, by the bounds of the configuration. */
-  constructor(maxOutputBytes: number, parked: ParkedValues) {
+  constructor(maxOutputBytes: number, saved: SavedValues) {
     this.#maxBytes = maxOutputBytes;
     this.#heldBack = Math.min(MOST_VALUE_BYTES, Math.floor(maxOutputBytes / VALUE_PART)) + NOTE_BYTES;
-    this.parked = parked;
+    this.saved = saved;
   }
 
   /**
@@ -89,7 +89,7 @@ export class OutputBudget {
       this.#used += bytes;
       return value;
     }
-    const given = cutValue(value, { bytes, maxBytes: this.#left, ref: this.parked.park(json) });
+    const given = cutValue(value, { bytes, maxBytes: this.#left, ref: this.saved.save(json) });
     this.#used += jsonBytes(given);
     return given;
   }
@@ -139,9 +139,9 @@ export class OutputBudget {
     return `${this.#dropped} log lines dropped, print less`;
   }
 
-  /** Parks a value and says how to load it; an empty text if it cannot be parked. */
+  /** Saves a value and says how to load it; an empty text if it cannot be saved. */
   #toHint(json: string, what: string): string {
-    const ref = this.parked.park(json);
+    const ref = this.saved.save(json);
     return ref === undefined ? "" : `, ${toLoad(ref)} gives ${what}`;
   }
 
@@ -170,7 +170,7 @@ export class OutputBudget {
     const options = {
       bytes: Buffer.byteLength(json),
       maxBytes: maxBytes - JSON_ITEM_BYTES,
-      ref: this.parked.park(json),
+      ref: this.saved.save(json),
     };
     return { type: "json", value: cutValue(item.value, options) };
   }

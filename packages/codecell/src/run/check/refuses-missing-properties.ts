@@ -1,5 +1,5 @@
 /**
- * Runs on the host. Finds out whether a schema refuses what its JSON Schema says it refuses.
+ * Runs on the host. Finds out whether a schema refuses an input without the properties that its JSON Schema requires.
  *
  * - A library's schema may fill in missing values (in a preprocessing step, or with a fallback) and cannot say so in
  *   JSON Schema. So the schema is tried: it must refuse inputs without required properties, and name each of them.
@@ -12,7 +12,7 @@ const MOST_LEVELS = 5;
 
 const known = new WeakMap<object, Promise<boolean>>();
 
-export function keepsItsWord(
+export function refusesMissingProperties(
   schema: StandardSchema | JsonSchema | undefined,
   json: JsonSchema,
 ): boolean | Promise<boolean> {

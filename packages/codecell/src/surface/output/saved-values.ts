@@ -1,5 +1,5 @@
 /**
- * Runs on the host. ParkedValues keeps values of one agent run that were too large to show, so that its later
+ * Runs on the host. SavedValues keeps values of one agent run that were too large to show, so that its later
  * programs can load them.
  *
  * - It is bounded in bytes and number: the oldest values make room for a new one. A value that is too large is not
@@ -10,7 +10,7 @@
 import { buildJson } from "../../value/parse-json.ts";
 import { printJson } from "../../value/print-json.ts";
 
-export interface ParkedLimits {
+export interface SavedValuesLimits {
   /** UTF-8 bytes of all values as JSON text. */
   readonly maxBytes: number;
   readonly maxValues: number;
@@ -29,7 +29,7 @@ export type Loaded =
   | { readonly ok: true; readonly json: string }
   | { readonly ok: false; readonly message: string };
 
-interface Parked {
+interface SavedValue {
   readonly json: string;
   readonly bytes: number;
 }
@@ -37,22 +37,22 @@ interface Parked {
 const MOST_NAMED = 10;
 const LONGEST_REF = 40;
 
-export class ParkedValues {
-  readonly #limits: ParkedLimits;
+export class SavedValues {
+  readonly #limits: SavedValuesLimits;
   readonly #prefix: string;
   /** Oldest first. */
-  readonly #values = new Map<string, Parked>();
+  readonly #values = new Map<string, SavedValue>();
   #bytes = 0;
-  #parked = 0;
+  #saved = 0;
 
   /** The prefix of all refs. */
-  constructor(limits: ParkedLimits, prefix = "r") {
+  constructor(limits: SavedValuesLimits, prefix = "r") {
     this.#limits = limits;
     this.#prefix = prefix;
   }
 
-  /** Parks a value, given as JSON text, and gives its ref; undefined when it does not fit. */
-  park(json: string): string | undefined {
+  /** Saves a value, given as JSON text, and gives its ref; undefined when it does not fit. */
+  save(json: string): string | undefined {
     const { maxBytes, maxValues } = this.#limits;
     const bytes = Buffer.byteLength(json);
     if (bytes > maxBytes || maxValues < 1) return undefined;
@@ -61,8 +61,8 @@ export class ParkedValues {
       this.#values.delete(ref);
       this.#bytes -= oldest.bytes;
     }
-    this.#parked++;
-    const ref = `${this.#prefix}_${this.#parked}`;
+    this.#saved++;
+    const ref = `${this.#prefix}_${this.#saved}`;
     this.#values.set(ref, { json, bytes });
     this.#bytes += bytes;
     return ref;
@@ -72,9 +72,9 @@ export class ParkedValues {
     ref: string,
     { from, count, maxBytes = Number.POSITIVE_INFINITY }: LoadOptions = {},
   ): Promise<Loaded> {
-    const parked = this.#values.get(ref);
-    if (parked === undefined) return { ok: false, message: this.#explain(ref) };
-    const part = from === undefined && count === undefined ? parked : await slice(parked, from ?? 0, count);
+    const saved = this.#values.get(ref);
+    if (saved === undefined) return { ok: false, message: this.#explain(ref) };
+    const part = from === undefined && count === undefined ? saved : await slice(saved, from ?? 0, count);
     if (part === undefined) {
       return refuse(ref, "only lists and texts have parts, leave out from and count");
     }
@@ -98,13 +98,13 @@ export class ParkedValues {
         ? "no result is kept now"
         : `kept are ${refs.length > MOST_NAMED ? `${refs.length}, the latest ${named}` : named}`;
     const shown = JSON.stringify(ref.slice(0, LONGEST_REF));
-    if (!this.#wasParked(ref)) return `Cannot load ${shown}: no such result, ${there}`;
+    if (!this.#wasSaved(ref)) return `Cannot load ${shown}: no such result, ${there}`;
     return `Cannot load ${shown}: it made room for later results, ${there}; run the program that made it again and return less`;
   }
 
-  #wasParked(ref: string): boolean {
+  #wasSaved(ref: string): boolean {
     const number = Number(ref.slice(this.#prefix.length + 1));
-    const isCounted = Number.isInteger(number) && number > 0 && number <= this.#parked;
+    const isCounted = Number.isInteger(number) && number > 0 && number <= this.#saved;
     return isCounted && ref === `${this.#prefix}_${number}`;
   }
 }
@@ -113,7 +113,11 @@ function refuse(ref: string, why: string): Loaded {
   return { ok: false, message: `Cannot load "${ref}": ${why}` };
 }
 
-async function slice({ json }: Parked, from: number, count: number | undefined): Promise<Parked | undefined> {
+async function slice(
+  { json }: SavedValue,
+  from: number,
+  count: number | undefined,
+): Promise<SavedValue | undefined> {
   const value = await buildJson(json);
   if (typeof value !== "string" && !Array.isArray(value)) return undefined;
   const start = toCount(from);

@@ -1,9 +1,9 @@
-/** Resident: a cell as the pool knows it, from waiting for a worker to its end. Runs on the host. */
+/** PoolCell: a cell as the pool knows it, from waiting for a worker to its end. Runs on the host. */
 import { VM_BYTES } from "./heap-budget.ts";
 import type { NodeWorker } from "./node-worker.ts";
 import type { CellListener } from "../sandbox.ts";
 
-export interface Resident {
+export interface PoolCell {
   readonly cell: number;
   readonly listener: CellListener;
   readonly cpuTimeMs: number;
@@ -30,11 +30,11 @@ export interface Resident {
 export type SnapshotRequest = (bytes: Uint8Array<ArrayBuffer> | undefined) => void;
 
 /** The bytes that a cell without open answers may still get when it runs. */
-export function neededBytes({ memoryBytes, heapBytes }: Resident): number {
+export function neededBytes({ memoryBytes, heapBytes }: PoolCell): number {
   return Math.max(0, memoryBytes + VM_BYTES - heapBytes);
 }
 
 /** Settles open requests with undefined. They stay in the list, so that late answers still find their request. */
-export function giveUpSnapshots(resident: Resident): void {
-  for (const request of resident.snapshots) request(undefined);
+export function giveUpSnapshots(poolCell: PoolCell): void {
+  for (const request of poolCell.snapshots) request(undefined);
 }

@@ -1,5 +1,5 @@
 /**
- * Crew: the workers of a pool, their number, and the choice of a worker for a cell. Runs on the host.
+ * PoolWorkers: the workers of a pool, their number, and the choice of a worker for a cell. Runs on the host.
  *
  * - Cells with short turns and cells that compute have separate workers. While single cells hold some workers there are
  *   more, up to a bound; workers that nobody needs for a while leave.
@@ -11,8 +11,8 @@ import { type Duty, NodeWorker, type WorkerOwner, type WorkerParts } from "./nod
 /** A surplus worker leaves after nobody has needed it for this long. */
 const KEPT_IDLE_MS = 1000;
 
-export class Crew {
-  readonly workers: Set<NodeWorker> = new Set();
+export class PoolWorkers {
+  readonly all: Set<NodeWorker> = new Set();
   /** How many threads there may be, limited by the address space. */
   threads: Threads;
   /** What workers are made of; undefined until it is loaded. */
@@ -27,7 +27,7 @@ export class Crew {
   }
 
   on(duty: Duty): NodeWorker[] {
-    return [...this.workers].filter((worker) => worker.duty === duty);
+    return [...this.all].filter((worker) => worker.duty === duty);
   }
 
   /** The least loaded worker that no cell holds, or a new worker if that is better. */
@@ -78,7 +78,7 @@ export class Crew {
     if (this.parts === undefined) return undefined;
     try {
       const worker = new NodeWorker(this.parts, { ...this.#owner, duty });
-      this.workers.add(worker);
+      this.all.add(worker);
       return worker;
     } catch (error) {
       this.problem = error;
@@ -91,9 +91,9 @@ export class Crew {
     const surplus = [...this.on("pass").slice(this.threads.workers), ...this.on("compute")];
     let isOneIdle = false;
     for (const worker of surplus) {
-      if (worker.residents.size > 0 || worker.current !== 0) worker.idleSince = undefined;
+      if (worker.cells.size > 0 || worker.current !== 0) worker.idleSince = undefined;
       else if (now - (worker.idleSince ??= now) > KEPT_IDLE_MS) {
-        this.workers.delete(worker);
+        this.all.delete(worker);
         void worker.close();
       } else isOneIdle = true;
     }
@@ -101,13 +101,13 @@ export class Crew {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.workers].map((worker) => worker.close()));
-    this.workers.clear();
+    await Promise.all([...this.all].map((worker) => worker.close()));
+    this.all.clear();
   }
 
   #hasAtMostOneCell(): boolean {
     let cells = 0;
-    for (const worker of this.workers) cells += worker.residents.size;
+    for (const worker of this.all) cells += worker.cells.size;
     return cells <= 1;
   }
 }
