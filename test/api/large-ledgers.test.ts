@@ -1,5 +1,6 @@
 /** Runs with large ledgers, when they are placed again. */
-import { createHost, type Host, type ToolSet } from "codecell";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createHost, type Host, type Ledger, type ToolSet } from "codecell";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { largestTurnMs } from "../fuzz/thread-time.ts";
 
@@ -54,3 +55,57 @@ test("deliveries, calls and drops while a ledger is being sent come after it", a
   }
   expect((await dropped.result).status).toBe("failed");
 }, 120_000);
+
+/** What a program can do often and a rebuilt cell tells again: about as much as a ledger may hold, two bytes a unit. */
+const OFTEN = {
+  inputs: `
+    const text = "\\u0100" + "x".repeat(1e6);
+    for (let n = 0; n < 60; n++) await tools.take(text);`,
+  timers: `
+    for (let n = 0; n < 200; n++) {
+      const set = Array.from({ length: 1000 }, () => setTimeout(() => {}, 1e6));
+      await tools.take(n);
+      set.forEach(clearTimeout);
+    }`,
+};
+
+test.each(["inputs", "timers"] as const)(
+  "a cell that repeats many %s reports them in turns, after a move and in a replay [host:short-turns]",
+  { timeout: 240_000 },
+  async (what) => {
+    const value = 4e6;
+    const source = `${OFTEN[what]} await tools.gate(0); let n = 0; while (n < ${value}) n++; return n`;
+    const ledgers: Ledger[] = [];
+    const moving = async (): Promise<() => Promise<void>> => {
+      const reached = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const execute = (): Promise<void> => {
+        reached.resolve();
+        return gate.promise;
+      };
+      const given: ToolSet = { take: { execute: () => null }, gate: { execute } };
+      const handle = host.start({ source, tools: given, limits: { wallTimeMs: 200_000 } });
+      await Promise.race([reached.promise, handle.result]);
+      return async () => {
+        gate.resolve();
+        // Others come once the run computes: only then is it moved.
+        for (let turn = 0; turn < 3; turn++) await nextTurn();
+        const rival = host.start({ source: "return 0" });
+        const result = await handle.result;
+        expect.soft(result).toMatchObject({ status: "completed", value });
+        expect.soft(result.stats.rebuilds).toBeGreaterThan(0);
+        await rival.result;
+        ledgers.push(handle.ledger());
+      };
+    };
+    const replaying = () => async (): Promise<void> => {
+      for (const ledger of ledgers.slice(0, 1)) {
+        expect.soft(await host.replay(ledger).result).toMatchObject({ status: "completed", value });
+      }
+    };
+    const bar = { attempts: 4, enough: 50 };
+    expect.soft(await largestTurnMs(moving, bar), "moved").toBeLessThan(50);
+    expect.soft(await largestTurnMs(replaying, bar), "replayed").toBeLessThan(50);
+    expect(ledgers.length).toBeGreaterThan(0);
+  },
+);

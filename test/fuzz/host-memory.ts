@@ -215,6 +215,26 @@ const RUN_CASES: readonly RoomCase[] = [
   ),
 ];
 
+/** The ledger is the caller's, and exists before. Its inputs have two bytes a unit. */
+const REPLAY_CASE: RoomCase = {
+  name: "a run of 48 inputs of a million characters is replayed",
+  room: ROOM,
+  prepare: async () => {
+    const host = createHost({ workers: 1 });
+    const source =
+      'const text = "\\u0100" + "x".repeat(1e6); for (let n = 0; n < 48; n++) await tools.take(text); return 48';
+    const take: ToolSet = { take: { execute: () => null } };
+    const handle = host.start({ source, tools: take, limits: PATIENT });
+    await handle.result;
+    const ledger = handle.ledger();
+    return async () => {
+      const result = await host.replay(ledger).result;
+      if (result.status !== "completed") throw new Error(JSON.stringify(result).slice(0, 999));
+      await host[Symbol.asyncDispose]();
+    };
+  },
+};
+
 /** The same through the adapter, with and without a hook that hears of calls. */
 const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: (): void => {} } }].map(
   (options) => ({
@@ -241,4 +261,5 @@ export const CASES: readonly RoomCase[] = [
   ...SCHEMA_CASES,
   ...TOKEN_CASES,
   ...RUN_CASES,
+  REPLAY_CASE,
 ];

@@ -77,7 +77,10 @@ const snapshot = fc.record({
     ),
   ),
 });
-const message = or(fc.array(or(fc.oneof({ weight: 3, arbitrary: report }, snapshot)), { maxLength: 5 }));
+const piece = report.map((one) => ({ ...one, kind: "piece" }));
+const message = or(
+  fc.array(or(fc.oneof({ weight: 3, arbitrary: report }, piece, snapshot)), { maxLength: 5 }),
+);
 
 describe("parseAnswers", () => {
   test("gives answers or nothing for any message, and never throws", () => {
@@ -91,12 +94,14 @@ describe("parseAnswers", () => {
             if (answer.bytes !== null) expect(answer.bytes.buffer).toBeInstanceOf(ArrayBuffer);
             continue;
           }
-          expect(["snapshot_refused", "computes", undefined]).toContain(answer.kind);
-          if (answer.kind !== undefined) continue;
-          const { calls, timers, logs, end: ended } = answer;
+          expect(["snapshot_refused", "computes", "piece", undefined]).toContain(answer.kind);
+          if (answer.kind !== undefined && answer.kind !== "piece") continue;
+          const { calls, timers } = answer;
           for (const { tool, input } of calls)
             expect([typeof tool, typeof input]).toEqual(["string", "string"]);
           for (const { timer } of timers) expect(Number.isSafeInteger(timer)).toBe(true);
+          if (answer.kind === "piece") continue;
+          const { logs, end: ended } = answer;
           for (const { level } of logs) expect(["debug", "log", "info", "warn", "error"]).toContain(level);
           expect([undefined, "returned", "failed"]).toContain(ended?.status);
         }
@@ -198,6 +203,19 @@ describe("a host whose worker sends arbitrary messages", () => {
     await expectSound(host);
     const runs = [1, 2].map(() => host.start({ source, tools, limits: { wallTimeMs: 3000 } }).result);
     for (const worker of liveWorkers()) worker.emit("message", [flood(2), flood(3)]);
+    await Promise.all(runs.map(expectSettled));
+    await expectSound(host);
+    expect(uncaught).toEqual([]);
+  });
+
+  test("survives pieces of reports that it did not ask for", async () => {
+    await using host = createHost({ workers: 1 });
+    await expectSound(host);
+    const runs = [1, 2].map(() => host.start({ source, tools, limits: { wallTimeMs: 3000 } }).result);
+    const { calls, timers } = flood(2);
+    for (const cell of [2, 3]) {
+      for (const worker of liveWorkers()) worker.emit("message", [{ kind: "piece", cell, calls, timers }]);
+    }
     await Promise.all(runs.map(expectSettled));
     await expectSound(host);
     expect(uncaught).toEqual([]);

@@ -62,6 +62,54 @@ describe("ledger recorder", () => {
     });
   });
 
+  describe("a report in pieces", () => {
+    const set = (timer: number): { timer: number; delayMs: number } => ({ timer, delayMs: 5 });
+
+    function rewound(): LedgerRecorder {
+      const recorder = new LedgerRecorder(header);
+      recorder.read(report({ calls: [call("1"), call("2"), call("3")], timers: [set(1), set(2)] }));
+      recorder.rewind();
+      return recorder;
+    }
+
+    test("is read as if it had come at once", () => {
+      const recorder = rewound();
+      recorder.readPiece({ calls: [call("1"), call("2")], timers: [] });
+      recorder.readPiece({ calls: [call("3"), call("4")], timers: [set(1)] });
+      expect(recorder.calls).toHaveLength(3);
+      expect(recorder.read(report({ calls: [call("5")], timers: [set(2), set(3)] }))).toEqual({
+        firstCall: 3,
+        calls: [call("4"), call("5")],
+        timers: [set(3)],
+        logs: [],
+      });
+      expect(recorder.calls).toEqual(["1", "2", "3", "4", "5"].map(call));
+      expect(recorder.progress).toMatchObject({ calls: 5, timers: 3 });
+      expect(recorder.seen.timers).toBe(3);
+    });
+
+    test("that differs in any piece has diverged", () => {
+      for (const wrong of [0, 1, 2]) {
+        const recorder = rewound();
+        const calls = ["1", "2", "3"].map((input, at) => call(at === wrong ? "other" : input));
+        recorder.readPiece({ calls: calls.slice(0, 1), timers: [] });
+        recorder.readPiece({ calls: calls.slice(1, 2), timers: [] });
+        expect(recorder.read(report({ calls: calls.slice(2) }))).toBeUndefined();
+        expect(recorder.calls).toHaveLength(3);
+      }
+    });
+
+    test("counts for nothing if the cell is lost before its end", () => {
+      const recorder = rewound();
+      recorder.readPiece({ calls: [call("1"), call("2"), call("3"), call("4")], timers: [set(1)] });
+      recorder.rewind();
+      recorder.readPiece({ calls: [call("other")], timers: [] });
+      recorder.rewind();
+      const again = report({ calls: ["1", "2", "3"].map(call), timers: [set(1), set(2)] });
+      expect(recorder.read(again)).toEqual({ firstCall: 3, calls: [], timers: [], logs: [] });
+    });
+  });
+
   test("keeps only the known fields of calls and timers that a worker sends", () => {
     const recorder = new LedgerRecorder(header);
     const more = { notJson: 1n };

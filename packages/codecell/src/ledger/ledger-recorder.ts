@@ -5,9 +5,11 @@
  *   what is repeated from what is new.
  * - A repeated call that differs from the recorded call, or that is missing, is a divergence. The recorder never
  *   guesses.
+ * - A report may come in pieces. Each is compared when it comes, and what it repeats is not kept. Nothing gets into the
+ *   ledger before the report itself is there.
  * - The recorder knows which yields are open: the ledger alone says what waits for a resume.
  */
-import type { CallRequest, Report, TimerChange } from "../protocol/messages.ts";
+import type { CallRequest, Report, ReportPiece, TimerChange } from "../protocol/messages.ts";
 import type { CallFailure, Failure } from "../contract/failure.ts";
 import { behindCall } from "../contract/features.ts";
 import {
@@ -85,6 +87,10 @@ export class LedgerRecorder {
   #calls = 0;
   #timers = 0;
   #logs = 0;
+  // What was new in the pieces of the report that is coming.
+  #newCalls: CallRequest[] = [];
+  #newTimers: TimerChange[] = [];
+  #isContradicted = false;
 
   constructor(header: LedgerHeader, past?: Past) {
     this.header = header;
@@ -166,29 +172,44 @@ export class LedgerRecorder {
     this.#calls = calls;
     this.#timers = timers;
     this.#logs = logs;
+    this.#newCalls = [];
+    this.#newTimers = [];
+    this.#isContradicted = false;
     return this.deliveries.slice(deliveries);
   }
 
-  /** Returns what is new in a report, or undefined if the report contradicts the ledger. */
-  read(report: Report): News | undefined {
-    const repeated = Math.min(report.calls.length, this.calls.length - this.#calls);
+  /** Reads what a report begins with. If it contradicts the ledger, so will the report. */
+  readPiece({ calls, timers }: Pick<ReportPiece, "calls" | "timers">): void {
+    const repeated = Math.max(0, Math.min(calls.length, this.calls.length - this.#calls));
     for (let index = 0; index < repeated; index++) {
-      const made = report.calls[index];
+      const made = calls[index];
       const recorded = this.calls[this.#calls + index];
-      if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) return undefined;
+      if (made?.tool !== recorded?.tool || made?.input !== recorded?.input) this.#isContradicted = true;
     }
-    const firstCall = this.#calls + repeated;
+    this.#calls += calls.length;
+    if (this.#isContradicted) return;
+    // Copies the known fields only: whatever else a worker sends must not get into the ledger.
+    for (const { tool, input } of calls.slice(repeated)) this.#newCalls.push({ tool, input });
+    for (const { timer, delayMs } of timers.slice(Math.max(0, this.#seen.timers - this.#timers))) {
+      this.#newTimers.push({ timer, delayMs });
+    }
+    this.#timers += timers.length;
+  }
+
+  /** Returns what is new in a report and its pieces, or undefined if they contradict the ledger. */
+  read(report: Report): News | undefined {
+    this.readPiece(report);
+    const firstCall = Math.min(this.#calls, this.calls.length);
     // The first report of a placement covers its whole history, so it has to repeat all calls. Only a program that
     // failed on the way made fewer.
-    if (firstCall < this.calls.length && report.end?.status !== "failed") return undefined;
-    // Copies the known fields only: whatever else a worker sends must not get into the ledger.
-    const calls = report.calls.slice(repeated).map(({ tool, input }) => ({ tool, input }));
+    if (this.#isContradicted || (firstCall < this.calls.length && report.end?.status !== "failed")) {
+      return undefined;
+    }
+    const calls = this.#newCalls;
+    const timers = this.#newTimers;
+    this.#newCalls = [];
+    this.#newTimers = [];
     for (const call of calls) this.#addCall(call);
-    this.#calls += report.calls.length;
-    const timers = report.timers
-      .slice(Math.max(0, this.#seen.timers - this.#timers))
-      .map(({ timer, delayMs }) => ({ timer, delayMs }));
-    this.#timers += report.timers.length;
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
     this.#logs += report.logs.length;
     this.#seen = {

@@ -48,6 +48,7 @@ const commands: Command[] = [
   },
   { type: "deliver", cell: 1, delivery },
   { type: "snapshot", cell: 1 },
+  { type: "next", cell: 1 },
   { type: "drop", cell: 1 },
 ];
 
@@ -114,5 +115,26 @@ describe("snapshots in messages", () => {
   test("an answer of an unknown kind is refused", () => {
     expect(parseAnswers([{ kind: "report", cell: 1 }])).toBeUndefined();
     expect(parseAnswers([{ kind: "snapshot_refused", cell: -1 }])).toBeUndefined();
+  });
+});
+
+describe("pieces of a report", () => {
+  const piece = {
+    kind: "piece",
+    cell: 1,
+    calls: [{ tool: "t", input: "1" }],
+    timers: [{ timer: 1, delayMs: null }],
+  };
+
+  test("have calls or timer changes, and nothing that is spoilt", () => {
+    expect(parseAnswers([piece])).toEqual([piece]);
+    for (const one of ["calls", "timers"]) expect(parseAnswers([{ ...piece, [one]: [] }])).toBeDefined();
+    for (const changed of withOneFieldChanged(piece, Symbol.iterator)) {
+      expect(parseAnswers([changed])).toBeUndefined();
+    }
+  });
+
+  test("are not empty: a worker could send such without end", () => {
+    expect(parseAnswers([{ ...piece, calls: [], timers: [] }])).toBeUndefined();
   });
 });

@@ -9,6 +9,8 @@
  *   not parse counts as a crash of that worker.
  * - A message names a cell by the number of its placement. Numbers are never reused, so a late message reaches no other
  *   cell.
+ * - A large first report comes in pieces. The worker sends a piece only when the host has asked for it, so the host
+ *   decides how much of a turn goes into reading.
  */
 import { type Compression, isCompression } from "../contract/compression.ts";
 import type { FeatureSettings } from "../contract/features.ts";
@@ -68,6 +70,8 @@ export type Command =
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }
   /** The worker answers with a `SnapshotAnswer`, after its reports on all earlier commands. */
   | { readonly type: "snapshot"; readonly cell: number }
+  /** The host has read a `ReportPiece`. The worker answers with what follows: another piece, or the report. */
+  | { readonly type: "next"; readonly cell: number }
   | { readonly type: "drop"; readonly cell: number };
 
 /** The memory of a cell, and the progress at which it was taken. It is refused at any other progress. */
@@ -127,6 +131,18 @@ export interface Report {
   readonly heapBytes?: number;
 }
 
+/**
+ * The beginning of the first report of a cell with a history. After each piece the worker waits for `next`, and serves
+ * no other command of the cell meanwhile. Nobody acts on a piece before the report is there: the cell may be lost
+ * between the two.
+ */
+export interface ReportPiece {
+  readonly kind: "piece";
+  readonly cell: number;
+  readonly calls: readonly CallRequest[];
+  readonly timers: readonly TimerChange[];
+}
+
 /** The answer to a `snapshot` command; null if there is no snapshot to give. The host does not read the bytes. */
 export interface SnapshotAnswer {
   readonly kind: "snapshot";
@@ -146,7 +162,7 @@ export interface ComputesAnswer {
   readonly cell: number;
 }
 
-export type Answer = Report | SnapshotAnswer | SnapshotRefusal | ComputesAnswer;
+export type Answer = Report | ReportPiece | SnapshotAnswer | SnapshotRefusal | ComputesAnswer;
 
 /** Indices into the Int32Array that is a worker's status board. */
 export const STATUS = {
@@ -194,6 +210,7 @@ function isCommand(value: unknown): boolean {
   switch (value["type"]) {
     case "drop":
     case "snapshot":
+    case "next":
       return true;
     case "deliver":
       return isDelivery(value["delivery"]);
@@ -241,6 +258,8 @@ function isAnswer(value: unknown): boolean {
   switch (value["kind"]) {
     case undefined:
       return isReport(value);
+    case "piece":
+      return isPiece(value);
     case "snapshot":
       return value["bytes"] === null || isSnapshot(value["bytes"]);
     case "snapshot_refused":
@@ -249,6 +268,11 @@ function isAnswer(value: unknown): boolean {
     default:
       return false;
   }
+}
+
+/** A piece has something in it: as what a cell may report is bounded, so is the number of its pieces. */
+function isPiece({ calls, timers }: Record<string, unknown>): boolean {
+  return isArrayOf(calls, isCall) && isArrayOf(timers, isTimerChange) && calls.length + timers.length > 0;
 }
 
 function isReport(value: Record<string, unknown>): boolean {

@@ -1,5 +1,5 @@
 /** Runs on the host. The limits of a run that its worker enforces, and the check that the worker did. */
-import type { CellLimits, Report } from "../protocol/messages.ts";
+import type { CellLimits, Report, ReportPiece } from "../protocol/messages.ts";
 import type { Limits } from "../contract/limits.ts";
 
 /**
@@ -37,7 +37,22 @@ export function withFreshTime(limits: CellLimits, beforeMs: number, isReplayed: 
   return { ...limits, cpuTimeMs: Math.ceil(limits.cpuTimeMs + again) };
 }
 
-/** Whether a report holds more than its worker should let pass. Then the worker cannot be trusted any more. */
-export function exceedsLimits({ calls, timers, logs }: Report, limits: Limits): boolean {
-  return calls.length > limits.calls || timers.length > MOST_TIMER_CHANGES || logs.length > limits.logBytes;
+/** How many calls and timer changes the pieces of a report had so far. */
+export interface InPieces {
+  readonly calls: number;
+  readonly timers: number;
+}
+
+export const NO_PIECES: InPieces = { calls: 0, timers: 0 };
+
+/**
+ * Whether a report or a piece of it, after the pieces before, holds more than its worker should let pass. Then the
+ * worker cannot be trusted any more.
+ */
+export function exceedsLimits(said: Report | ReportPiece, before: InPieces, limits: Limits): boolean {
+  return (
+    before.calls + said.calls.length > limits.calls ||
+    before.timers + said.timers.length > MOST_TIMER_CHANGES ||
+    (said.kind === undefined && said.logs.length > limits.logBytes)
+  );
 }

@@ -8,7 +8,7 @@ import { MOST_MOVES } from "../protocol/quantum.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { sharedHeapBudget } from "../sandbox/node/heap-budget.ts";
 import { NodePool } from "../sandbox/node/node-pool.ts";
-import type { CellStart, Loss, Sandbox } from "../sandbox/sandbox.ts";
+import type { CellListener, CellStart, Loss, Sandbox } from "../sandbox/sandbox.ts";
 import { defaultWorkerUrl } from "../sandbox/node/worker-script.ts";
 import { LedgerRecorder, type Past } from "../ledger/ledger-recorder.ts";
 import { PlacedCell, type SnapshotKeeper } from "./placed-cell.ts";
@@ -40,6 +40,9 @@ class Driver {
   readonly placedCell: PlacedCell;
   #reported = Promise.withResolvers<Report>();
 
+  /** What the present placement tells. */
+  listener: CellListener | undefined;
+
   /** Takes the cell away, as a worker does that another cell or this cell holds. */
   lose: (loss: Loss) => void = () => {};
 
@@ -60,6 +63,7 @@ class Driver {
         this.starts.push(start);
         // These programs do little, however busy the machine is.
         const onReport = (report: Report): void => listener.onReport({ ...report, cpuTimeMs: 0 });
+        this.listener = listener;
         const placement = pool.place(start, { ...listener, onReport });
         this.lose = (loss) => {
           placement.drop();
@@ -274,6 +278,27 @@ describe("placed cell", () => {
     expect(driver.placedCell.rebuilds).toBe(2);
     driver.placedCell.leave();
   });
+
+  test.each(["calls", "timers"] as const)(
+    "a worker whose pieces together have too many %s is not trusted, and the cell is placed again",
+    async (what) => {
+      const driver = new Driver();
+      const placed = driver.place();
+      const { calls: most } = resolveLimits();
+      const item = { tool: "step", input: "0", timer: 1, delayMs: 1 };
+      const half = Array.from({ length: what === "calls" ? most / 2 + 1 : 500_001 }, () => item);
+      const piece = { kind: "piece", cell: 1, calls: [], timers: [], [what]: half } as const;
+      driver.listener?.onPiece(piece);
+      expect(driver.starts).toHaveLength(1);
+      driver.listener?.onPiece(piece);
+      expect(driver.starts).toHaveLength(2);
+      expect(driver.placedCell.rebuilds).toBe(1);
+      // Nothing of the pieces is left.
+      expect((await placed).calls).toEqual([{ tool: "step", input: '{"n":0}' }]);
+      expect(driver.recorder.calls).toEqual([{ tool: "step", input: '{"n":0}' }]);
+      driver.placedCell.leave();
+    },
+  );
 
   test("a cell that is moved without end is lost", async () => {
     const driver = new Driver();

@@ -3,19 +3,20 @@
  * is placed again from the ledger.
  *
  * - Reports of an earlier placement are ignored.
- * - It counts the reports that the cell owes: `isSettled` when the cell has answered everything.
+ * - It counts the reports that the cell owes: `isSettled` when the cell has answered everything. A report that comes in
+ *   pieces is owed until all of it is there; the run hears of it then.
  * - A cell that waits for long sleeps: it is dropped until something is delivered. If its snapshot is a cheaper way
  *   back than the ledger, the snapshot is kept meanwhile: by the snapshot keeper if there is one, else in memory.
  * - A cell that waits is given up at any time if others need its memory.
  */
-import type { CellSnapshot, Report } from "../protocol/messages.ts";
+import type { CellSnapshot, Report, ReportPiece } from "../protocol/messages.ts";
 import { MOST_MOVES } from "../protocol/quantum.ts";
 import type { Compression } from "../contract/compression.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { platform, type RestTimer } from "../platform/host-platform.ts";
-import { exceedsLimits, toCellLimits, withFreshTime } from "./cell-limits.ts";
+import { exceedsLimits, type InPieces, NO_PIECES, toCellLimits, withFreshTime } from "./cell-limits.ts";
 
 /** How often a worker may crash while it has this cell. */
 const MOST_CRASHES = 2;
@@ -52,6 +53,8 @@ export class PlacedCell {
   #crashes = 0;
   /** Reports that the cell still owes. */
   #unanswered = 0;
+  /** What has come of the report that is owed next. */
+  #pieces: InPieces = NO_PIECES;
   /** The latest snapshot. Placements go on from it. */
   #snapshot: CellSnapshot | "kept elsewhere" | undefined;
   /** True while the snapshot is fetched for a placement. */
@@ -105,6 +108,7 @@ export class PlacedCell {
   place(): void {
     const placement = ++this.#placements;
     this.#unanswered = 1;
+    this.#pieces = NO_PIECES;
     if (this.#snapshot !== "kept elsewhere") {
       this.#placeFrom(this.#snapshot, placement);
       return;
@@ -140,6 +144,9 @@ export class PlacedCell {
       {
         onReport: (report) => {
           if (isCurrent()) this.#onReport(report);
+        },
+        onPiece: (piece) => {
+          if (isCurrent()) this.#onPiece(piece);
         },
         onLost: (loss, cause) => {
           if (isCurrent()) this.#onLost(loss, cause);
@@ -240,12 +247,23 @@ export class PlacedCell {
     this.#moves = 0;
   }
 
+  #onPiece(piece: ReportPiece): void {
+    if (this.#isRefused(piece)) return;
+    const { calls, timers } = this.#pieces;
+    this.#pieces = { calls: calls + piece.calls.length, timers: timers + piece.timers.length };
+    this.#recorder.readPiece(piece);
+  }
+
+  #isRefused(said: Report | ReportPiece): boolean {
+    if (!exceedsLimits(said, this.#pieces, this.#recorder.header.limits)) return false;
+    this.#placement?.drop();
+    this.#onLost("crashed");
+    return true;
+  }
+
   #onReport(report: Report): void {
-    if (exceedsLimits(report, this.#recorder.header.limits)) {
-      this.#placement?.drop();
-      this.#onLost("crashed");
-      return;
-    }
+    if (this.#isRefused(report)) return;
+    this.#pieces = NO_PIECES;
     // After the program's end no delivery is answered, and none needs to be.
     this.#unanswered = report.isOver ? 0 : this.#unanswered - 1;
     this.#cpuTimeMs = report.cpuTimeMs;

@@ -8,6 +8,9 @@
  * - A report says what the cell did since the report before: all calls, timer changes and log lines of that turn, each
  *   in the order in which the program made them. Guest code runs in answer to `place` and `deliver`, and at no other
  *   time.
+ * - If there is a history, the first report may come in pieces, at most one in a turn of the caller's event loop: it
+ *   has all that the program did in its life. Each piece has the next calls and timer changes; the report has the rest
+ *   of them, and all else. Nothing else is said of the cell between the first piece and the report, but that it is lost.
  * - A cell ends in one of four ways: a report with `isOver`, a loss, an eviction that its listener agreed to, or
  *   `drop`. After that its listener hears nothing more, and later deliveries to it are ignored.
  * - The cell is a function of its start and its deliveries: equal starts and deliveries give equal reports, except for
@@ -39,7 +42,7 @@
  * Everything that comes out of a sandbox is untrusted, because guest code may have taken it over. Reports have been
  * parsed, but not checked further. A snapshot is opaque here.
  */
-import type { Command, Report } from "../protocol/messages.ts";
+import type { Command, Report, ReportPiece } from "../protocol/messages.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
 
@@ -64,6 +67,8 @@ export type Loss = "overran" | "crashed" | "displaced" | "computes" | "unavailab
 
 export interface CellListener {
   onReport(report: Report): void;
+  /** What the report that follows begins with. If the cell is lost before the report, the piece counts for nothing. */
+  onPiece(piece: ReportPiece): void;
   /** `cause` is the error if no worker could be started. */
   onLost(loss: Loss, cause?: unknown): void;
   /**

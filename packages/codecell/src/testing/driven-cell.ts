@@ -4,7 +4,7 @@
  */
 import type { Delivery, DeliveryItem, Progress } from "../contract/ledger.ts";
 import { type Limits, resolveLimits } from "../contract/limits.ts";
-import type { Report } from "../protocol/messages.ts";
+import type { Report, ReportPiece } from "../protocol/messages.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 
 export const CLOCK = 1_700_000_000_000;
@@ -32,7 +32,7 @@ export type Said = Omit<Report, "cell" | "cpuTimeMs" | "heapBytes">;
 
 export class DrivenCell {
   readonly placement: Placement;
-  /** The reports so far, one for the start and one for each delivery. */
+  /** The reports so far, one for the start and one for each delivery, each with its pieces in it. */
   readonly said: Said[] = [];
   readonly deliveries: Delivery[] = [];
   readonly losses: Loss[] = [];
@@ -43,6 +43,7 @@ export class DrivenCell {
   readonly #calls: { readonly tool: string; readonly input: string }[] = [];
   readonly #pendingCalls = new Set<number>();
   readonly #timers = new Set<number>();
+  #pieces: ReportPiece[] = [];
   #timerChanges = 0;
   #logs = 0;
   #wake: () => void = () => {};
@@ -51,6 +52,7 @@ export class DrivenCell {
   constructor(sandbox: Sandbox, start: CellStart, evicts: boolean = false) {
     this.placement = sandbox.place(start, {
       onReport: (report) => this.#onReport(report),
+      onPiece: (piece) => void this.#pieces.push(piece),
       onLost: (loss, cause) => {
         this.losses.push(loss);
         this.cause = cause;
@@ -131,7 +133,13 @@ export class DrivenCell {
     };
   }
 
-  #onReport({ cell: _cell, cpuTimeMs: _cpuTimeMs, heapBytes: _heapBytes, ...said }: Report): void {
+  #onReport({ cell: _cell, cpuTimeMs: _cpuTimeMs, heapBytes: _heapBytes, ...last }: Report): void {
+    const said = {
+      ...last,
+      calls: [...this.#pieces.flatMap(({ calls }) => calls), ...last.calls],
+      timers: [...this.#pieces.flatMap(({ timers }) => timers), ...last.timers],
+    };
+    this.#pieces = [];
     this.said.push(said);
     for (const call of said.calls) this.#pendingCalls.add(this.#calls.push(call) - 1);
     for (const { timer, delayMs } of said.timers) {

@@ -78,6 +78,7 @@ export function testCells(sandbox: () => Sandbox): void {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const placement = sandbox().place(NOTHING, {
         onReport: () => resolve(hasReturned),
+        onPiece: () => resolve(false),
         onLost: () => resolve(false),
         onEvict: () => false,
       });
@@ -88,7 +89,7 @@ export function testCells(sandbox: () => Sandbox): void {
 
     test("a listener may deliver to its cell and place other cells at once", async () => {
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
-      const ignored = { onLost: () => resolve(undefined), onEvict: () => false };
+      const ignored = { onLost: () => resolve(undefined), onPiece: () => {}, onEvict: () => false };
       const outer = sandbox().place(toStart("return await tools.now(1)"), {
         ...ignored,
         onReport: ({ end }) => {

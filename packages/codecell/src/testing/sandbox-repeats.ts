@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { type DrivenCell, type Said, toStart } from "./driven-cell.ts";
-import { createPlacer, type Placer, untilKept } from "./sandbox-cases.ts";
+import { type DrivenCell, type Said, toOutput, toStart } from "./driven-cell.ts";
+import { createPlacer, type Placer, settle, untilKept } from "./sandbox-cases.ts";
 
 /** A program that uses all that could differ: time, randomness, the order of outcomes, timers, what it keeps. */
 const VARIED = `
@@ -20,6 +20,17 @@ const VARIED = `
     (async () => { for (let n = 0; n < 3; n++) note("loop")(await tools.turn({ n, random: Math.random() })) })(),
   ]);
   return [seen, [...crypto.getRandomValues(new Uint8Array(4))]];
+`;
+
+/** A program that says more in its life than goes into one message. */
+const WORDY = `
+  const text = "\\u0100" + "x".repeat(400_000);
+  for (let n = 0; n < 8; n++) {
+    setTimeout(() => {}, 100_000 + n);
+    console.log(n);
+    await tools.now(text + n);
+  }
+  return "said";
 `;
 
 /** All reports joined to one: the first report of a rebuilt cell. */
@@ -67,6 +78,41 @@ export function testRepeats(sandbox: () => Sandbox): void {
         }),
         { numRuns: 25 },
       );
+    });
+
+    test("as a long history bring a cell to where it was, whatever was delivered before it said so", async () => {
+      const original = await untilKept(async (moves) => {
+        const cell = await placer.place({ ...toStart(WORDY), moves });
+        for (let call = 0; call < 8; call++) await cell.deliver(toOutput(call, null));
+        return cell;
+      });
+      expect(original.last?.end).toEqual({ status: "returned", result: '"said"' });
+      const rebuilt = await untilKept(async (moves) => {
+        const history = original.deliveries.slice(0, 6);
+        const cell = placer.put({ ...toStart(WORDY), history, moves });
+        for (const delivery of original.deliveries.slice(6)) cell.give(delivery);
+        await cell.reports(3);
+        return cell;
+      });
+      expect(rebuilt.said).toEqual([together(original.said.slice(0, 7)), ...original.said.slice(7)]);
+    });
+
+    test("as a long history say nothing after the cell was dropped at its first word", async () => {
+      const history = Array.from({ length: 8 }, (_, call) => toOutput(call, null));
+      const heard: string[] = [];
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const hear = (what: string) => (): void => {
+        heard.push(what);
+        placement.drop();
+        resolve();
+      };
+      const placement = sandbox().place(
+        { ...toStart(WORDY), history },
+        { onPiece: hear("piece"), onReport: hear("report"), onLost: hear("loss"), onEvict: () => false },
+      );
+      await promise;
+      await settle(placer, toStart("return 0"));
+      expect(heard).toHaveLength(1);
     });
 
     test("with another seed give other randomness", async () => {

@@ -121,6 +121,58 @@ describe("worker", () => {
     expect(other).not.toEqual(one);
   });
 
+  describe("a first report that is too large for a message", () => {
+    const source = "for (let n = 0; n < 5; n++) await tools.step('x'.repeat(600_000) + n); return 'said'";
+    const history = [0, 1, 2, 3].map((call) => ({
+      clock: 1_700_000_000_100,
+      items: [{ kind: "output", call, output: "null" }] as const,
+    }));
+    const rebuilt = (): StartCommand => ({ ...start(source), history });
+    const said = (commands: readonly Command[]): unknown[] => {
+      bench.give(...commands);
+      return bench.sent.flat().map((answer) => {
+        const calls = "calls" in answer ? answer.calls.map(({ input }) => input.at(-2)).join("") : "";
+        return [answer.kind, calls];
+      });
+    };
+
+    test("goes out in pieces, each when the host asks for it, and other commands of the cell wait", () => {
+      const command = rebuilt();
+      const { cell } = command;
+      const other = start("return 1");
+      expect(said([command, output(cell, 4, null), { type: "snapshot", cell }])).toEqual([["piece", "01"]]);
+      expect(said([other])).toEqual([[undefined, ""]]);
+      // The report is complete before the outcome is delivered, which ends the cell.
+      expect(said([{ type: "next", cell }])).toEqual([["piece", "23"]]);
+      expect(said([{ type: "next", cell }])).toEqual([
+        [undefined, "4"],
+        [undefined, ""],
+      ]);
+      expect(bench.sent.flat().at(-1)).toMatchObject({ end: { status: "returned", result: '"said"' } });
+      expect(said([{ type: "next", cell }])).toEqual([]);
+    });
+
+    test("keeps the order of commands that come with the last request", () => {
+      const command = rebuilt();
+      const { cell } = command;
+      const late = { type: "snapshot", cell } as const;
+      said([command, { type: "next", cell }, late]);
+      expect(said([{ type: "next", cell }, output(cell, 4, null)])).toEqual([
+        [undefined, "4"],
+        ["snapshot", ""],
+        [undefined, ""],
+      ]);
+    });
+
+    test("is forgotten when the cell is dropped", () => {
+      const command = rebuilt();
+      const { cell } = command;
+      expect(said([command])).toEqual([["piece", "01"]]);
+      expect(said([{ type: "drop", cell }])).toEqual([]);
+      expect(said([{ type: "next", cell }, output(cell, 4, null)])).toEqual([]);
+    });
+  });
+
   test("a history brings a cell to where it was", () => {
     const source = "let s = 0; for (let i = 0; i < 3; i++) s += await tools.step(s); return s";
     const original = start(source);

@@ -6,10 +6,11 @@
  * - The worker serves the commands of one cell in the order they came. It skips commands of a cell that was dropped
  *   meanwhile.
  * - When a command waits for the platform, the later commands of its cell wait too. Commands of other cells, and a
- *   `drop`, do not.
+ *   `drop`, do not. The same holds while a report goes out in pieces.
  * - The status board says which cell the worker is in, so a supervisor can tell which cell holds the thread.
  */
 import { type Answer, type Command, type Report, STATUS } from "../protocol/messages.ts";
+import { reportInPieces } from "../protocol/report-pieces.ts";
 import type { WorkerSetup } from "../protocol/worker-setup.ts";
 import type { Delivery } from "../contract/ledger.ts";
 import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
@@ -53,8 +54,10 @@ export function createWorker(
   /** Cells that have ended. Their instances are cleared after their reports have gone out. */
   const over: Cell[] = [];
   let queue: QueuedCommand[] = [];
-  /** Cells that wait for the platform, each with the commands that have come for it since. */
+  /** Cells that wait for the platform or for `next`, each with the commands that have come for it since. */
   const awaiting = new Map<number, Command[]>();
+  /** What is left of the reports that go out in pieces. */
+  const unsent = new Map<number, Answer[]>();
   let answers: Answer[] = [];
   let heldSince = 0;
   /** Histories of cells that have not started yet. */
@@ -99,9 +102,12 @@ export function createWorker(
         return move(command.cell, (cell) => cell.deliver(command.delivery));
       case "snapshot":
         return snapshot(command.cell);
+      case "next":
+        return next(command.cell);
       case "drop":
         histories.delete(command.cell);
         awaiting.delete(command.cell);
+        unsent.delete(command.cell);
         cells.get(command.cell)?.drop();
         cells.delete(command.cell);
         tellHeld();
@@ -121,17 +127,37 @@ export function createWorker(
   function start(command: StartCommand): Answer | undefined {
     const cell = new Cell(command, environment);
     const { snapshot: given } = command;
-    if (given === undefined) return begin(command.cell, cell);
+    if (given === undefined) return begin(command, cell);
     return after(command.cell, cell.decode(), (found) =>
       cell.restore(found, given.progress)
-        ? begin(command.cell, cell)
+        ? begin(command, cell)
         : { kind: "snapshot_refused", cell: command.cell },
     );
   }
 
-  function begin(number: number, cell: Cell): Answer | undefined {
+  function begin({ cell: number, history }: StartCommand, cell: Cell): Answer | undefined {
     cells.set(number, cell);
-    return move(number, () => cell.start());
+    const answer = move(number, () => cell.start());
+    // One turn makes no report that is too large.
+    if (history.length === 0 || answer === undefined || answer.kind !== undefined) return answer;
+    const [first, ...rest] = reportInPieces(answer);
+    if (rest.length > 0) {
+      unsent.set(number, rest);
+      awaiting.set(number, []);
+    }
+    return first;
+  }
+
+  /** The host has read a piece. Commands that came meanwhile go on when nothing is left. */
+  function next(number: number): Answer | undefined {
+    const rest = unsent.get(number);
+    const answer = rest?.shift();
+    if (rest?.length !== 0) return answer;
+    unsent.delete(number);
+    // They came before all commands of this cell that are in the queue.
+    queue.unshift(...(awaiting.get(number) ?? []));
+    awaiting.delete(number);
+    return answer;
   }
 
   function snapshot(number: number): Answer | undefined {
@@ -219,10 +245,12 @@ export function createWorker(
   }
 
   /**
-   * Whether the command has to wait because its cell waits for the platform. Then the command joins that cell's list.
+   * Whether the command has to wait because its cell waits for the platform or for `next`. Then the command joins that
+   * cell's list.
    */
   function mustWait(command: QueuedCommand): boolean {
-    if (awaiting.size === 0 || command.type === "drop" || command.type === "settled") return false;
+    if (awaiting.size === 0 || command.type === "settled") return false;
+    if (command.type === "drop" || command.type === "next") return false;
     const commands = awaiting.get(command.cell);
     commands?.push(command);
     return commands !== undefined;

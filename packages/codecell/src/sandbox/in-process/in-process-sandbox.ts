@@ -189,6 +189,11 @@ export class InProcessSandbox implements Sandbox {
         if (answer.isOver) this.#forget(cell);
         cell.listener.onReport(answer);
         return;
+      case "piece":
+        cell.listener.onPiece(answer);
+        // Served in a later turn. The listener may have dropped the cell.
+        if (this.#cells.has(cell.number)) this.#post({ type: "next", cell: cell.number });
+        return;
       case "snapshot":
         cell.snapshots.shift()?.(answer.bytes ?? undefined);
         return;

@@ -3,10 +3,8 @@
  * host.
  */
 import type { Command } from "../../protocol/messages.ts";
+import { ITEM_UNITS, MESSAGE_UNITS } from "../../protocol/report-pieces.ts";
 import type { Delivery } from "../../contract/ledger.ts";
-
-/** A piece ends after this many UTF-16 units; copying it takes one to three milliseconds. */
-const MOST_UNITS = 1_000_000;
 
 /** Divides a history into pieces, at least one. */
 export function inPieces(history: readonly Delivery[]): (readonly Delivery[])[] {
@@ -15,7 +13,7 @@ export function inPieces(history: readonly Delivery[]): (readonly Delivery[])[] 
   let from = 0;
   for (const [index, delivery] of history.entries()) {
     units += deliveryUnits(delivery);
-    if (units <= MOST_UNITS) continue;
+    if (units <= MESSAGE_UNITS) continue;
     pieces.push(history.slice(from, index + 1));
     from = index + 1;
     units = 0;
@@ -30,7 +28,7 @@ export function messageOf(commands: readonly Command[]): number {
   let units = 0;
   for (const [index, command] of commands.entries()) {
     units += commandUnits(command);
-    if (units > MOST_UNITS) return index + 1;
+    if (units > MESSAGE_UNITS) return index + 1;
   }
   return commands.length;
 }
@@ -49,6 +47,7 @@ function commandUnits(command: Command): number {
     case "deliver":
       return deliveryUnits(command.delivery);
     case "snapshot":
+    case "next":
     case "drop":
       return 0;
     default:
@@ -60,11 +59,10 @@ function historyUnits(history: readonly Delivery[]): number {
   return history.reduce((sum, delivery) => sum + deliveryUnits(delivery), 0);
 }
 
-/** Besides its text an item has a few members. */
 function deliveryUnits({ items }: Delivery): number {
   let units = 0;
   for (const item of items) {
-    units += 64;
+    units += ITEM_UNITS;
     if (item.kind === "output") units += item.output.length;
     else if (item.kind === "failure") units += item.failure.message.length;
   }

@@ -21,6 +21,7 @@ function endOf(pool: NodePool, source: string): Promise<unknown> {
         { ...toStart(source, { cpuTimeMs: 2000 }), moves },
         {
           onReport: ({ end }) => resolve(end?.status),
+          onPiece: () => {},
           onLost: (loss) => {
             if (loss === "computes") moves++;
             if (loss === "overran" || loss === "unavailable") resolve(loss);
@@ -64,6 +65,7 @@ test("if no thread can be started, all waiting cells are lost at once", async ()
         new Promise((resolve) => {
           pool.place(toStart("return 1"), {
             onReport: resolve,
+            onPiece: () => {},
             onLost: (...loss) => resolve(loss),
             onEvict: () => false,
           });

@@ -114,6 +114,7 @@ export class NodePool implements Sandbox, BudgetMember {
       dueBytes: 0,
       unanswered: 0,
       mayBeRefused: false,
+      mayBeInPieces: false,
       snapshots: [],
       worker: undefined,
     };

@@ -3,12 +3,20 @@
  *
  * - Commands given in one turn of the event loop leave in one message, after all microtasks. Large commands leave in
  *   several messages, one per turn, because copying them takes this thread's time.
- * - Everything that the thread sends is parsed before use. A message that does not parse counts as a crash.
+ * - Everything that the thread sends is parsed before use. A message that does not parse counts as a crash, and so does
+ *   a piece of a report that nobody asked for: the thread cannot send more than this side has read.
  * - A worker dies once: after `onDeath` it never calls back again. `onFree` says that it can take more.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type MessagePort, receiveMessageOnPort, type Worker } from "node:worker_threads";
-import { type Answer, type Command, parseAnswers, STATUS, STATUS_BYTES } from "../../protocol/messages.ts";
+import {
+  type Answer,
+  type Command,
+  parseAnswers,
+  type ReportPiece,
+  STATUS,
+  STATUS_BYTES,
+} from "../../protocol/messages.ts";
 import type { WorkerSetup } from "../../protocol/worker-setup.ts";
 import { decideEnd } from "../../protocol/fragile.ts";
 import { isRaisedSoon, Patience } from "../../protocol/spin.ts";
@@ -161,6 +169,7 @@ export class NodeWorker {
     poolCell.worker = this;
     const { snapshot } = start;
     poolCell.mayBeRefused = snapshot !== undefined;
+    poolCell.mayBeInPieces = start.history.length > 0;
     const { cell } = poolCell;
     const pieces = inPieces(start.history);
     const history = pieces.pop() ?? [];
@@ -343,12 +352,17 @@ export class NodeWorker {
       request(answer.bytes ?? undefined);
       return;
     }
+    if (answer.kind === "piece") {
+      this.#takePiece(poolCell, answer);
+      return;
+    }
     if (poolCell.unanswered === 0 || (answer.kind === "snapshot_refused" && !poolCell.mayBeRefused)) {
       this.#break();
       return;
     }
     if (--poolCell.unanswered === 0) this.#settle(poolCell);
     poolCell.mayBeRefused = false;
+    poolCell.mayBeInPieces = false;
     this.unanswered--;
     if (answer.kind !== undefined) {
       this.#forget(poolCell);
@@ -359,5 +373,25 @@ export class NodeWorker {
     poolCell.heapBytes = answer.heapBytes ?? 0;
     if (answer.isOver) this.#forget(poolCell);
     poolCell.listener.onReport(answer);
+  }
+
+  /** The report that the piece belongs to is still owed. */
+  #takePiece(poolCell: PoolCell, piece: ReportPiece): void {
+    if (!poolCell.mayBeInPieces) {
+      this.#break();
+      return;
+    }
+    poolCell.mayBeInPieces = false;
+    poolCell.mayBeRefused = false;
+    poolCell.listener.onPiece(piece);
+    void this.#askForNext(poolCell);
+  }
+
+  /** Each piece has a turn to itself. */
+  async #askForNext(poolCell: PoolCell): Promise<void> {
+    await nextTurn();
+    if (this.cells.get(poolCell.cell) !== poolCell) return;
+    poolCell.mayBeInPieces = true;
+    this.#post({ type: "next", cell: poolCell.cell });
   }
 }

@@ -20,6 +20,8 @@ export interface PoolCell {
   unanswered: number;
   /** Whether the worker may still refuse the start because of its snapshot. */
   mayBeRefused: boolean;
+  /** Whether its next answer may be a piece of a report: the start has a history, and the last piece has been read. */
+  mayBeInPieces: boolean;
   /** Requested snapshots without an answer yet, in order. */
   readonly snapshots: SnapshotRequest[];
   /** Its worker; undefined while it waits for one, and after it was lost or dropped. */
