@@ -154,7 +154,9 @@ describe("a value that is no decision", () => {
     const text = 'Cannot call tool "pay": it could not be authorised';
     expect(await valueOf(source, options)).toEqual(["denied", text]);
     expect(told).toMatchObject([{ source: "authorize", tool: "pay" }]);
-    expect(String(told[0]?.error)).toMatch(/^TypeError: authorize gave no decision but /u);
+    expect(String(told[0]?.error)).toMatch(
+      /^TypeError: authorize gave .+ is not a decision: give "allow", /u,
+    );
   });
 
   test("a deny beside a suspend denies [policy:fails-closed]", async () => {

@@ -65,7 +65,9 @@ function assertMiddleware(given: unknown, purpose: string): void {
     const parts = MIDDLEWARE.filter((name) => one[name] !== undefined);
     if (parts.length === 0) return fail("a list of objects with decide, execute or end");
     const wrong = parts.find((name) => typeof one[name] !== "function");
-    if (wrong !== undefined) return fail(`made of functions: ${wrong} is none`);
+    if (wrong !== undefined) {
+      throw new TypeError(`Cannot ${purpose} a run: middleware.${wrong} must be a function`);
+    }
     // An instance of a class may have fields of its own.
     const prototype: unknown = Object.getPrototypeOf(one);
     if (prototype !== Object.prototype && prototype !== null) continue;
