@@ -19,7 +19,10 @@ const missing = (...tools: string[]): object => ({
   failure: {
     code: "tool_missing",
     message: expect.stringMatching(
-      new RegExp(`^Cannot resume: .*${tools.map((name) => `tool "${name}"`).join(", ")}, which`, "u"),
+      new RegExp(
+        `^Cannot resume: .*${tools.map((name) => `tool "${name}"`).join(", ")}; resume it with these tools, `,
+        "u",
+      ),
     ),
     details: { tools },
   },

@@ -168,10 +168,7 @@ function useRefusal({ id }: SuspensionHeader): Failure | undefined {
 
 function refusalOf(header: SuspensionHeader, scope: string): Failure | undefined {
   if (header.scope !== scope) {
-    return {
-      code: "token_scope",
-      message: "Cannot resume: the run was suspended under another scope than it is resumed under",
-    };
+    return { code: "token_scope", message: "Cannot resume: the run belongs to another scope" };
   }
   if (Date.now() > header.expiresAt) {
     return { code: "token_expired", message: "Cannot resume: the token has expired" };

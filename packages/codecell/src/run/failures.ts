@@ -107,7 +107,7 @@ export function lostFailure(loss: Loss, limits: Limits, cause?: unknown): Failur
     return {
       code: "token_version",
       message:
-        "Cannot resume: the token has the memory of its program and not what it was given, and that memory is of another build of the engine; create hosts without compactTokens where tokens have to outlive an update",
+        "Cannot resume: this compact token works only with the engine build that made it; create hosts without compactTokens if tokens must survive an update",
     };
   }
   if (loss === "overran") {

@@ -362,7 +362,7 @@ export class Run {
     } catch (error) {
       // Nobody else handles this error: the run has to end, and the process has to go on.
       errors.end({ source: "internal", cause: error });
-      return { code: "internal", message: "Cannot suspend the run: Codecell failed to" };
+      return { code: "internal", message: "Cannot suspend the run: an internal error occurred" };
     }
   }
 
