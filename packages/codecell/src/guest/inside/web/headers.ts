@@ -105,7 +105,7 @@ export class Headers {
   #assertMutable(): void {
     if (this.#isFrozen) {
       throw new TypeError(
-        "Cannot change headers: they are a response's, copy them with new Headers(headers)",
+        "Cannot change headers: headers of a response are read-only, copy them with new Headers(headers)",
       );
     }
   }
