@@ -15,13 +15,13 @@ describe.each([
   ["codeModeTool", (options: CodeModeOptions): unknown => codeModeTool(options)],
 ])("%s", (_name, create) => {
   test.each<[string, CodeModeOptions, RegExp]>([
-    ["a limit that is none", { executionPolicy: { timeoutMs: 0 } }, /executionPolicy\.timeoutMs/u],
+    ["a limit of zero", { executionPolicy: { timeoutMs: 0 } }, /executionPolicy\.timeoutMs/u],
     [
       "a prefix with a query",
       { fetchPolicy: { allowedUrlPrefixes: ["https://a.example/x?y"] } },
       /a\.example\/x\?y/u,
     ],
-    ["an origin that is none", { fetchPolicy: { allowedOrigins: ["a.example"] } }, /a\.example/u],
+    ["an invalid origin", { fetchPolicy: { allowedOrigins: ["a.example"] } }, /a\.example/u],
     ["approvals in a Map", { approval: { toolApproval: new Map() as never } }, /toolApproval must be/u],
     ["one approval for all tools", { approval: { toolApproval: "user-approval" as never } }, /toolApproval/u],
   ])("refuses %s", (_what, options, message) => {
@@ -57,9 +57,13 @@ describe("tools", () => {
         "z.object({ … })",
       ],
       ["a bare JSON Schema", { add: { inputSchema: { type: "object" }, execute } }, "jsonSchema({ … })"],
-      ["a text in place of a schema", { add: { inputSchema: "{}", execute } }, "an inputSchema that is none"],
-      ["an execute that is none", { add: { inputSchema: z.object({}), execute: "add" } }, "is no function"],
-      ["a function", { add: execute }, 'tool "add" is none'],
+      ["a text in place of a schema", { add: { inputSchema: "{}", execute } }, "an invalid inputSchema"],
+      [
+        "an execute that is a text",
+        { add: { inputSchema: z.object({}), execute: "add" } },
+        "is not a function",
+      ],
+      ["a function", { add: execute }, 'tool "add" is not a tool'],
     ])("that are %s are refused [tools:shapes]", async (_what, tools, problem) => {
       await expect(async () => give(tools as ToolSet)).rejects.toThrow(problem);
       await expect(async () => give(tools as ToolSet)).rejects.toThrow(TypeError);

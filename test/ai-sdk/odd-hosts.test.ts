@@ -99,9 +99,9 @@ test("an execution can be iterated by several at once", async () => {
   }
 });
 
-test("tools that are none are named", async () => {
+test("the message about a value that is not a tool names it", async () => {
   const wrong = { search: undefined } as unknown as ToolSet;
-  const problem = 'Cannot run code mode: tool "search" is none';
+  const problem = 'Cannot run code mode: tool "search" is not a tool: leave it out';
   expect(() => createCodeModeTool(wrong)).toThrow(problem);
   await expect(runCodeMode({ js: "return 1", tools: wrong })).rejects.toThrow(problem);
   const ask = tool({
@@ -115,7 +115,7 @@ test("tools that are none are named", async () => {
   ).rejects.toThrow("Cannot run code mode: tools must be an object of tools by their names, it is undefined");
 });
 
-test("an input that is none is refused in words", async () => {
+test("an invalid input is refused with a message", async () => {
   const codeMode = createCodeModeTool({});
   for (const input of [null, "return 1"]) {
     await expect(

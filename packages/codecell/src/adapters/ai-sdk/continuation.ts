@@ -257,7 +257,7 @@ function* openFacts(continuation: CodeModeContinuation, extent: Extent): Steps<S
 function openSeal({ seal }: CodeModeContinuation): SealedFacts | string {
   const opened = continuationSealer().openText(seal, PURPOSE, 0);
   if (opened.ok) return JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
-  return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
+  return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is not a continuation";
 }
 
 /** What the seal of an unaltered continuation says: its outer call and its source. */
