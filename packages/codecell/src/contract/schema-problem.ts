@@ -1,8 +1,7 @@
 /**
  * Runs anywhere. Says why a value cannot be the schema of a tool.
  *
- * - A value that is taken for a schema but is none would validate nothing, and nobody would notice. It is found here
- *   instead.
+ * - A value that only looks like a schema would validate nothing, and nobody would notice. It is refused here.
  * - JSON Schema is open: unknown keywords are fine. Functions, schemas of libraries and other values that JSON does
  *   not have are not.
  */
