@@ -165,7 +165,7 @@ describe("worker", () => {
     expect(bench.give(output(computing.cell, 0, null))).toEqual([]);
   });
 
-  test("one that repeats its history is given back likewise, and later for each move [host:fair]", () => {
+  test("a cell that replays its history leaves after its quantum, which grows with each move [host:fair]", () => {
     const source = "await tools.step(1); let n = 0; while (n < 3e6) n++; return n";
     const history = [
       { clock: 1_700_000_000_100, items: [{ kind: "output", call: 0, output: "5" }] },
