@@ -109,7 +109,7 @@ export const EXEC_WAIT: readonly string[] = [
   "Limits hold after a restore as before",
   // Error codes
   "Each error code is reached, with a bounded message that tells nothing of the host",
-  "An error that only sounds like a timeout is none",
+  "An error that only sounds like a timeout is not reported as one",
   // Telemetry, transcript
   "Telemetry has names, sizes, counts, failures and snapshot events",
   "Counts are exact, over waits too",

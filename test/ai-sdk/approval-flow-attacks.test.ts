@@ -138,7 +138,7 @@ test.each([
     "the seal of the interrupt",
     (seal: string): unknown => ({ type: "code-mode-approved", toolName: "deleteFile", receipt: seal }),
   ],
-])("a receipt that is %s is none", async (_, forge) => {
+])("a receipt that is %s is refused", async (_, forge) => {
   const { scripted, messages, step } = start([DELETE_A, { say: "Done" }]);
   await step();
   const [first] = results(messages) as { output: { value: { continuation: { seal: string } } } }[];
@@ -159,7 +159,7 @@ test.each([
   expect(JSON.stringify(scripted.requests[1]?.prompt)).toContain("is no receipt for the approved call");
 });
 
-test("the receipt of one call is none for another", async () => {
+test("the receipt of one call is refused for another call", async () => {
   const js = `return await Promise.allSettled(["a", "b"].map((path) => tools.deleteFile({ path })))`;
   const { messages, step } = start([{ call: "code_mode", input: { js } }, { say: "Done" }]);
   const asked = await step();

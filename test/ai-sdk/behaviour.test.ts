@@ -285,7 +285,7 @@ describe("odd options and tools [P27]", () => {
     }
   });
 
-  test("a tool that is named like the one behind fetch is none", async () => {
+  test("a tool that is named like the one behind fetch does not serve fetch", async () => {
     const js = "return await tools['globalThis.fetch']({ url: 'http://127.0.0.1' })";
     await expect(runCodeMode({ js, tools: { echo } })).rejects.toMatchObject({ name: "CodeModeToolError" });
     expect(await runCodeMode({ js: "return await tools.fetch({ a: 1 })", tools: { fetch: echo } })).toEqual({

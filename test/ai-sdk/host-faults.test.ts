@@ -101,7 +101,7 @@ test("what a schema says is not asked for where it validates by itself", async (
   expect(await runCodeMode({ js: "return await tools.pay({})", tools: { pay } })).toBe("paid");
 });
 
-test("a schema that is made late and is none allows nothing [policy:fails-closed]", async () => {
+test("an invalid schema that is made late allows nothing [policy:fails-closed]", async () => {
   const told: HostError[] = [];
   const options: CodeModeOptions = { onError: (report) => told.push(report) };
   const pay = tool({ inputSchema: jsonSchema(() => undefined as never), execute });

@@ -86,7 +86,7 @@ const FACTS: readonly Change[] = [
   ["continuation.expiresAtMs", inContinuation(({ expiresAtMs }) => ({ expiresAtMs: expiresAtMs + 1 }))],
   ["continuation.seal", inContinuation(({ seal }) => ({ seal: `${seal.slice(0, -4)}AAAA` }))],
   ["no pending call", inContinuation(() => ({ pending: [] }))],
-  ["a pending call that is none", inContinuation(({ pending }) => ({ pending: [null, ...pending] }))],
+  ["a pending call that is null", inContinuation(({ pending }) => ({ pending: [null, ...pending] }))],
 ];
 
 const refused = expect.objectContaining({ name: "CodeModeProtocolError" }) as Error;
@@ -129,7 +129,7 @@ describe("a large interrupt", () => {
     },
   );
 
-  test.each(FACTS)("is none at once with another fact: %s", async (_, change) => {
+  test.each(FACTS)("is refused at once if a fact was altered: %s", async (_, change) => {
     const changed = change(await interruptOf(LARGE)) as CodeModeInterrupt;
     expect(isCodeModeInterrupt(changed)).toBe(false);
     expect(codeMode.unwrapCodeModeResult(changed).status).toBe("completed");
@@ -179,7 +179,7 @@ describe("a large interrupt", () => {
 });
 
 describe("a small interrupt", () => {
-  test.each([...CONTENT, ...FACTS])("is none at once if it was altered: %s", async (_, change) => {
+  test.each([...CONTENT, ...FACTS])("is refused at once if it was altered: %s", async (_, change) => {
     const interrupt = await interruptOf(SMALL);
     expect(isCodeModeInterrupt(interrupt)).toBe(true);
     expect(isCodeModeInterrupt(change(interrupt))).toBe(false);

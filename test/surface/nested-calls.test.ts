@@ -137,7 +137,7 @@ describe("failures of tools", () => {
         },
       }),
     ],
-    ["an error with a name that is none", Object.assign(new Error("x"), { name: { S3CRET: 1n } })],
+    ["an error whose name is an object", Object.assign(new Error("x"), { name: { S3CRET: 1n } })],
   ])("may be anything: %s [exec-wait:53]", async (_what, thrown) => {
     const execute = (): never => {
       throw thrown;
