@@ -129,7 +129,7 @@ describe("the description", () => {
 });
 
 describe("values that are no JSON", () => {
-  test("of a nested toModelOutput are lost alone", async () => {
+  test("that a nested toModelOutput gives are replaced by the tool's own output", async () => {
     const odd = tool({
       inputSchema: anything,
       execute: async () => "odd",
@@ -168,7 +168,7 @@ describe("values that are no JSON", () => {
     });
   });
 
-  test("a validated input that is no JSON is spelt out", async () => {
+  test("a validated input that is not JSON is spelt out", async () => {
     const given: unknown[] = [];
     const remove = tool({
       inputSchema: z.object({ id: z.number().transform(BigInt) }),

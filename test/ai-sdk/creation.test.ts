@@ -29,7 +29,7 @@ describe.each([
     expect(() => create(options)).toThrow(message);
   });
 
-  test("takes a fetch policy, none, and its absence", () => {
+  test("takes a fetch policy, false, or nothing", () => {
     for (const fetchPolicy of [{ allowedOrigins: ["https://a.example"] }, false] as const) {
       expect(() => create({ fetchPolicy })).not.toThrow();
     }
@@ -69,7 +69,7 @@ describe("tools", () => {
       await expect(async () => give(tools as ToolSet)).rejects.toThrow(TypeError);
     });
 
-    test("that are some are taken", async () => {
+    test("that are valid are taken", async () => {
       const tools = {
         zod: tool({ inputSchema: z.object({}), execute }),
         json: tool({ inputSchema: jsonSchema({ type: "object" }), execute }),
@@ -92,7 +92,7 @@ describe("tools", () => {
     });
   });
 
-  test("that need an approval in no way that is known are not called", async () => {
+  test("are not called if toolApproval is of an unknown kind", async () => {
     const toolApproval = new Map([["add", "user-approval"]]) as never;
     const tools = { add: tool({ inputSchema: z.object({}), execute }) };
     const run = runCodeMode({

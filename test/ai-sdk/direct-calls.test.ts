@@ -95,7 +95,7 @@ describe("a tool that the model calls by itself", () => {
     expect(executed).toEqual([]);
   });
 
-  test("and is direct-only beside code mode is validated all the same [tools:direct]", async () => {
+  test("gets validated inputs also if it is direct-only beside code mode [tools:direct]", async () => {
     executed.length = 0;
     await using runtime = createAgentRuntime();
     const pay = { input: z.object({ a: z.number() }), directOnly: true, execute };

@@ -200,7 +200,7 @@ describe("what replaces an interrupt in messages", () => {
     return (message as unknown as { content: { output: unknown }[] }).content[0]?.output;
   };
 
-  test("is a copy of what is small", async () => {
+  test("is a copy if the output is small", async () => {
     const output = { list: [1, undefined, { a: undefined, at: new Date(0) }] };
     const value = { list: [1, null, { at: "1970-01-01T00:00:00.000Z" }] };
     expect(await replacedBy(output)).toStrictEqual({ type: "json", value });
@@ -208,7 +208,7 @@ describe("what replaces an interrupt in messages", () => {
     expect(((await replacedBy(plain)) as { value: unknown }).value).not.toBe(plain);
   });
 
-  test("is what is large itself, where that is JSON, and a copy where it is not", async () => {
+  test("is the large output itself if it is JSON, and a copy if it is not", async () => {
     const large = { text: SHOWN, rest: [null, true, 1.5, { a: {} }] };
     expect(((await replacedBy(large)) as { value: unknown }).value).toBe(large);
     const odd = { ...large, at: new Date(0), none: undefined, call: () => 1, not: Number.NaN };
