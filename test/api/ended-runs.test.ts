@@ -234,7 +234,7 @@ describe("nobody can read an ended run [store:ended]", () => {
     expect(await host.readEnded({ id: runId })).toBeUndefined();
   });
 
-  test("of another scope, or with another key", async () => {
+  test("under another scope, or with another key", async () => {
     await using store = createMemoryStore();
     await using host = hostOn(store);
     const { runId, result } = host.start({ source: "return 1", scope: "ana" });

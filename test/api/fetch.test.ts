@@ -314,7 +314,7 @@ describe("a program", () => {
     ]);
   });
 
-  test("of the catalog profile has fetch as well", async () => {
+  test("has fetch in the catalog profile as well", async () => {
     const catalog = { names: new Set(["echo"]), allTools: () => "[]" };
     const program = `
       const hidden = await tools.call("${FETCH_TOOL}", { url: origin }).catch((error) => error.code);
@@ -364,7 +364,7 @@ describe("an abort in the program", () => {
     },
   );
 
-  test("of one fetch leaves the others to be waited for", async () => {
+  test("ends one fetch, and the others are still waited for", async () => {
     const program = `
       const abort = new AbortController();
       const lost = fetch(origin + "/never", { signal: abort.signal }).catch((error) => error.name);
@@ -390,7 +390,7 @@ describe("an abort in the program", () => {
     });
   });
 
-  test("may be missing: a run whose time is up says what it waited for", async () => {
+  test("is not needed: a run whose time is up says what it waited for", async () => {
     // Long enough for the program to reach its fetch on a busy machine.
     const limits = { wallTimeMs: 2000 };
     expect(
@@ -468,7 +468,7 @@ describe("a fetch is a call", () => {
     ).toBe(5000);
   });
 
-  test("and runs in parallel, up to the limit", async () => {
+  test("that runs in parallel with others, up to the limit", async () => {
     const program =
       "return (await Promise.all(Array.from({ length: 60 }, () => fetch(origin + '/json').then((r) => r.json())))).length";
     expect(await fetching(program, { limits: { callsInFlight: 8 } })).toBe(60);

@@ -42,7 +42,7 @@ describe("wrong options", () => {
     }
   });
 
-  test("of a host throw a clear message [host:misuse]", () => {
+  test("for a host throw a clear message [host:misuse]", () => {
     expect(() => createHost(null as never)).toThrow("Cannot create a host: expected an object of options");
     expect(() => createHost({ onError: "log" as never })).toThrow("onError must be a function");
   });
@@ -87,7 +87,7 @@ describe("wrong options", () => {
     expect(() => prepareAgentRun({ config: true, tools: {}, context, ...wrong })).toThrow(message);
   });
 
-  test("of catalogs, checkers and runtimes throw a clear message [host:misuse]", () => {
+  test("for catalogs, checkers and runtimes throw a clear message [host:misuse]", () => {
     expect(() => createCatalog(undefined as never)).toThrow("expected a list of sources");
     expect(() => createCatalog([], null as never)).toThrow("expected an object of options");
     expect(() => createChecker(null as never)).toThrow("Cannot create a checker: expected an object");
@@ -113,7 +113,7 @@ describe("wrong options", () => {
     expect(() => host.fork(made, { atCall: 0, ...wrong })).toThrow(problem);
   });
 
-  test("of an agent run are refused [host:misuse]", () => {
+  test("for an agent run are refused [host:misuse]", () => {
     const prepare = (wrong: object): unknown =>
       prepareAgentRun({ config: true, tools: {}, context, ...wrong });
     expect(() => prepare({ context: { ...context, abortSignal: new AbortController() } })).toThrow(
