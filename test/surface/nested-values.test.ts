@@ -31,7 +31,7 @@ describe("values", () => {
     for (const { input } of desk.told) expect(isPlain(input)).toBe(true);
   });
 
-  test("of the host are out of the guest's reach [exec-wait:59]", async () => {
+  test("that belong to the host are out of the guest's reach [exec-wait:59]", async () => {
     const kept = { list: [1, 2], deep: { a: 1 } };
     await using desk = openDesk({ tools: { core: { kept: { execute: () => kept } } } });
     const code = `const got = await tools.kept({});
