@@ -57,7 +57,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("out of time");
   });
 
-  test("short turns look at the thread's clock once in two milliseconds, and count by the other one", () => {
+  test("short turns read the thread's clock once in two milliseconds, and otherwise count by the wall clock", () => {
     const time = timeOf();
     for (let turns = 0; turns < 100; turns++) turn(time, 0.1);
     expect(time.usedMs).toBeCloseTo(10);
@@ -80,7 +80,7 @@ describe("the time of a cell", () => {
     expect(time.usedMs).toBeLessThan(3);
   });
 
-  test("time in which its thread did not run is not its time [host:fair]", () => {
+  test("time in which the thread did not run does not count [host:fair]", () => {
     const time = timeOf();
     waiting = 1;
     time.begin(1);
@@ -194,7 +194,7 @@ describe("the time of a cell", () => {
     expect(run(time, 2)).toBe(true);
   });
 
-  test("guest code that computes leaves the sooner the more wait", () => {
+  test("the more cells wait, the sooner guest code that computes leaves", () => {
     const polls = (others: number): number => {
       const time = timeOf();
       waiting = others;
@@ -207,7 +207,7 @@ describe("the time of a cell", () => {
     expect(polls(50)).toBeLessThan(polls(1) / 4);
   });
 
-  test("where threads have no time of their own, only guest code that goes on is believed to compute", () => {
+  test("without a clock per thread, only guest code that keeps running counts as computing", () => {
     const time = timeOf(0, false);
     waiting = 1;
     time.begin(1);

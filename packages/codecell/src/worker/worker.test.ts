@@ -141,7 +141,7 @@ describe("worker", () => {
     expect(bench.give(command, { type: "drop", cell: command.cell })).toEqual([]);
   });
 
-  test("a delivery to nobody is passed over", () => {
+  test("a delivery to an unknown cell is ignored", () => {
     expect(bench.give(output(999_999, 0, 1))).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe("worker", () => {
     ]);
   });
 
-  test("a cell that is wanted nowhere else leaves for those that are on no thread yet", () => {
+  test("a computing cell leaves for cells that wait for a thread", () => {
     const computing = start("for (;;);", { cpuTimeMs: 3_600_000 });
     Atomics.store(bench.status, STATUS.wanted, 1);
     bench.give(computing);
@@ -256,7 +256,7 @@ describe("worker", () => {
     expect(parseAnswers([report])).toBeDefined();
   });
 
-  test("a program that catches the refusal of a call too many is over all the same", () => {
+  test("a program that catches the refusal of one call too many ends anyway", () => {
     const source = "try { for (;;) { await tools.step(1); await tools.step(2) } } catch { return 'caught' }";
     const command = start(source, { calls: 1 });
     bench.give(command);
@@ -361,7 +361,7 @@ describe("a worker whose platform has to be waited for", () => {
     ]);
   });
 
-  test("takes the snapshot of the cell as it was when it was asked for", async () => {
+  test("takes the snapshot of the cell as it was at the request", async () => {
     const one = start(SOURCE);
     worker.give(one);
     const bytes = await snapshotOf(one.cell);
@@ -373,7 +373,7 @@ describe("a worker whose platform has to be waited for", () => {
     expect(ended).toMatchObject({ end: { result: "[5,6]" } });
   });
 
-  test("starts from a snapshot when that has been read, and serves what came meanwhile", async () => {
+  test("starts from a snapshot once it has been read, and serves commands that came meanwhile", async () => {
     const one = start(SOURCE);
     worker.give(one);
     const snapshot = { bytes: await snapshotOf(one.cell), progress: PROGRESS };
@@ -406,7 +406,7 @@ describe("a worker whose platform has to be waited for", () => {
     expect(worker.give(start("return 1"))[0]?.end).toMatchObject({ result: "1" });
   });
 
-  test("drops a cell also between the platform's answer and what follows from it", async () => {
+  test("drops a cell also between the platform's answer and its effect", async () => {
     const wakes = new Bench(await loadEngine(), slow.platform, () => woken++);
     const one = start(SOURCE);
     wakes.give(one);
@@ -428,7 +428,7 @@ describe("a worker whose platform has to be waited for", () => {
     expect(wakes.sent.flat()).toMatchObject([{ kind: "snapshot" }, { calls: [{ input: "2" }] }]);
   });
 
-  test("refuses what the platform fails at, and goes on with the cell", async () => {
+  test("refuses a snapshot that the platform fails to make or read, and goes on with the cell", async () => {
     const one = start(SOURCE);
     worker.give(one);
     const bytes = await snapshotOf(one.cell);
