@@ -202,7 +202,7 @@ describe("call.suspend", () => {
     expect(() => suspend?.(ASK)).toThrow("Cannot suspend the run: the call has ended");
   });
 
-  test("of another call suspends that call and no other", async () => {
+  test("suspends the call that it belongs to, and no other", async () => {
     const gate = Promise.withResolvers<CallContext>();
     const over = Promise.withResolvers<void>();
     const first = call(async (_input, context) => {

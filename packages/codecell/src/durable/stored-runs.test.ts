@@ -112,7 +112,7 @@ describe("a saved snapshot", () => {
     expect(await first.journal.loadSnapshot()).toBeUndefined();
   });
 
-  test("is not kept if the entries it stands on are not", async () => {
+  test("is not kept if the entries before it are not", async () => {
     await suspended();
     const first = await take();
     vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));

@@ -256,7 +256,7 @@ describe("a response", () => {
     });
   });
 
-  test("of a HEAD has no body, whatever its length says", async () => {
+  test("to a HEAD has no body, whatever its length says", async () => {
     const given = (): Response => new Response("", { headers: { "content-length": "99999999" } });
     expect(await fetched(given, { input: { method: "HEAD" } })).toMatchObject({ status: 200, body: "" });
     expect(await refused(given)).toContain("more than the 100000 bytes");

@@ -491,7 +491,7 @@ describe("positions", () => {
     expect(await errorPlace(source)).toEqual({ line, column });
   });
 
-  test("of syntax errors that only the engine finds are mapped, too", async () => {
+  test("are mapped also for syntax errors that only the engine finds", async () => {
     expect(await errorPlace("const a: number = 1;\n  var this")).toMatchObject({ line: 2 });
   });
 

@@ -38,7 +38,7 @@ describe("a hook", () => {
     expect(onHookError).toHaveBeenCalledTimes(1);
   });
 
-  test("that was late once still has its failures told", async () => {
+  test("that was late once still has its failures reported", async () => {
     const onHookError = vi.fn<(error: unknown) => void>();
     const onConsole = vi.fn<() => Promise<void>>(never);
     const hooks = new Hooks({ onConsole, onHookError });
@@ -50,7 +50,7 @@ describe("a hook", () => {
     expect(onHookError).toHaveBeenLastCalledWith(new Error("Late"), { hook: "onConsole", event: EVENT });
   });
 
-  test("for errors that never settles holds nobody either", async () => {
+  test("for errors that never settles delays nobody either", async () => {
     const fail = (): void => {
       throw new Error("No disk");
     };
