@@ -156,7 +156,7 @@ test.each([
   });
   await step();
   expect(deleted).toEqual([]);
-  expect(JSON.stringify(scripted.requests[1]?.prompt)).toContain("is no receipt for the approved call");
+  expect(JSON.stringify(scripted.requests[1]?.prompt)).toContain("is not a receipt for the approved call");
 });
 
 test("the receipt of one call is refused for another call", async () => {
@@ -181,7 +181,7 @@ test("the receipt of one call is refused for another call", async () => {
   again.messages.splice(0, 1, ...messages);
   await again.step();
   expect(deleted).toEqual([]);
-  expect(again.scripted.sent()).toContain("is no receipt for the approved call");
+  expect(again.scripted.sent()).toContain("is not a receipt for the approved call");
 });
 
 test("a call that a model invents is not executed, and nobody is asked for it", async () => {
