@@ -109,7 +109,7 @@ describe("a call that nobody looked at fails the run [result:detached]", () => {
   ])("%s", async (_name, source, tool) => {
     const failure = await detachedOf(source);
     expect(failure.details).toMatchObject({ tool, state: "unawaited" });
-    expect(failure.message).toContain(`without having waited for its call of "${tool}"`);
+    expect(failure.message).toContain(`without waiting for its call of "${tool}"`);
   });
 });
 

@@ -372,8 +372,8 @@ test("misuse throws", async () => {
   expect(create({ store, keepEnded: 5 as unknown as { forMs: number } })).toThrow(TypeError);
   expect(create({ listToolNames: "yes" as unknown as boolean })).toThrow(TypeError);
   await using host = createHost({ workers: 1 });
-  await expect(host.readEnded({ id: "a" })).rejects.toThrow(/the host has none/u);
+  await expect(host.readEnded({ id: "a" })).rejects.toThrow(/the host has no store/u);
   await expect(host.readEnded({ id: 5 as unknown as string })).rejects.toThrow(TypeError);
-  await expect(host.deleteEnded({ id: "a" })).rejects.toThrow(/the host has none/u);
+  await expect(host.deleteEnded({ id: "a" })).rejects.toThrow(/the host has no store/u);
   await expect(host.deleteEnded({ id: 5 as unknown as string })).rejects.toThrow(/Cannot delete a run/u);
 });

@@ -73,7 +73,7 @@ function assertMiddleware(given: unknown, purpose: string): void {
     if (prototype !== Object.prototype && prototype !== null) continue;
     const other = Object.keys(one).find((name) => !(MIDDLEWARE as readonly string[]).includes(name));
     if (other !== undefined)
-      return fail(`made of decide, execute and end, not ${JSON.stringify(other.slice(0, 64))}`);
+      return fail(`a list of objects with decide, execute or end, not ${JSON.stringify(other.slice(0, 64))}`);
   }
 }
 
@@ -112,12 +112,12 @@ export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asser
   }
   if (isRecord(ledger) && ledger["hollow"] === true) {
     throw new TypeError(
-      `Cannot ${purpose} a run: its ledger is hollow, it was resumed from a token that had its memory and not what tools gave it`,
+      `Cannot ${purpose} a run: its ledger is hollow, since the run was resumed from a compact token, which leaves out outputs of tools`,
     );
   }
   // A replay finds by itself that something is missing. A fork would make the missing call once more.
   if (!isLedger(ledger) || (purpose === "fork" && !isWhole(ledger))) {
-    throw new TypeError(`Cannot ${purpose} a run: this is no ledger, give one as a run's handle gave it`);
+    throw new TypeError(`Cannot ${purpose} a run: this is not a ledger, give the ledger of a run's handle`);
   }
 }
 
