@@ -14,21 +14,20 @@ export const FAILURE_CODES = {
   check_failed: "The check found errors in the program, so it was not run",
   guest_error: "The program threw, or left a promise rejection unhandled",
   tool_failed: "A call failed and the program did not catch it",
-  detached_call: "The program returned without having waited for a call",
+  detached_call: "The program returned without waiting for a call",
   deadlock: "The program waits for something that can never happen",
   source_limit: "The source is larger than limits.sourceBytes",
   timeout: "The run used up limits.wallTimeMs or limits.cpuTimeMs",
   memory_limit: "The program needed more than limits.memoryBytes",
-  result_limit: "The result is larger than limits.resultBytes, nested too deeply or of too many parts",
+  result_limit: "The result is larger than limits.resultBytes, nested too deeply, or has too many parts",
   call_limit:
     "The run made more calls than limits.calls, more at once than the queue holds, or moved too much data",
   aborted: "The caller aborted the run, or the host was closed",
-  too_many_runs: "The host holds as many live runs as it may, or there was no memory for another",
+  too_many_runs: "The host has as many live runs as it may have, or no memory for another",
   unavailable: "The sandbox could not be started, or kept dying",
   replay_diverged: "The program did not repeat what its ledger recorded",
-  token_invalid: "The text is no suspension token, or was altered",
-  token_version:
-    "The suspension token was made by a version of this package that this one does not understand",
+  token_invalid: "The text is not a suspension token, or was altered",
+  token_version: "The suspension token was made by a version of this package that this version cannot read",
   token_key: "The suspension token was sealed with a key this host does not have",
   token_scope: "The suspension token belongs to another scope",
   token_expired: "The suspension token is past its expiry",
@@ -46,15 +45,15 @@ export type FailureCode = keyof typeof FAILURE_CODES;
 
 /** Codes of a failed call, as `error.code` inside the guest. */
 export const CALL_FAILURE_CODES = {
-  unknown_tool: "No tool of this name",
+  unknown_tool: "No tool has this name",
   invalid_input: "The input does not match the tool's schema",
   input_limit: "The input is larger than limits.callInputBytes",
   denied: "The host's policy or a person refused the call",
   tool_failed: "The tool threw",
-  invalid_output: "The tool's output does not match its schema or is no JSON",
+  invalid_output: "The tool's output does not match its schema or is not JSON",
   output_limit: "The output is larger than limits.callOutputBytes",
   fetch_failed: "The fetch policy refused a fetch, or the request failed",
-  outcome_unknown: "The process ended while the call executed; it may or may not have happened",
+  outcome_unknown: "The process ended while the call executed; nobody knows whether the call took effect",
 } as const;
 
 export type CallFailureCode = keyof typeof CALL_FAILURE_CODES;
