@@ -137,7 +137,7 @@ function limitOf(options: unknown, otherwise: number): number {
   if (!isRecord(options)) throw new TypeError(`Cannot search with ${nameOf(options)}: expected { limit }`);
   const { limit = otherwise } = options;
   if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1) {
-    throw new RangeError("Cannot search: limit must be a whole number from 1 on");
+    throw new RangeError("Cannot search: limit must be a positive integer");
   }
   return limit;
 }
