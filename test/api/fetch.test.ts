@@ -111,7 +111,7 @@ describe("a program", () => {
       let late; try { response.clone() } catch (error) { late = error.name }
       return [again, late, copy.bodyUsed, (await copy.json()).n[0]];`;
     expect(await fetching(program)).toEqual([
-      expect.stringMatching(/^TypeError: Cannot read the body: it was read already/u),
+      expect.stringMatching(/^TypeError: Cannot read the body: it was already read/u),
       "TypeError",
       false,
       1,
