@@ -15,7 +15,7 @@ export const EXEC_WAIT: readonly string[] = [
   "true is the same as { enabled: true }",
   "Another runtime or mode fails closed with invalid_config",
   "A language that is unknown or not enabled fails with unsupported_language",
-  "Every setting has its default, its clamps, and ignores what is no positive integer",
+  "Every setting has its default, its clamps, and ignores what is not a positive integer",
   "A sandbox that cannot load fails with runtime_unavailable, and no other tool is shown",
   // Activation and what the model sees
   "The model sees exactly exec and wait",

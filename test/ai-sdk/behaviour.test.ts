@@ -128,7 +128,7 @@ describe("the description", () => {
   });
 });
 
-describe("values that are no JSON", () => {
+describe("values that are not JSON", () => {
   test("that a nested toModelOutput gives are replaced by the tool's own output", async () => {
     const odd = tool({
       inputSchema: anything,
@@ -164,7 +164,7 @@ describe("values that are no JSON", () => {
     const running = runCodeMode({ js: "return await tools.ask({})", tools: { ask } });
     await expect(running).rejects.toMatchObject({
       name: "TypeError",
-      message: expect.stringContaining("Cannot interrupt code mode: the payload is no JSON") as string,
+      message: expect.stringContaining("Cannot interrupt code mode: the payload is not JSON") as string,
     });
   });
 

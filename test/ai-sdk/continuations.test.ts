@@ -191,9 +191,12 @@ describe("continuations", () => {
     await expect(go(second)).rejects.toEqual(refused);
   });
 
-  test.each([[""], ["x"], [new Uint8Array(15)], [[]], [[KEY, "short"]], [5]])("%o is no key [P27]", (key) => {
-    expect(() => setCodeModeContinuationSigningKey(key as never)).toThrow(/^Cannot set the signing key/u);
-  });
+  test.each([[""], ["x"], [new Uint8Array(15)], [[]], [[KEY, "short"]], [5]])(
+    "%o is not a key [P27]",
+    (key) => {
+      expect(() => setCodeModeContinuationSigningKey(key as never)).toThrow(/^Cannot set the signing key/u);
+    },
+  );
 
   test.each([0, -1, 1.5, Number.NaN])("an age of %d is refused", (maxAgeMs) => {
     expect(() => setCodeModeContinuationSigningKey(KEY, { maxAgeMs })).toThrow(/^Cannot set maxAgeMs/u);

@@ -269,7 +269,7 @@ describe("yields are calls", () => {
     expect(await host.resume({ token }).result).toMatchObject({ value: [true, "yield_control", 1] });
   });
 
-  test("a yield with a wrong reason rejects and is no call", async () => {
+  test("a yield with a wrong reason rejects and is not a call", async () => {
     const failure = await failureOf("yield_control(1); return 1", { mayYield: true, detachedCalls });
     expect(failure.code).toBe("guest_error");
   });

@@ -227,7 +227,7 @@ describe("a program", () => {
       /^TypeError: Cannot fetch: the second argument is a string/u,
     ],
     [
-      "a value that is no signal",
+      "a value that is not a signal",
       "fetch(origin, { signal: {} })",
       /^TypeError: Cannot fetch: the signal is not an AbortSignal/u,
     ],
@@ -237,7 +237,7 @@ describe("a program", () => {
       "fetch(origin, { get method() { throw new RangeError('mine') } })",
       /^RangeError: mine/u,
     ],
-    ["a relative URL", "fetch('/x')", /^CallError: Cannot fetch "\/x": this is no absolute URL/u],
+    ["a relative URL", "fetch('/x')", /^CallError: Cannot fetch "\/x": this is not an absolute URL/u],
     [
       "a body of a GET",
       "fetch(origin, { body: 'x' })",

@@ -101,9 +101,9 @@ describe("wrong options", () => {
     ["a controller for its signal", { signal: new AbortController() }, "give the controller's signal"],
     ["an object for a signal", { signal: {} }, "signal must be an AbortSignal"],
     ["a text for a signal", { signal: "abort" }, "signal must be an AbortSignal"],
-    ["a policy that is no function", { authorize: "allow" }, "authorize must be a function"],
-    ["a mapCallFailure that is no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
-    ["a listener that is no function", { onError: {} }, "onError must be a function"],
+    ["a policy that is not a function", { authorize: "allow" }, "authorize must be a function"],
+    ["a mapCallFailure that is not a function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
+    ["a listener that is not a function", { onError: {} }, "onError must be a function"],
     ["an unknown deadline", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
   ])("such as %s are refused by every entry point [host:misuse]", async (_what, wrong, problem) => {
     const made = await ledger;
@@ -130,7 +130,7 @@ describe("wrong options", () => {
   });
 });
 
-describe("a value that is no decision", () => {
+describe("a value that is not a decision", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],

@@ -345,7 +345,7 @@ describe("a worker that was taken over", () => {
 
   test.each<[string, Answer]>([
     ["a snapshot nobody asked for", { kind: "snapshot", cell: 1, bytes: new Uint8Array(9) }],
-    ["a refusal of what is no snapshot", { kind: "snapshot_refused", cell: 1 }],
+    ["a refusal of bytes that are not a snapshot", { kind: "snapshot_refused", cell: 1 }],
     ["a report nobody waits for", idle],
   ])("is ended when it sends %s", async (_name, answer) => {
     const single = createPool();

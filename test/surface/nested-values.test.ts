@@ -53,7 +53,7 @@ describe("values", () => {
         },
       }),
     ],
-  ])("that are no JSON are refused: %s [exec-wait:59]", async (_what, make) => {
+  ])("that are not JSON are refused: %s [exec-wait:59]", async (_what, make) => {
     const execute = (): unknown => make();
     await using desk = openDesk({ tools: { core: { odd: { execute } } } });
     const code = `try { return await tools.odd({}) } catch (e) { return [e.code, e.message] }`;

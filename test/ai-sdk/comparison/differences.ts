@@ -142,7 +142,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   "a callback says null": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says a number": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says no boolean": { why: DECIDED, in: ["hooks", "traces"] },
-  "a callback says a reason that is no text": { why: DECIDED, in: ["hooks", "traces"] },
+  "a callback says a reason that is not a text": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says another text": {
     why: "a text that is not a decision is refused, not taken for a denial",
     in: ["error", "traces"],

@@ -108,7 +108,7 @@ describe("a tool that asked to be suspended is suspended, even if it", () => {
       async (_input, context) => Promise.any([helper(context), Promise.resolve("paid")]),
     ],
     [
-      "gives what is no JSON",
+      "gives what is not JSON",
       (_input, context) => {
         swallow(context);
         return 1n;

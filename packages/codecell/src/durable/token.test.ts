@@ -85,7 +85,7 @@ describe("tokens", () => {
     });
   });
 
-  test("bytes sealed for another purpose are no token", () => {
+  test("bytes sealed for another purpose are not a token", () => {
     const header = { ...future, sections: [["run", 2]] };
     expect(claim(sealed(header, Buffer.from("{}"), "state of r"), "")).toMatchObject({
       code: "token_invalid",

@@ -81,7 +81,7 @@ describe("the host's fetch", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["a text", "hello"],
-    ["an object that is no response", { status: "200" }],
+    ["an object that is not a response", { status: "200" }],
     ["a response without headers", { status: 200, body: null }],
   ])("that gives %s fails", async (_what, response) => {
     expect(await refused(() => response)).toContain("the host's fetch gave no response");

@@ -295,12 +295,12 @@ describe("types", () => {
       4,
     ],
     [
-      "a typed string is no directive",
+      "a typed string is not a directive",
       "'use strict' as any\nreturn (function () { return this === undefined })()",
       false,
     ],
     [
-      "a string after a type is no directive",
+      "a string after a type is not a directive",
       "type A = 1\n'use strict'\nreturn (function () { return this === undefined })()",
       false,
     ],

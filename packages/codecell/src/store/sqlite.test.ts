@@ -226,7 +226,7 @@ describe("a file", () => {
     await refuses(openSqliteStore({ path }), "incompatible");
   });
 
-  test("that is no database, or cannot be reached, is unavailable", async () => {
+  test("that is not a database, or cannot be reached, is unavailable", async () => {
     await refuses(openSqliteStore({ path: join(folder, "no", "such", "folder.db") }), "unavailable");
     await refuses(openSqliteStore({ path: folder }), "unavailable");
     await refuses(

@@ -263,8 +263,8 @@ describe("a snapshot is refused", () => {
     ["far more memory", () => alter((body) => (body.writeUInt32LE(0xffff_ffff, 8), body))],
     ["more granules than there are", () => alter((body) => (body.writeUInt32LE(4, 12), body))],
     ["fewer granules than there are", () => alter((body) => (body.writeUInt32LE(2, 12), body))],
-    ["a state that is no text", () => alter((body) => (body.fill(0xff, 16, 20), body))],
-    ["a state that is no JSON", () => alter((body) => (body.write("}", 16), body))],
+    ["a state that is not a text", () => alter((body) => (body.fill(0xff, 16, 20), body))],
+    ["a state that is not JSON", () => alter((body) => (body.write("}", 16), body))],
   ])("when it is %s", (_name, make) => {
     expect(decode(good)).toBeDefined();
     expect(decode(make())).toBeUndefined();

@@ -229,7 +229,7 @@ describe("worker", () => {
     expect(report?.logsDropped).toBe(900);
   });
 
-  test("input over the limit is refused inside the guest, and is no call", () => {
+  test("input over the limit is refused inside the guest, and is not a call", () => {
     const [report] = bench.give(
       start("try { await tools.step('x'.repeat(2000)) } catch (e) { return [e.code, e.message] }", {
         callInputBytes: 1000,
@@ -271,7 +271,7 @@ describe("worker", () => {
     expect(report?.end ?? report?.unhandled).toMatchObject({ failure: { code: "memory_limit" } });
   });
 
-  test("a rejection handled late is no failure, one never handled is", () => {
+  test("a rejection handled late is not a failure, one never handled is", () => {
     const late = start(
       "const p = Promise.reject(new Error('x')); await tools.step(1); try { await p } catch {} return 1",
     );

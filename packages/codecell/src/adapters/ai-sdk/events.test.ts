@@ -64,7 +64,7 @@ describe("a hook", () => {
   test.each<[string, () => unknown]>([
     ["a promise of another realm", () => runInNewContext('Promise.reject(new Error("No disk"))')],
     [
-      "what is no promise and has a then",
+      "what is not a promise and has a then",
       // oxlint-disable-next-line unicorn/no-thenable -- that is the point
       () => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error("No disk")) }),
     ],

@@ -256,7 +256,7 @@ describe("redaction on export", () => {
         throw new Error("S3CRET");
       },
     ],
-    ["gives what is no JSON", () => ({ input: 1n })],
+    ["gives what is not JSON", () => ({ input: 1n })],
     [
       "changes its copy and throws",
       (record: TrajectoryRecord) => {
