@@ -88,7 +88,7 @@ export class Tokens {
     return REFERENCE_PREFIX + this.#sealerFor(style).sealText(sealable, REFERENCE);
   }
 
-  /** The run to which a token refers. Undefined if the token is no reference. */
+  /** The run to which a token refers. Undefined if the token is not a reference. */
   referred(token: string, scope: string): Reference | Failure | undefined {
     if (!token.startsWith(REFERENCE_PREFIX)) return undefined;
     const opened = this.#vault.sealer.openText(token.slice(REFERENCE_PREFIX.length), REFERENCE, 0);

@@ -52,7 +52,7 @@ export function toCatalogEntry({ id, name, kind, owner, tool }: CatalogEntry): T
 }
 
 /**
- * Servers write these texts. A value that is no text, or a very long text, must not spoil a list for all other tools.
+ * Servers write these texts. A value that is not a text, or a very long text, must not spoil a list for other tools.
  */
 function toWords(words: unknown, longest: number): string {
   const whole = typeof words === "string" ? words : "";

@@ -199,7 +199,7 @@ export class SandboxHost implements Host {
     };
   }
 
-  /** A run that cannot go on here stays where it was, or is given back there: others can go on with it. */
+  /** A run that cannot go on here stays in its store or token, or is given back, so that others can go on with it. */
   async #open(
     found: Reference | OpenToken,
     options: ResumeOptions,
