@@ -45,7 +45,7 @@ describe("a value that is not a decision", () => {
       expect([hooked.approved.calls, asked.approved.calls]).toEqual([0, 0]);
       expect(told).toEqual([
         expect.stringContaining("beforeToolCall gave no decision"),
-        expect.stringContaining("approve gave no decision"),
+        expect.stringMatching(/approve gave .+ is not a decision: give "allow", /u),
       ]);
     },
   );
