@@ -217,7 +217,7 @@ describe("a program", () => {
       /^TypeError: Cannot use the header value/u,
     ],
     [
-      "no name of a header",
+      "an invalid name of a header",
       "fetch(origin, { headers: { 'a b': 'c' } })",
       /^TypeError: Cannot use the header name/u,
     ],

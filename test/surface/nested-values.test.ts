@@ -58,7 +58,7 @@ describe("values", () => {
     await using desk = openDesk({ tools: { core: { odd: { execute } } } });
     const code = `try { return await tools.odd({}) } catch (e) { return [e.code, e.message] }`;
     const value = await valueOf(desk.exec(code));
-    expect(value).toEqual(["invalid_output", expect.stringContaining("no JSON")]);
+    expect(value).toEqual(["invalid_output", expect.stringContaining("not JSON")]);
     expect(desk.run.trajectory().calls).toMatchObject([
       { status: "failed", error: { code: "invalid_output" } },
     ]);
