@@ -108,8 +108,10 @@ export function parseDecision(given: unknown, who: string): Decision {
     if (typeof deny === "string") return { deny };
     if (deny === undefined && "suspend" in given) return { suspend: suspend ?? null };
   }
-  const isObject = typeof given === "object" && given !== null;
-  const what = isObject ? "an object that is not a decision" : `${String(given)}, which is not a decision`;
+  const what =
+    typeof given === "object" && given !== null
+      ? "an object that is not a decision"
+      : `${String(given)}, which is not a decision`;
   throw new TypeError(`${who} gave ${what}: give "allow", { deny: "why" } or { suspend: payload }`);
 }
 
