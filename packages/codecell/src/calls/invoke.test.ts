@@ -238,7 +238,7 @@ describe("invoke", () => {
     ["a cycle", cyclic()],
   ])("an output of %s is refused", async (_name, output) => {
     expect(await call({ t: { execute: () => output } }, "t", {})).toMatchObject(
-      failedWith("invalid_output", /no JSON/),
+      failedWith("invalid_output", /not JSON/),
     );
   });
 
