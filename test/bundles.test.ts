@@ -104,19 +104,19 @@ const SAID = {
 };
 
 describe("a server's bundle", () => {
-  test("of esbuild, an ES module, runs elsewhere and ends by itself [package:bundles]", async () => {
+  test("by esbuild, as an ES module, runs elsewhere and ends by itself [package:bundles]", async () => {
     const folder = await esbuilt("esm", { format: "esm", outExtension: { ".js": ".mjs" } });
     expect(await readdir(folder)).toEqual(["server.mjs"]);
     expect(await serve(folder, "server.mjs")).toEqual(SAID);
   });
 
-  test("of esbuild, CommonJS, runs elsewhere and ends by itself [package:bundles]", async () => {
+  test("by esbuild, as CommonJS, runs elsewhere and ends by itself [package:bundles]", async () => {
     const folder = await esbuilt("cjs", { format: "cjs", outExtension: { ".js": ".cjs" } });
     expect(await readdir(folder)).toEqual(["server.cjs"]);
     expect(await serve(folder, "server.cjs")).toEqual(SAID);
   });
 
-  test("of esbuild, split: what is embedded is a chunk of its own", async () => {
+  test("by esbuild, split, has the embedded parts in a chunk of their own", async () => {
     const folder = await esbuilt("split", {
       format: "esm",
       splitting: true,
@@ -126,12 +126,12 @@ describe("a server's bundle", () => {
     expect(await serve(folder, "server.mjs")).toEqual(SAID);
   });
 
-  test("of Vite runs elsewhere and ends by itself [package:bundles]", async () => {
+  test("by Vite runs elsewhere and ends by itself [package:bundles]", async () => {
     const folder = await viteBuilt("vite");
     expect(await serve(folder, "server.mjs")).toEqual(SAID);
   });
 
-  test("takes nothing that lies around it for its own", async () => {
+  test("does not load files that lie around it", async () => {
     const shipped = await esbuilt("plain", { format: "esm" });
     const folder = `${elsewhere}/crowded/sandbox`;
     await cp(shipped, folder, { recursive: true });
@@ -148,7 +148,7 @@ describe("a server's bundle", () => {
     expect(await serve(folder, "server.js")).toEqual(SAID);
   });
 
-  test("that fixed where its modules were when it was built runs where they are, and where they are not", async () => {
+  test("with module paths fixed at build time runs whether or not the modules are there", async () => {
     const fixed = (url: string): BuildOptions => ({
       format: "cjs",
       outExtension: { ".js": ".cjs" },
@@ -161,7 +161,7 @@ describe("a server's bundle", () => {
     expect(await serve(here, "server.cjs")).toEqual({ ...SAID, protocol: "file:", checked });
   });
 
-  test("may read nothing but itself", async () => {
+  test("needs no file but itself", async () => {
     const folder = await esbuilt("permitted", { format: "esm", outExtension: { ".js": ".mjs" } });
     const flags = [
       "--permission",
@@ -187,7 +187,7 @@ const QUICK = [2, { type: "json", value: ["Notes on QuickJS"] }];
 
 describe("a server's bundle of codecell/ai runs the quick start elsewhere", () => {
   // OpenTelemetry and undici are not installed there: nobody asked for them.
-  test.each(["esm", "cjs"] as const)("of esbuild, %s [package:bundles]", async (format) => {
+  test.each(["esm", "cjs"] as const)("by esbuild, %s [package:bundles]", async (format) => {
     const extension = format === "esm" ? ".mjs" : ".cjs";
     const folder = await esbuilt(`quick-${format}`, {
       entryPoints: [`${project}/quick-start.ts`],
@@ -200,7 +200,7 @@ describe("a server's bundle of codecell/ai runs the quick start elsewhere", () =
     expect(await serve(folder, `quick-start${extension}`)).toEqual(QUICK);
   });
 
-  test("of Vite [package:bundles]", async () => {
+  test("by Vite [package:bundles]", async () => {
     const folder = await viteBuilt("quick-vite", "quick-start.ts");
     expect(await serve(folder, "quick-start.mjs")).toEqual(QUICK);
   });

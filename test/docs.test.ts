@@ -106,7 +106,7 @@ describe("code in the documents", () => {
     expect(await checked.catch((error: { stdout: string }) => error)).toMatchObject({ stdout: "" });
   });
 
-  test("what is no TypeScript is a command or a drawing", () => {
+  test("what is not TypeScript is a command or a drawing", () => {
     const fences = DOCUMENTS.filter((path) => !path.startsWith("bench/")).flatMap((path) =>
       [...read(path).matchAll(/^```(.*)\n[^]*?^```$/gmu)].map(([, language]) => language),
     );

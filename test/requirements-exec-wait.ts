@@ -15,7 +15,7 @@ export const EXEC_WAIT: readonly string[] = [
   "true is the same as { enabled: true }",
   "Another runtime or mode fails closed with invalid_config",
   "A language that is unknown or not enabled fails with unsupported_language",
-  "Every setting has its default, its clamps, and ignores what is no positive integer",
+  "Every setting has its default, its clamps, and ignores what is not a positive integer",
   "A sandbox that cannot load fails with runtime_unavailable, and no other tool is shown",
   // Activation and what the model sees
   "The model sees exactly exec and wait",
@@ -109,7 +109,7 @@ export const EXEC_WAIT: readonly string[] = [
   "Limits hold after a restore as before",
   // Error codes
   "Each error code is reached, with a bounded message that tells nothing of the host",
-  "An error that only sounds like a timeout is none",
+  "An error that only sounds like a timeout is not reported as one",
   // Telemetry, transcript
   "Telemetry has names, sizes, counts, failures and snapshot events",
   "Counts are exact, over waits too",

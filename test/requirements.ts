@@ -53,7 +53,7 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   "tools:json-schema": { promise: "JSON Schema validates inputs and outputs" },
   "tools:shapes": {
     promise:
-      "What is no tool, or has a schema that is none, is refused before anything runs, with what was meant",
+      "A value that is not a tool, or has an invalid schema, is refused before anything runs, with a hint",
   },
   "tools:direct": {
     promise: "Tools that the model calls by itself get inputs that fit their schemas, converted once",
@@ -198,7 +198,7 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
   },
   "suspend:expiry": { promise: "A run is not resumed after the expiry that it was sealed with" },
   "suspend:forged": {
-    promise: "What looks like an interrupt and is none makes nobody believe that a program waits or was lost",
+    promise: "A forged interrupt makes nobody believe that a program waits or was lost",
   },
   "suspend:lost": { promise: "That a suspended run cannot be opened, or will not be, is told to its host" },
   "suspend:policy": { promise: "The host's policy can suspend a run and sees the decision when it goes on" },

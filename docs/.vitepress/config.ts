@@ -24,7 +24,7 @@ const WIDE = `
 
 type Markdown = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
 
-/** Links as the site needs them: README.md is its front page, and what is no page is not on it. */
+/** Links as the site needs them: README.md is its front page, and what is not a page is not on it. */
 function mendLinks(markdown: Markdown): void {
   markdown.core.ruler.push("mend-links", ({ tokens, env }) => {
     const { relativePath } = env as { readonly relativePath: string };

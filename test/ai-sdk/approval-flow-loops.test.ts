@@ -18,7 +18,7 @@ beforeEach(() => {
   deleted.length = 0;
 });
 
-test("a choice of tools and active tools are for the model's steps only", async () => {
+test("toolChoice and activeTools hold for the model's steps only", async () => {
   const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`), { say: "Done" }]);
   const settings = { ...settingsFor(scripted), activeTools: ["code_mode" as const] };
   const messages: ModelMessage[] = [{ role: "user", content: "Go" }];
@@ -30,7 +30,7 @@ test("a choice of tools and active tools are for the model's steps only", async 
   expect(scripted.requests.map((request) => request.toolChoice?.type)).toEqual(["tool", "none"]);
 });
 
-test("a model that a step brings along is answered for too", async () => {
+test("a program goes on also in a step for which prepareStep gives another model", async () => {
   const other = scriptedModel([{ say: "Other" }]);
   const scripted = scriptedModel([program(`return await tools.deleteFile({ path: "a" })`)]);
   const settings = withCodeModeApprovals({

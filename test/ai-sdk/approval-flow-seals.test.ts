@@ -87,7 +87,7 @@ test.each<[string, object, (settings: Settings, messages: ModelMessage[]) => Pro
   expect(Math.max(...counts)).toBe(1);
 });
 
-test("a step trusts nothing because an earlier one did: an interrupt that its host altered since is refused", async () => {
+test("each step verifies again: an interrupt that was altered since an earlier step is refused", async () => {
   const js = `return await tools.deleteFile({ path: "a" })`;
   const settings = settingsFor([program(js), { say: "Done" }], {});
   const messages: ModelMessage[] = [{ role: "user", content: "Go" }];

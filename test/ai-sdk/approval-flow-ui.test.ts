@@ -125,7 +125,7 @@ test("a denial is shown as one, with its reason for the program", async () => {
 });
 
 // AI SDK 6 refuses such messages itself.
-test.skipIf(IS_AI_6)("who writes a message instead of answering leaves the call unmade", async () => {
+test.skipIf(IS_AI_6)("a user who writes a message instead of answering leaves the call unmade", async () => {
   const scripted = scriptedModel([
     program(`return await tools.deleteFile({ path: "a" })`),
     { say: "Fine, it stays" },

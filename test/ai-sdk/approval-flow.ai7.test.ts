@@ -111,7 +111,7 @@ describe("toolApproval", () => {
     expect(deleted).toEqual(["a"]);
   });
 
-  test("what has become forbidden while the user thought is not done", async () => {
+  test("a call that became forbidden while the user decided is not executed", async () => {
     const scripted = scriptedModel([DELETE_A, { say: "Done" }]);
     let status: "user-approval" | { type: "denied"; reason: string } = "user-approval";
     const settings = withCodeModeApprovals({
@@ -129,7 +129,7 @@ describe("toolApproval", () => {
     expect(scripted.sent()).toContain("The policy has changed");
   });
 
-  test("what was to be asked for is asked for, even if the second answer is another", async () => {
+  test("the first decision to ask counts, even if a second one differs", async () => {
     const scripted = scriptedModel([DELETE_A]);
     let times = 0;
     const settings = withCodeModeApprovals({
@@ -275,7 +275,7 @@ test("a nested tool gets its own context, to be decided on and to be called with
 });
 
 describe("experimental_toolCallers", () => {
-  test("tools are routed to code mode, and to the model where that is said", async () => {
+  test("tools are routed to code mode, and to the model if their callers say so", async () => {
     const tools = { code_mode: experimental_codeModeTool(), deleteFile, listFiles } as const;
     const scripted = scriptedModel([
       program(`for (const path of await tools.listFiles({})) await tools.deleteFile({ path }); return "all"`),
@@ -301,7 +301,7 @@ describe("experimental_toolCallers", () => {
     expect(description).toContain("listFiles");
   });
 
-  test("a program prints, and calls are told of, whichever step it was bound for", async () => {
+  test("log lines and nested calls of a program with routed tools reach the model", async () => {
     const scripted = scriptedModel([
       program(`console.log("hello"); return (await tools.listFiles({})).length`),
       { say: "Done" },

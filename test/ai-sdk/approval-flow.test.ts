@@ -152,7 +152,7 @@ describe("generateText", () => {
     expect(deleted).toEqual(["a"]);
   });
 
-  test("later turns show it even where the key has changed since", async () => {
+  test("later turns show the program and its output even if the key has changed", async () => {
     const js = `await tools.deleteFile({ path: "a" }); return await tools.deleteFile({ path: "b" })`;
     const { scripted, settings, messages } = await converse(
       [program(js), { say: "Done" }, { say: "Again" }],
@@ -168,7 +168,7 @@ describe("generateText", () => {
     expect(outputShown(scripted)).toMatchObject({ output: { value: { gone: "b" } } });
   });
 
-  test("where programs need approval to start, they need none to go on", async () => {
+  test("programs that need approval to start need none to go on", async () => {
     const scripted = scriptedModel([
       program(`return await tools.deleteFile({ path: "a" })`),
       { say: "Done" },
@@ -209,7 +209,7 @@ describe("generateText", () => {
     expect(scripted.isOver()).toBe(true);
   });
 
-  test("who says something instead of answering is not asked again, and nothing is done", async () => {
+  test("a user who writes something instead of answering is not asked again, and nothing is executed", async () => {
     const scripted = scriptedModel([
       program(`return await tools.deleteFile({ path: "a" })`),
       { say: "As you wish" },
@@ -276,7 +276,7 @@ describe("generateText", () => {
     expect([prompt.includes('{"gone":"a"}'), prompt.includes('{"gone":"b"}')]).toEqual([true, true]);
   });
 
-  test("what a program throws and prints after it went on is told of its own call", async () => {
+  test("errors and log lines of a continued program belong to its own call", async () => {
     const js = `console.log("before"); await tools.deleteFile({ path: "a" });
       console.log("after"); throw new RangeError("too far")`;
     const { scripted } = await converse([program(js), { say: "Done" }], [true]);

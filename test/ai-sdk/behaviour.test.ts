@@ -128,8 +128,8 @@ describe("the description", () => {
   });
 });
 
-describe("values that are no JSON", () => {
-  test("of a nested toModelOutput are lost alone", async () => {
+describe("values that are not JSON", () => {
+  test("that a nested toModelOutput gives are replaced by the tool's own output", async () => {
     const odd = tool({
       inputSchema: anything,
       execute: async () => "odd",
@@ -164,11 +164,11 @@ describe("values that are no JSON", () => {
     const running = runCodeMode({ js: "return await tools.ask({})", tools: { ask } });
     await expect(running).rejects.toMatchObject({
       name: "TypeError",
-      message: expect.stringContaining("Cannot interrupt code mode: the payload is no JSON") as string,
+      message: expect.stringContaining("Cannot interrupt code mode: the payload is not JSON") as string,
     });
   });
 
-  test("a validated input that is no JSON is spelt out", async () => {
+  test("a validated input that is not JSON is spelt out", async () => {
     const given: unknown[] = [];
     const remove = tool({
       inputSchema: z.object({ id: z.number().transform(BigInt) }),
@@ -285,7 +285,7 @@ describe("odd options and tools [P27]", () => {
     }
   });
 
-  test("a tool that is named like the one behind fetch is none", async () => {
+  test("a tool that is named like the one behind fetch does not serve fetch", async () => {
     const js = "return await tools['globalThis.fetch']({ url: 'http://127.0.0.1' })";
     await expect(runCodeMode({ js, tools: { echo } })).rejects.toMatchObject({ name: "CodeModeToolError" });
     expect(await runCodeMode({ js: "return await tools.fetch({ a: 1 })", tools: { fetch: echo } })).toEqual({

@@ -146,7 +146,7 @@ describe("continuations", () => {
     expect(await go(kept)).toEqual({ id: 1, answer: "yes" });
   });
 
-  test("it is opaque: neither the source nor what tools gave is to be read in it [P16]", async () => {
+  test("it is opaque: it shows neither the source nor outputs of tools [P16]", async () => {
     const js = "const { secret } = await tools.read({}); await tools.ask({ id: 1 }); return secret";
     const interrupt = await interruptOf(js);
     const text = JSON.stringify(interrupt);
@@ -169,7 +169,7 @@ describe("continuations", () => {
     await expect(go(late)).rejects.toEqual(refused);
   });
 
-  test("it expires when it is said to", async () => {
+  test("it expires at the time that was asked for", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     setKey(KEY, { maxAgeMs: 60_000 });
     const interrupt = await interruptOf();
@@ -191,11 +191,14 @@ describe("continuations", () => {
     await expect(go(second)).rejects.toEqual(refused);
   });
 
-  test.each([[""], ["x"], [new Uint8Array(15)], [[]], [[KEY, "short"]], [5]])("%o is no key [P27]", (key) => {
-    expect(() => setCodeModeContinuationSigningKey(key as never)).toThrow(/^Cannot set the signing key/u);
-  });
+  test.each([[""], ["x"], [new Uint8Array(15)], [[]], [[KEY, "short"]], [5]])(
+    "%o is not a key [P27]",
+    (key) => {
+      expect(() => setCodeModeContinuationSigningKey(key as never)).toThrow(/^Cannot set the signing key/u);
+    },
+  );
 
-  test.each([0, -1, 1.5, Number.NaN])("%d is no age", (maxAgeMs) => {
+  test.each([0, -1, 1.5, Number.NaN])("an age of %d is refused", (maxAgeMs) => {
     expect(() => setCodeModeContinuationSigningKey(KEY, { maxAgeMs })).toThrow(/^Cannot set maxAgeMs/u);
   });
 
@@ -247,7 +250,7 @@ describe("continuations", () => {
     });
   });
 
-  test("what is no JSON reaches the tool as it was given", async () => {
+  test("a resolution that is not JSON reaches the tool unchanged", async () => {
     const given: unknown[] = [];
     const take = tool({
       inputSchema: z.object({}),
@@ -285,7 +288,7 @@ describe("continuations", () => {
     },
   );
 
-  test("what is no JSON, in an interrupt, or no tools, are refused and use nothing up", async () => {
+  test("an interrupt that is not JSON, missing tools and missing resolutions are refused and use nothing up", async () => {
     const interrupt = await interruptOf();
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
@@ -336,7 +339,7 @@ describe("batches", () => {
     },
   );
 
-  test("any of them can be the one that is continued", async () => {
+  test("any interrupt of a batch can be continued", async () => {
     const [, , third] = getPendingCodeModeInterrupts(await interruptOf(THREE));
     const left = (await go(third, "third")) as CodeModeInterrupt;
     expect(left.continuation.pending.map(({ interruptId }) => interruptId)).toEqual([id(1), id(2)]);

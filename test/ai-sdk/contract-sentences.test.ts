@@ -274,7 +274,7 @@ describe("Tool Semantics", () => {
     expect(events[0]).toMatchObject({ status: "rejected", error: { query: "select secret", code: "E_ROW" } });
   });
 
-  test("of an async iterable the last output counts; no execute and no tool fail clearly", async () => {
+  test("the last output of an async iterable counts; a missing execute or tool fails clearly", async () => {
     const stream = tool({
       inputSchema: anything,
       async *execute() {

@@ -15,13 +15,13 @@ describe.each([
   ["codeModeTool", (options: CodeModeOptions): unknown => codeModeTool(options)],
 ])("%s", (_name, create) => {
   test.each<[string, CodeModeOptions, RegExp]>([
-    ["a limit that is none", { executionPolicy: { timeoutMs: 0 } }, /executionPolicy\.timeoutMs/u],
+    ["a limit of zero", { executionPolicy: { timeoutMs: 0 } }, /executionPolicy\.timeoutMs/u],
     [
       "a prefix with a query",
       { fetchPolicy: { allowedUrlPrefixes: ["https://a.example/x?y"] } },
       /a\.example\/x\?y/u,
     ],
-    ["an origin that is none", { fetchPolicy: { allowedOrigins: ["a.example"] } }, /a\.example/u],
+    ["an invalid origin", { fetchPolicy: { allowedOrigins: ["a.example"] } }, /a\.example/u],
     ["approvals in a Map", { approval: { toolApproval: new Map() as never } }, /toolApproval must be/u],
     ["one approval for all tools", { approval: { toolApproval: "user-approval" as never } }, /toolApproval/u],
   ])("refuses %s", (_what, options, message) => {
@@ -29,7 +29,7 @@ describe.each([
     expect(() => create(options)).toThrow(message);
   });
 
-  test("takes a fetch policy, none, and its absence", () => {
+  test("takes a fetch policy, false, or nothing", () => {
     for (const fetchPolicy of [{ allowedOrigins: ["https://a.example"] }, false] as const) {
       expect(() => create({ fetchPolicy })).not.toThrow();
     }
@@ -57,15 +57,19 @@ describe("tools", () => {
         "z.object({ … })",
       ],
       ["a bare JSON Schema", { add: { inputSchema: { type: "object" }, execute } }, "jsonSchema({ … })"],
-      ["a text in place of a schema", { add: { inputSchema: "{}", execute } }, "an inputSchema that is none"],
-      ["an execute that is none", { add: { inputSchema: z.object({}), execute: "add" } }, "is no function"],
-      ["a function", { add: execute }, 'tool "add" is none'],
+      ["a text in place of a schema", { add: { inputSchema: "{}", execute } }, "an invalid inputSchema"],
+      [
+        "an execute that is a text",
+        { add: { inputSchema: z.object({}), execute: "add" } },
+        "is not a function",
+      ],
+      ["a function", { add: execute }, 'tool "add" is not a tool'],
     ])("that are %s are refused [tools:shapes]", async (_what, tools, problem) => {
       await expect(async () => give(tools as ToolSet)).rejects.toThrow(problem);
       await expect(async () => give(tools as ToolSet)).rejects.toThrow(TypeError);
     });
 
-    test("that are some are taken", async () => {
+    test("that are valid are taken", async () => {
       const tools = {
         zod: tool({ inputSchema: z.object({}), execute }),
         json: tool({ inputSchema: jsonSchema({ type: "object" }), execute }),
@@ -88,7 +92,7 @@ describe("tools", () => {
     });
   });
 
-  test("that need an approval in no way that is known are not called", async () => {
+  test("are not called if toolApproval is of an unknown kind", async () => {
     const toolApproval = new Map([["add", "user-approval"]]) as never;
     const tools = { add: tool({ inputSchema: z.object({}), execute }) };
     const run = runCodeMode({

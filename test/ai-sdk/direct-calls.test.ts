@@ -95,7 +95,7 @@ describe("a tool that the model calls by itself", () => {
     expect(executed).toEqual([]);
   });
 
-  test("and is direct-only beside code mode is validated all the same [tools:direct]", async () => {
+  test("gets validated inputs also if it is direct-only beside code mode [tools:direct]", async () => {
     executed.length = 0;
     await using runtime = createAgentRuntime();
     const pay = { input: z.object({ a: z.number() }), directOnly: true, execute };
@@ -107,7 +107,7 @@ describe("a tool that the model calls by itself", () => {
   });
 });
 
-test("exec answers to an input that is none by itself", async () => {
+test("exec itself answers to an invalid input", async () => {
   await using runtime = createAgentRuntime();
   const pay = tool({ inputSchema: z.object({}), execute: async () => "paid" });
   await using codeMode = createExecWaitTools({ pay }, { runtime, context });

@@ -58,7 +58,7 @@ describe("needsApproval", () => {
     ]);
   });
 
-  test("is asked about the input that is executed then, though its schema makes another each time", async () => {
+  test("is asked about the input that will be executed, even if the schema makes another each time", async () => {
     let made = 0;
     const asked: unknown[] = [];
     const executed: unknown[] = [];

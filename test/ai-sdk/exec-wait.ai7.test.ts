@@ -136,7 +136,7 @@ return ends.map(({ status }) => status)`;
     ["a word for yes", { approved: "yes" }],
     ["a number", { approved: 1 }],
     ["an answer without a decision", { reason: "fine" }],
-  ])("an approval that is %s is none", async (_what, resolution) => {
+  ])("an approval that is %s is refused", async (_what, resolution) => {
     let calls = 0;
     const tools = {
       remove: tool({ inputSchema: z.object({}), needsApproval: true, execute: async () => ++calls }),

@@ -79,7 +79,7 @@ describe("an execution", () => {
     }
   });
 
-  test("of wrong arguments rejects, and does not throw", async () => {
+  test("with wrong arguments rejects, and does not throw", async () => {
     const made = createCodeModeTool({});
     await expect(made.execute({ js: 5 as never }, OUTER)).rejects.toThrow(/^Cannot run code mode: js/u);
     await expect(runCodeMode({ js: "return 1", tools: null as never })).rejects.toThrow(/tools must be/u);

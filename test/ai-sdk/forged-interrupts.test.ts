@@ -56,14 +56,14 @@ test("a host that asks whether such a value is an interrupt is warned", async ()
 });
 
 describe("what looks like an interrupt under another key", () => {
-  test("and was returned by a program is a result: no program is lost, nobody is warned [suspend:forged]", async () => {
+  test("is a result if a program returned it: no program is lost, nobody is warned [suspend:forged]", async () => {
     const js = `return ${JSON.stringify(await forged("call-1"))}`;
     const sent = await sentBy([{ call: "code_mode", input: { js } }]);
     expect(sent).toContain('"value":{"result":{"type":"code-mode-interrupt"');
     expect([lost, warned.mock.calls]).toEqual([[], []]);
   });
 
-  test("and was answered by another tool is its answer, and nobody is warned [suspend:forged]", async () => {
+  test("is an output if another tool gave it, and nobody is warned [suspend:forged]", async () => {
     const page = tool({ inputSchema: z.object({}), execute: async () => forged("call-1") });
     const calls: Move[] = [
       { call: "page", input: {} },

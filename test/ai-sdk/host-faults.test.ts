@@ -81,7 +81,7 @@ describe.each([...cases, ...late])("%s", (_name, tools, options) => {
 });
 
 describe.each(cases)("%s", (_name, tools, options) => {
-  test("that throws and is not caught says as little to a model [host:errors]", async () => {
+  test("that throws and is not caught tells a model no more [host:errors]", async () => {
     const codeMode = createCodeModeTool(tools, options);
     const error: unknown = await codeMode
       .execute({ js: "return await tools.pay({})" }, { toolCallId: "1", messages: [] })
@@ -95,13 +95,13 @@ describe.each(cases)("%s", (_name, tools, options) => {
   });
 });
 
-test("what a schema says is not asked for where it validates by itself", async () => {
+test("a schema with its own validate is not read as JSON Schema", async () => {
   const validate = (value: unknown) => ({ success: true, value }) as const;
   const pay = tool({ inputSchema: jsonSchema(failAtOnce, { validate }), execute });
   expect(await runCodeMode({ js: "return await tools.pay({})", tools: { pay } })).toBe("paid");
 });
 
-test("a schema that is made late and is none allows nothing [policy:fails-closed]", async () => {
+test("an invalid schema that is made late allows nothing [policy:fails-closed]", async () => {
   const told: HostError[] = [];
   const options: CodeModeOptions = { onError: (report) => told.push(report) };
   const pay = tool({ inputSchema: jsonSchema(() => undefined as never), execute });
@@ -111,7 +111,7 @@ test("a schema that is made late and is none allows nothing [policy:fails-closed
   expect(String(told[0]?.error)).toContain("gave no JSON Schema");
 });
 
-test("a needsApproval that throws under exec and wait tells the host alone [host:errors]", async () => {
+test("only the host hears why a needsApproval under exec and wait threw [host:errors]", async () => {
   const told: HostError[] = [];
   const tools = { pay: tool({ inputSchema, needsApproval: fail, execute }) };
   await using runtime = createAgentRuntime();

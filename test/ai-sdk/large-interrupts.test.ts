@@ -86,7 +86,7 @@ const FACTS: readonly Change[] = [
   ["continuation.expiresAtMs", inContinuation(({ expiresAtMs }) => ({ expiresAtMs: expiresAtMs + 1 }))],
   ["continuation.seal", inContinuation(({ seal }) => ({ seal: `${seal.slice(0, -4)}AAAA` }))],
   ["no pending call", inContinuation(() => ({ pending: [] }))],
-  ["a pending call that is none", inContinuation(({ pending }) => ({ pending: [null, ...pending] }))],
+  ["a pending call that is null", inContinuation(({ pending }) => ({ pending: [null, ...pending] }))],
 ];
 
 const refused = expect.objectContaining({ name: "CodeModeProtocolError" }) as Error;
@@ -129,7 +129,7 @@ describe("a large interrupt", () => {
     },
   );
 
-  test.each(FACTS)("is none at once with another fact: %s", async (_, change) => {
+  test.each(FACTS)("is refused at once if a fact was altered: %s", async (_, change) => {
     const changed = change(await interruptOf(LARGE)) as CodeModeInterrupt;
     expect(isCodeModeInterrupt(changed)).toBe(false);
     expect(codeMode.unwrapCodeModeResult(changed).status).toBe("completed");
@@ -179,7 +179,7 @@ describe("a large interrupt", () => {
 });
 
 describe("a small interrupt", () => {
-  test.each([...CONTENT, ...FACTS])("is none at once if it was altered: %s", async (_, change) => {
+  test.each([...CONTENT, ...FACTS])("is refused at once if it was altered: %s", async (_, change) => {
     const interrupt = await interruptOf(SMALL);
     expect(isCodeModeInterrupt(interrupt)).toBe(true);
     expect(isCodeModeInterrupt(change(interrupt))).toBe(false);
@@ -200,7 +200,7 @@ describe("what replaces an interrupt in messages", () => {
     return (message as unknown as { content: { output: unknown }[] }).content[0]?.output;
   };
 
-  test("is a copy of what is small", async () => {
+  test("is a copy if the output is small", async () => {
     const output = { list: [1, undefined, { a: undefined, at: new Date(0) }] };
     const value = { list: [1, null, { at: "1970-01-01T00:00:00.000Z" }] };
     expect(await replacedBy(output)).toStrictEqual({ type: "json", value });
@@ -208,7 +208,7 @@ describe("what replaces an interrupt in messages", () => {
     expect(((await replacedBy(plain)) as { value: unknown }).value).not.toBe(plain);
   });
 
-  test("is what is large itself, where that is JSON, and a copy where it is not", async () => {
+  test("is the large output itself if it is JSON, and a copy if it is not", async () => {
     const large = { text: SHOWN, rest: [null, true, 1.5, { a: {} }] };
     expect(((await replacedBy(large)) as { value: unknown }).value).toBe(large);
     const odd = { ...large, at: new Date(0), none: undefined, call: () => 1, not: Number.NaN };

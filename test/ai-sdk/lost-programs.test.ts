@@ -240,7 +240,7 @@ function failing(store: Store, method: keyof Store, fault: () => Error | undefin
   });
 }
 
-test("an interrupt under another key is none, which is not silent", async () => {
+test("an interrupt sealed with another key is ignored until its key is back", async () => {
   const messages = await approved();
   setCodeModeContinuationSigningKey(OTHER);
   const [part] = (messages[2] as { content: { output: { value: unknown } }[] }).content;

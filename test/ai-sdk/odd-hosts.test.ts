@@ -17,7 +17,7 @@ afterEach(() => {
 
 const inputSchema = z.object({});
 
-test("neither a hook nor what hears of its errors is waited for without end", async () => {
+test("a hook or its error listener that never settles is not waited for without end", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const called = Promise.withResolvers<void>();
   const never = new Promise<never>(() => {});
@@ -32,7 +32,7 @@ test("neither a hook nor what hears of its errors is waited for without end", as
   expect(await result).toBe(1);
 });
 
-test("an error that cannot be read is told as one, and ends no more than its call", async () => {
+test("an error whose fields throw fails its call only, and the host hears of it", async () => {
   const bomb = Object.defineProperty(new Error("Hidden"), "name", {
     get: () => {
       throw new Error("No name");
@@ -52,7 +52,7 @@ test("an error that cannot be read is told as one, and ends no more than its cal
   ]);
 });
 
-test("an error that a tool keeps is left as it is, and told anew each time", async () => {
+test("an error that a tool throws twice stays unchanged, and is told each time", async () => {
   const kept = Object.freeze(new CodeModeToolError("No quota", { left: 0 }));
   const fail = tool({
     inputSchema,
@@ -99,9 +99,9 @@ test("an execution can be iterated by several at once", async () => {
   }
 });
 
-test("tools that are none are named", async () => {
+test("the message about a value that is not a tool names it", async () => {
   const wrong = { search: undefined } as unknown as ToolSet;
-  const problem = 'Cannot run code mode: tool "search" is none';
+  const problem = 'Cannot run code mode: tool "search" is not a tool: leave it out';
   expect(() => createCodeModeTool(wrong)).toThrow(problem);
   await expect(runCodeMode({ js: "return 1", tools: wrong })).rejects.toThrow(problem);
   const ask = tool({
@@ -115,7 +115,7 @@ test("tools that are none are named", async () => {
   ).rejects.toThrow("Cannot run code mode: tools must be an object of tools by their names, it is undefined");
 });
 
-test("an input that is none is refused in words", async () => {
+test("an invalid input is refused with a message", async () => {
   const codeMode = createCodeModeTool({});
   for (const input of [null, "return 1"]) {
     await expect(

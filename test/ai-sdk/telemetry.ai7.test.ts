@@ -116,7 +116,7 @@ describe("telemetry", () => {
     expect(written).toHaveLength(3);
   });
 
-  test("of a fetch no query is told, also not where it failed", async () => {
+  test("the query of a fetch is never recorded, also if the fetch failed", async () => {
     const js = 'await fetch("https://example.com/a?token=hunter2")';
     await expect(runCodeMode({ js, tools, options: { ...ON, fetchPolicy: {} } })).rejects.toThrow("fetch");
     expect(named("ai.code_mode.fetch").attributes).toMatchObject({
@@ -169,7 +169,7 @@ describe("telemetry", () => {
     ).toEqual([true, false]);
   });
 
-  test("what a run leaves behind has its span ended with it", async () => {
+  test("spans of calls that a run leaves behind end with the run", async () => {
     const abort = new AbortController();
     const stuck = {
       wait: tool({

@@ -188,7 +188,7 @@ test("a receipt is for one program, even if another waits with the same call und
     return { receipt, resume };
   };
   const [one, other] = [await waiting(), await waiting()];
-  await expect(one.resume(other.receipt)).rejects.toThrow("is no receipt for the approved call");
+  await expect(one.resume(other.receipt)).rejects.toThrow("is not a receipt for the approved call");
   expect(made).toEqual([]);
   expect(await one.resume(one.receipt)).toBe(1);
 });

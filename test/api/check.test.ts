@@ -44,7 +44,7 @@ test("a program that can only fail is not run [check:before]", async () => {
   expect((await host.replay(run.ledger()).result).status).toBe("failed");
 });
 
-test("a source that is no program fails as it does without a check", async () => {
+test("a source that is not a program fails as it does without a check", async () => {
   await using plain = createHost({ workers: 1 });
   for (const source of ["const a = ;", "import 'fs'", "return await"]) {
     const [checked, unchecked] = await Promise.all([

@@ -42,14 +42,14 @@ async function resumed(host: Host, result: RunResult): Promise<RunResult> {
 }
 
 describe("compression of a host", () => {
-  test("is what its tokens are compressed with, zstd unless it says deflate", async () => {
+  test("applies to its tokens: zstd by default, or deflate", async () => {
     expect(flagsOf(await usual.start({ source: SUMS, tools }).result)).toBe(ZSTD);
     const first = await deflating.start({ source: SUMS, tools }).result;
     expect(flagsOf(first)).toBe(DEFLATE);
     expect(flagsOf(await resumed(deflating, first))).toBe(DEFLATE);
   });
 
-  test("is the writer's affair: each host resumes what the other suspended, from its memory", async () => {
+  test("does not matter to readers: each host resumes from snapshots of the other", async () => {
     for (const [one, other] of [
       [usual, deflating],
       [deflating, usual],
@@ -60,13 +60,13 @@ describe("compression of a host", () => {
     }
   });
 
-  test("deflate can be read on what a page gives, and the page's by everybody", async () => {
+  test("a page reads deflate, and every host reads the deflate of a page", async () => {
     const first = await deflating.start({ source: SUMS, tools }).result;
     const second = await resumed(page, first);
     expect(await resumed(usual, second)).toMatchObject({ status: "completed", value: SUM });
   });
 
-  test("zstd cannot be read there: memory that is the only way back is of another build", async () => {
+  test("a page cannot read zstd: a compact token in zstd is refused like one of another build", async () => {
     const first = await usual.start({ source: SUMS, tools }).result;
     expect(await resumed(page, first)).toMatchObject({
       status: "failed",
@@ -74,7 +74,7 @@ describe("compression of a host", () => {
     });
   });
 
-  test("holds for all that a store is given, and what it finds there is written anew", async () => {
+  test("holds for all that a store gets, and what the store has is written anew", async () => {
     const memory = createMemoryStore();
     const sealed: Uint8Array[] = [];
     const seen = (value: unknown): void => {

@@ -109,7 +109,7 @@ describe("a call that nobody looked at fails the run [result:detached]", () => {
   ])("%s", async (_name, source, tool) => {
     const failure = await detachedOf(source);
     expect(failure.details).toMatchObject({ tool, state: "unawaited" });
-    expect(failure.message).toContain(`without having waited for its call of "${tool}"`);
+    expect(failure.message).toContain(`without waiting for its call of "${tool}"`);
   });
 });
 
@@ -269,7 +269,7 @@ describe("yields are calls", () => {
     expect(await host.resume({ token }).result).toMatchObject({ value: [true, "yield_control", 1] });
   });
 
-  test("a yield with a wrong reason rejects and is no call", async () => {
+  test("a yield with a wrong reason rejects and is not a call", async () => {
     const failure = await failureOf("yield_control(1); return 1", { mayYield: true, detachedCalls });
     expect(failure.code).toBe("guest_error");
   });

@@ -234,7 +234,7 @@ describe("nobody can read an ended run [store:ended]", () => {
     expect(await host.readEnded({ id: runId })).toBeUndefined();
   });
 
-  test("of another scope, or with another key", async () => {
+  test("under another scope, or with another key", async () => {
     await using store = createMemoryStore();
     await using host = hostOn(store);
     const { runId, result } = host.start({ source: "return 1", scope: "ana" });
@@ -372,8 +372,8 @@ test("misuse throws", async () => {
   expect(create({ store, keepEnded: 5 as unknown as { forMs: number } })).toThrow(TypeError);
   expect(create({ listToolNames: "yes" as unknown as boolean })).toThrow(TypeError);
   await using host = createHost({ workers: 1 });
-  await expect(host.readEnded({ id: "a" })).rejects.toThrow(/the host has none/u);
+  await expect(host.readEnded({ id: "a" })).rejects.toThrow(/the host has no store/u);
   await expect(host.readEnded({ id: 5 as unknown as string })).rejects.toThrow(TypeError);
-  await expect(host.deleteEnded({ id: "a" })).rejects.toThrow(/the host has none/u);
+  await expect(host.deleteEnded({ id: "a" })).rejects.toThrow(/the host has no store/u);
   await expect(host.deleteEnded({ id: 5 as unknown as string })).rejects.toThrow(/Cannot delete a run/u);
 });

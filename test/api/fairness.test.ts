@@ -66,7 +66,7 @@ describe("among hostile runs", () => {
     },
   );
 
-  test("of all kinds together, short runs end first, at once and later [host:fair]", async () => {
+  test("short runs end first, at once and later, whatever kinds of hostile runs there are [host:fair]", async () => {
     for (let n = 0; n < 3; n++) for (const source of Object.values(HOSTILE)) startHostile(source);
     await Promise.all(Array.from({ length: 10 }, () => passBy(1)));
     await passBy(20);

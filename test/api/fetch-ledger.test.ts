@@ -57,7 +57,7 @@ describe("a recorded run", () => {
     };
     expect(value).toBe("function");
     expect(() => host.replay({ ...original.ledger(), features: { fetch: "yes" as never } })).toThrow(
-      "this is no ledger",
+      "this is not a ledger",
     );
   });
 

@@ -124,7 +124,7 @@ describe("redirects", () => {
     expect(second.seen).toHaveLength(before);
   });
 
-  test("of a POST become a GET without a body", async () => {
+  test("turn a POST into a GET without a body", async () => {
     const init = "{ method: 'POST', body: 'data', headers: { 'content-type': 'a/b' } }";
     for (const path of ["/post303", "/away"]) {
       const outcome = (await outcomeOf(path, both, init)) as { readonly body: { readonly headers: object } };
@@ -204,7 +204,7 @@ describe("bodies", () => {
 });
 
 describe("addresses", () => {
-  test("of this machine are not reached where they are blocked, by number or by name [fetch:addresses]", async () => {
+  test("that belong to this machine are not reached if blocked, by number or by name [fetch:addresses]", async () => {
     const port = first.origin.split(":").at(-1) ?? "";
     const hosts = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "127.1"];
     const origins = hosts.map((name) => `http://${name}:${port}`);

@@ -111,7 +111,7 @@ describe("a program", () => {
       let late; try { response.clone() } catch (error) { late = error.name }
       return [again, late, copy.bodyUsed, (await copy.json()).n[0]];`;
     expect(await fetching(program)).toEqual([
-      expect.stringMatching(/^TypeError: Cannot read the body: it was read already/u),
+      expect.stringMatching(/^TypeError: Cannot read the body: it was already read/u),
       "TypeError",
       false,
       1,
@@ -217,7 +217,7 @@ describe("a program", () => {
       /^TypeError: Cannot use the header value/u,
     ],
     [
-      "no name of a header",
+      "an invalid name of a header",
       "fetch(origin, { headers: { 'a b': 'c' } })",
       /^TypeError: Cannot use the header name/u,
     ],
@@ -227,7 +227,7 @@ describe("a program", () => {
       /^TypeError: Cannot fetch: the second argument is a string/u,
     ],
     [
-      "a value that is no signal",
+      "a value that is not a signal",
       "fetch(origin, { signal: {} })",
       /^TypeError: Cannot fetch: the signal is not an AbortSignal/u,
     ],
@@ -237,7 +237,7 @@ describe("a program", () => {
       "fetch(origin, { get method() { throw new RangeError('mine') } })",
       /^RangeError: mine/u,
     ],
-    ["a relative URL", "fetch('/x')", /^CallError: Cannot fetch "\/x": this is no absolute URL/u],
+    ["a relative URL", "fetch('/x')", /^CallError: Cannot fetch "\/x": this is not an absolute URL/u],
     [
       "a body of a GET",
       "fetch(origin, { body: 'x' })",
@@ -314,7 +314,7 @@ describe("a program", () => {
     ]);
   });
 
-  test("of the catalog profile has fetch as well", async () => {
+  test("has fetch in the catalog profile as well", async () => {
     const catalog = { names: new Set(["echo"]), allTools: () => "[]" };
     const program = `
       const hidden = await tools.call("${FETCH_TOOL}", { url: origin }).catch((error) => error.code);
@@ -364,7 +364,7 @@ describe("an abort in the program", () => {
     },
   );
 
-  test("of one fetch leaves the others to be waited for", async () => {
+  test("ends one fetch, and the others are still waited for", async () => {
     const program = `
       const abort = new AbortController();
       const lost = fetch(origin + "/never", { signal: abort.signal }).catch((error) => error.name);
@@ -390,7 +390,7 @@ describe("an abort in the program", () => {
     });
   });
 
-  test("may be missing: a run whose time is up says what it waited for", async () => {
+  test("is not needed: a run whose time is up says what it waited for", async () => {
     // Long enough for the program to reach its fetch on a busy machine.
     const limits = { wallTimeMs: 2000 };
     expect(
@@ -468,7 +468,7 @@ describe("a fetch is a call", () => {
     ).toBe(5000);
   });
 
-  test("and runs in parallel, up to the limit", async () => {
+  test("that runs in parallel with others, up to the limit", async () => {
     const program =
       "return (await Promise.all(Array.from({ length: 60 }, () => fetch(origin + '/json').then((r) => r.json())))).length";
     expect(await fetching(program, { limits: { callsInFlight: 8 } })).toBe(60);

@@ -178,10 +178,10 @@ describe("fork", () => {
     ["a text", "done"],
     ["an empty outcome", {}],
     ["no output", { output: undefined }],
-    ["an output that is no JSON", { output: 1n }],
+    ["an output that is not JSON", { output: 1n }],
     ["a null error", { error: null }],
     ["an error without a message", { error: { name: "Error" } }],
-    ["an error whose name is no text", { error: { name: 5, message: "no" } }],
+    ["an error whose name is not a text", { error: { name: 5, message: "no" } }],
   ])("an outcome that no call can have is refused: %s", async (_name, outcome) => {
     const ledger = await recorded();
     expect(() => host.fork(ledger, { atCall: 3, outcome: outcome as never })).toThrow(
@@ -207,14 +207,14 @@ describe("fork", () => {
     ["a stop without a reason", (ledger: Ledger) => ({ ...ledger, stopped: {} })],
   ])("an invalid ledger is neither forked nor replayed: %s", async (_name, spoil) => {
     const spoilt = spoil(await recorded()) as Ledger;
-    expect(() => host.fork(spoilt, { atCall: 0 })).toThrow("Cannot fork a run: this is no ledger");
-    expect(() => host.replay(spoilt)).toThrow("Cannot replay a run: this is no ledger");
+    expect(() => host.fork(spoilt, { atCall: 0 })).toThrow("Cannot fork a run: this is not a ledger");
+    expect(() => host.replay(spoilt)).toThrow("Cannot replay a run: this is not a ledger");
   });
 
   test("a ledger with the outcome of a call that it lacks is not forked: the call would be made again", async () => {
     const ledger = await recorded();
     const less = { ...ledger, calls: ledger.calls.slice(0, 3) };
-    expect(() => host.fork(less, { atCall: 0 })).toThrow("Cannot fork a run: this is no ledger");
+    expect(() => host.fork(less, { atCall: 0 })).toThrow("Cannot fork a run: this is not a ledger");
   });
 
   test("a ledger of another version is refused, and the message says so", async () => {

@@ -34,7 +34,7 @@ describe("a failed call", () => {
   test.each<[string, () => unknown]>([
     ["no words", () => undefined],
     ["null", () => null],
-    ["words that are no texts", () => ({ name: 42, message: { toString: () => "x" }, shownCode: () => 7 })],
+    ["words that are not texts", () => ({ name: 42, message: { toString: () => "x" }, shownCode: () => 7 })],
     ["another code of the host", () => ({ name: "", message: "", code: "denied" })],
     [
       "an error",

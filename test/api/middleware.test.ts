@@ -1,4 +1,4 @@
-/** Middleware of a run: objects, instances of classes, and values that are no middleware. */
+/** Middleware of a run: objects, instances of classes, and values that are not middleware. */
 import type { CallDetails, CallMiddleware, Decision, ExecuteTool } from "codecell";
 import { describe, expect, test, vi } from "vitest";
 import { echo, host, valueOf } from "./harness.ts";
@@ -74,7 +74,7 @@ describe("middleware of a run", () => {
     ["a list of functions", [() => "allow"], /a list of objects/],
     ["an object without any part", [{}], /decide, execute or end/],
     ["a part that is misspelt", [{ decide: () => "allow", exceute: () => 1 }], /not "exceute"/],
-    ["a part that is no function", [{ decide: "allow" }], /decide is none/],
+    ["a part that is not a function", [{ decide: "allow" }], /middleware\.decide must be a function/],
     [
       "a class whose methods are misspelt",
       [

@@ -19,7 +19,10 @@ const missing = (...tools: string[]): object => ({
   failure: {
     code: "tool_missing",
     message: expect.stringMatching(
-      new RegExp(`^Cannot resume: .*${tools.map((name) => `tool "${name}"`).join(", ")}, which`, "u"),
+      new RegExp(
+        `^Cannot resume: .*${tools.map((name) => `tool "${name}"`).join(", ")}; resume it with these tools, `,
+        "u",
+      ),
     ),
     details: { tools },
   },
@@ -120,7 +123,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     });
   });
 
-  test("was not called yet is refused if the run was started with it", async () => {
+  test("is refused too while the call still waits for its turn", async () => {
     await using host = await openWarm();
     const source = "return await Promise.all([1, 2, 3].map((n) => tools.wait(n)))";
     const limits = { callsInFlight: 1, wallTimeMs: 500 };
@@ -137,7 +140,7 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     });
   });
 
-  test("has gone on and has its outcome needs no tool any more", async () => {
+  test("needs no tool any more once its call has an outcome", async () => {
     await using host = await openWarm();
     const gate = Promise.withResolvers<string>();
     const wait: ToolSet[string] = { execute: () => gate.promise };

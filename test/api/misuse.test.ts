@@ -42,7 +42,7 @@ describe("wrong options", () => {
     }
   });
 
-  test("of a host throw a clear message [host:misuse]", () => {
+  test("for a host throw a clear message [host:misuse]", () => {
     expect(() => createHost(null as never)).toThrow("Cannot create a host: expected an object of options");
     expect(() => createHost({ onError: "log" as never })).toThrow("onError must be a function");
   });
@@ -87,7 +87,7 @@ describe("wrong options", () => {
     expect(() => prepareAgentRun({ config: true, tools: {}, context, ...wrong })).toThrow(message);
   });
 
-  test("of catalogs, checkers and runtimes throw a clear message [host:misuse]", () => {
+  test("for catalogs, checkers and runtimes throw a clear message [host:misuse]", () => {
     expect(() => createCatalog(undefined as never)).toThrow("expected a list of sources");
     expect(() => createCatalog([], null as never)).toThrow("expected an object of options");
     expect(() => createChecker(null as never)).toThrow("Cannot create a checker: expected an object");
@@ -101,9 +101,9 @@ describe("wrong options", () => {
     ["a controller for its signal", { signal: new AbortController() }, "give the controller's signal"],
     ["an object for a signal", { signal: {} }, "signal must be an AbortSignal"],
     ["a text for a signal", { signal: "abort" }, "signal must be an AbortSignal"],
-    ["a policy that is no function", { authorize: "allow" }, "authorize must be a function"],
-    ["a mapCallFailure that is no function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
-    ["a listener that is no function", { onError: {} }, "onError must be a function"],
+    ["a policy that is not a function", { authorize: "allow" }, "authorize must be a function"],
+    ["a mapCallFailure that is not a function", { mapCallFailure: {} }, "mapCallFailure must be a function"],
+    ["a listener that is not a function", { onError: {} }, "onError must be a function"],
     ["an unknown deadline", { atDeadline: "wait" }, 'atDeadline must be "fail" or "suspend"'],
   ])("such as %s are refused by every entry point [host:misuse]", async (_what, wrong, problem) => {
     const made = await ledger;
@@ -113,7 +113,7 @@ describe("wrong options", () => {
     expect(() => host.fork(made, { atCall: 0, ...wrong })).toThrow(problem);
   });
 
-  test("of an agent run are refused [host:misuse]", () => {
+  test("for an agent run are refused [host:misuse]", () => {
     const prepare = (wrong: object): unknown =>
       prepareAgentRun({ config: true, tools: {}, context, ...wrong });
     expect(() => prepare({ context: { ...context, abortSignal: new AbortController() } })).toThrow(
@@ -174,7 +174,7 @@ describe("wrong options", () => {
   });
 });
 
-describe("a value that is no decision", () => {
+describe("a value that is not a decision", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
@@ -198,7 +198,9 @@ describe("a value that is no decision", () => {
     const text = 'Cannot call tool "pay": it could not be authorised';
     expect(await valueOf(source, options)).toEqual(["denied", text]);
     expect(told).toMatchObject([{ source: "authorize", tool: "pay" }]);
-    expect(String(told[0]?.error)).toMatch(/^TypeError: authorize gave no decision but /u);
+    expect(String(told[0]?.error)).toMatch(
+      /^TypeError: authorize gave .+ is not a decision: give "allow", /u,
+    );
   });
 
   test("a deny beside a suspend denies [policy:fails-closed]", async () => {

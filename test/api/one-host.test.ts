@@ -175,7 +175,7 @@ test("a program of codecell/ai is kept by the store of its host, and no other ho
   expect(await continueCodeModeInterrupt({ ...going, options })).toBe("yes");
 });
 
-test("a host together with a store is refused, and so is a value that is no host [host:one]", async () => {
+test("a host together with a store is refused, and so is a value that is not a host [host:one]", async () => {
   await using host = createHost({ workers: 1 });
   const given = { js: "return 1", tools: {} };
   const both = { host, continuation: { store: createMemoryStore() } };

@@ -69,7 +69,7 @@ describe.each(doors)("%s", (_name, give) => {
     ["a list", [], "is an array"],
     ["a bare function", execute, "is a function, give { execute }"],
     ["a tool without execute", { description: "Adds" }, "has no execute function"],
-    ["a tool whose execute is no function", { execute: "add" }, "has no execute function"],
+    ["a tool whose execute is not a function", { execute: "add" }, "has no execute function"],
     ["a tool with a handler", { input: {}, handler: execute }, 'name it so instead of "handler"'],
     [
       "a tool of the AI SDK that needs approval",
@@ -136,7 +136,7 @@ describe.each(doors)("%s", (_name, give) => {
   });
 });
 
-test("a signature of a value that is no tool is refused [tools:shapes]", () => {
+test("a signature of a value that is not a tool is refused [tools:shapes]", () => {
   const wrong = { inputSchema: z.object({ a: z.number() }), execute } as never;
   expect(() => renderSignature("add", wrong)).toThrow(
     'Cannot render a signature: tool "add" has "inputSchema"',

@@ -54,7 +54,7 @@ describe("schemas", () => {
     for (const [call, code] of bad) expect(await valueOf(catching(call), { tools })).toMatchObject({ code });
   });
 
-  test("an output that is no JSON fails the call, not the host", async () => {
+  test("an output that is not JSON fails the call, not the host", async () => {
     const tools: ToolSet = {
       big: { execute: () => 1n },
       cycle: { execute: cyclic },
@@ -82,7 +82,7 @@ describe("failures of calls", () => {
     });
   });
 
-  test("a name that looks like an index of a tool is no tool", async () => {
+  test("a name that looks like an index of a tool is not a tool", async () => {
     const tools: ToolSet = { first: { execute: () => 1 }, "7": { execute: () => 7 } };
     expect(await valueOf(catching('tools["0"]()'), { tools })).toMatchObject({ code: "unknown_tool" });
     expect(await valueOf("return [await tools[7](), await tools.first()]", { tools })).toEqual([7, 1]);

@@ -196,7 +196,7 @@ describe("what a program may yield with", () => {
         try { await yield_control(${reason}) } catch (error) { return [error instanceof TypeError, error.message] }`;
       expect(await valueOf(source, { mayYield })).toEqual([
         true,
-        expect.stringMatching(/^Cannot yield: the reason is of type \w+, expected a string or none$/u),
+        expect.stringMatching(/^Cannot yield: the reason is of type \w+, expected a string or nothing$/u),
       ]);
     },
   );

@@ -114,7 +114,7 @@ async function checkResult({ invariants }: AttackCase, host: Host, result: RunRe
     }
   }
   if (invariants.notResumable === true) {
-    if (result.status !== "completed") return [...broken, "notResumable: the result is no plain value"];
+    if (result.status !== "completed") return [...broken, "notResumable: the result is not a plain value"];
     const texts = [JSON.stringify(result.value), JSON.stringify(result), "codecellAQ"];
     for (const token of texts) {
       const resumed = await host.resume({ token, resolutions: {} }).result;

@@ -1,5 +1,5 @@
 /**
- * Sources that are no program, import something, or call what does not exist are refused: with which message, and at
+ * Sources that are not a program, import something, or call what does not exist are refused: with which message, and at
  * which place.
  */
 import { describe, expect, test } from "vitest";

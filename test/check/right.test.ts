@@ -22,7 +22,7 @@ describe("correct programs pass without advice", () => {
     ],
     ["a promise that is returned", "return tools.weather({ city: 'a' })"],
     ["then", "return tools.weather({ city: 'a' }).then(({ degrees }) => degrees)"],
-    ["a name that is no identifier", "return await tools['my-tool']({ a: 1 })"],
+    ["a name that is not an identifier", "return await tools['my-tool']({ a: 1 })"],
     [
       "destructured tools",
       "const { weather, list_orders: orders } = tools;\nreturn [await weather({ city: 'a' }), await orders()]",

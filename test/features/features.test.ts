@@ -56,7 +56,7 @@ const NAMES = "return Object.getOwnPropertyNames(globalThis)";
 const plain = (await valueOf(NAMES)) as string[];
 const cases = FEATURE_NAMES.map((name) => [name, FEATURE_TABLE[name] as GuestFeature] as const);
 
-test("the table has what no program is without", () => {
+test("every program has the globals of the features that are always on", () => {
   const always = Object.values(FEATURE_TABLE as Readonly<Record<string, GuestFeature>>).filter(
     ({ setting }) => setting === "always",
   );
@@ -72,12 +72,12 @@ test("no two features have the same global, or a call of the same name", () => {
   expect(flags.reduce((sum, flag) => sum | flag, 0)).toBe(2 ** flags.length - 1);
 });
 
-test("what code calls by its name is in the table", () => {
+test("calls that code makes by name are in the table", () => {
   const named = [FETCH_TOOL, ...Object.values(CATALOG_TOOLS)];
   expect([...BEHIND_CALLS.keys()]).toEqual(expect.arrayContaining(named));
 });
 
-test("a feature that is not known is no setting", () => {
+test("an unknown feature is not a setting", () => {
   expect(isFeatures({})).toBe(true);
   for (const bad of [{ unheard: true }, { tools: true }, { constructor: true }, null, "fetch"]) {
     expect(isFeatures(bad)).toBe(false);
@@ -112,7 +112,7 @@ describe.each(cases)("%s", (name, feature) => {
     expect(await host.replay(ledger).result).toMatchObject({ value });
   });
 
-  test("refuses tools that could not be told from its calls, and calls of tools by their names", async () => {
+  test("refuses tools with the names of its calls, and calls of tools by those names", async () => {
     for (const { name: call, endedBy, instead } of feature.calls) {
       const tools: ToolSet = { [call]: { execute: () => 1 } };
       if (endedBy !== "tool") {

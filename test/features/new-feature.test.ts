@@ -91,7 +91,7 @@ describe("a feature with a namespace of its own", () => {
     expect(await other.start({ source: "return typeof shelf" }).result).toMatchObject({ value: "undefined" });
   });
 
-  test("goes along with all other features", async () => {
+  test("works together with all other features", async () => {
     const catalog = { names: new Set<string>(), allTools: () => '[{"id":"x"}]' };
     const source = "return [ALL_TOOLS, shelf.label, typeof yield_control, typeof tools.search]";
     const options = { catalog, mayYield: true, detachedCalls: "fail" } as const;
@@ -124,7 +124,7 @@ describe("a feature with a namespace of its own", () => {
     expect(things).toEqual([1, 2]);
   });
 
-  test("fails where the host that goes on has nothing to serve it with", async () => {
+  test("fails if the resuming host cannot serve it", async () => {
     const source = "await yield_control(); return await shelf.put(2)";
     const first = other.start(withShelf(source, { label: "", things: [] }, { mayYield: true }));
     const { token } = suspensionOf(await first.result);
@@ -166,7 +166,7 @@ describe("a feature with a namespace of its own", () => {
     expect(await other.resume({ token }).result).toMatchObject({ status: "completed" });
   });
 
-  test("takes its names: of calls from tools, of functions from its namespace", async () => {
+  test("reserves its names: no tool has the name of its calls or of its functions", async () => {
     const tools = { "shelf.put": { execute: () => 1 } };
     const shelf = { label: "", things: [] };
     expect(() => other.start(withShelf("", shelf, { tools }))).toThrow(

@@ -46,7 +46,7 @@ describe("the heap budget of a host", () => {
       failure: {
         code: "too_many_runs",
         message:
-          "Cannot run the program: others use all memory that programs may have together, 0 MB, try again later",
+          "Cannot run the program: other programs use all 0 MB that programs may use together, try again later",
       },
     });
     stop.abort();

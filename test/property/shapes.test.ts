@@ -114,7 +114,7 @@ describe("a journal", () => {
     expectReads(spoilt.progress, parseProgress, progress);
   });
 
-  test("gives nothing for bytes that are no JSON", () => {
+  test("gives nothing for bytes that are not JSON", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(atOnce(parseJournalEntries(bytes))).toBeUndefined();

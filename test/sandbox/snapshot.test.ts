@@ -66,7 +66,7 @@ describe("the size of a snapshot", () => {
 });
 
 describe("a restored cell", () => {
-  test("says nothing twice and goes on where it was", async () => {
+  test("reports nothing twice and goes on where it was", async () => {
     const cell = await moved(
       "console.log('once'); const a = await tools.now({ v: 1 }); console.log('twice'); return a",
       0,
@@ -123,7 +123,7 @@ describe("a restored cell", () => {
     expect(cell.last?.end).toEqual({ status: "returned", result: "null" });
   });
 
-  test("keeps what it had returned and left unhandled", async () => {
+  test("keeps its return value and its unhandled rejections", async () => {
     const cell = await moved("void tools.late({}); Promise.reject(new Error('lost')); return 7", 0);
     expect(cell.said[0]).toMatchObject({
       end: { status: "returned", result: "7" },
@@ -166,7 +166,7 @@ describe("a restored cell", () => {
     expect(depths[1]).toBeGreaterThan((depths[0] ?? 0) * 2);
   });
 
-  test("has used the processor time and log bytes it had used", async () => {
+  test("keeps its counts of processor time and log bytes", async () => {
     const spin = "for (let i = 0; i < 3e6; i++); await tools.now({}); for (;;);";
     const cell = await moved(spin, 0, { cpuTimeMs: 1 });
     await cell.deliver(output(0, null));
@@ -273,7 +273,7 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
 });
 
 describe("there is no snapshot", () => {
-  test("of a cell that is over, was dropped or was never placed", async () => {
+  test("if the cell has ended, was dropped or was never placed", async () => {
     const over = await place(toStart("return 1"));
     expect(await over.placement.snapshot()).toBeUndefined();
     const failed = await place(toStart("throw 1"));
@@ -289,7 +289,7 @@ describe("there is no snapshot", () => {
     await fresh[Symbol.asyncDispose]();
   });
 
-  test("of a cell that ends on what was delivered before it was asked for", async () => {
+  test("if the cell ends on a delivery that came before the request", async () => {
     const cell = await place(toStart("return await tools.now({})"));
     const delivered = cell.deliver(output(0, 1));
     expect(await cell.placement.snapshot()).toBeUndefined();
@@ -297,7 +297,7 @@ describe("there is no snapshot", () => {
     expect(cell.last?.isOver).toBe(true);
   });
 
-  test("of a cell whose worker is held by another", async () => {
+  test("if another cell holds the worker", async () => {
     const single = createPool();
     const waiting = await place(toStart("await tools.now({}); return 1"), single);
     // In a native loop: one that computes otherwise leaves when others wait.
@@ -312,7 +312,7 @@ describe("there is no snapshot", () => {
     await single[Symbol.asyncDispose]();
   });
 
-  test("of a cell with more data than is worth it, which lives on", async () => {
+  test("if the cell has too much data for a snapshot, and the cell lives on", async () => {
     const cell = await place(
       toStart("const big = new Uint8Array(30e6).fill(3); await tools.now({}); return big[29999999]"),
     );
@@ -321,7 +321,7 @@ describe("there is no snapshot", () => {
     expect(cell.last?.end).toEqual({ status: "returned", result: "3" });
   });
 
-  test("of a closed pool", async () => {
+  test("if the pool is closed", async () => {
     const closing = createPool();
     const cell = await place(toStart("await tools.now({})"), closing);
     const asked = cell.placement.snapshot();
@@ -345,7 +345,7 @@ describe("a worker that was taken over", () => {
 
   test.each<[string, Answer]>([
     ["a snapshot nobody asked for", { kind: "snapshot", cell: 1, bytes: new Uint8Array(9) }],
-    ["a refusal of what is no snapshot", { kind: "snapshot_refused", cell: 1 }],
+    ["a refusal of bytes that are not a snapshot", { kind: "snapshot_refused", cell: 1 }],
     ["a report nobody waits for", idle],
   ])("is ended when it sends %s", async (_name, answer) => {
     const single = createPool();
@@ -360,7 +360,7 @@ describe("a worker that was taken over", () => {
     await single[Symbol.asyncDispose]();
   });
 
-  test("gives bytes that fit nowhere", async () => {
+  test("gives bytes that no worker accepts", async () => {
     const single = createPool();
     const before = new Set(liveWorkers());
     const start = toStart("await tools.now({})");
@@ -379,7 +379,7 @@ describe("a worker that was taken over", () => {
   });
 });
 
-test("bytes around a snapshot do not reach the worker, and the snapshot stays the placer's", async () => {
+test("a snapshot inside a larger buffer can be placed, and placed again", async () => {
   const source = "return (await tools.now({})).v";
   const { bytes, progress } = await snapshotOf(await place(toStart(source)));
   const secret = Buffer.alloc(bytes.length + 100, 7);

@@ -40,7 +40,7 @@ describe("hard schemas", () => {
     expect(tokens).toBeLessThan(most);
   });
 
-  test("none falls to unknown, none says any", () => {
+  test("no schema becomes unknown or any", () => {
     for (const { name, schema } of CASES) {
       const text = renderType("T", schema, { docs: "none" });
       expect(text, name).not.toMatch(/^type T=unknown/u);

@@ -159,7 +159,7 @@ describe("languages", () => {
     expect(await desk.run.exec({ code: "return 1", language: null })).toMatchObject({ value: 1 });
   });
 
-  test.each([1, {}, ["javascript"], ""])("[exec-wait:5] %j is no language", async (language) => {
+  test.each([1, {}, ["javascript"], ""])("[exec-wait:5] %j is not a language", async (language) => {
     await using desk = openDesk();
     const result = expectResult(await desk.run.exec({ code: "return 1", language }));
     expect(result).toMatchObject({ status: "failed", code: "unsupported_language" });

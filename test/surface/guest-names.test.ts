@@ -38,7 +38,7 @@ describe("convenience names", () => {
     );
   });
 
-  test("[exec-wait:22] have underscores if the tool's name is no identifier and the new name is free", async () => {
+  test("[exec-wait:22] have underscores if the tool's name is not an identifier and the new name is free", async () => {
     const tools = { core: named("llm-task", "a.b", "9lives", "ünïcode", "with space", "class", "😀") };
     const code = `return [
       await tools.llm_task(), await tools.a_b(), await tools._9lives(), await tools.ünïcode(), await tools.with_space(),

@@ -61,7 +61,7 @@ describe("words that servers write", () => {
     expect(await over({ mcp: { x: { huge, plain } } }, code)).toEqual([[shown, shown], true, { a: 1 }]);
   });
 
-  test("[exec-wait:15] [exec-wait:18] a description that is no text counts as none", async () => {
+  test("[exec-wait:15] [exec-wait:18] a description that is not a text counts as none", async () => {
     const odd = { ...plain, description: 5 as unknown as string };
     const code = `return [ALL_TOOLS.map(({ description }) => description), (await tools.search("odd")).map(({ id }) => id)]`;
     expect(await over({ core: { odd, plain } }, code)).toEqual([["", "Gives back"], ["core:core:odd"]]);

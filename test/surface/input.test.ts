@@ -148,7 +148,7 @@ describe("TypeScript", () => {
     [`${CALLS}\n\ninterface {`, 3],
     ["const a: number = ;", 1],
     [`${CALLS}\nreturn (1 as;`, 2],
-  ])("[exec-wait:32] %j is no TypeScript, with its line", async (code, line) => {
+  ])("[exec-wait:32] %j is not TypeScript, with its line", async (code, line) => {
     const result = await failureOf(code, "typescript");
     expect(result.code).toBe("typescript_transform_failed");
     expect(result.error).toContain(`line ${line}`);
@@ -278,7 +278,7 @@ describe("modules", () => {
     ["const requires = 1, important = 2, required = 3; return requires + important + required", 6],
     ["const require = (x) => x + 1; return require(1)", 2],
     ["text('please import this'); json({ require: true }); return 'exported'", "exported"],
-  ])("[exec-wait:36] %s is no module access", async (code, value) => {
+  ])("[exec-wait:36] %s is not a module access", async (code, value) => {
     for (const language of ["javascript", "typescript"]) {
       expect(await desk.exec(code, language)).toMatchObject({ status: "completed", value });
     }

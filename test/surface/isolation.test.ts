@@ -167,7 +167,7 @@ describe("other programs", () => {
     expect(await valueOf(desk.wait(runId))).toBe(1);
   });
 
-  test("and the host do not see polluted prototypes [exec-wait:68]", async () => {
+  test("do not see polluted prototypes, nor does the host [exec-wait:68]", async () => {
     await using desk = openDesk();
     const pollute = `Object.prototype.polluted = 1; Array.prototype.map = () => "evil"; JSON.stringify = () => '"forged"';
       Promise.prototype.then = function () { return "evil" }; String.prototype.slice = () => "evil"; Function.prototype.call = () => "evil";

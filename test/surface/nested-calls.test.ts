@@ -111,7 +111,7 @@ describe("failures of tools", () => {
     expect(error).not.toContain("S3CRET");
   });
 
-  test("of all calls in Promise.any have the message of the first [exec-wait:54]", async () => {
+  test("that reject Promise.any show the message of the first [exec-wait:54]", async () => {
     await using desk = openDesk();
     const { code, error } = await failedOf(desk.exec("return Promise.any([tools.boom({}), tools.boom({})])"));
     expect(code).toBe("nested_tool_failed");
@@ -137,7 +137,7 @@ describe("failures of tools", () => {
         },
       }),
     ],
-    ["an error with a name that is none", Object.assign(new Error("x"), { name: { S3CRET: 1n } })],
+    ["an error whose name is an object", Object.assign(new Error("x"), { name: { S3CRET: 1n } })],
   ])("may be anything: %s [exec-wait:53]", async (_what, thrown) => {
     const execute = (): never => {
       throw thrown;

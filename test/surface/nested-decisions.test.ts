@@ -27,7 +27,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a value that is no decision", () => {
+describe("a value that is not a decision", () => {
   const wrong = [null, true, false, "allow", {}, [], { block: undefined }, { block: true }, { allow: true }];
 
   test.each(wrong.map((given) => [JSON.stringify(given), given] as const))(
@@ -45,7 +45,7 @@ describe("a value that is no decision", () => {
       expect([hooked.approved.calls, asked.approved.calls]).toEqual([0, 0]);
       expect(told).toEqual([
         expect.stringContaining("beforeToolCall gave no decision"),
-        expect.stringContaining("approve gave no decision"),
+        expect.stringMatching(/approve gave .+ is not a decision: give "allow", /u),
       ]);
     },
   );
@@ -223,7 +223,7 @@ describe("hooks that go wrong", () => {
     expect(callsOf(desk)).toMatchObject([{ tool: "core:core:exec", status: "failed" }]);
   });
 
-  test("a hook may rewrite to a value that is no JSON [exec-wait:50]", async () => {
+  test("a hook may rewrite to a value that is not JSON [exec-wait:50]", async () => {
     await using desk = openDesk({
       beforeToolCall: ({ name }) => (name === "needs_ok" ? { input: 1n } : undefined),
     });

@@ -60,7 +60,7 @@ describe("records of calls", () => {
     expect(Math.max(...calls.map(({ tool }) => tool.length))).toBeLessThanOrEqual(200);
   });
 
-  test("of tools that ignore their abort say aborted, whatever the tools give later [exec-wait:96]", async () => {
+  test("say aborted for tools that ignore their abort, whatever the tools give later [exec-wait:96]", async () => {
     const stubborn = new Stubborn();
     const tools: AgentTools = { core: { stubborn: { execute: stubborn.execute } } };
     await using desk = openDesk({ tools });
@@ -78,7 +78,7 @@ describe("records of calls", () => {
     expect(JSON.stringify(desk.run.trajectory())).not.toContain("too late");
   });
 
-  test("of two programs of one tool call id are told apart [exec-wait:96]", async () => {
+  test("differ for two programs with one tool call id [exec-wait:96]", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 500 } });
     const same = { toolCallId: "call_1" };
     const { runId } = await waitingOf(desk.run.exec({ code: "return tools.gate({})" }, same));
@@ -103,7 +103,7 @@ describe("records of calls", () => {
     ]);
   });
 
-  test("of a call that ended while its program was being suspended do not change the reason", async () => {
+  test("do not change the reason if a call ends while its program is being suspended", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 300 } });
     await valueOf(desk.exec("return 'the worker has started'"));
     // The program is always in a call, and each call is short.

@@ -31,7 +31,7 @@ describe("values", () => {
     for (const { input } of desk.told) expect(isPlain(input)).toBe(true);
   });
 
-  test("of the host are out of the guest's reach [exec-wait:59]", async () => {
+  test("that belong to the host are out of the guest's reach [exec-wait:59]", async () => {
     const kept = { list: [1, 2], deep: { a: 1 } };
     await using desk = openDesk({ tools: { core: { kept: { execute: () => kept } } } });
     const code = `const got = await tools.kept({});
@@ -53,12 +53,12 @@ describe("values", () => {
         },
       }),
     ],
-  ])("that are no JSON are refused: %s [exec-wait:59]", async (_what, make) => {
+  ])("that are not JSON are refused: %s [exec-wait:59]", async (_what, make) => {
     const execute = (): unknown => make();
     await using desk = openDesk({ tools: { core: { odd: { execute } } } });
     const code = `try { return await tools.odd({}) } catch (e) { return [e.code, e.message] }`;
     const value = await valueOf(desk.exec(code));
-    expect(value).toEqual(["invalid_output", expect.stringContaining("no JSON")]);
+    expect(value).toEqual(["invalid_output", expect.stringContaining("not JSON")]);
     expect(desk.run.trajectory().calls).toMatchObject([
       { status: "failed", error: { code: "invalid_output" } },
     ]);

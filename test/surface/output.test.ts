@@ -173,7 +173,7 @@ describe("what JSON cannot carry", () => {
     expect(result.output).toEqual([
       json(shown),
       { type: "text", text: JSON.stringify(shown) },
-      // A value that is there twice is no cycle.
+      // A value that is there twice is not a cycle.
       json([{ shared: 1 }, { shared: 1 }]),
     ]);
     expect(result.value).toEqual({ a: shown, twice: [{ shared: 1 }, { shared: 1 }], last: true });

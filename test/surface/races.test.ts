@@ -219,7 +219,7 @@ describe("expiry", () => {
     await expect.poll(() => heapMiB() - before, { timeout: 60_000, interval: 50 }).toBeLessThan(held / 3);
   });
 
-  test("of a program at the same time as a wait of another scope gives nothing away", async () => {
+  test("gives nothing away to a wait of another scope at the same time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       await using desk = await openWarmDesk({ config: { enabled: true, snapshotTtlSeconds: 1 } });

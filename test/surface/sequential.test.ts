@@ -134,7 +134,7 @@ describe("sequential tools", () => {
     expect(await valueOf(second)).toBe("second");
   });
 
-  test("of another agent run have a queue of their own [exec-wait:50]", async () => {
+  test("have one queue per agent run [exec-wait:50]", async () => {
     const { a, b, options } = createLine();
     await using desk = openDesk(options);
     const first = desk.exec("return tools.a(1)");

@@ -121,7 +121,7 @@ describe("telemetry", () => {
       return codes`;
     const unknown = "unknown_tool";
     const result = await desk.exec(code);
-    // The program itself refuses a value that is no id.
+    // The program itself refuses a value that is not an id.
     expect(await valueOf(result)).toEqual([null, unknown, unknown, unknown, unknown]);
     expect(result.telemetry.counts).toEqual({ exec: 1, wait: 0, search: 0, describe: 0, call: 0 });
   });

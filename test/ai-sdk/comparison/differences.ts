@@ -23,26 +23,29 @@ interface Parts {
 
 const failed = (name: string, code = "CODE_MODE_ERROR"): Outcome => ({ error: { name, code } });
 
-const NOTHING = "what JSON has no word for is null, everywhere";
-const TRACED = "every invocation ends with a trace, also one that fails before its program starts";
-const REFUSED = "what would be lost is refused, with its path, instead of becoming {}";
-const GENERATED = "code from texts and modules is refused by other means, so the name of the error differs";
-const NAMES = "the name of the class, where a bundler's short name was told";
-const TOOL_NAMES = "errors of tools keep their name and message: programs and models have to tell them apart";
+const NOTHING = "values that JSON cannot express become null";
+const TRACED = "every invocation ends with a trace, even if it fails before its program starts";
+const REFUSED = "a value that JSON would lose is refused with its path; it does not become {}";
+const GENERATED = "eval, Function and import are refused by other means, so the name of the error differs";
+const NAMES = "error names are class names, not a bundler's short names";
+const TOOL_NAMES =
+  "errors of tools keep their name and message, so that programs and models can tell them apart";
 const OWN_CODES =
-  "the code of an error, and names like those of its classes, are ours to give: a program cannot choose what its host reads";
+  "only the host sets the code of an error and the names of its error classes: a program cannot choose what its host reads";
 const QUEUED =
-  "calls beyond maxInFlightBridgeRequests wait for their turn: Promise.all over many items is honest code";
-const FINAL = "the limit of calls ends a program; it cannot go on trying";
-const IN_GUEST = "an input that is too large is refused before it leaves the sandbox: nothing was called";
-const DECIDED = "an answer that is none fails the call it was for, which is told like any other failure";
+  "calls beyond maxInFlightBridgeRequests wait for their turn: Promise.all over many items is normal code";
+const FINAL = "a program that exceeds its limit of calls ends; it cannot catch this and go on";
+const IN_GUEST =
+  "an input that is too large is refused inside the sandbox, before any hook hears of the call";
+const DECIDED = "an invalid approval answer fails its call, and hooks hear of it like of any failure";
 const ONCE = "a continuation can be used once: a tool does not run twice, and a denial is final";
-const VALIDATED = "what is approved is what will be executed: the input as the tool's schema makes it";
-const TOLD = "a call that goes on is told of before its result is, denied or not";
-const STOPPED = "calls that were stopped with their program are in its trace";
-const EAGER = "calls are made where a program makes them, whether it awaits them or not";
-const UNMADE = "calls of a program's last step are not made when it ends with that step";
-const BATCHES = "calls that wait at the same time are all asked for, and told, at once";
+const VALIDATED =
+  "an approval shows the input that will be executed: the one that the tool's schema returned";
+const TOLD = "hooks hear that a call resumes before they hear its result, also if it was denied";
+const STOPPED = "the trace of a program includes the calls that were stopped with it";
+const EAGER = "a call starts when the program makes it, whether the program awaits it or not";
+const UNMADE = "calls that a program makes in its last step, without awaiting them, do not start";
+const BATCHES = "calls that wait at the same time are all asked for at once, and hooks hear of them together";
 
 export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   nothing: { why: NOTHING, in: ["value"], ours: { value: null } },
@@ -77,7 +80,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     ours: { value: ["object", "function", true] },
   },
   "replacing tools": {
-    why: "tools cannot be replaced, and trying to does no harm",
+    why: "tools cannot be replaced; an attempt changes nothing",
     in: ["value", "error", "executed", "hooks", "traces"],
     ours: { value: { a: 1 } },
   },
@@ -88,7 +91,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   "a source that is too large": { why: TRACED, in: ["traces"] },
   "aborted before it starts": { why: TRACED, in: ["traces"] },
   "what else is there": {
-    why: "programs have timers, URL and their like, randomness and a clock from their ledger: replay repeats them",
+    why: "programs have timers, URL and other web APIs; randomness and the clock come from the ledger, so that replay repeats them",
     in: ["value"],
     ours: { value: ["object", "object", "function", "function"] },
   },
@@ -102,7 +105,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     ours: failed("Error"),
   },
   "a promise that nothing settles": {
-    why: "a program that waits for something that cannot happen fails at once, not when its time is up",
+    why: "a program that waits for something that cannot happen fails at once, not after its time limit",
     in: ["error", "traces"],
     ours: failed("CodeModeError"),
   },
@@ -139,9 +142,9 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   "a callback says null": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says a number": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says no boolean": { why: DECIDED, in: ["hooks", "traces"] },
-  "a callback says a reason that is no text": { why: DECIDED, in: ["hooks", "traces"] },
+  "a callback says a reason that is not a text": { why: DECIDED, in: ["hooks", "traces"] },
   "a callback says another text": {
-    why: "a text that is no decision is refused, not taken for a denial",
+    why: "a text that is not a decision is refused, not taken for a denial",
     in: ["error", "traces"],
     ours: failed("CodeModeProtocolError", "CODE_MODE_PROTOCOL_ERROR"),
   },
@@ -164,22 +167,22 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   },
   "two that wait at the same time": { why: BATCHES, in: ["hooks", "traces"] },
   "a prefix with a query": {
-    why: "a policy that cannot be kept is refused before a program starts",
+    why: "a fetch policy that cannot be enforced is refused before a program starts",
     in: ["value", "error", "hooks", "traces"],
     ours: { error: { name: "TypeError" } },
   },
   "a fetch of the host's own that fails": {
-    why: "whatever a fetch fails with is a CodeModeFetchError; the host is told what was thrown",
+    why: "a fetch that fails throws a CodeModeFetchError; the host gets the original error",
     in: ["value"],
     ours: { value: ["CodeModeFetchError", "CODE_MODE_FETCH_ERROR"] },
   },
   "calls and fetches": {
-    why: "ids count what a program asked for, fetches too: one number for each",
+    why: "ids number the calls and fetches of a program together",
     in: ["hooks", "traces"],
     ours: { value: 1 },
   },
   "fetches only": {
-    why: "includeFetchSummary alone gives a summary of fetches",
+    why: "includeFetchSummary alone is enough for a summary of fetches",
     in: ["value"],
     ours: { value: [1, { value: { nestedTools: [] } }, { value: { nestedTools: [] } }] },
   },

@@ -49,7 +49,7 @@ export const APPROVALS: readonly Case[] = [
       ["another text", "maybe"],
       ["a number", 1],
       ["no boolean", { approved: "yes" }],
-      ["a reason that is no text", { approved: false, reason: 1 }],
+      ["a reason that is not a text", { approved: false, reason: 1 }],
     ] as const
   ).map(([name, decision]): Case => ({
     name: `a callback says ${name}`,
@@ -118,11 +118,11 @@ export const APPROVALS: readonly Case[] = [
   },
   ...(
     [
-      ["a response that is no object", "yes"],
+      ["a response that is not an object", "yes"],
       ["a response without a boolean", { approvalId: "call_1:tool-1:interrupt", approved: "yes" }],
       ["a response of another approval", { approvalId: "other", approved: true }],
       [
-        "a response with a reason that is no text",
+        "a response with a reason that is not a text",
         { approvalId: "call_1:tool-1:interrupt", approved: true, reason: 1 },
       ],
     ] as const

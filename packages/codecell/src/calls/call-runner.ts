@@ -81,7 +81,7 @@ export class CallRunner {
       if (source === "middleware") return this.#setup.errors.tell({ error, source, callId, tool });
       if (source === "tool") thrown = error;
       cause = error instanceof CallRefusal ? error.cause : error;
-      // A refusal in our own words is no host error, unless an error caused it.
+      // A refusal in our own words is not a host error, unless an error caused it.
       if (cause === undefined && error !== undefined) return;
       this.#setup.errors.tell({ error: cause, source: sourceOf(tool, source), callId, tool });
     };

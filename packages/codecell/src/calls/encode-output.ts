@@ -22,7 +22,7 @@ export function encodeOutput(
 
 function withinBytes(name: string, text: string | undefined, maxBytes: number): EncodedOutput {
   if (text === undefined)
-    throw new CallRefusal("invalid_output", `${calledAs(name, "Tool")} gave an output that is no JSON`);
+    throw new CallRefusal("invalid_output", `${calledAs(name, "Tool")} gave an output that is not JSON`);
   const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
   if (bytes > maxBytes) {
     throw new CallRefusal(

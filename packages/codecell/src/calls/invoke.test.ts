@@ -63,7 +63,7 @@ describe("invoke", () => {
   });
 
   test.each(["constructor", "__proto__", "hasOwnProperty", "toString", ""])(
-    "%j is no tool, whatever is on prototypes",
+    "%j is not a tool, whatever is on prototypes",
     async (name) => {
       expect(await call({ search: { execute: () => 1 } }, name, {})).toMatchObject(
         failedWith("unknown_tool", /./),
@@ -78,7 +78,7 @@ describe("invoke", () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test("input that is no JSON never reaches the tool", async () => {
+  test("input that is not JSON never reaches the tool", async () => {
     const execute = vi.fn<() => number>(() => 1);
     expect(await call({ t: { execute } }, "t", "raw:{bad")).toMatchObject(
       failedWith("invalid_input", /not JSON/),
@@ -238,7 +238,7 @@ describe("invoke", () => {
     ["a cycle", cyclic()],
   ])("an output of %s is refused", async (_name, output) => {
     expect(await call({ t: { execute: () => output } }, "t", {})).toMatchObject(
-      failedWith("invalid_output", /no JSON/),
+      failedWith("invalid_output", /not JSON/),
     );
   });
 

@@ -258,7 +258,7 @@ function toAsked(setup: CallSetup, payload: Json): CallOutcome | Promise<CallOut
       ? refused(
           setup,
           "invalid_output",
-          `${calledAs(tool, "Tool")} suspended the run with a payload that is no JSON`,
+          `${calledAs(tool, "Tool")} suspended the run with a payload that is not JSON`,
         )
       : { kind: "asked", call, payload: kept };
   const copying = copyJson(payload ?? null);

@@ -108,10 +108,11 @@ export function parseDecision(given: unknown, who: string): Decision {
     if (typeof deny === "string") return { deny };
     if (deny === undefined && "suspend" in given) return { suspend: suspend ?? null };
   }
-  const what = typeof given === "object" && given !== null ? "an object that is none" : String(given);
-  throw new TypeError(
-    `${who} gave no decision but ${what}: give "allow", { deny: "why" } or { suspend: payload }`,
-  );
+  const what =
+    typeof given === "object" && given !== null
+      ? "an object that is not a decision"
+      : `${String(given)}, which is not a decision`;
+  throw new TypeError(`${who} gave ${what}: give "allow", { deny: "why" } or { suspend: payload }`);
 }
 
 /** Like parseDecision, for middleware, which may also rewrite. */

@@ -108,7 +108,7 @@ describe("a tool that asked to be suspended is suspended, even if it", () => {
       async (_input, context) => Promise.any([helper(context), Promise.resolve("paid")]),
     ],
     [
-      "gives what is no JSON",
+      "gives what is not JSON",
       (_input, context) => {
         swallow(context);
         return 1n;
@@ -202,7 +202,7 @@ describe("call.suspend", () => {
     expect(() => suspend?.(ASK)).toThrow("Cannot suspend the run: the call has ended");
   });
 
-  test("of another call suspends that call and no other", async () => {
+  test("suspends the call that it belongs to, and no other", async () => {
     const gate = Promise.withResolvers<CallContext>();
     const over = Promise.withResolvers<void>();
     const first = call(async (_input, context) => {

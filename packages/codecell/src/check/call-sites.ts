@@ -138,7 +138,7 @@ function isReference(compiler: TypeScript, node: ts.Identifier): boolean {
   return !compiler.isBindingElement(parent) || parent.propertyName !== node;
 }
 
-/** The file that declares this global; undefined for a variable that is no callable global. */
+/** The file that declares this global; undefined for a variable that is not a callable global. */
 function originOf(linked: LinkedProgram, node: ts.Identifier): string | undefined {
   const file = symbolOf(linked, node)?.valueDeclaration?.getSourceFile().fileName;
   if (file === TOOLS_FILE) return node.text === "tools" ? TOOLS_FILE : undefined;

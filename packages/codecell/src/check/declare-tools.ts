@@ -1,7 +1,7 @@
 /**
  * Runs on the host. Asks for the declarations of the tools that a program names, or seems to mean, and of no others.
  *
- * A tool whose declaration cannot be had takes and gives anything: a missing declaration is no error of the program.
+ * A tool without a declaration takes and gives anything: a missing declaration is not an error of the program.
  */
 import type { Declared, DeclaredTool } from "./messages.ts";
 

@@ -207,7 +207,7 @@ function isPart(compiler: TypeScript, node: ts.Node): boolean {
 }
 
 /**
- * Whether this returns the program's result. An implied result that is no JSON is lost without an error, so it does
+ * Whether this returns the program's result. An implied result that is not JSON is lost without an error, so it does
  * not count.
  */
 function isResult(

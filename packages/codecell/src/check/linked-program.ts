@@ -22,7 +22,7 @@ export interface LinkedProgram {
   /** The function whose body is the model's program. */
   readonly main: ts.FunctionDeclaration;
   readonly declared: Declared;
-  /** Whether the result is the value of the last expression; such a result is lost, not refused, when it is no JSON. */
+  /** Whether the result is the value of the last expression; if that is not JSON, it is lost and not refused. */
   readonly isResultImplied: boolean;
 }
 

@@ -35,7 +35,7 @@ export interface DeclaredTool {
 export interface Declared {
   /** By name; undefined for names that are no tools. */
   readonly tools: ReadonlyMap<string, DeclaredTool | undefined>;
-  /** Names of all tools if `tools` has a name that is no tool; otherwise empty. */
+  /** Names of all tools if `tools` has a name that is not a tool; otherwise empty. */
   readonly names: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export interface Findings {
   /** Errors because of which the program does not run. */
   readonly problems: readonly Diagnostic[];
   readonly advice: readonly Diagnostic[];
-  /** Set when the source is no program at all: the failure that a run of it would have. */
+  /** Set when the source is not a program at all: the failure that a run of it would have. */
   readonly failure: Failure | undefined;
 }
 

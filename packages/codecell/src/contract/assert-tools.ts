@@ -1,5 +1,5 @@
 /**
- * Runs anywhere. Refuses what is no set of tools or no tool.
+ * Runs anywhere. Refuses values that are not tools or not a set of tools.
  *
  * - A mistake of the host's programmer must not make a tool weaker than it looks. So a schema or an approval in the
  *   words of another library is refused, never ignored.
@@ -102,7 +102,7 @@ function isLiteral(value: object): boolean {
 function kindOfSet(tools: unknown): string | undefined {
   if (typeof tools !== "object" || tools === null || Array.isArray(tools)) return kindOf(tools);
   if (Symbol.iterator in tools) return "a collection, use Object.fromEntries";
-  // A tool may have the name `then`; it is no function.
+  // A tool may have the name `then`; it is not a function.
   return "then" in tools && typeof tools.then === "function" ? "a promise, await it" : undefined;
 }
 

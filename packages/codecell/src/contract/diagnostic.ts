@@ -8,8 +8,8 @@ import type { Position } from "./failure.ts";
 export const DIAGNOSTIC_CODES = {
   syntax_error: "The source is not a program the guest can run",
   module_denied: "The source uses import, export, import.meta or require",
-  unknown_tool: "No tool of this name",
-  unknown_method: "No method of this name on a handle",
+  unknown_tool: "No tool has this name",
+  unknown_method: "The handle has no method with this name",
   missing_argument: "A call leaves out what the tool requires",
   unknown_argument: "A call passes what the tool does not know",
   missing_await: "The promise of a call is used as if it were the call's output",

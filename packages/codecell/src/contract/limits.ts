@@ -2,8 +2,8 @@
  * Runs anywhere. Limits is the one table of the bounds of a run, with units in the names.
  *
  * - Limits are resolved once, when a run starts; below that point nothing is optional.
- * - A number outside its bounds is clamped to them. A negative number, a value that is no integer and an unknown name
- *   throw.
+ * - A number outside its bounds is clamped to them. A negative number, a value that is not an integer, and an unknown
+ *   name throw.
  */
 
 const KiB = 1024;

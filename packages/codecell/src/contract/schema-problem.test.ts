@@ -77,7 +77,7 @@ describe("values that are schemas", () => {
   );
 });
 
-describe("values that are no schemas", () => {
+describe("values that are not schemas", () => {
   test.each<[string, unknown, string]>([
     ["null", null, "is null"],
     ["a string", '{"type":"object"}', "is a string"],

@@ -1,8 +1,7 @@
 /**
  * Runs anywhere. Says why a value cannot be the schema of a tool.
  *
- * - A value that is taken for a schema but is none would validate nothing, and nobody would notice. It is found here
- *   instead.
+ * - A value that only looks like a schema would validate nothing, and nobody would notice. It is refused here.
  * - JSON Schema is open: unknown keywords are fine. Functions, schemas of libraries and other values that JSON does
  *   not have are not.
  */
@@ -94,7 +93,7 @@ function foreignProblem(schema: object, { path, value }: Foreign): string {
 
 type Keywords = Readonly<Record<string, unknown>>;
 
-/** The first key that is no keyword but looks like a field. Undefined if any key is certainly a keyword. */
+/** The first key that is not a keyword but looks like a field. Undefined if any key is certainly a keyword. */
 function strayIn(schema: Keywords): string | undefined {
   const keys = Object.keys(schema);
   if (keys.some((key) => isKeyword(key, schema[key]))) return undefined;
@@ -124,7 +123,7 @@ const HOLDS_ANYTHING = words(
   "additionalItems additionalProperties const contains contentSchema default else example extends if items not propertyNames then unevaluatedItems unevaluatedProperties",
 );
 
-/** Keywords that hold an object which is no schema. */
+/** Keywords that hold an object which is not a schema. */
 const HOLDS_OBJECTS = words(
   "definitions dependencies dependentRequired dependentSchemas discriminator externalDocs patternProperties properties xml",
 );

@@ -233,7 +233,7 @@ export interface Store extends AsyncDisposable {
 /** All codes with which a store refuses, and what they mean. */
 export const STORE_ERROR_CODES = {
   exists: "A run with this id exists already",
-  stale_claim: "The run was released or claimed by somebody else since, or is gone",
+  stale_claim: "The run was released, claimed by somebody else, or deleted",
   closed: "The store was closed",
   unavailable: "The database cannot be reached or is locked; trying again is safe",
   full: "There is no room for the change",

@@ -19,7 +19,7 @@ test("execute must return what the output schema takes", () => {
   defineTool({
     input: z.object({ city: z.string() }),
     output: z.object({ celsius: z.number() }),
-    // @ts-expect-error a text is no number
+    // @ts-expect-error a text is not a number
     execute: () => ({ celsius: "warm" }),
   });
 });

@@ -39,7 +39,10 @@ test("refuses a compact token that another build made [suspend:resume]", async (
   const refused = await host.resume({ token, tools, resolutions }).result;
   expect(refused).toMatchObject({
     status: "failed",
-    failure: { code: "token_version", message: expect.stringContaining("another build") as string },
+    failure: {
+      code: "token_version",
+      message: expect.stringContaining("only with the engine build that made it") as string,
+    },
   });
   expect(calls).toBe(1);
 });

@@ -43,7 +43,7 @@ export interface EndedRecord {
 
 /** The shortest time between two deletions. */
 const PRUNE_MS = 1000;
-/** After so long another process may delete what this one did not come to delete. */
+/** After this time another process may delete what this process has not deleted. */
 const DELETE_MS = 30_000;
 const NOTHING_KEPT: EndedBounds = { runs: 0, bytes: 0 };
 const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
@@ -103,7 +103,7 @@ export class EndedRuns {
   }
 
   /**
-   * Deletes what is kept of a run; false when there is nothing of this id and scope. Rejects when the store failed.
+   * Deletes what is kept of a run; false if nothing is kept with this id and scope. Rejects when the store failed.
    *
    * A run that ends takes the place of an ended one of its id. So an empty run ends here, past its expiry, and every store can
    * delete without a method for it.

@@ -48,7 +48,7 @@ function noSnapshot(): Failure {
   return {
     code: "suspension_limit",
     message:
-      "Cannot suspend the run: it was continued from its memory alone, and that has become too large to be kept",
+      "Cannot suspend the run: it was resumed from a compact token, and its memory has become too large to keep",
   };
 }
 

@@ -167,7 +167,7 @@ export function unknownOutcome(call: number, tool: string): SettledOutcome {
     failure: {
       code: "outcome_unknown",
       name: "CallError",
-      message: `The outcome of calling ${calledAs(tool)} is unknown: its process ended meanwhile, it may or may not have happened; find out before calling it again`,
+      message: `The outcome of calling ${calledAs(tool)} is unknown: its process ended before the call did; find out whether it took effect before calling it again`,
     },
   };
 }

@@ -76,7 +76,7 @@ export class StoredKeeping implements RunKeeping {
     // A call that was left to an executor before belongs to that executor, even if the executor is this process.
     const isLeft = (call: number): boolean => rest.executing.get(call) !== undefined;
     const absorbed = [
-      // Only settled calls, not all that were ever posted: what is sent to the store must not grow with the run.
+      // Only settled calls, not all posted outcomes: what is sent to the store must not grow with the run.
       ...[...this.journal.posted].filter((call) => recorder.isSettled(call)),
       ...rest.pending.keys(),
       // The questions of these calls were answered by decisions.

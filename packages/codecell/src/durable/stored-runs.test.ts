@@ -112,7 +112,7 @@ describe("a saved snapshot", () => {
     expect(await first.journal.loadSnapshot()).toBeUndefined();
   });
 
-  test("is not kept if the entries it stands on are not", async () => {
+  test("is not kept if the entries before it are not", async () => {
     await suspended();
     const first = await take();
     vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
@@ -300,7 +300,7 @@ test("a request with another scope does not delay the owner [suspend:scope]", as
 });
 
 test.each([["a lone \ud800"], ["a NUL \0"], ["é".repeat(1000)], ["x".repeat(2000)]])(
-  "a text that no store can keep is refused as a scope, and is no run's id",
+  "a text that no store can keep is refused as a scope, and is not a run's id",
   async (text) => {
     expect(() => runs.keep(newRecorder(), { ...TERMS, scope: text })).toThrow(
       "Cannot keep a run of this scope",

@@ -263,7 +263,7 @@ function unknownRun(id: string): Failure {
   const name = id.length > STORE_TEXT_BYTES ? `${id.slice(0, 64)}…` : id;
   return {
     code: "run_unknown",
-    message: `Cannot resume run "${name}": the store has none of this id, it ended, expired or never was`,
+    message: `Cannot resume run "${name}": the store has no run with this id: it ended, expired or never existed`,
   };
 }
 

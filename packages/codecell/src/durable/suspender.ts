@@ -66,7 +66,7 @@ export class Suspender implements RunKeeper {
     errors: ErrorListener,
   ): Promise<OpenRun | Failure> {
     if (!("id" in found)) return await this.#inTokens.openInTurns(found, tools);
-    if (this.#inStore === undefined) throw new TypeError("Cannot resume a run of a store: the host has none");
+    if (this.#inStore === undefined) throw new TypeError("Cannot resume a stored run: the host has no store");
     return await this.#inStore.open(found, scope, tools, errors);
   }
 

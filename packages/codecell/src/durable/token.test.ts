@@ -85,7 +85,7 @@ describe("tokens", () => {
     });
   });
 
-  test("bytes sealed for another purpose are no token", () => {
+  test("bytes sealed for another purpose are not a token", () => {
     const header = { ...future, sections: [["run", 2]] };
     expect(claim(sealed(header, Buffer.from("{}"), "state of r"), "")).toMatchObject({
       code: "token_invalid",
@@ -171,7 +171,7 @@ describe("tokens", () => {
     expect(given).not.toMatchObject({ message: expect.stringContaining("random") as string });
     expect(random).toMatchObject({
       code: "token_key",
-      message: expect.stringMatching(/at random.*CODECELL_SEAL_KEY.*sealKey/u) as string,
+      message: expect.stringMatching(/a random one.*CODECELL_SEAL_KEY.*sealKey/u) as string,
     });
   });
 });

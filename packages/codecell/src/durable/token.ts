@@ -88,7 +88,7 @@ export class Tokens {
     return REFERENCE_PREFIX + this.#sealerFor(style).sealText(sealable, REFERENCE);
   }
 
-  /** The run to which a token refers. Undefined if the token is no reference. */
+  /** The run to which a token refers. Undefined if the token is not a reference. */
   referred(token: string, scope: string): Reference | Failure | undefined {
     if (!token.startsWith(REFERENCE_PREFIX)) return undefined;
     const opened = this.#vault.sealer.openText(token.slice(REFERENCE_PREFIX.length), REFERENCE, 0);
@@ -168,10 +168,7 @@ function useRefusal({ id }: SuspensionHeader): Failure | undefined {
 
 function refusalOf(header: SuspensionHeader, scope: string): Failure | undefined {
   if (header.scope !== scope) {
-    return {
-      code: "token_scope",
-      message: "Cannot resume: the run was suspended under another scope than it is resumed under",
-    };
+    return { code: "token_scope", message: "Cannot resume: the run belongs to another scope" };
   }
   if (Date.now() > header.expiresAt) {
     return { code: "token_expired", message: "Cannot resume: the token has expired" };

@@ -58,7 +58,7 @@ function createLists(): AddressLists {
   return { publicIpv6, notPublic };
 }
 
-/** False also for a text that is no address and for an address with a zone. */
+/** False also for a text that is not an address and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
   const { publicIpv6, notPublic } = (lists ??= createLists());
   switch (process.getBuiltinModule("node:net").isIP(address)) {

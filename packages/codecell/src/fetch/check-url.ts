@@ -45,7 +45,8 @@ export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL):
     );
   }
   const url = URL.parse(text, base?.href);
-  if (url === null) throw refusal(text, "this is no absolute URL, write one like https://example.com/path");
+  if (url === null)
+    throw refusal(text, "this is not an absolute URL, write one like https://example.com/path");
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw refusal(text, `only http and https are possible. ${allowedIn(policy)}`);
   }

@@ -81,7 +81,7 @@ describe("the host's fetch", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["a text", "hello"],
-    ["an object that is no response", { status: "200" }],
+    ["an object that is not a response", { status: "200" }],
     ["a response without headers", { status: 200, body: null }],
   ])("that gives %s fails", async (_what, response) => {
     expect(await refused(() => response)).toContain("the host's fetch gave no response");
@@ -177,7 +177,7 @@ describe("redirects", () => {
     const options = { allowRedirects: true };
     expect(await fetched(() => new Response("x", { status: 302 }), options)).toMatchObject({ status: 302 });
     expect(await fetched(() => new Response("x", { status: 300 }), options)).toMatchObject({ status: 300 });
-    expect(await refused(() => redirectTo("https://"), options)).toContain("no absolute URL");
+    expect(await refused(() => redirectTo("https://"), options)).toContain("not an absolute URL");
   });
 
   test("that come back to the first origin do not bring back a header that was dropped [attack P22]", async () => {
@@ -256,7 +256,7 @@ describe("a response", () => {
     });
   });
 
-  test("of a HEAD has no body, whatever its length says", async () => {
+  test("to a HEAD has no body, whatever its length says", async () => {
     const given = (): Response => new Response("", { headers: { "content-length": "99999999" } });
     expect(await fetched(given, { input: { method: "HEAD" } })).toMatchObject({ status: 200, body: "" });
     expect(await refused(given)).toContain("more than the 100000 bytes");

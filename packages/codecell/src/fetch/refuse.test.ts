@@ -18,7 +18,7 @@ describe("a refusal", () => {
     expect(message).not.toContain("hunter2");
   });
 
-  test("of a long URL names its beginning", () => {
+  test("names only the beginning of a long URL", () => {
     expect(refusal(`https://example.com/${"a".repeat(1e6)}`, "no").message.length).toBeLessThan(240);
   });
 });

@@ -69,7 +69,7 @@ describe("what a program asks for", () => {
     ["a name with a colon", { "x:y": "1" }],
     ["an empty name", { "": "1" }],
     ["a name of other letters", { é: "1" }],
-    ["a value that is no text", { "x-a": 1 }],
+    ["a value that is not a text", { "x-a": 1 }],
     ["too long", { "x-a": "a".repeat(70_000) }],
     ["too many", Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`x-${n}`, "1"]))],
     ["another method than the policy saw", { "X-HTTP-Method-Override": "DELETE" }],

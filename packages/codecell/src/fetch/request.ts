@@ -148,7 +148,7 @@ function parseHeaders(
   let length = 0;
   for (const [key, value] of Object.entries(given)) {
     if (typeof value !== "string" || !NAME.test(key)) {
-      throw refusal(url, `${shown(key)} is no name of a header, or its value is no string`);
+      throw refusal(url, `${shown(key)} is not a valid name of a header, or its value is not a string`);
     }
     length += key.length + value.length;
     if (length > LONGEST_HEADERS || headers.size >= MOST_HEADERS) {

@@ -3,7 +3,7 @@ import { createCipheriv } from "node:crypto";
 import { expect, test } from "vitest";
 import { openGuest, SEED } from "./inside/testing/open-guest.ts";
 
-test("the same seed gives the same values, and before seeding there are none", async () => {
+test("the same seed gives the same values, and without a seed asking for values throws", async () => {
   const script =
     "[Math.random(), Math.random(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(100))], Math.random()]";
   using one = await openGuest();
@@ -12,7 +12,7 @@ test("the same seed gives the same values, and before seeding there are none", a
   expect(one.evaluate(script)).not.toEqual(one.evaluate(script));
   using unseeded = await openGuest({ isSeeded: false });
   for (const ask of ["Math.random()", "crypto.randomUUID()", "crypto.getRandomValues(new Uint8Array(1))"]) {
-    expect(unseeded.evaluate(ask)).toBe("Error: Cannot give random values: not seeded");
+    expect(unseeded.evaluate(ask)).toBe("Error: Cannot give random values: the run has no seed yet");
   }
 });
 

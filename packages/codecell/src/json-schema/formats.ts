@@ -2,7 +2,7 @@
  * Formats: checks the named formats of strings, each in linear time. Runs anywhere.
  *
  * - No expression backtracks over more than a label or a number. Very long texts are still left to another thread.
- * - An unknown format is no constraint.
+ * - An unknown format is not a constraint.
  */
 import { type Judging, NotHere } from "./judging.ts";
 

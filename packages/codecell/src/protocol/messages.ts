@@ -64,7 +64,7 @@ export type Command =
       readonly history: readonly Delivery[];
       /** Continue from this snapshot instead of evaluating the source. */
       readonly snapshot?: CellSnapshot | undefined;
-      /** How its snapshots are compressed; a worker that does not have the method, or is told none, uses its best. */
+      /** How its snapshots are compressed; a worker without this method, or without an order, uses its best method. */
       readonly compression?: Compression;
     }
   | { readonly type: "deliver"; readonly cell: number; readonly delivery: Delivery }

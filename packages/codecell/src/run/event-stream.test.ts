@@ -32,7 +32,7 @@ test("[events:story] a reader that waits gets a large input as it is, one that c
   expect(late[0]).not.toBe(event);
 });
 
-test("of many small inputs the first are kept as values, and the others as texts", async () => {
+test("the first of many small inputs are kept as values, the others as texts", async () => {
   const events = new EventStream();
   const inputText = JSON.stringify(Array.from({ length: 1000 }, () => ({})));
   const emitted = Array.from({ length: 100 }, (_, index) => ({

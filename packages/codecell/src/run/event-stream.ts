@@ -3,7 +3,7 @@
  * event.
  *
  * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
- *   texts that the ledger has anyway, and built anew for each late reader: a value takes up to twenty times as much as
+ *   texts that the ledger has anyway, and built again for each late reader: a value takes up to twenty times as much as
  *   its text.
  * - A reader that waits gets an event as it was emitted.
  * - One listener hears events at once, and also the steps of calls, which are not kept. If a call outlives the run,

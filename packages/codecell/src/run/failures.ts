@@ -33,20 +33,20 @@ export function timeoutFailure(
   if (fullBytes !== undefined && recorder.calls.length === 0) {
     return {
       code: "too_many_runs",
-      message: `Cannot run the program: others use all memory that programs may have together, ${Math.round(fullBytes / 1e6)} MB, try again later`,
+      message: `Cannot run the program: other programs use all ${Math.round(fullBytes / 1e6)} MB that programs may use together, try again later`,
     };
   }
   const { wallTimeMs } = recorder.header.limits;
   if (fullBytes !== undefined) {
     return {
       code: "timeout",
-      message: `The run took longer than ${wallTimeMs} ms, and was waiting for memory at the end: others use all that programs may have together, ${Math.round(fullBytes / 1e6)} MB, try again when there are fewer`,
+      message: `The run took longer than ${wallTimeMs} ms, and was waiting for memory at the end: other programs use all ${Math.round(fullBytes / 1e6)} MB that programs may use together, try again later`,
     };
   }
   if (isWaiting) {
     return {
       code: "timeout",
-      message: `The run took longer than ${wallTimeMs} ms, and was waiting for a thread at the end: other runs compute, try again when fewer do, or compute less in one run`,
+      message: `The run took longer than ${wallTimeMs} ms, and was waiting for a thread at the end: other runs are computing, try again later or compute less in one run`,
     };
   }
   const tools = [...new Set(executing.map((index) => named(recorder.calls[index]?.tool ?? "")))];
@@ -107,7 +107,7 @@ export function lostFailure(loss: Loss, limits: Limits, cause?: unknown): Failur
     return {
       code: "token_version",
       message:
-        "Cannot resume: the token has the memory of its program and not what it was given, and that memory is of another build of the engine; create hosts without compactTokens where tokens have to outlive an update",
+        "Cannot resume: this compact token works only with the engine build that made it; create hosts without compactTokens if tokens must survive an update",
     };
   }
   if (loss === "overran") {
@@ -161,7 +161,7 @@ function detachedFailure(
   if (tool === undefined) return failure;
   const message =
     state === "unawaited"
-      ? `The program returned without having waited for its call of ${named(tool)}${placeOf(failure)}: await every call, or handle what comes of it with then and catch`
+      ? `The program returned without waiting for its call of ${named(tool)}${placeOf(failure)}: await every call, or handle its outcome with then and catch`
       : `The program returned while its call of ${named(tool)} was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
   return { ...failure, message, details: { tool, callId: toCallId(recorder.header.runId, index), state } };
 }

@@ -141,7 +141,7 @@ export class Run {
     return this.#recorder.toLedger();
   }
 
-  /** False if the table has no way to that phase: whoever asks has come too late. */
+  /** False if the table has no way to that phase: the caller has come too late. */
   #enter(next: Phase): boolean {
     if (!NEXT_PHASES[this.#phase.name].includes(next.name)) return false;
     this.#phase = next;
@@ -362,7 +362,7 @@ export class Run {
     } catch (error) {
       // Nobody else handles this error: the run has to end, and the process has to go on.
       errors.end({ source: "internal", cause: error });
-      return { code: "internal", message: "Cannot suspend the run: Codecell failed to" };
+      return { code: "internal", message: "Cannot suspend the run: an internal error occurred" };
     }
   }
 

@@ -103,7 +103,7 @@ describe.each(["a token", "a store"])("a call that ends while the snapshot for %
 });
 
 describe.each(["a token", "a store"])("a call that went on since an earlier suspension", (where) => {
-  test(`and ends while the next snapshot for ${where} is taken is not lost`, async () => {
+  test(`is not lost if it ends while the next snapshot for ${where} is taken`, async () => {
     await using store = createMemoryStore();
     await using host = createHost({ workers: 1, ...(where === "a store" ? { store } : {}) });
     const { tools, finish, counts } = desk();

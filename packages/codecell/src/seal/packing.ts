@@ -71,7 +71,7 @@ export async function unpackAside(
   }
 }
 
-/** One chunk, and a byte more: where it is full zlib makes another of its size. */
+/** One chunk plus one byte: when a chunk is full, zlib makes another of the same size. */
 function sizesFor(length: number): { readonly maxOutputLength: number; readonly chunkSize: number } {
   return { maxOutputLength: Math.max(1, length), chunkSize: chunkFor(length + 1) };
 }

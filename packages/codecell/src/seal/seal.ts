@@ -208,8 +208,7 @@ export class Sealer {
   openText(text: string, purpose: string, maxBytes: number): Opened {
     if (!text.startsWith(MAGIC_TEXT)) return refuse("format");
     const bytes = Buffer.from(text, "base64url");
-    // Node.js skips characters that are not base64url digits. Of all spellings of the same bytes, only ours is
-    // accepted.
+    // Node.js skips characters that are not base64url digits. Only our own spelling of the bytes is accepted.
     if (bytes.toString("base64url") !== text) return refuse("format");
     return this.openBytes(bytes, purpose, maxBytes);
   }

@@ -39,7 +39,7 @@ export class Vault {
     if (!this.isRandom || store.isVolatile === true) return;
     warnOnce(
       "CODECELL_SEAL_KEY",
-      `A store was given and no key: what it keeps is sealed with a key made at random, and nobody can open it after this process. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost and createShapeMemory, or setCodeModeContinuationSigningKey of codecell/ai) to the same key in every process, make one with "openssl rand -base64 32"`,
+      `A store was given without a key: what it keeps is sealed with a random key, and nobody can open it after this process ends. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost and createShapeMemory, or setCodeModeContinuationSigningKey of codecell/ai) to the same key in every process, make one with "openssl rand -base64 32"`,
     );
   }
 
@@ -51,8 +51,8 @@ export class Vault {
           code: "token_invalid",
           message:
             what === "token"
-              ? `Cannot ${action}: this is no token of a suspended run`
-              : `Cannot ${action}: what the store holds is no run`,
+              ? `Cannot ${action}: this is not a token of a suspended run`
+              : `Cannot ${action}: what the store holds is not a run`,
         };
       case "altered":
         return {
@@ -65,8 +65,8 @@ export class Vault {
         return {
           code: "token_key",
           message: this.isRandom
-            ? `Cannot ${action}: the ${what} was sealed with a key this host does not have; nobody gave this process a key, so it made one at random, and opens only what it sealed itself. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost) to the same key in every process, then suspend anew`
-            : `Cannot ${action}: the ${what} was sealed with a key this host does not have, add that key behind the present one in sealKeys of createHost or in ${SEAL_KEY_VARIABLE}`,
+            ? `Cannot ${action}: the ${what} was sealed with a key this host does not have. This process was given no key, so it uses a random one and opens only what it sealed itself. Set ${SEAL_KEY_VARIABLE} (or sealKey of createHost) to the same key in every process, and suspend the run again`
+            : `Cannot ${action}: the ${what} was sealed with a key this host does not have, add that key after the current one in sealKeys of createHost or in ${SEAL_KEY_VARIABLE}`,
         };
       default:
         return problem satisfies never;
@@ -77,6 +77,6 @@ export class Vault {
 export function versionFailure(what: "token" | "stored run", action: "resume" | "read" = "resume"): Failure {
   return {
     code: "token_version",
-    message: `Cannot ${action}: the ${what} was made by a version of Codecell that this one does not understand`,
+    message: `Cannot ${action}: the ${what} was made by a version of Codecell that this version cannot read`,
   };
 }

@@ -295,12 +295,12 @@ describe("types", () => {
       4,
     ],
     [
-      "a typed string is no directive",
+      "a typed string is not a directive",
       "'use strict' as any\nreturn (function () { return this === undefined })()",
       false,
     ],
     [
-      "a string after a type is no directive",
+      "a string after a type is not a directive",
       "type A = 1\n'use strict'\nreturn (function () { return this === undefined })()",
       false,
     ],
@@ -491,7 +491,7 @@ describe("positions", () => {
     expect(await errorPlace(source)).toEqual({ line, column });
   });
 
-  test("of syntax errors that only the engine finds are mapped, too", async () => {
+  test("are mapped also for syntax errors that only the engine finds", async () => {
     expect(await errorPlace("const a: number = 1;\n  var this")).toMatchObject({ line: 2 });
   });
 

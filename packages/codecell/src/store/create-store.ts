@@ -258,7 +258,7 @@ export function createStore(driver: Driver, { pollMs = 100 }: StoreOptions = {})
 function staleClaim({ id }: Claim): StoreError {
   return new StoreError(
     "stale_claim",
-    `Cannot change run "${id}": it was released or claimed by somebody else since, or is gone`,
+    `Cannot change run "${id}": it was released, claimed by somebody else, or deleted`,
   );
 }
 

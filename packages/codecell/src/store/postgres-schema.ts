@@ -140,7 +140,7 @@ async function readVersion(
   if (version > MIGRATIONS.length) {
     throw new StoreError(
       "incompatible",
-      `Cannot open schema "${name}": its version is ${version}, this package knows up to ${MIGRATIONS.length}; update it`,
+      `Cannot open schema "${name}": its version is ${version}, this package knows versions up to ${MIGRATIONS.length}; update codecell`,
     );
   }
   return version;

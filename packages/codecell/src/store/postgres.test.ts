@@ -176,34 +176,37 @@ describe("a schema", () => {
     await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
   });
 
-  test.each([1, 2])("of version %d is brought up to date, with the runs and notes in it", async (version) => {
-    const schema = `older_${version}`;
-    const uuid = "00000000-0000-4000-8000-000000000000";
-    await pool.query(`CREATE SCHEMA ${schema}`);
-    for (const migration of MIGRATIONS.slice(0, version)) await pool.query(migration(schema));
-    await pool.query(`
+  test.each([1, 2])(
+    "with version %d is brought up to date, with the runs and notes in it",
+    async (version) => {
+      const schema = `older_${version}`;
+      const uuid = "00000000-0000-4000-8000-000000000000";
+      await pool.query(`CREATE SCHEMA ${schema}`);
+      for (const migration of MIGRATIONS.slice(0, version)) await pool.query(migration(schema));
+      await pool.query(`
       CREATE TABLE ${schema}.meta (version integer NOT NULL);
       INSERT INTO ${schema}.meta VALUES (${version});
       INSERT INTO ${schema}.runs (id, scope, expires_at, changed_at, fence, owner, lease_until, claim_key, journal_length)
       VALUES ('a', 'scope', ${FUTURE}, 7, nextval('${schema}.fences'), 'owner', 0, '${uuid}', 1);
       INSERT INTO ${schema}.states VALUES ('a', '\\x01');
       INSERT INTO ${schema}.journal VALUES ('a', 1, '\\x02')`);
-    if (version === 2) {
-      await pool.query(`INSERT INTO ${schema}.notes VALUES ('key', '\\x04', ${FUTURE})`);
-      await pool.query(`INSERT INTO ${schema}.executors VALUES ('one', ${FUTURE})`);
-    }
-    await using again = await openPostgresStore({ pool, schema });
-    expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
-    const { claim, run } = await claimed(again, "a");
-    expect(run.journal).toEqual([bytes(2)]);
-    await again.append(claim, [bytes(5)]);
-    await again.saveSnapshot(claim, bytes(3));
-    expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
-    expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
-    expect(await again.attends("one")).toBe(version === 2);
-  });
+      if (version === 2) {
+        await pool.query(`INSERT INTO ${schema}.notes VALUES ('key', '\\x04', ${FUTURE})`);
+        await pool.query(`INSERT INTO ${schema}.executors VALUES ('one', ${FUTURE})`);
+      }
+      await using again = await openPostgresStore({ pool, schema });
+      expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
+      const { claim, run } = await claimed(again, "a");
+      expect(run.journal).toEqual([bytes(2)]);
+      await again.append(claim, [bytes(5)]);
+      await again.saveSnapshot(claim, bytes(3));
+      expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
+      expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
+      expect(await again.attends("one")).toBe(version === 2);
+    },
+  );
 
-  test("of a newer version is refused", async () => {
+  test("with a newer version is refused", async () => {
     await (await openPostgresStore({ pool, schema: "newer" }))[Symbol.asyncDispose]();
     await pool.query("UPDATE newer.meta SET version = 999");
     await refuses(openPostgresStore({ pool, schema: "newer" }), "incompatible");
@@ -226,7 +229,7 @@ describe("a schema", () => {
     await expect(openPostgresStore({ pool, schema: "x".repeat(64) })).rejects.toThrow(RangeError);
   });
 
-  test("of one store does not hear of another's", async () => {
+  test("keeps its watchers from changes in another schema", async () => {
     await using store = await openApart("one");
     await using other = await openApart("other");
     let calls = 0;

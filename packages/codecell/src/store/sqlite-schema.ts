@@ -131,7 +131,7 @@ function readVersion(db: DatabaseSync, path: string): number {
   if (version > MIGRATIONS.length) {
     throw new StoreError(
       "incompatible",
-      `Cannot open "${path}": its version is ${version}, this package knows up to ${MIGRATIONS.length}; update it`,
+      `Cannot open "${path}": its version is ${version}, this package knows versions up to ${MIGRATIONS.length}; update codecell`,
     );
   }
   return version;

@@ -176,11 +176,13 @@ describe("a full file", () => {
 });
 
 describe("a file", () => {
-  test.each([1, 2])("of version %d is brought up to date, with the runs and notes in it", async (version) => {
-    const path = newPath();
-    const db = new DatabaseSync(path);
-    for (const migration of MIGRATIONS.slice(0, version)) db.exec(migration);
-    db.exec(`
+  test.each([1, 2])(
+    "with version %d is brought up to date, with the runs and notes in it",
+    async (version) => {
+      const path = newPath();
+      const db = new DatabaseSync(path);
+      for (const migration of MIGRATIONS.slice(0, version)) db.exec(migration);
+      db.exec(`
       PRAGMA application_id = 0x63656c6c;
       PRAGMA user_version = ${version};
       INSERT INTO runs (id, scope, expires_at, changed_at, fence, owner, lease_until)
@@ -188,22 +190,23 @@ describe("a file", () => {
       INSERT INTO states VALUES ('a', x'01');
       INSERT INTO journal VALUES ('a', 1, x'02');
       UPDATE fences SET last = 1`);
-    if (version === 2) {
-      db.exec(`INSERT INTO notes VALUES ('key', x'04', ${FUTURE})`);
-      db.exec(`INSERT INTO executors VALUES ('one', ${FUTURE})`);
-    }
-    db.close();
-    await using again = await openSqliteStore({ path });
-    expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
-    const { claim, run } = await claimed(again, "a");
-    expect(run.journal).toEqual([bytes(2)]);
-    await again.saveSnapshot(claim, bytes(3));
-    expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
-    expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
-    expect(await again.attends("one")).toBe(version === 2);
-  });
+      if (version === 2) {
+        db.exec(`INSERT INTO notes VALUES ('key', x'04', ${FUTURE})`);
+        db.exec(`INSERT INTO executors VALUES ('one', ${FUTURE})`);
+      }
+      db.close();
+      await using again = await openSqliteStore({ path });
+      expect(await again.list()).toMatchObject([{ id: "a", createdAt: 7, changedAt: 7, calls: 0 }]);
+      const { claim, run } = await claimed(again, "a");
+      expect(run.journal).toEqual([bytes(2)]);
+      await again.saveSnapshot(claim, bytes(3));
+      expect(await again.loadSnapshot(claim)).toEqual(bytes(3));
+      expect(await again.getNote("key")).toEqual(version === 2 ? bytes(4) : undefined);
+      expect(await again.attends("one")).toBe(version === 2);
+    },
+  );
 
-  test("of a newer version is refused, and left as it is", async () => {
+  test("with a newer version is refused, and left as it is", async () => {
     const path = newPath();
     await (await openSqliteStore({ path }))[Symbol.asyncDispose]();
     const db = new DatabaseSync(path);
@@ -215,7 +218,7 @@ describe("a file", () => {
     again.close();
   });
 
-  test("of another program is refused", async () => {
+  test("that belongs to another program is refused", async () => {
     const path = newPath();
     const db = new DatabaseSync(path);
     db.exec("CREATE TABLE runs (id)");
@@ -223,7 +226,7 @@ describe("a file", () => {
     await refuses(openSqliteStore({ path }), "incompatible");
   });
 
-  test("that is no database, or cannot be reached, is unavailable", async () => {
+  test("that is not a database, or cannot be reached, is unavailable", async () => {
     await refuses(openSqliteStore({ path: join(folder, "no", "such", "folder.db") }), "unavailable");
     await refuses(openSqliteStore({ path: folder }), "unavailable");
     await refuses(

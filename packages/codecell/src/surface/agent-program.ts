@@ -176,7 +176,7 @@ export class AgentProgram {
 }
 
 function shortened(input: unknown, inputText?: string): string {
-  // A schema or a hook may have made an input that is no JSON.
+  // A schema or a hook may have made an input that is not JSON.
   const text = inputText ?? printBeginning(input, SHORT_INPUT + 1);
   return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
 }

@@ -3,7 +3,7 @@
  * sees.
  *
  * - The policy comes first: a tool that it denies is neither catalogued nor shown.
- * - What is no tool is refused before anything is sorted, unless the policy denies it: a tool that is misread would
+ * - What is not a tool is refused before anything is sorted, unless the policy denies it: a tool that is misread would
  *   be called without the protection that its owner wrote down.
  * - Tools that control code mode or tool search are never catalogued, so no program can reach them.
  */

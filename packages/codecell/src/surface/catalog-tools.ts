@@ -52,7 +52,7 @@ export function toCatalogEntry({ id, name, kind, owner, tool }: CatalogEntry): T
 }
 
 /**
- * Servers write these texts. A value that is no text, or a very long text, must not spoil a list for all other tools.
+ * Servers write these texts. A value that is not a text, or a very long text, must not spoil a list for other tools.
  */
 function toWords(words: unknown, longest: number): string {
   const whole = typeof words === "string" ? words : "";
@@ -137,7 +137,7 @@ function limitOf(options: unknown, otherwise: number): number {
   if (!isRecord(options)) throw new TypeError(`Cannot search with ${nameOf(options)}: expected { limit }`);
   const { limit = otherwise } = options;
   if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1) {
-    throw new RangeError("Cannot search: limit must be a whole number from 1 on");
+    throw new RangeError("Cannot search: limit must be a positive integer");
   }
   return limit;
 }

@@ -68,12 +68,12 @@ describe("resolveCodeMode", () => {
     expect(settingsOf({ [name]: max })[name]).toBe(max);
     expect(settingsOf({ [name]: max + 1 })[name]).toBe(max);
     expect(settingsOf({ [name]: Number.MAX_SAFE_INTEGER })[name]).toBe(max);
-    // With a lower bound of 1, every smaller number is no positive integer.
+    // With a lower bound of 1, every smaller number is not a positive integer.
     if (min > 1) expect(settingsOf({ [name]: min - 1 })[name]).toBe(min);
     if (min > 1) expect(settingsOf({ [name]: 1 })[name]).toBe(min);
   });
 
-  test.each(CLAMPS)("[exec-wait:6] %s is its default where it is no positive integer", (name) => {
+  test.each(CLAMPS)("[exec-wait:6] %s is its default where it is not a positive integer", (name) => {
     for (const value of [0, -0, -1, 1.5, Number.NaN, Infinity, -Infinity, "500", null, true, {}, 5n]) {
       expect(settingsOf({ [name]: value })[name]).toBe(DEFAULTS[name]);
     }

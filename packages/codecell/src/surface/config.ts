@@ -2,7 +2,7 @@
  * Runs on the host. Config is what an operator wrote about code mode, resolved once.
  *
  * - Only `true`, or an object whose `enabled` is `true`, turns code mode on. Anything else leaves it off.
- * - A number outside its bounds is clamped to them. A value that is no positive integer counts as not given.
+ * - A number outside its bounds is clamped to them. A value that is not a positive integer counts as not given.
  * - A runtime, mode or language that does not exist is a problem, never guessed. Then the model sees no other tools,
  *   and every program fails with this problem.
  */
@@ -60,7 +60,7 @@ export const CODE_MODE_BOUNDS: Readonly<Record<keyof Numbers, Bound>> = {
   snapshotTtlSeconds: { default: 900, min: 1, max: 86_400 },
   searchDefaultLimit: { default: 8, min: 1, max: 50 },
   maxSearchLimit: { default: 50, min: 1, max: 50 },
-  // Measured: with this default, 215 tools of 7 owners cost less than 1,500 tokens, with all that is said about them.
+  // Measured: with this default, 215 tools of 7 owners cost less than 1,500 tokens, descriptions included.
   indexChars: { default: 3600, min: 200, max: 200_000 },
 };
 

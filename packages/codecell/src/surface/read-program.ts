@@ -17,7 +17,7 @@ export function readProgram(
   const known = languages.find((one) => one === language);
   if (known !== undefined) return { source: code, language: known };
   const asked = typeof language === "string" ? `"${language.slice(0, 40)}"` : `a ${typeof language}`;
-  const message = `Cannot execute ${asked}: programs are written in ${languages.join(" or ")}; set language to that`;
+  const message = `Cannot execute ${asked}: programs are written in ${languages.join(" or ")}; set language to one of these`;
   return { problem: ["unsupported_language", message] };
 }
 

@@ -163,7 +163,7 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       expect(cell.last?.calls.map(({ tool }) => tool)).toEqual(["now", "late"]);
     });
 
-    test("of many cells that wait at the same time gets its own answers", async () => {
+    test("gets its own answers, however many cells wait at the same time", async () => {
       const starts = Array.from({ length: 300 }, (_, n) =>
         toStart(`const mine = ${n}; return [mine, await tools.now(1)]`),
       );

@@ -65,7 +65,7 @@ export function testLife(
       expect(await judge(toCase({ $ref: "#/nowhere" }, 1))).toEqual({ kind: "faulty" });
     });
 
-    test("of an owner that has ended is not judged any more", async () => {
+    test("is not judged after its owner has ended", async () => {
       const signal = AbortSignal.abort();
       expect(await sandbox().judgeFor("run", signal)(toCase({}, 1))).toEqual({ kind: "unknown" });
     });

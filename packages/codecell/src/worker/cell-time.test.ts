@@ -57,7 +57,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("out of time");
   });
 
-  test("short turns look at the thread's clock once in two milliseconds, and count by the other one", () => {
+  test("short turns read the thread's clock once in two milliseconds, and otherwise count by the wall clock", () => {
     const time = timeOf();
     for (let turns = 0; turns < 100; turns++) turn(time, 0.1);
     expect(time.usedMs).toBeCloseTo(10);
@@ -80,7 +80,7 @@ describe("the time of a cell", () => {
     expect(time.usedMs).toBeLessThan(3);
   });
 
-  test("time in which its thread did not run is not its time [host:fair]", () => {
+  test("time in which the thread did not run does not count [host:fair]", () => {
     const time = timeOf();
     waiting = 1;
     time.begin(1);
@@ -108,7 +108,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("computes");
   });
 
-  test("what it has said it says for ever", () => {
+  test("a verdict never changes", () => {
     const time = timeOf();
     waiting = 1;
     time.begin(1);
@@ -126,7 +126,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("out of time");
   });
 
-  test("the turns of a placement count together, those in which it was not asked too", () => {
+  test("all turns of a placement count together, also those without a check", () => {
     const time = timeOf();
     waiting = 1;
     let turns = 0;
@@ -141,7 +141,7 @@ describe("the time of a cell", () => {
     expect(turns).toBeLessThan(10);
   });
 
-  test("a cold worker makes nobody one that computes: guest code has to be seen to", () => {
+  test("a slow first turn on a cold worker does not count as computing", () => {
     const time = timeOf();
     waiting = 100;
     time.begin(1);
@@ -164,14 +164,14 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBeUndefined();
   });
 
-  test("what it repeats in one go counts as the turns it was", () => {
+  test("turns that are repeated in one go count as separate turns", () => {
     const time = timeOf();
     waiting = 1;
     time.begin(400);
     expect(run(time, 150)).toBe(false);
   });
 
-  test("what it used before its memory was restored is its limit's, not its quantum's", () => {
+  test("time used before a restore counts toward the limit, not toward the quantum", () => {
     const time = timeOf();
     time.restore(900);
     waiting = 1;
@@ -186,7 +186,7 @@ describe("the time of a cell", () => {
     expect(other.verdict).toBe("out of time");
   });
 
-  test("one that was moved has longer", () => {
+  test("a moved cell gets a longer quantum", () => {
     const time = timeOf(1);
     waiting = 1;
     time.begin(1);
@@ -194,7 +194,7 @@ describe("the time of a cell", () => {
     expect(run(time, 2)).toBe(true);
   });
 
-  test("guest code that computes leaves the sooner the more wait", () => {
+  test("the more cells wait, the sooner guest code that computes leaves", () => {
     const polls = (others: number): number => {
       const time = timeOf();
       waiting = others;
@@ -207,7 +207,7 @@ describe("the time of a cell", () => {
     expect(polls(50)).toBeLessThan(polls(1) / 4);
   });
 
-  test("where threads have no time of their own, only guest code that goes on is believed to compute", () => {
+  test("without a clock per thread, only guest code that keeps running counts as computing", () => {
     const time = timeOf(0, false);
     waiting = 1;
     time.begin(1);

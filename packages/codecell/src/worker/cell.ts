@@ -212,7 +212,7 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.done:
         return this.#done(args);
       case HOST.thrown:
-        // Nobody asked for the value of the last expression: if that value cannot cross, this is no failure.
+        // Nobody asked for the value of the last expression: if that value cannot cross, this is not a failure.
         if (args.number(1) === THROWN.badResult && this.#prepared.isResultImplied) this.#returned = "null";
         else this.#fail(this.#thrown(args));
         return undefined;

@@ -25,7 +25,7 @@ describe("cutEngineModule", () => {
     expect(imports(module)).toContainEqual({ module: "env", name: "memory", kind: "memory" });
   });
 
-  test("asks for nothing of the outside but what the driver answers", async () => {
+  test("imports only what the driver provides", async () => {
     const module = await WebAssembly.compile(cutEngineModule(wasm));
     expect(
       imports(module)

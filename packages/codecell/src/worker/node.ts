@@ -36,7 +36,7 @@ function serveCells(setup: WorkerSetup, port: MessagePort): void {
     first = undefined;
     if (message === undefined) return undefined;
     const commands = parseCommands(message);
-    if (commands === undefined) throw new Error("The host sent a message that is none");
+    if (commands === undefined) throw new Error("The host sent an invalid message");
     return commands;
   }
 

@@ -60,7 +60,10 @@ export class Outbox {
   addCall(tool: string | number | undefined, args: HostArguments): string | undefined {
     const { callInputBytes, calls } = this.#limits;
     if (typeof tool !== "string") {
-      return callRefusal("unknown_tool", "Cannot call a tool of this name: it is longer than any tool's");
+      return callRefusal(
+        "unknown_tool",
+        "Cannot call the tool: its name is longer than the name of any tool",
+      );
     }
     const input = args.string(2, callInputBytes);
     if (typeof input === "number") {

@@ -41,7 +41,7 @@ export interface WorkerPlatform {
   readonly onMemoryDropped: (bytes: number) => void;
 }
 
-/** Goes on with a value, at once if it is no promise: a platform that answers at once costs no promise. */
+/** Goes on with a value, at once if it is not a promise: a platform that answers at once costs no promise. */
 export function whenThere<T, R>(value: Eventual<T>, then: (value: T) => Eventual<R>): Eventual<R> {
   return value instanceof Promise ? value.then(then) : then(value);
 }

@@ -166,7 +166,7 @@ describe("the compression of a snapshot", () => {
   const snapshot = { state, memory };
   const methodOf = (bytes: Uint8Array): string | undefined => METHODS[bytes[METHOD_AT] ?? 9];
 
-  test("is the best of the platform, or the one that was asked for", () => {
+  test("a snapshot uses the best method of the platform, or the one that was asked for", () => {
     expect(methodOf(good)).toBe("zstd");
     expect(methodOf(encode(snapshot, "o", "zstd"))).toBe("zstd");
     const deflated = encode(snapshot, "o", "deflate");
@@ -177,7 +177,7 @@ describe("the compression of a snapshot", () => {
     expect(decode(deflated)).toEqual(decode(good));
   });
 
-  test("is none where it would save nothing", () => {
+  test("a snapshot stays uncompressed if compressing saves nothing", () => {
     const noise = memoryOf(Array.from({ length: 100 }, (_, n) => FIRST_GRANULE + n));
     crypto.getRandomValues(new Uint8Array(noise.words.buffer as ArrayBuffer));
     const bytes = encode({ state, memory: noise });
@@ -187,11 +187,11 @@ describe("the compression of a snapshot", () => {
     expect(bytes).toEqual(before);
   });
 
-  test.each(METHODS)("does not matter to whoever reads it: %s", (method) => {
+  test.each(METHODS)("a snapshot can be read whatever its method: %s", (method) => {
     expect(decode(alter((body) => body, method))).toEqual(snapshot);
   });
 
-  test("is another one on a platform that has no zstd, which refuses what it cannot read", () => {
+  test("a platform without zstd writes deflate and refuses zstd", () => {
     const page: WorkerPlatform = { ...platform, compressions: ["deflate"] };
     const elsewhere = new SnapshotCodec(image, page);
     const bytes = atOnce(elsewhere.encode(snapshot, "o", "zstd"));
@@ -207,16 +207,19 @@ describe("the compression of a snapshot", () => {
     ).toEqual(snapshot);
   });
 
-  test.each(["zstd", "deflate"] as const)("never unpacks more than a snapshot says: %s", (method) => {
-    const bomb = alter(() => Buffer.alloc(64 << 20), method);
-    expect(bomb.length).toBeLessThan(100_000);
-    for (const length of [16, 1000, 20 << 20, 64 << 20, 0xffff_ffff]) {
-      new DataView(bomb.buffer).setUint32(LENGTH_AT, length, true);
-      const before = process.memoryUsage().arrayBuffers;
-      expect(decode(bomb)).toBeUndefined();
-      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(24 << 20);
-    }
-  });
+  test.each(["zstd", "deflate"] as const)(
+    "a reader never unpacks more than a snapshot says: %s",
+    (method) => {
+      const bomb = alter(() => Buffer.alloc(64 << 20), method);
+      expect(bomb.length).toBeLessThan(100_000);
+      for (const length of [16, 1000, 20 << 20, 64 << 20, 0xffff_ffff]) {
+        new DataView(bomb.buffer).setUint32(LENGTH_AT, length, true);
+        const before = process.memoryUsage().arrayBuffers;
+        expect(decode(bomb)).toBeUndefined();
+        expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(24 << 20);
+      }
+    },
+  );
 });
 
 describe("a snapshot is refused", () => {
@@ -260,8 +263,8 @@ describe("a snapshot is refused", () => {
     ["far more memory", () => alter((body) => (body.writeUInt32LE(0xffff_ffff, 8), body))],
     ["more granules than there are", () => alter((body) => (body.writeUInt32LE(4, 12), body))],
     ["fewer granules than there are", () => alter((body) => (body.writeUInt32LE(2, 12), body))],
-    ["a state that is no text", () => alter((body) => (body.fill(0xff, 16, 20), body))],
-    ["a state that is no JSON", () => alter((body) => (body.write("}", 16), body))],
+    ["a state that is not a text", () => alter((body) => (body.fill(0xff, 16, 20), body))],
+    ["a state that is not JSON", () => alter((body) => (body.write("}", 16), body))],
   ])("when it is %s", (_name, make) => {
     expect(decode(good)).toBeDefined();
     expect(decode(make())).toBeUndefined();
@@ -298,7 +301,7 @@ describe("a snapshot is refused", () => {
     expect(decode(withState({ settledCalls: 5 }))).toBeUndefined();
   });
 
-  test("or is sound, whatever bytes are given", () => {
+  test("or accepted and sound, whatever bytes are given", () => {
     const bodies = fc.uint8Array({ minLength: 16, maxLength: 300 });
     fc.assert(
       fc.property(bodies, fc.nat(3), fc.constantFrom(...METHODS), (body, kind, method) => {

@@ -99,7 +99,7 @@ export class SnapshotCodec {
   }
 
   /**
-   * Undefined when the bytes are no snapshot of this build and origin, or when the cell needs more than `memoryBytes`.
+   * Undefined if the bytes are not a snapshot of this build and origin, or if the cell needs more than `memoryBytes`.
    */
   decode(bytes: Uint8Array, origin: string, memoryBytes: number): Eventual<Snapshot | undefined> {
     if (bytes.length < HEAD_BYTES) return undefined;

@@ -36,7 +36,7 @@ export function detachedCall(stack: string, source: PreparedSource): Failure {
   const position = toFrames(stack, source)[0]?.position;
   return {
     code: "detached_call",
-    message: "The program returned without having waited for a call",
+    message: "The program returned without waiting for a call",
     ...(position === undefined ? {} : { position }),
   };
 }

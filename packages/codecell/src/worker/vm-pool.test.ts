@@ -9,7 +9,7 @@ const image = new Image(await loadEngine(), Buffer.from(PRELUDE_BYTECODE, "base6
 const MEMORY_BYTES = 16 * 1024 * 1024;
 
 describe("vm pool", () => {
-  test("tells of every memory that it drops, with what it grew to, and of no other", () => {
+  test("reports every memory that it drops, with its size, and no other", () => {
     const dropped: number[] = [];
     const pool = new VmPool(image, 64, (bytes) => dropped.push(bytes));
     const grown = pool.acquire(MEMORY_BYTES);
@@ -22,7 +22,7 @@ describe("vm pool", () => {
     expect(pool.acquire(MEMORY_BYTES)).toBe(used);
   });
 
-  test("has no more than it was told, free ones included, as long as somebody waits", () => {
+  test("has no more vms than it was told, free ones included, as long as somebody waits", () => {
     let dropped = 0;
     const pool = new VmPool(image, 2, () => dropped++);
     const created = vi.spyOn(image, "createVm");
@@ -37,7 +37,7 @@ describe("vm pool", () => {
     created.mockRestore();
   });
 
-  test("where V8 finds no place for a memory, all that wait are parked and what is free is dropped first", () => {
+  test("if V8 finds no place for a memory, waiting cells are parked and free vms are dropped first", () => {
     const dropped: number[] = [];
     const pool = new VmPool(image, 8, (bytes) => dropped.push(bytes));
     const waiting = [hold(pool, MEMORY_BYTES), hold(pool, MEMORY_BYTES)];

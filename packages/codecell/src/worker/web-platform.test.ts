@@ -43,7 +43,7 @@ describe("what a page gives the worker", () => {
     expect(engineDigestOf(await compileEngine(wasm))).toEqual(engineDigestOf(await loadEngine()));
   });
 
-  test("what is not compressed, was cut or was altered is refused or comes to other bytes", async () => {
+  test("bytes that are not compressed, were cut or were altered are refused or unpack to other bytes", async () => {
     const content = Buffer.from(Array.from({ length: 20_000 }, (_, n) => (n * n) & 0xff));
     const packed = deflateRawSync(content);
     expect(await decompress(new Uint8Array(), "deflate", MAX)).toBeUndefined();
@@ -61,7 +61,7 @@ describe("what a page gives the worker", () => {
     );
   });
 
-  test("no more is unpacked than is allowed, and little more than that is made", async () => {
+  test("no more bytes are unpacked than allowed, and few more are produced", async () => {
     const content = Buffer.alloc(128 << 20);
     const bomb = deflateRawSync(content);
     for (const maxBytes of [0, 1, 1000, MAX]) {

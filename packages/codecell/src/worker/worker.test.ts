@@ -193,7 +193,7 @@ describe("worker", () => {
     expect(bench.give(command, { type: "drop", cell: command.cell })).toEqual([]);
   });
 
-  test("a delivery to nobody is passed over", () => {
+  test("a delivery to an unknown cell is ignored", () => {
     expect(bench.give(output(999_999, 0, 1))).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe("worker", () => {
     expect(bench.give(output(computing.cell, 0, null))).toEqual([]);
   });
 
-  test("one that repeats its history is given back likewise, and later for each move [host:fair]", () => {
+  test("a cell that replays its history leaves after its quantum, which grows with each move [host:fair]", () => {
     const source = "await tools.step(1); let n = 0; while (n < 3e6) n++; return n";
     const history = [
       { clock: 1_700_000_000_100, items: [{ kind: "output", call: 0, output: "5" }] },
@@ -232,7 +232,7 @@ describe("worker", () => {
     ]);
   });
 
-  test("a cell that is wanted nowhere else leaves for those that are on no thread yet", () => {
+  test("a computing cell leaves for cells that wait for a thread", () => {
     const computing = start("for (;;);", { cpuTimeMs: 3_600_000 });
     Atomics.store(bench.status, STATUS.wanted, 1);
     bench.give(computing);
@@ -281,7 +281,7 @@ describe("worker", () => {
     expect(report?.logsDropped).toBe(900);
   });
 
-  test("input over the limit is refused inside the guest, and is no call", () => {
+  test("input over the limit is refused inside the guest, and is not a call", () => {
     const [report] = bench.give(
       start("try { await tools.step('x'.repeat(2000)) } catch (e) { return [e.code, e.message] }", {
         callInputBytes: 1000,
@@ -308,7 +308,7 @@ describe("worker", () => {
     expect(parseAnswers([report])).toBeDefined();
   });
 
-  test("a program that catches the refusal of a call too many is over all the same", () => {
+  test("a program that catches the refusal of one call too many ends anyway", () => {
     const source = "try { for (;;) { await tools.step(1); await tools.step(2) } } catch { return 'caught' }";
     const command = start(source, { calls: 1 });
     bench.give(command);
@@ -323,7 +323,7 @@ describe("worker", () => {
     expect(report?.end ?? report?.unhandled).toMatchObject({ failure: { code: "memory_limit" } });
   });
 
-  test("a rejection handled late is no failure, one never handled is", () => {
+  test("a rejection handled late is not a failure, one never handled is", () => {
     const late = start(
       "const p = Promise.reject(new Error('x')); await tools.step(1); try { await p } catch {} return 1",
     );
@@ -413,7 +413,7 @@ describe("a worker whose platform has to be waited for", () => {
     ]);
   });
 
-  test("takes the snapshot of the cell as it was when it was asked for", async () => {
+  test("takes the snapshot of the cell as it was at the request", async () => {
     const one = start(SOURCE);
     worker.give(one);
     const bytes = await snapshotOf(one.cell);
@@ -425,7 +425,7 @@ describe("a worker whose platform has to be waited for", () => {
     expect(ended).toMatchObject({ end: { result: "[5,6]" } });
   });
 
-  test("starts from a snapshot when that has been read, and serves what came meanwhile", async () => {
+  test("starts from a snapshot once it has been read, and serves commands that came meanwhile", async () => {
     const one = start(SOURCE);
     worker.give(one);
     const snapshot = { bytes: await snapshotOf(one.cell), progress: PROGRESS };
@@ -458,7 +458,7 @@ describe("a worker whose platform has to be waited for", () => {
     expect(worker.give(start("return 1"))[0]?.end).toMatchObject({ result: "1" });
   });
 
-  test("drops a cell also between the platform's answer and what follows from it", async () => {
+  test("drops a cell also between the platform's answer and its effect", async () => {
     const wakes = new Bench(await loadEngine(), slow.platform, () => woken++);
     const one = start(SOURCE);
     wakes.give(one);
@@ -480,7 +480,7 @@ describe("a worker whose platform has to be waited for", () => {
     expect(wakes.sent.flat()).toMatchObject([{ kind: "snapshot" }, { calls: [{ input: "2" }] }]);
   });
 
-  test("refuses what the platform fails at, and goes on with the cell", async () => {
+  test("refuses a snapshot that the platform fails to make or read, and goes on with the cell", async () => {
     const one = start(SOURCE);
     worker.give(one);
     const bytes = await snapshotOf(one.cell);

@@ -139,7 +139,7 @@ function parse(status: unknown, toolName: string): ApprovalStatus {
   const known = STATUSES.find((one) => one === type);
   if (known === undefined) {
     throw new CodeModeProtocolError(
-      `Cannot decide on tool "${toolName}": toolApproval gave no status it may give (${STATUSES.join(", ")})`,
+      `Cannot decide on tool "${toolName}": toolApproval gave an unknown status, expected one of ${STATUSES.join(", ")}`,
     );
   }
   return { type: known, ...(typeof reason === "string" ? { reason } : {}) };

@@ -75,7 +75,7 @@ export async function continueCodeModeApprovals(
 
 function parseResponse(response: unknown): CodeModeApprovalResolution {
   if (!isRecord(response) || typeof response["approvalId"] !== "string") {
-    throw new CodeModeProtocolError("Cannot continue: this is no response to an approval request");
+    throw new CodeModeProtocolError("Cannot continue: this is not a response to an approval request");
   }
   return parseApproval(response);
 }

@@ -153,7 +153,7 @@ export function isCodeModeInterrupt(value: unknown): value is CodeModeInterrupt 
   return atOnce(problemOf(value, "at once")) === undefined;
 }
 
-/** Why a value is no interrupt that can be trusted; undefined for an interrupt that can be. */
+/** Why a value is not an interrupt that can be trusted; undefined for an interrupt that can be. */
 export function* problemOf(value: unknown, extent: Extent = "all"): Steps<string | undefined> {
   const facts = yield* factsOf(value, extent);
   if (typeof facts !== "string") return undefined;
@@ -181,7 +181,7 @@ export function* verifyInterrupt(value: unknown): Steps<Verified> {
 
 /** The sealed facts, or a text that says why the interrupt cannot be trusted. */
 function* factsOf(value: unknown, extent: Extent): Steps<SealedFacts | string> {
-  if (!claimsToBeInterrupt(value)) return "this is no interrupt of code mode";
+  if (!claimsToBeInterrupt(value)) return "this is not an interrupt of code mode";
   const { continuation, outerToolCallId, interruptId, toolName, toolCallId, input, payload } = value;
   const facts = yield* openFacts(continuation, extent);
   if (typeof facts === "string") return facts;
@@ -257,7 +257,7 @@ function* openFacts(continuation: CodeModeContinuation, extent: Extent): Steps<S
 function openSeal({ seal }: CodeModeContinuation): SealedFacts | string {
   const opened = continuationSealer().openText(seal, PURPOSE, 0);
   if (opened.ok) return JSON.parse(new TextDecoder().decode(opened.header)) as SealedFacts;
-  return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is none";
+  return opened.problem === "key" ? ANOTHER_KEY : "its continuation was altered or is not a continuation";
 }
 
 /** What the seal of an unaltered continuation says: its outer call and its source. */
@@ -267,7 +267,7 @@ export type OpenedContinuation = Pick<SealedFacts, "outerToolCallId" | "source">
 export async function openContinuation(continuation: unknown): Promise<OpenedContinuation> {
   const facts = isContinuation(continuation)
     ? await inTurns(openFacts(continuation, "all"))
-    : "this is no continuation";
+    : "this is not a continuation";
   if (typeof facts === "string") throw refusal(facts);
   return facts;
 }
@@ -298,7 +298,7 @@ export async function isSameJson(one: unknown, other: unknown): Promise<boolean>
 }
 
 /**
- * Equal JSON has equal digests, whatever the order of its keys. A value that is no JSON has the digest of an empty
+ * Equal JSON has equal digests, whatever the order of its keys. A value that is not JSON has the digest of an empty
  * text.
  */
 export function* contentDigest(value: unknown): Steps<string> {

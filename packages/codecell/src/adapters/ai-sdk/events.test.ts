@@ -38,7 +38,7 @@ describe("a hook", () => {
     expect(onHookError).toHaveBeenCalledTimes(1);
   });
 
-  test("that was late once still has its failures told", async () => {
+  test("that was late once still has its failures reported", async () => {
     const onHookError = vi.fn<(error: unknown) => void>();
     const onConsole = vi.fn<() => Promise<void>>(never);
     const hooks = new Hooks({ onConsole, onHookError });
@@ -50,7 +50,7 @@ describe("a hook", () => {
     expect(onHookError).toHaveBeenLastCalledWith(new Error("Late"), { hook: "onConsole", event: EVENT });
   });
 
-  test("for errors that never settles holds nobody either", async () => {
+  test("for errors that never settles delays nobody either", async () => {
     const fail = (): void => {
       throw new Error("No disk");
     };
@@ -64,7 +64,7 @@ describe("a hook", () => {
   test.each<[string, () => unknown]>([
     ["a promise of another realm", () => runInNewContext('Promise.reject(new Error("No disk"))')],
     [
-      "what is no promise and has a then",
+      "what is not a promise and has a then",
       // oxlint-disable-next-line unicorn/no-thenable -- that is the point
       () => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error("No disk")) }),
     ],

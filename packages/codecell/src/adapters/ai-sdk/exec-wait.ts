@@ -251,7 +251,7 @@ function toAiTool(
         });
       } catch (error) {
         if (!(error instanceof CallRefusal)) throw error;
-        // Of a thrown value that is no Error, the AI SDK shows the model everything that can be printed.
+        // If the thrown value is not an Error, the AI SDK shows the model all of its fields.
         const { message, cause } = error;
         if (cause !== undefined) tell({ error: cause, source: "authorize" }, toolCallId);
         throw withCause(new Error(message), cause);

@@ -3,7 +3,7 @@
  * they run.
  *
  * - It is a native promise, so awaiting it gives the output and nothing else.
- * - Progress is told at most every so often, and always as a whole: a slow reader misses only outdated progress.
+ * - Progress is told at a limited rate, and always as a whole: a slow reader misses only outdated progress.
  */
 import type { CallState } from "../../contract/events.ts";
 import type { InvocationCall } from "./nested-call.ts";

@@ -131,7 +131,7 @@ export function requestCodeModeInterrupt<TPayload extends CodeModeInterruptPaylo
     throw new TypeError(`Cannot interrupt code mode: "${kind}" is reserved, set needsApproval instead`);
   }
   if (!isStorable(payload, kind)) {
-    throw new TypeError("Cannot interrupt code mode: the payload is no JSON, give one that can be stored");
+    throw new TypeError("Cannot interrupt code mode: the payload is not JSON, give one that can be stored");
   }
   const request = new InterruptRequest(payload);
   const asking = executions.getStore();

@@ -177,8 +177,8 @@ export function replaceCodeModeInterruptResult(
   if (replaced !== 1) {
     throw new CodeModeProtocolError(
       replaced === 0
-        ? `Cannot replace the result of "${outerToolCallId}": the messages have none`
-        : `Cannot replace the result of "${outerToolCallId}": the messages have ${replaced} of them`,
+        ? `Cannot replace the result of "${outerToolCallId}": the messages have no such result`
+        : `Cannot replace the result of "${outerToolCallId}": the messages have ${replaced} such results`,
       details,
     );
   }

@@ -76,7 +76,7 @@ export class ModelOutput {
     return {
       ...lifecycle,
       onNestedToolResult: async (event) => {
-        // Of a program that went on from its memory alone, earlier outputs are no longer known.
+        // Earlier outputs of a program that went on from its memory alone are no longer known.
         const isKnown = event.status === "fulfilled" && !(event.replayed && event.output === undefined);
         if (isKnown) account.outputs.set(event.bridgeIndex, event);
         await lifecycle?.onNestedToolResult?.(event);
@@ -139,7 +139,7 @@ export class ModelOutput {
   ): Promise<unknown> {
     const { toolName, toolCallId, input, output } = event;
     const tool = tools?.[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
-    // An output that is no JSON must not break the other outputs and the result.
+    // An output that is not JSON must not break the other outputs and the result.
     return (
       (await copyJson(await tool?.toModelOutput?.({ toolCallId, input, output }))) ?? toToolOutput(output)
     );

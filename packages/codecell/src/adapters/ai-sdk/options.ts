@@ -135,8 +135,8 @@ export interface RunCodeModeInput {
 }
 
 /**
- * Throws for values that are no tools of the AI SDK: a misread tool would be called without the rules that restrict its
- * use.
+ * Throws for values that are not tools of the AI SDK: a misread tool would be called without the rules that restrict
+ * its use.
  */
 export function checkTools(tools: unknown): asserts tools is CodeModeToolSet {
   assertToolSet(tools, "run code mode");
@@ -148,10 +148,11 @@ export function checkTools(tools: unknown): asserts tools is CodeModeToolSet {
 
 /** Tools that others execute have no `execute`. Tools of providers have more fields than these. */
 function toolProblem(tool: unknown): string | undefined {
-  if (!isRecord(tool) || Array.isArray(tool)) return "is none, leave it out or give a tool of the AI SDK";
+  if (!isRecord(tool) || Array.isArray(tool))
+    return "is not a tool: leave it out or give a tool of the AI SDK";
   const { inputSchema, execute } = tool;
   if (execute !== undefined && execute !== null && typeof execute !== "function") {
-    return "has an execute that is no function";
+    return "has an execute that is not a function";
   }
   const other = ["input", "parameters"].find((key) => tool[key] !== undefined);
   if (other !== undefined && (inputSchema === undefined || inputSchema === null)) {
@@ -161,7 +162,7 @@ function toolProblem(tool: unknown): string | undefined {
     return undefined;
   return isRecord(inputSchema) && ("~standard" in inputSchema || "jsonSchema" in inputSchema)
     ? undefined
-    : "has an inputSchema that is none: give z.object({ … }) or its like, or jsonSchema({ … }) of the AI SDK";
+    : "has an invalid inputSchema: give z.object({ … }) or jsonSchema({ … })";
 }
 
 const MiB = 1024 * 1024;

@@ -177,7 +177,7 @@ export class Spans {
       const all = { ...this.#common(), ...this.#ids, ...attributes };
       const under = parent ?? this.#api?.context.active();
       const span = this.#tracer.startSpan(name, { attributes: onlyPlain(all) }, under);
-      // An object that is no real span must not become the parent of a tool's own spans.
+      // An object that is not a real span must not become the parent of a tool's own spans.
       const isTrue = under !== undefined && typeof span.spanContext === "function";
       return { span, context: isTrue ? this.#api?.trace.setSpan(under, span) : undefined };
     });

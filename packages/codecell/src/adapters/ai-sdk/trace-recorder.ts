@@ -3,7 +3,7 @@
  *
  * - It derives everything from the events of the run, so it misses nothing that a program did: calls of tools that do
  *   not exist are recorded too. Times are those of the events: a slow hook does not make a call look slow.
- * - Two things are no events. A tool is not called before the hook that hears of its call has settled (`started`).
+ * - Two things are not events. A tool is not called before the hook that hears of its call has settled (`started`).
  *   Hooks get outputs and errors as tools gave and threw them (`CallEnds`).
  * - A continued invocation first tells what it had done before, marked as replayed. It reads this from the ledger.
  */
@@ -115,7 +115,7 @@ export class TraceRecorder {
     this.#times.set(event.index, { startedAtMs, completedAtMs: at });
   }
 
-  /** A call that this invocation did not make is told of as of now. */
+  /** A call that this invocation did not make gets the present time. */
   #timesOf(index: number): Times {
     const now = Date.now();
     return this.#times.get(index) ?? { startedAtMs: now, completedAtMs: now };

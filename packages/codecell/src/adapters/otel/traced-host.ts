@@ -5,7 +5,7 @@
  *   the span of its call as the active span.
  * - Give the host to `codecell/ai` or `codecell/surface`, and their programs leave the same spans.
  * - A span tells names of tools, ids, states, counts and codes of failures; never a source, an input, an output, a
- *   message, or a name that is no tool's.
+ *   message, or a name that is not a tool's.
  * - The parent of what a tool records is the span of its call. The parent of a run's span is the span that is active
  *   when the run starts.
  * - A tracer that throws changes nothing.

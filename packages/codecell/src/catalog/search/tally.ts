@@ -24,7 +24,7 @@ export class Tally {
     this.#weights[term] = before + weight;
   }
 
-  /** Visits every term once, in the order of its first use, and starts anew. */
+  /** Visits every term once, in the order of its first use, and starts again. */
   take(visit: (term: number, weight: number) => void): void {
     for (let at = 0; at < this.#count; at += 1) {
       const term = this.#terms[at]!;

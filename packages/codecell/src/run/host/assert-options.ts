@@ -95,13 +95,15 @@ function assertMiddleware(given: unknown, purpose: string): void {
     const parts = MIDDLEWARE.filter((name) => one[name] !== undefined);
     if (parts.length === 0) return fail("a list of objects with decide, execute or end");
     const wrong = parts.find((name) => typeof one[name] !== "function");
-    if (wrong !== undefined) return fail(`made of functions: ${wrong} is none`);
+    if (wrong !== undefined) {
+      throw new TypeError(`Cannot ${purpose} a run: middleware.${wrong} must be a function`);
+    }
     // An instance of a class may have fields of its own.
     const prototype: unknown = Object.getPrototypeOf(one);
     if (prototype !== Object.prototype && prototype !== null) continue;
     const other = Object.keys(one).find((name) => !(MIDDLEWARE as readonly string[]).includes(name));
     if (other !== undefined)
-      return fail(`made of decide, execute and end, not ${JSON.stringify(other.slice(0, 64))}`);
+      return fail(`a list of objects with decide, execute or end, not ${JSON.stringify(other.slice(0, 64))}`);
   }
 }
 
@@ -140,12 +142,12 @@ export function assertLedger(ledger: unknown, purpose: "replay" | "fork"): asser
   }
   if (isRecord(ledger) && ledger["hollow"] === true) {
     throw new TypeError(
-      `Cannot ${purpose} a run: its ledger is hollow, it was resumed from a token that had its memory and not what tools gave it`,
+      `Cannot ${purpose} a run: its ledger is hollow, since the run was resumed from a compact token, which leaves out outputs of tools`,
     );
   }
   // A replay finds by itself that something is missing. A fork would make the missing call once more.
   if (!isLedger(ledger) || (purpose === "fork" && !isWhole(ledger))) {
-    throw new TypeError(`Cannot ${purpose} a run: this is no ledger, give one as a run's handle gave it`);
+    throw new TypeError(`Cannot ${purpose} a run: this is not a ledger, give the ledger of a run's handle`);
   }
 }
 

@@ -55,7 +55,7 @@ export function forkPast(
 function toItem(call: number, outcome: ForkOutcome, { callOutputBytes }: Limits): SettledOutcome {
   if (isRecord(outcome) && "output" in outcome) {
     const output = toJsonText(outcome.output);
-    if (output === undefined) throw new TypeError("Cannot fork with this output: it is no JSON");
+    if (output === undefined) throw new TypeError("Cannot fork with this output: it is not JSON");
     const bytes = utf8Bytes(output);
     if (bytes > callOutputBytes) {
       throw new RangeError(

@@ -158,7 +158,7 @@ export interface ReadEndedOptions {
 export interface ForkOptions extends RunOptions {
   /** The index of the call. */
   readonly atCall: number;
-  /** What the call gives. Without it the call is made anew. */
+  /** What the call gives. Without it the call is made again. */
   readonly outcome?: ForkOutcome;
   /** Another program. Up to the call it must do what the old program did. */
   readonly source?: string;
@@ -191,7 +191,7 @@ export interface Host extends AsyncDisposable {
    */
   readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined>;
   /**
-   * Deletes what the store kept of a run that has ended, before its time. False when there is none of this id and scope.
+   * Deletes what the store kept of an ended run, before its time. False if there is no such run with this id and scope.
    * Rejects with a StoreError when the store failed: it may be there still.
    */
   deleteEnded(options: ReadEndedOptions): Promise<boolean>;

@@ -335,7 +335,7 @@ describe("suspension", () => {
 });
 
 describe("suspension, misused", () => {
-  test("a payload that is no JSON fails the call, not the process", async () => {
+  test("a payload that is not JSON fails the call, not the process", async () => {
     const result = await start("try { await tools.gate(1) } catch (e) { return e.code }", {
       tools: { gate: { execute: (_input, call) => call.suspend(1n as never) } },
     });

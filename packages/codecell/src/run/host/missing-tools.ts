@@ -46,7 +46,7 @@ function toFailure(tools: readonly string[]): Failure {
   const more = tools.length > MOST_NAMES ? ` and ${tools.length - MOST_NAMES} more` : "";
   return {
     code: "tool_missing",
-    message: `Cannot resume: calls of the run wait for ${needs}${more}, which it was not resumed with; resume it with a host that has them under these names, it stays as it is until then`,
+    message: `Cannot resume: the run waits for ${needs}${more}; resume it with these tools, until then it stays suspended`,
     details: { tools },
   };
 }

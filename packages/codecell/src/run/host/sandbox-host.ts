@@ -145,7 +145,7 @@ export class SandboxHost implements Host {
     const refusal = this.#refusal(options);
     const referred = this.#keeper.referred(options, scope);
     if (referred !== undefined && "id" in referred) {
-      if (!this.isDurable) throw new TypeError("Cannot resume a run of a store: the host has none");
+      if (!this.isDurable) throw new TypeError("Cannot resume a stored run: the host has no store");
       return this.#resumeLater(referred, referred.id, options, serving, refusal);
     }
     // A host that refuses does not verify the token's seal: the token may be large.
@@ -199,7 +199,7 @@ export class SandboxHost implements Host {
     };
   }
 
-  /** A run that cannot go on here stays where it was, or is given back there: others can go on with it. */
+  /** A run that cannot go on here stays in its store or token, or is given back, so that others can go on with it. */
   async #open(
     found: Reference | OpenToken,
     options: ResumeOptions,
@@ -274,7 +274,7 @@ export class SandboxHost implements Host {
     assertOptions(options, "read a run");
     assertEnded(options, "read");
     const { ended } = this.#keeper;
-    if (ended === undefined) throw new TypeError("Cannot read a run of a store: the host has none");
+    if (ended === undefined) throw new TypeError("Cannot read a stored run: the host has no store");
     const found = await ended.read(options.id, options.scope ?? "");
     if (found !== undefined && "code" in found) throw new CodecellError(found);
     return found;
@@ -284,7 +284,7 @@ export class SandboxHost implements Host {
     assertOptions(options, "delete a run");
     assertEnded(options, "delete");
     const { ended } = this.#keeper;
-    if (ended === undefined) throw new TypeError("Cannot delete a run of a store: the host has none");
+    if (ended === undefined) throw new TypeError("Cannot delete a stored run: the host has no store");
     return ended.delete(options.id, options.scope ?? "");
   }
 

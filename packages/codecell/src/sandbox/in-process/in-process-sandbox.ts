@@ -152,7 +152,7 @@ export class InProcessSandbox implements Sandbox {
     };
     const send = (answers: Answer[]): void => void this.#answers.push(...answers);
     const wake = (): void => {
-      // One that crashed, or was closed, has nobody to answer.
+      // A worker that crashed or was closed must not answer.
       if (this.#serve !== serve) return;
       this.#isWoken = true;
       this.#moveSoon();

@@ -3,7 +3,7 @@
  * Runs on the host.
  *
  * - Counts what cells really hold, as their workers report it. For each cell that is about to run it also counts what
- *   the cell may grow to: its limit. A waiting cell counts with what it has.
+ *   the cell may grow to: its limit. A waiting cell counts with its present size.
  * - A cell without room waits. After a moment cells that wait for tools are dropped for it, largest first; their next
  *   delivery rebuilds them from their ledgers.
  * - Something always goes on: if no cell runs and no cell can be dropped, the next cell gets its turn.

@@ -1,3 +1,3 @@
-// Everything exported here is public API: what whoever bundles needs of the worker. Named exports only.
+// Everything exported here is public API: what a bundle needs from the worker. Named exports only.
 export { loadWorkerText } from "./embedded.ts";
 export { defaultWorkerUrl } from "./worker-script.ts";

@@ -3,8 +3,8 @@
  *
  * - The result has at most as many bytes as asked for. Every part is unchanged or says what is missing: how many
  *   bytes of a text, items of a list, fields of a record.
- * - Small fields stay whole while large ones share the rest. Of a list the first items stay.
- * - A value that fits is given back itself. Of a large value, only what is needed to cut it is read.
+ * - Small fields stay whole while large ones share the rest. A list keeps its first items.
+ * - A value that fits is given back itself. Only the part of a large value that is needed for the cut is read.
  */
 import { type KeysOf, rememberingKeys } from "../../catalog/observed-shape.ts";
 import type { Json, JsonRecord } from "../../contract/value.ts";

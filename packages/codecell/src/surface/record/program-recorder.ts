@@ -172,8 +172,8 @@ const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
 const REFUSALS: ReadonlySet<CallFailureCode> = new Set(["denied", "unknown_tool", "invalid_input"]);
 
 /**
- * The value as it will cross. If it cannot cross, whoever passes it on tells so. A large value stays as it is: whoever
- * prints it later records a part of it.
+ * The value as it will cross. If it cannot cross, whoever passes it on reports that. A large value stays as it is:
+ * whoever prints it later records a part of it.
  */
 function toRecorded(value: unknown): Json {
   return isLarge(value) ? (value as Json) : toSmallRecord(value);

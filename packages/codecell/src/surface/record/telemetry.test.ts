@@ -48,7 +48,7 @@ describe("telemetry", () => {
     expect(telemetry.read()).toMatchObject({ moreCalledTools: 200, counts: { ...counts, call: 1150 } });
   });
 
-  test("what was read or given does not change it, nor later counts what was read", () => {
+  test("later changes of its inputs do not change it, and later counts do not change a reading", () => {
     const sources = { core: 1 };
     const visible = ["exec"];
     const telemetry = new Telemetry(visible, { size: 1, sources });

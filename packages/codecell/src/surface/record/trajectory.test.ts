@@ -120,7 +120,7 @@ describe("the trajectory", () => {
     expect(bytesOf(record?.result)).toBeLessThanOrEqual(1000);
   });
 
-  test("what is no JSON after all does no harm", () => {
+  test("a value that turns out not to be JSON does no harm", () => {
     const trajectory = create();
     const loop: Record<string, unknown> = {};
     loop["loop"] = loop;
@@ -256,7 +256,7 @@ describe("redaction on export", () => {
         throw new Error("S3CRET");
       },
     ],
-    ["gives what is no JSON", () => ({ input: 1n })],
+    ["gives what is not JSON", () => ({ input: 1n })],
     [
       "changes its copy and throws",
       (record: TrajectoryRecord) => {
@@ -275,7 +275,7 @@ describe("redaction on export", () => {
     expect(exported.entries).toMatchObject([{ toolCallId: "tc1", withheld: true }]);
   });
 
-  test("texts of entries that are no texts any more are left out", () => {
+  test("a text that redaction replaced by another kind of value is left out", () => {
     const exported = filled((record) => ({ ...record, input: { a: 1 } })).export();
     expect(exported.entries[0]?.input).toBeUndefined();
     expect(exported.entries[0]).toMatchObject({ result: "S3CRET result", redacted: true });

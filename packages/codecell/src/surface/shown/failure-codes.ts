@@ -109,7 +109,7 @@ function inItsWords(message: string, [tool, name]: readonly [string, string]): s
   return cut(message, 2 * LONGEST_ERROR).replaceAll(`Tool "${tool}"`, name);
 }
 
-/** A program that called tools was no shell command, whatever it looks like. */
+/** A program that called tools was not a shell command, whatever it looks like. */
 function mayBeShell({ code, error }: Failure, { source, calls }: FailedProgram): boolean {
   const isSuspect = code === "syntax_error" || (code === "guest_error" && error?.name === "ReferenceError");
   return isSuspect && calls === 0 && looksLikeShell(source);

@@ -3,7 +3,7 @@ import { FAILURE_CODES, type FailureCode } from "../../../contract/failure.ts";
 import { toError } from "../to-error.ts";
 import { Losses } from "./losses.ts";
 
-test("all failures of programs that did not come so far as to fail are losses, whatever class they have [suspend:lost]", () => {
+test("a program that could not go on counts as lost, whatever class its failure has [suspend:lost]", () => {
   const told: string[] = [];
   const losses = new Losses(new Map([["js", ({ code }) => void told.push(code)]]));
   for (const code of Object.keys(FAILURE_CODES) as FailureCode[]) {

@@ -3,7 +3,7 @@
  * calls.
  *
  * - The host hears of each loss once for the same settings, however many steps see it. A program that a later message
- *   of the user has superseded is no loss: nobody waits for it.
+ *   of the user has superseded is not a loss: nobody waits for it.
  * - A program that has gone on already, or goes on elsewhere, is no loss.
  */
 import type { FailureCode } from "../../../contract/failure.ts";

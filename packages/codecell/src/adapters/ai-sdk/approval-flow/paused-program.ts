@@ -1,7 +1,7 @@
 /**
  * Runs on the host. PausedProgram: an interrupted program, as the messages of a conversation describe it.
  *
- * - Messages are believed only as far as their seals go. Of an interrupt that does not fit its seal, only the ids of
+ * - Messages are believed only as far as their seals go. If an interrupt does not fit its seal, only the ids of
  *   its calls are used, to hide these calls from a model. Nobody is asked for such an interrupt, and nothing is
  *   resumed.
  */

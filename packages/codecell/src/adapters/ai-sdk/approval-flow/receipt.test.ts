@@ -59,7 +59,7 @@ describe("a receipt", () => {
   });
 
   test.each([undefined, null, "code-mode-approved", {}, { type: "code-mode-approved" }])(
-    "%j is none",
+    "%j is refused",
     async (value) => {
       expect(await isReceiptFor(value, waiting())).toBe(false);
     },

@@ -62,7 +62,7 @@ async function toResolution(
       const { outerToolCallId } = waiting.interrupt;
       const error = refusal(
         outerToolCallId,
-        `the result of "${waiting.call.toolCallId}" is no receipt for the approved call, or one under another key`,
+        `the result of "${waiting.call.toolCallId}" is not a receipt for the approved call, or was sealed with another key`,
       );
       flow.refused(outerToolCallId, Object.assign(error, { details: { failure: "token_invalid" } }));
       throw error;

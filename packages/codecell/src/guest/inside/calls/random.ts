@@ -35,7 +35,7 @@ export function seedRandom(hexSeed: string): void {
 }
 
 function expandSeed(): void {
-  if (seed === undefined) throw new Error("Cannot give random values: not seeded");
+  if (seed === undefined) throw new Error("Cannot give random values: the run has no seed yet");
   const hexSeed = seed;
   for (let i = 0; i < 8; i += 1) key[i] = parseHex(stringSlice(hexSeed, i * 8, i * 8 + 8), 16);
   fillBlock(STREAM_MATH, 0, 0);

@@ -47,7 +47,7 @@ export function installTools(call: MakeCall): InstalledTools {
   }
 
   const refuse = (): never => {
-    throw new primordial.TypeError("Cannot change tools: they are given by the host");
+    throw new primordial.TypeError("Cannot change tools: only the host can");
   };
 
   /** In the catalog profile writing behaves as with any frozen object: no effect, and an error in strict code. */

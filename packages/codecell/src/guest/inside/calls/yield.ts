@@ -27,7 +27,7 @@ function createYield(call: Ask): (reason?: unknown) => Promise<void> {
       if (reason !== undefined && typeof reason !== "string") {
         const given = reason === null ? "null" : typeof reason;
         throw new primordial.TypeError(
-          `Cannot yield: the reason is of type ${given}, expected a string or none`,
+          `Cannot yield: the reason is of type ${given}, expected a string or nothing`,
         );
       }
       await call(reason, new primordial.Error());

@@ -222,7 +222,8 @@ export class URLSearchParams {
   }
 
   forEach(callback: unknown, self: unknown = undefined): void {
-    if (typeof callback !== "function") throw new TypeError("Cannot visit params: no function given");
+    if (typeof callback !== "function")
+      throw new TypeError("Cannot call forEach: the callback is not a function");
     for (let i = 0; i < this.#pairs.length; i += 1) {
       const pair = at(this.#pairs, i);
       apply(callback as () => unknown, self, [pair.value, pair.name, this]);

@@ -32,7 +32,7 @@ class Crypto {
     const byteLength = typedArrayByteLength(array);
     if (byteLength > MAX_BYTES) {
       throw new DOMException(
-        `Cannot give ${byteLength} random bytes: more than ${MAX_BYTES} at once`,
+        `Cannot give ${byteLength} random bytes: at most ${MAX_BYTES} are allowed at once`,
         "QuotaExceededError",
       );
     }

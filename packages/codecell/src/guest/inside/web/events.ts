@@ -185,7 +185,7 @@ function isCapture(options: ListenerOptions): boolean {
 function isCallback(callback: unknown): callback is Callback {
   if (typeof callback === "function" || (typeof callback === "object" && callback !== null)) return true;
   if (callback === null || callback === undefined) return false;
-  throw new TypeError("Cannot use the listener: it is not a function or an object");
+  throw new TypeError("Cannot use the listener: it is neither a function nor an object");
 }
 
 /** Set by abort.ts: calls `stop` when the signal aborts; returns false if it has already aborted. */

@@ -65,7 +65,7 @@ function toValue(value: unknown): string {
   while (end > start && isSpace(text, end - 1)) end -= 1;
   const trimmed = stringSlice(text, start, end);
   if (regExpExec(FORBIDDEN, trimmed) !== null) {
-    throw new TypeError("Cannot use the header value: it has a line break or NUL inside");
+    throw new TypeError("Cannot use the header value: it contains a line break or NUL");
   }
   return trimmed;
 }
@@ -105,7 +105,7 @@ export class Headers {
   #assertMutable(): void {
     if (this.#isFrozen) {
       throw new TypeError(
-        "Cannot change headers: they are a response's, copy them with new Headers(headers)",
+        "Cannot change headers: headers of a response are read-only, copy them with new Headers(headers)",
       );
     }
   }
@@ -179,7 +179,8 @@ export class Headers {
   }
 
   forEach(callback: unknown, self: unknown = undefined): void {
-    if (typeof callback !== "function") throw new TypeError("Cannot visit headers: no function given");
+    if (typeof callback !== "function")
+      throw new TypeError("Cannot call forEach: the callback is not a function");
     for (let i = 0; ; i += 1) {
       const pair = this.#sortedPairs()[i];
       if (pair === undefined) return;

@@ -108,7 +108,8 @@ class Response {
   }
 
   clone(): Response {
-    if (this.#isUsed) throw new TypeError("Cannot clone the response: its body was read already");
+    if (this.#isUsed)
+      throw new TypeError("Cannot clone the response: its body was already read, clone it before reading");
     return make(this.#record, this.#headers);
   }
 
@@ -123,7 +124,9 @@ class Response {
 
   #take(): void {
     if (this.#isUsed) {
-      throw new TypeError("Cannot read the body: it was read already, keep what was read or clone() before");
+      throw new TypeError(
+        "Cannot read the body: it was already read, keep the first result or clone() before reading",
+      );
     }
     this.#isUsed = true;
   }
