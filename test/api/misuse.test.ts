@@ -139,10 +139,11 @@ describe("wrong options", () => {
       'Cannot create an agent runtime: no such option "hosts", known are host, suspendedPrograms',
     );
     const tools = {};
-    expect(() => prepareAgentRun({ config: true, tools, context, ...{ approval: () => "allow" } })).toThrow(
+    const misspelt = [{ approval: () => "allow" }, { beforeToolcall: () => {} }] as const;
+    expect(() => prepareAgentRun({ config: true, tools, context, ...misspelt[0] })).toThrow(
       'Cannot prepare an agent run: no such option "approval", known are config, ',
     );
-    expect(() => createExecWaitTools(tools, { context, ...{ beforeToolcall: () => {} } })).toThrow(
+    expect(() => createExecWaitTools(tools, { context, ...misspelt[1] })).toThrow(
       'Cannot prepare an agent run: no such option "beforeToolcall", known are config, ',
     );
     expect(() => createCatalog([], { polices: {} } as object)).toThrow(
