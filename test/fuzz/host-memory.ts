@@ -17,7 +17,7 @@ import { OpenToken, Tokens } from "../../packages/codecell/src/durable/token.ts"
 import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
 import type { RoomCase } from "./heap-room.ts";
-import { nastyText } from "./nasty-texts.ts";
+import { nastyText, unknownWords } from "./nasty-texts.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";
 import { Random } from "./random.ts";
 import { schemaValues } from "./schema-values.ts";
@@ -45,7 +45,7 @@ function surfaceCases(surface: Surface): RoomCase[] {
       prepare: async () => orRefused(await prepare(nastyJson(new Random(1), most, kind))),
     }));
   }
-  const make = (): string => nastyText(new Random(most), most);
+  const make = (): string => (given === "words" ? unknownWords : nastyText)(new Random(most), most);
   const lines = (): string =>
     make()
       .slice(0, most / 2)
