@@ -153,6 +153,11 @@ const tools: ToolSet = {
       return Object.keys(input as object).length;
     },
   },
+  fail: {
+    execute: (input) => {
+      throw new Error(`no such user: ${String(input)}`);
+    },
+  },
   ask: {
     execute: (input, { resolution, suspend }) => (resolution === undefined ? suspend({ input }) : resolution),
   },
@@ -191,7 +196,15 @@ function runCase(name: string, own: number, program: string): RoomCase {
   };
 }
 
+/** Texts of inputs, two bytes a character. */
+const [LONG_TEXT, LONG_TEXT_OWN] = ['const text = "x".repeat(1_000_000) + "必";', 2 * MB];
+
 const RUN_CASES: readonly RoomCase[] = [
+  runCase(
+    "a run calls a tool 40 times that throws its input",
+    40 * LONG_TEXT_OWN,
+    `${LONG_TEXT} for (let n = 0; n < 40; n++) await tools.fail(text).catch(() => 0);`,
+  ),
   runCase(
     "a run calls a tool 20 times one after the other",
     20 * RECORDS_TEXT,

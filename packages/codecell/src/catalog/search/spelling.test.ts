@@ -25,10 +25,10 @@ test.each([
 
 test("corrects the first words of a request, up to a bound on work, and all words of the next request", () => {
   const many = Array.from({ length: 1000 }, (_, at) => `work${String.fromCharCode(97 + (at % 26))}${at}`);
-  const { ofRequest } = buildSpelling([...many, "weather"], () => false);
-  const closestTo = ofRequest();
+  const built = buildSpelling([...many, "weather"], () => false);
+  const closestTo = built.ofRequest();
   expect(closestTo("wether")).toEqual(["weather"]);
   for (let word = 0; word < 1000; word++) closestTo("workxyz");
   expect(closestTo("wether")).toEqual([]);
-  expect(ofRequest()("wether")).toEqual(["weather"]);
+  expect(built.ofRequest()("wether")).toEqual(["weather"]);
 });
