@@ -248,8 +248,32 @@ const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: ()
   }),
 );
 
+/** A tool that repeats its input in its error, with and without hooks that are given the error. */
+const AI_ERROR_CASES: readonly RoomCase[] = [
+  { told: "nobody is told", lifecycle: {} },
+  { told: "hooks are told", lifecycle: { onNestedToolResult: (): void => {}, onTrace: (): void => {} } },
+].map(({ told, lifecycle }) => ({
+  name: `a program of code mode calls a tool 40 times that throws its input, and ${told}`,
+  room: ROOM + 40 * LONG_TEXT_OWN,
+  prepare: () => {
+    const fail = tool({
+      inputSchema: jsonSchema<string>({ type: "string" }),
+      execute: (name): never => {
+        throw new Error(`no such user: ${name}`);
+      },
+    });
+    return () =>
+      runCodeMode({
+        js: `${LONG_TEXT} for (let n = 0; n < 40; n++) await tools.fail(text).catch(() => 0);`,
+        tools: { fail },
+        options: { lifecycle, executionPolicy: { timeoutMs: PATIENCE_MS } },
+      });
+  },
+}));
+
 export const CASES: readonly RoomCase[] = [
   ...AI_CASES,
+  ...AI_ERROR_CASES,
   ...SURFACES.flatMap(surfaceCases),
   ...SCHEMA_CASES,
   ...TOKEN_CASES,
