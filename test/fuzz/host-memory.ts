@@ -258,7 +258,7 @@ const AI_ERROR_CASES: readonly RoomCase[] = [
   prepare: () => {
     const fail = tool({
       inputSchema: jsonSchema<string>({ type: "string" }),
-      execute: (name): never => {
+      execute: (name): string => {
         throw new Error(`no such user: ${name}`);
       },
     });
