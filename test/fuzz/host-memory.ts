@@ -17,7 +17,7 @@ import { OpenToken, Tokens } from "../../packages/codecell/src/durable/token.ts"
 import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
 import type { RoomCase } from "./heap-room.ts";
-import { nastyText } from "./nasty-texts.ts";
+import { nastyText, unknownWords } from "./nasty-texts.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";
 import { Random } from "./random.ts";
 import { schemaValues } from "./schema-values.ts";
@@ -45,7 +45,7 @@ function surfaceCases(surface: Surface): RoomCase[] {
       prepare: async () => orRefused(await prepare(nastyJson(new Random(1), most, kind))),
     }));
   }
-  const make = (): string => nastyText(new Random(most), most);
+  const make = (): string => (given === "words" ? unknownWords : nastyText)(new Random(most), most);
   const lines = (): string =>
     make()
       .slice(0, most / 2)
@@ -153,6 +153,11 @@ const tools: ToolSet = {
       return Object.keys(input as object).length;
     },
   },
+  fail: {
+    execute: (input) => {
+      throw new Error(`no such user: ${String(input)}`);
+    },
+  },
   ask: {
     execute: (input, { resolution, suspend }) => (resolution === undefined ? suspend({ input }) : resolution),
   },
@@ -191,7 +196,15 @@ function runCase(name: string, own: number, program: string): RoomCase {
   };
 }
 
+/** Texts of inputs, two bytes a character. */
+const [LONG_TEXT, LONG_TEXT_OWN] = ['const text = "x".repeat(1_000_000) + "必";', 2 * MB];
+
 const RUN_CASES: readonly RoomCase[] = [
+  runCase(
+    "a run calls a tool 40 times that throws its input",
+    40 * LONG_TEXT_OWN,
+    `${LONG_TEXT} for (let n = 0; n < 40; n++) await tools.fail(text).catch(() => 0);`,
+  ),
   runCase(
     "a run calls a tool 20 times one after the other",
     20 * RECORDS_TEXT,
@@ -255,8 +268,32 @@ const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: ()
   }),
 );
 
+/** A tool that repeats its input in its error, with and without hooks that are given the error. */
+const AI_ERROR_CASES: readonly RoomCase[] = [
+  { told: "nobody is told", lifecycle: {} },
+  { told: "hooks are told", lifecycle: { onNestedToolResult: (): void => {}, onTrace: (): void => {} } },
+].map(({ told, lifecycle }) => ({
+  name: `a program of code mode calls a tool 40 times that throws its input, and ${told}`,
+  room: ROOM + 40 * LONG_TEXT_OWN,
+  prepare: () => {
+    const fail = tool({
+      inputSchema: jsonSchema<string>({ type: "string" }),
+      execute: (name): string => {
+        throw new Error(`no such user: ${name}`);
+      },
+    });
+    return () =>
+      runCodeMode({
+        js: `${LONG_TEXT} for (let n = 0; n < 40; n++) await tools.fail(text).catch(() => 0);`,
+        tools: { fail },
+        options: { lifecycle, executionPolicy: { timeoutMs: PATIENCE_MS } },
+      });
+  },
+}));
+
 export const CASES: readonly RoomCase[] = [
   ...AI_CASES,
+  ...AI_ERROR_CASES,
   ...SURFACES.flatMap(surfaceCases),
   ...SCHEMA_CASES,
   ...TOKEN_CASES,

@@ -1,6 +1,6 @@
 /** HostText fuzzes every function on the host's thread that works on what a program chooses. */
 import type { Case, Fuzzer } from "./fuzzer.ts";
-import { nastyText } from "./nasty-texts.ts";
+import { nastyText, unknownWords } from "./nasty-texts.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";
 import { Random } from "./random.ts";
 import type { Surface } from "./surface-parts.ts";
@@ -8,6 +8,7 @@ import { SURFACES } from "./surfaces.ts";
 
 function inputOf({ given, most }: Surface, random: Random, kind: string): string {
   if (given === "json") return nastyJson(random, most, kind);
+  if (given === "words") return unknownWords(random, most);
   const text = nastyText(random, most);
   // As many lines as the limit allows, which counts 16 for each.
   return given === "lines" ? text.slice(0, most / 2).replaceAll(/[^]{17}/gu, "$&\n") : text;

@@ -2,7 +2,8 @@
  * Texts that take longest to normalise, split, match, measure, escape and cut.
  *
  * They consist of units that are cheap alone and expensive in large numbers: a few units, in long runs or by turns,
- * after a beginning and before an end that some pattern looks for and does not find.
+ * after a beginning and before an end that some pattern looks for and does not find. Words take longest to correct if
+ * nobody knows them and many known words begin like them.
  */
 import type { Random } from "./random.ts";
 
@@ -82,6 +83,22 @@ export function nastyText(random: Random, length: number): string {
   const [begin, end] = [random.pick(BEGINNINGS), random.pick(ENDS)];
   const room = Math.max(0, length - begin.length - end.length);
   return `${begin}${arrange(random, units, room)}${end}`.slice(0, length);
+}
+
+/** The beginnings of most words in real catalogs. */
+const WORD_BEGINNINGS = ["con", "comp", "s", "c", "get", "getsec"] as const;
+
+/** So many characters of words that no catalog knows, all of one beginning and of one length. */
+export function unknownWords(random: Random, length: number): string {
+  const begin = random.pick(WORD_BEGINNINGS);
+  const each = 8 + random.below(10);
+  const words = Array.from({ length: Math.floor(length / (each + 1)) }, () => {
+    const letters = Array.from({ length: each - begin.length }, () =>
+      String.fromCharCode(97 + random.below(26)),
+    );
+    return `${begin}${letters.join("")}`;
+  });
+  return words.join(" ");
 }
 
 function arrange(random: Random, units: readonly string[], room: number): string {

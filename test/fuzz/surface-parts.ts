@@ -8,8 +8,8 @@ import type { Prepared } from "./thread-time.ts";
 
 export interface Surface {
   readonly name: string;
-  /** What a program chooses: a text, JSON text, or log lines of that size together. */
-  readonly given: "text" | "json" | "lines";
+  /** What a program chooses: a text, words that nobody knows, JSON text, or log lines of that size together. */
+  readonly given: "text" | "words" | "json" | "lines";
   /** Most characters. */
   readonly most: number;
   /** Runs before the measurement, and gives the work to measure. */

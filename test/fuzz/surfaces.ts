@@ -10,6 +10,10 @@ import { parseJson } from "../../packages/codecell/src/value/parse-json.ts";
 import { printJson } from "../../packages/codecell/src/value/print-json.ts";
 import { parseAnswers } from "../../packages/codecell/src/protocol/messages.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
+import {
+  createSearchIndex,
+  type SearchIndex,
+} from "../../packages/codecell/src/catalog/search/search-index.ts";
 import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
 import { parseRequest } from "../../packages/codecell/src/fetch/request.ts";
 import { resolveFetchPolicy } from "../../packages/codecell/src/fetch/policy.ts";
@@ -25,6 +29,7 @@ import { Trajectory } from "../../packages/codecell/src/surface/record/trajector
 import { isSameJson } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
 import { toConsole } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { withoutQuery } from "../../packages/codecell/src/adapters/ai-sdk/telemetry.ts";
+import { loadSet, SET_NAMES } from "../tool-search/sets.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
 import {
   recorderOf,
@@ -49,6 +54,10 @@ const tools = Object.fromEntries(
   Array.from({ length: 300 }, (_, at) => [`tool_${at.toString(36)}_get`, tool]),
 );
 const catalog = createCatalog([{ kind: "core", owner: "core", tools }]);
+/** Real tools, 6,513 of them, with 14,586 words. Made when it is needed, since that takes long. */
+let realTools: SearchIndex | undefined;
+const ofRealTools = (): SearchIndex =>
+  (realTools ??= createSearchIndex(SET_NAMES.flatMap((name) => loadSet(name).documents)));
 const policy = resolveFetchPolicy({
   allowedUrlPrefixes: ["http://a.example/x"],
   allowedMethods: ["GET", "POST"],
@@ -127,6 +136,15 @@ export const SURFACES: readonly Surface[] = [
     prepare: (text) => () => [noSuchTool(text, tools), closestNames(text, Object.keys(tools))],
   },
   { name: "tools.search", given: "text", most: INPUT, prepare: (text) => () => catalog.search(text) },
+  {
+    name: "tools.search: unknown words, thousands of tools",
+    given: "words",
+    most: 2000,
+    prepare: (words) => {
+      const index = ofRealTools();
+      return () => index.search(words);
+    },
+  },
   { name: "tools.describe", given: "text", most: INPUT, prepare: (text) => () => catalog.describe(text) },
   {
     name: "observed output: learn",

@@ -3,9 +3,12 @@
  *
  * - Only an error's name, message and code reach the program, and all of them are bounded. Stacks, causes and other
  *   fields stay on the host.
+ * - A failure is kept as long as its run. It has copies of its texts: a tool that repeats a word of its input would keep
+ *   all of the input otherwise.
  */
 import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
 import { withCause } from "../contract/host-error.ts";
+import { ownText } from "../value/own-text.ts";
 
 /**
  * Says what a program is told about a call that failed: name, message and codes. `thrown` is what the call's tool
@@ -33,12 +36,14 @@ export class CallRefusal {
   }
 }
 
+/** The failure that the guest sees when the host itself refuses a call. */
+export function toRefusal(code: CallFailureCode, message: string): CallFailure {
+  return { code, name: "CallError", message: bounded(message, MAX_MESSAGE) };
+}
+
 /** The failure that the guest sees when a tool throws `error`. */
 export function toCallFailure(error: unknown): CallFailure {
-  if (error instanceof CallRefusal) {
-    const { code, message } = error;
-    return { code, name: "CallError", message: bounded(message, MAX_MESSAGE) };
-  }
+  if (error instanceof CallRefusal) return toRefusal(error.code, error.message);
   try {
     if (typeof error === "object" && error !== null && "message" in error) {
       const { name, message, code } = error as { name?: unknown; message: unknown; code?: unknown };
@@ -78,5 +83,5 @@ export function boundedReason(reason: string, otherwise: string): string {
 }
 
 function bounded(value: unknown, length: number): string {
-  return typeof value === "string" ? value.slice(0, length) : "";
+  return typeof value === "string" ? ownText(value, length) : "";
 }

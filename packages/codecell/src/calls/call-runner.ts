@@ -40,11 +40,11 @@ export interface CallRunnerSetup {
   readonly judgeApart: JudgeApart;
   /** Bounds the run's wall time. */
   readonly deadline: { pause(): void; resume(): void };
-  /** `inputText` is the text of the event's input. */
+  /** `inputText` is the text of the call's input, for the start and the end of a call. */
   readonly emit: (event: RunEvent, inputText?: string) => void;
   /** Tells the steps of calls; undefined if nobody listens. */
   readonly tellStep: ((event: CallStepEvent) => void) | undefined;
-  readonly errors: { tell(report: Omit<HostError, "runId">): void };
+  readonly errors: { tell(report: Omit<HostError, "runId">, inputLength?: number): void };
 }
 
 export class CallRunner {
@@ -83,7 +83,8 @@ export class CallRunner {
       cause = error instanceof CallRefusal ? error.cause : error;
       // A refusal in our own words is not a host error, unless an error caused it.
       if (cause === undefined && error !== undefined) return;
-      this.#setup.errors.tell({ error: cause, source: sourceOf(tool, source), callId, tool });
+      const report = { error: cause, source: sourceOf(tool, source), callId, tool };
+      this.#setup.errors.tell(report, call.input.length);
     };
     const listener = { onError, onOutput: (bytes: number) => void (outputBytes = bytes) };
     const found = await this.#inCallerContext(() => this.#invoke(callId, index, call, resolution, listener));
@@ -92,15 +93,10 @@ export class CallRunner {
       tellStep?.({ type: "call-ask", runId, callId, index, tool, payload: outcome.payload });
       return outcome;
     }
-    emit({
-      type: "call-end",
-      runId,
-      callId,
-      index,
-      tool,
-      durationMs: performance.now() - startedAt,
-      outcome: summarizeOutcome(outcome, outputBytes, outcome.kind === "failure" && signal.aborted, cause),
-    });
+    const isAborted = outcome.kind === "failure" && signal.aborted;
+    const summary = summarizeOutcome(outcome, outputBytes, isAborted, cause);
+    const durationMs = performance.now() - startedAt;
+    emit({ type: "call-end", runId, callId, index, tool, durationMs, outcome: summary }, call.input);
     return outcome;
   }
 

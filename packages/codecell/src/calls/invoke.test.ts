@@ -51,6 +51,24 @@ describe("invoke", () => {
     expect(outputBytes).toHaveBeenCalledExactlyOnceWith(9);
   });
 
+  test("what a refusal says is bounded, whoever wrote the words", async () => {
+    const said = "x".repeat(100_000);
+    const issues = [{ message: said, path: [said] }];
+    const schema = { "~standard": { version: 1, vendor: "own", validate: () => ({ issues }) } } as const;
+    const t: AnyTool = { execute: () => 1 };
+    const outcomes = await Promise.all([
+      call({ t: { ...t, input: schema } }, "t", {}),
+      call({ t: { ...t, output: schema } }, "t", {}),
+      call({ t }, "t", {}, { authorize: () => ({ deny: said }) }),
+      call({ t }, said, {}),
+      invoke(toCallSetup({ tools: { t }, denial: said })),
+    ]);
+    const messages = outcomes.map((outcome) => (outcome.kind === "failure" ? outcome.failure.message : ""));
+    expect(messages.map((message) => message.length > 100 && message.length <= 4096)).toEqual(
+      outcomes.map(() => true),
+    );
+  });
+
   test("an output of undefined is null", async () => {
     expect(await call({ t: { execute: () => undefined } }, "t", {})).toMatchObject({ output: "null" });
   });

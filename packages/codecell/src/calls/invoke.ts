@@ -20,7 +20,7 @@ import type { JudgeApart } from "../protocol/judges.ts";
 import { asInput } from "../value/json-text.ts";
 import { parseJson } from "../value/parse-json.ts";
 import { copyJson } from "../value/print-json.ts";
-import { boundedReason, CallRefusal, toCallFailure } from "./call-failure.ts";
+import { boundedReason, CallRefusal, toCallFailure, toRefusal } from "./call-failure.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
 import { encodeOutput } from "./encode-output.ts";
@@ -266,5 +266,5 @@ function toAsked(setup: CallSetup, payload: Json): CallOutcome | Promise<CallOut
 }
 
 function refused({ index: call }: CallSetup, code: CallFailureCode, message: string): SettledOutcome {
-  return { kind: "failure", call, failure: { code, name: "CallError", message } };
+  return { kind: "failure", call, failure: toRefusal(code, message) };
 }

@@ -107,6 +107,16 @@ describe("validatorOf", () => {
   });
 });
 
+test("Standard Schema: long problems and long paths are cut", async () => {
+  const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at}`, 1]));
+  const unknown = await validatorOf(z.strictObject({ a: z.string() }))({ a: "x", ...names }, "input");
+  expect(unknown).toMatchObject({ ok: false, problems: expect.stringMatching(/^input: .*"k0", "k1".*…$/u) });
+  expect(unknown.ok ? "" : unknown.problems).toHaveLength("input: ".length + 1001);
+  const name = "n".repeat(100_000);
+  const inside = await validatorOf(z.record(z.string(), z.number()))({ [name]: "x" }, "input");
+  expect(inside).toMatchObject({ ok: false, problems: expect.stringMatching(/^input\.n{199}…: /u) });
+});
+
 describe("a schema and a value that together would take for ever", () => {
   test("gives up a pattern that backtracks", async () => {
     const validate = validatorOf({ type: "string", pattern: "^(a+)+$" });

@@ -5,6 +5,7 @@
  * - A JSON Schema may come from a third party, and its value from a program. Together they must not hold the event
  *   loop: a value is judged here for a bounded number of steps. If that is not enough, it is judged on another thread
  *   that can be ended.
+ * - What is told of a value is bounded: a Standard Schema may repeat all names that a program gave.
  */
 import type { JsonSchema, StandardIssue, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { createValidator } from "../json-schema/validator.ts";
@@ -25,6 +26,8 @@ export type Validate = (
 ) => Validated | Promise<Validated>;
 
 const MOST_PROBLEMS = 3;
+const LONGEST_PROBLEM = 1000;
+const LONGEST_PATH = 200;
 /**
  * About ten milliseconds in a process that has just started, and one millisecond later. Enough for thousands of
  * records.
@@ -58,16 +61,25 @@ function fromStandardSchema(schema: StandardSchema): Validate {
     if (result.issues === undefined) return { ok: true, value: result.value };
     return {
       ok: false,
-      problems: listed(result.issues, (issue) => `${root}${path(issue)}: ${issue.message}`),
+      problems: listed(
+        result.issues,
+        (issue) => `${root}${path(issue)}: ${cut(issue.message, LONGEST_PROBLEM)}`,
+      ),
     };
   };
 }
 
 function path({ path: keys = [] }: StandardIssue): string {
-  return keys
+  const place = keys
+    .slice(0, LONGEST_PATH)
     .map((segment) => (typeof segment === "object" ? segment.key : segment))
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
     .join("");
+  return cut(place, LONGEST_PATH);
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
 }
 
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {

@@ -45,8 +45,8 @@ export interface Limits {
   /** Calls that wait for their turn. A batch that does not fit is refused as a whole. */
   readonly callsQueued: number;
   /**
-   * UTF-16 units of all inputs and outputs of a run, plus 64 for each outcome, timer and delivery: a host keeps them
-   * until the run ends.
+   * UTF-16 units of all inputs, outputs and failures of a run, plus 64 for each outcome, timer and delivery: a host
+   * keeps them until the run ends.
    */
   readonly ledgerSize: number;
   /** Timers that may be set at the same time. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { CallFailure } from "../contract/failure.ts";
 import type { Report } from "../protocol/messages.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { LedgerRecorder } from "./ledger-recorder.ts";
@@ -121,6 +122,19 @@ describe("ledger recorder", () => {
     expect(recorder.toLedger().calls).toEqual([call("1")]);
   });
 
+  test("the texts of failures count, as outputs do", () => {
+    const sizeWith = (failure: CallFailure): number => {
+      const recorder = new LedgerRecorder(header);
+      recorder.addDelivery({ clock: 1, items: [{ kind: "failure", call: 0, failure }] });
+      return recorder.size;
+    };
+    const least = sizeWith({ code: "tool_failed", name: "", message: "" });
+    const words = { name: "n".repeat(10), message: "m".repeat(1000) };
+    expect(sizeWith({ code: "tool_failed", ...words })).toBe(least + 1010);
+    const codes = { toolCode: "t".repeat(20), shownCode: "s".repeat(30) };
+    expect(sizeWith({ code: "tool_failed", ...words, ...codes })).toBe(least + 1060);
+  });
+
   test("a rebuilt cell that does not repeat every call has diverged, unless it failed before", () => {
     const recorder = new LedgerRecorder(header);
     recorder.read(report({ calls: [call("1"), call("2")] }));
@@ -214,15 +228,15 @@ describe("ledger recorder", () => {
     expect(recorder.openYields.size).toBe(0);
   });
 
-  test("counts the size of inputs and outputs, and remembers failures", () => {
+  test("counts the size of inputs, outputs and failures, and remembers failures", () => {
     const recorder = new LedgerRecorder(header);
     recorder.read(report({ calls: [call("12345")] }));
     const failure = { code: "tool_failed", name: "Error", message: "no" } as const;
     recorder.addDelivery({ clock: 1, items: [{ kind: "output", call: 0, output: "123" }] });
     recorder.addDelivery({ clock: 2, items: [{ kind: "failure", call: 1, failure }] });
-    expect(recorder.size).toBe(8 + 2 * 64 + 2 * 64);
+    expect(recorder.size).toBe(15 + 2 * 64 + 2 * 64);
     expect(recorder.failureOf(1)).toEqual(failure);
     expect(recorder.failureOf(0)).toBeUndefined();
-    expect(new LedgerRecorder(header, recorder.toLedger()).size).toBe(8 + 2 * 64 + 2 * 64);
+    expect(new LedgerRecorder(header, recorder.toLedger()).size).toBe(15 + 2 * 64 + 2 * 64);
   });
 });

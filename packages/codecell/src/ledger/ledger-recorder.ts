@@ -71,6 +71,10 @@ export function isYield({ features }: Pick<Ledger, "features">, { tool }: Ledger
   return behindCall(features, tool)?.endedBy === "resume";
 }
 
+function lengthOf({ name, message, toolCode = "", shownCode = "" }: CallFailure): number {
+  return name.length + message.length + toolCode.length + shownCode.length;
+}
+
 export class LedgerRecorder {
   readonly header: LedgerHeader;
   readonly calls: LedgerCall[];
@@ -102,7 +106,10 @@ export class LedgerRecorder {
     for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
   }
 
-  /** Bounded by limits.ledgerSize: the texts of inputs and outputs, and a fixed size for each delivery and item. */
+  /**
+   * Bounded by limits.ledgerSize: the texts of inputs, outputs and failures, and a fixed size for each delivery and
+   * item.
+   */
   get size(): number {
     return this.#size;
   }
@@ -125,8 +132,10 @@ export class LedgerRecorder {
         this.#settled.add(item.call);
         this.#openYields.delete(item.call);
       }
-      if (item.kind === "failure") this.#failures.set(item.call, item.failure);
-      else if (item.kind === "output") this.#size += item.output.length;
+      if (item.kind === "failure") {
+        this.#failures.set(item.call, item.failure);
+        this.#size += lengthOf(item.failure);
+      } else if (item.kind === "output") this.#size += item.output.length;
     }
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
 import { nastyJson } from "../../../../test/fuzz/nasty-values.ts";
 import { Random } from "../../../../test/fuzz/random.ts";
-import type { RunEvent } from "../contract/events.ts";
+import { type RunEvent, summarizeOutcome } from "../contract/events.ts";
 import { EventStream } from "./event-stream.ts";
 
 const text = JSON.stringify({ list: Array.from({ length: 50_000 }, (_, at) => at) });
@@ -47,6 +47,29 @@ test("the first of many small inputs are kept as values, the others as texts", a
   const kept = late.filter((one, index) => one === emitted[index]);
   expect(kept.length * inputText.length).toBeGreaterThan(100_000);
   expect(kept.length * inputText.length).toBeLessThanOrEqual(131_072);
+});
+
+test("a reader that waits gets every cause, one that comes late those of the last calls [host:errors]", async () => {
+  const end = (index: number, cause: unknown): RunEvent => {
+    const failure = { code: "tool_failed", name: "Error", message: `${index}` } as const;
+    const outcome = summarizeOutcome({ kind: "failure", call: index, failure }, 0, false, cause);
+    return { type: "call-end", runId: "r", callId: `r:${index}`, index, tool: "t", durationMs: 1, outcome };
+  };
+  const causeOf = (event: RunEvent | undefined): unknown =>
+    event?.type === "call-end" && event.outcome.status === "failed" ? event.outcome.cause : undefined;
+  const events = new EventStream();
+  const reader = events[Symbol.asyncIterator]();
+  const causes = Array.from({ length: 100 }, (_, index) => new Error(`${index}`));
+  for (const [index, cause] of causes.entries()) {
+    const next = reader.next();
+    events.emit(end(index, cause), "x".repeat(10_000));
+    expect(causeOf((await next).value ?? undefined)).toBe(cause);
+  }
+  events.emit(end(100, undefined), "x".repeat(10_000));
+  events.end();
+  const late = await Array.fromAsync(events);
+  expect(late).toEqual([...causes, undefined].map((cause, index) => end(index, cause)));
+  expect(late.map(causeOf)).toEqual([...causes.fill(undefined as never, 0, 87), undefined]);
 });
 
 test("[host:short-turns] a reader that comes late does not hold the thread", async () => {

@@ -5,10 +5,13 @@
  * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
  *   texts that the ledger has anyway, and built again for each late reader: a value takes up to twenty times as much as
  *   its text.
+ * - Of failed calls, the causes of the last ones are kept (`calls/kept-causes.ts`). A late reader gets the other events without
+ *   their causes.
  * - A reader that waits gets an event as it was emitted.
  * - One listener hears events at once, and also the steps of calls, which are not kept. If a call outlives the run,
  *   only the listener hears of it, after the run's end.
  */
+import { KeptCauses } from "../calls/kept-causes.ts";
 import { buildJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { CallStartEvent, CallStepEvent, OnEvent, RunEvent } from "../contract/events.ts";
@@ -30,6 +33,8 @@ export class EventStream implements AsyncIterable<RunEvent> {
   #isEnded = false;
   /** Characters of the inputs that are kept as values. */
   #keptLength = 0;
+  /** By the index of the kept event. */
+  readonly #causes = new KeptCauses<number>();
 
   /** The listener must not throw. */
   constructor(hear?: OnEvent) {
@@ -47,16 +52,31 @@ export class EventStream implements AsyncIterable<RunEvent> {
     this.#hear?.(event.type === "call-start" ? { ...event, at, inputText } : { ...event, at });
   }
 
-  /** `inputText` is the text of the event's input, if the event has an input that a program gave. */
+  /** `inputText` is the text of the call's input, for the start and the end of a call. */
   emit(event: RunEvent, inputText = ""): void {
     if (this.#hear !== undefined) this.tell(event, inputText);
-    const length = this.#keptLength + inputText.length;
-    if (event.type === "call-start" && length > KEPT_LENGTH) this.#kept.push(strip(event, inputText));
-    else {
-      this.#keptLength = length;
-      this.#kept.push(event);
+    this.#kept.push(this.#toKept(event, inputText));
+    if (event.type === "call-end" && event.outcome.status === "failed") {
+      this.#keepCause(event.outcome.cause, inputText.length);
     }
     this.#wake(event);
+  }
+
+  #toKept(event: RunEvent, inputText: string): RunEvent | Stripped {
+    if (event.type !== "call-start") return event;
+    const length = this.#keptLength + inputText.length;
+    if (length > KEPT_LENGTH) return strip(event, inputText);
+    this.#keptLength = length;
+    return event;
+  }
+
+  /** The event was kept last. */
+  #keepCause(cause: unknown, inputLength: number): void {
+    if (cause === undefined) return;
+    for (const index of this.#causes.add(this.#kept.length - 1, cause, inputLength)) {
+      const kept = this.#kept[index];
+      if (kept !== undefined && "outcome" in kept) this.#kept[index] = withoutCause(kept);
+    }
   }
 
   /** Call when there will be no run, so that readers end all the same. */
@@ -94,6 +114,11 @@ export class EventStream implements AsyncIterable<RunEvent> {
 
 function strip({ type, runId, callId, index, tool }: CallStartEvent, inputText: string): Stripped {
   return { event: { type, runId, callId, index, tool }, inputText };
+}
+
+/** The cause is not enumerable, so a copy does not have it. */
+function withoutCause<T extends { readonly outcome: object }>(event: T): T {
+  return { ...event, outcome: { ...event.outcome } };
 }
 
 async function rebuild({ event, inputText }: Stripped): Promise<CallStartEvent> {

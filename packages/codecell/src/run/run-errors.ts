@@ -1,20 +1,19 @@
 /**
  * Runs on the host. RunErrors: what the host's own code threw during one run, for the host alone.
  *
- * - It tells each error as it happens, and keeps errors that may turn out to be why the run failed.
+ * - It tells each error as it happens, and keeps errors that may turn out to be why the run failed: a program may let
+ *   the failure of any call escape, most likely of one of the last.
  * - No error gets into a ledger: errors end with the process.
  */
 import { type HostError, type OnError, tellError, withCause, type Thrown } from "../contract/host-error.ts";
 import type { RunResult } from "../contract/result.ts";
-
-/** A program may let the failure of any call escape, most likely of one of the last. */
-const MOST_KEPT = 32;
+import { KeptCauses } from "../calls/kept-causes.ts";
 
 export class RunErrors {
   readonly #runId: string;
   readonly #onError: OnError | undefined;
   /** Errors by call id. */
-  readonly #thrown = new Map<string, unknown>();
+  readonly #thrown = new KeptCauses<string>();
   #cause: unknown;
 
   constructor(runId: string, onError: OnError | undefined) {
@@ -22,13 +21,10 @@ export class RunErrors {
     this.#onError = onError;
   }
 
-  tell(report: Omit<HostError, "runId">): void {
+  /** `inputLength` is the length of the call's input. */
+  tell(report: Omit<HostError, "runId">, inputLength = 0): void {
     const { callId, error, source } = report;
-    if (callId !== undefined && source !== "middleware") {
-      this.#thrown.set(callId, error);
-      const [oldest] = this.#thrown.keys();
-      if (this.#thrown.size > MOST_KEPT && oldest !== undefined) this.#thrown.delete(oldest);
-    }
+    if (callId !== undefined && source !== "middleware") this.#thrown.add(callId, error, inputLength);
     tellError(this.#onError, { ...report, runId: this.#runId });
   }
 

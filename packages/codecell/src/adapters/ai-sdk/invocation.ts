@@ -33,6 +33,7 @@ import { inWordsOfCodeMode, toError, toFetchError } from "./to-error.ts";
 import { TraceRecorder } from "./trace-recorder.ts";
 import { within } from "../../loop/wait.ts";
 import type { MapCallFailure } from "../../calls/call-failure.ts";
+import { KeptCauses } from "../../calls/kept-causes.ts";
 
 /** What an interrupted invocation needs to go on. */
 export interface Continued {
@@ -68,8 +69,13 @@ export class Invocation implements CallKeeper {
   readonly #setup: InvocationSetup;
   readonly #hooks: Hooks;
   readonly #trace: TraceRecorder;
-  /** Errors of failed fetches, by call id. Only the host sees them. */
-  readonly #fetchErrors = new Map<string, unknown>();
+  /**
+   * By call id: errors of fetches, and of calls whose end was told. Only the host sees them. Any of them may turn out to
+   * be why the program failed, most likely one of the last.
+   */
+  readonly #errors = new KeptCauses<string>();
+  /** The lengths of the inputs of calls whose end was not told yet. */
+  readonly #inputLengths = new Map<string, number>();
   readonly #executing = new Set<Promise<unknown>>();
   logs: readonly LogLine[] = [];
   logsDropped = 0;
@@ -91,7 +97,7 @@ export class Invocation implements CallKeeper {
     this.#hooks = new Hooks(options.lifecycle);
     this.#trace = new TraceRecorder(this.id, outerToolCallId, this.#hooks, {
       outputOf: (callId) => this.calls.get(callId)?.output,
-      forget: (callId) => this.calls.get(callId)?.forget(),
+      forget: (callId) => this.#forget(callId),
       errorOf: (callId) => this.#errorOf(callId),
     });
   }
@@ -175,12 +181,24 @@ export class Invocation implements CallKeeper {
     { callId, thrown }: Parameters<MapCallFailure>[1],
   ): Omit<CallFailure, "code"> {
     const call = this.calls.get(callId);
-    if (failure.code === "fetch_failed") this.#fetchErrors.set(callId, toFetchError(failure, thrown));
+    if (failure.code === "fetch_failed") this.#keepError(callId, toFetchError(failure, thrown));
     return inWordsOfCodeMode(failure, call?.error);
   }
 
   #errorOf(callId: string): unknown {
-    return this.calls.get(callId)?.error ?? this.#fetchErrors.get(callId);
+    return this.calls.get(callId)?.error ?? this.#errors.get(callId);
+  }
+
+  #keepError(callId: string, error: unknown): void {
+    this.#errors.add(callId, error, this.#inputLengths.get(callId) ?? 0);
+  }
+
+  /** Called when the call's end was told. */
+  #forget(callId: string): void {
+    const call = this.calls.get(callId);
+    if (call?.error !== undefined) this.#keepError(callId, call.error);
+    call?.forget();
+    this.#inputLengths.delete(callId);
   }
 
   async #conclude(result: RunResult, handle: RunHandle): Promise<unknown> {
@@ -241,10 +259,11 @@ export class Invocation implements CallKeeper {
   /** Only calls that were decided on are in `calls`. */
   #hear(event: LiveEvent): void {
     this.#trace.hear(event);
+    if (event.type === "call-start") this.#inputLengths.set(event.callId, event.inputText.length);
+    if (event.type === "call-end" && !this.#trace.isWanted) this.#forget(event.callId);
     const call = "callId" in event ? this.calls.get(event.callId) : undefined;
     const state = callStateAfter(event);
     if (call === undefined || state === undefined) return;
-    if (event.type === "call-end" && !this.#trace.isWanted) call.forget();
     if (call.state === state) return;
     call.state = state;
     // The interrupt itself tells of a waiting call, so `onProgress` is not called for it.

@@ -22,7 +22,7 @@ export class InvocationCall {
   validated: unknown;
   interrupt: CodeModeInterruptExecutionContext | undefined;
   output: unknown;
-  /** What was thrown on the host. */
+  /** What was thrown on the host, until the call's end was told. */
   error: unknown;
   #inputBytes: number | undefined;
 
@@ -39,6 +39,7 @@ export class InvocationCall {
     this.input = undefined;
     this.validated = undefined;
     this.output = undefined;
+    this.error = undefined;
   }
 
   /** Counted when first asked for. */

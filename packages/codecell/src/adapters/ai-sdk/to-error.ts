@@ -10,6 +10,7 @@ import type { CallFailure, CallFailureCode, Failure } from "../../contract/failu
 import { withCause } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
+import { ownText } from "../../value/own-text.ts";
 import { isRecord } from "../../value/shape.ts";
 import type { CodeModeTraceError } from "./events.ts";
 import {
@@ -112,7 +113,7 @@ const LONGEST_NAME = 128;
 
 /** The name that the program gave its error. Programs may not use the names of our errors. */
 function toGuestName(name = ""): string {
-  return name === "" || name.startsWith("CodeMode") ? "Error" : name.slice(0, LONGEST_NAME);
+  return name === "" || name.startsWith("CodeMode") ? "Error" : ownText(name, LONGEST_NAME);
 }
 
 function named(name: string, message: string): CodeModeError {
@@ -210,10 +211,18 @@ export function toFetchError({ message }: CallFailure, thrown: unknown): CodeMod
   return withCause(new CodeModeFetchError(message, { cause: toTraceError(cause) }), cause);
 }
 
-/** An error as traces keep it. What a tool threw is kept as far as it can be read. */
+const LONGEST_MESSAGE = 4096;
+const LONGEST_STACK = 16_384;
+
+/**
+ * An error as traces keep it. What a tool threw is kept as far as it can be read. Long texts are cut: a tool may repeat
+ * its input in its message, and a stack repeats the message.
+ */
 export function toTraceError(error: unknown): CodeModeTraceError {
   try {
-    return isRecord(error) ? traceErrorOf(error) : { name: "Error", message: String(error) };
+    return isRecord(error)
+      ? traceErrorOf(error)
+      : { name: "Error", message: ownText(String(error), LONGEST_MESSAGE) };
   } catch {
     return { name: "Error", message: "The error cannot be read" };
   }
@@ -221,10 +230,20 @@ export function toTraceError(error: unknown): CodeModeTraceError {
 
 function traceErrorOf({ name, message, stack, code, details }: Record<string, unknown>): CodeModeTraceError {
   return {
-    name: typeof name === "string" ? name : "Error",
-    message: typeof message === "string" ? message : "",
-    ...(typeof stack === "string" ? { stack } : {}),
-    ...(typeof code === "string" ? { code } : {}),
+    name: typeof name === "string" ? ownText(name, LONGEST_NAME) : "Error",
+    message: typeof message === "string" ? ownText(message, LONGEST_MESSAGE) : "",
+    ...(typeof stack === "string" ? { stack: stackOf(stack, message) } : {}),
+    ...(typeof code === "string" ? { code: ownText(code, LONGEST_NAME) } : {}),
     ...(details === undefined ? {} : { details }),
   };
+}
+
+/** Cuts the message in the stack like the message itself, so that the frames behind it stay. */
+function stackOf(stack: string, message: unknown): string {
+  if (typeof message !== "string" || message.length <= LONGEST_MESSAGE) return ownText(stack, LONGEST_STACK);
+  const short = message.slice(0, LONGEST_MESSAGE);
+  return ownText(
+    stack.replace(message, () => short),
+    LONGEST_STACK,
+  );
 }

@@ -24,6 +24,7 @@ export function scoreWords(
   const scores = new Float64Array(size);
   const best = new Float64Array(size);
   const { documents, impacts } = postings;
+  const closestTo = spelling.ofRequest();
   for (const term of [...terms].slice(0, MAX_TERMS)) {
     const found: number[] = [];
     const own = postings.of(term);
@@ -41,7 +42,7 @@ export function scoreWords(
     };
     take(term, 1);
     for (const synonym of synonymsOf(term)) take(synonym, SYNONYM_SHARE);
-    if (own === undefined) for (const other of spelling.closestTo(term)) take(other, SPELLING_SHARE);
+    if (own === undefined) for (const other of closestTo(term)) take(other, SPELLING_SHARE);
     for (const document of found) {
       scores[document]! += best[document]!;
       best[document] = 0;

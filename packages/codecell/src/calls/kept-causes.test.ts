@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { KeptCauses } from "./kept-causes.ts";
+
+test("the causes of small calls are all kept, thousands of them only the last", () => {
+  const causes = new KeptCauses<number>();
+  for (let key = 0; key < 1000; key++) expect(causes.add(key, `${key}`, 2)).toEqual([]);
+  expect([causes.get(0), causes.get(999)]).toEqual(["0", "999"]);
+  for (let key = 1000; key < 5000; key++) causes.add(key, `${key}`, 2);
+  expect([causes.get(1000), causes.get(3500), causes.get(4999)]).toEqual([undefined, "3500", "4999"]);
+});
+
+test("the newest is kept, however large its call, and the same call counts once", () => {
+  const causes = new KeptCauses<string>();
+  causes.add("small", 1, 10);
+  expect(causes.add("large", 2, 1_000_000)).toEqual(["small"]);
+  expect(causes.add("large", 3, 1_000_000)).toEqual([]);
+  expect([causes.get("small"), causes.get("large")]).toEqual([undefined, 3]);
+  expect(causes.add("next", 4, 10)).toEqual(["large"]);
+  expect(causes.get("next")).toBe(4);
+});
