@@ -29,21 +29,26 @@ export class KeptValue {
     // try that last.
     this.#json = whole;
     this.#isCut = false;
-    this.#cut(this.read(), maxBytes);
+    this.#cut(this.#read(), maxBytes);
   }
 
   get bytes(): number {
     return Buffer.byteLength(this.#json);
   }
 
-  read(): Json {
-    return JSON.parse(this.#json) as Json;
+  /** The value as JSON text. */
+  get text(): string {
+    return this.#json;
   }
 
   shorten(maxBytes: number): void {
     if (this.bytes <= maxBytes) return;
-    const value = this.read();
+    const value = this.#read();
     this.#cut(this.#isCut ? (value as { readonly prefix: Json }).prefix : value, maxBytes);
+  }
+
+  #read(): Json {
+    return JSON.parse(this.#json) as Json;
   }
 
   #cut(value: Json, maxBytes: number): void {
