@@ -1,7 +1,8 @@
 /**
  * Runs on the host. A TrajectoryRecord is one exec or wait, or one nested call, as the trajectory keeps and exports it.
  *
- * - A record ends once. Its `bytes` are never less than the bytes of its export as JSON text.
+ * - A record ends once. Its `bytes` are never less than the bytes of its export as JSON text, and bound the memory that
+ *   its export takes.
  * - Values of calls are JSON of a bounded size. Texts of entries are exact or left out.
  * - Values of calls are kept as texts. Who exports a call builds its values, because that can take long.
  */
@@ -170,7 +171,7 @@ export class KeptCall {
   get bytes(): number {
     const { parentToolCallId, callId, tool } = this.#head;
     const ids = jsonTextBytes(parentToolCallId) + jsonTextBytes(callId) + jsonTextBytes(tool);
-    return FIXED_BYTES + ids + this.#input.bytes + (this.#result?.bytes ?? 0) + (this.#error?.bytes ?? 0);
+    return FIXED_BYTES + ids + this.#input.weight + (this.#result?.weight ?? 0) + (this.#error?.weight ?? 0);
   }
 
   hold(): void {

@@ -195,6 +195,37 @@ describe("the trajectory", () => {
     expect(counts.calls).toBe(60);
   });
 
+  test("values of many parts count for more than their text, since they take more memory", async () => {
+    const keptWhole = async (result: Json): Promise<number> => {
+      const trajectory = create({ maxBytes: 100_000, maxValueBytes: 4000 });
+      for (let id = 0; id < 20; id++) {
+        trajectory.startCall(call(`c${id}`));
+        trajectory.endCall(`c${id}`, { status: "completed", result });
+      }
+      const { calls } = await trajectory.export();
+      return calls.filter((one) => Array.isArray(one.result) || typeof one.result === "string").length;
+    };
+    expect(await keptWhole("r".repeat(3000))).toBe(20);
+    expect(await keptWhole(Array.from({ length: 1000 }, () => []))).toBeLessThan(5);
+  });
+
+  test("an export shows what was there when it was asked for, whatever happens meanwhile", async () => {
+    const trajectory = create();
+    const text = "r".repeat(10_000);
+    for (let id = 0; id < 20; id++) {
+      trajectory.startCall(call(`c${id}`));
+      trajectory.endCall(`c${id}`, { status: "completed", result: text });
+    }
+    trajectory.startCall(call("open"));
+    const exporting = trajectory.export();
+    trajectory.endCall("open", { status: "aborted" });
+    trajectory.startCall(call("late"));
+    const { calls, counts } = await exporting;
+    expect(calls).toHaveLength(21);
+    expect(counts.calls).toBe(21);
+    expect(calls.at(-1)).toMatchObject({ callId: "open", status: "running" });
+  });
+
   test("a late result of an old call is short", async () => {
     const trajectory = create({ maxBytes: 10_000, maxValueBytes: 4000 });
     trajectory.startCall(call("old"));

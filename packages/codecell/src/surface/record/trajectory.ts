@@ -27,7 +27,7 @@ import {
 } from "./trajectory-record.ts";
 
 export interface TrajectoryOptions {
-  /** Bytes of the export as JSON text, before redaction. */
+  /** Bytes of the export as JSON text, before redaction. Each field or item of a value counts as 24 at least. */
   readonly maxBytes?: number;
   /** Bytes of one input or result of a call. */
   readonly maxValueBytes?: number;
