@@ -82,14 +82,15 @@ console.log(`${sent.length} requests, each with: ${[...new Set(sent)].join(" | "
 deepStrictEqual(new Set(sent), new Set(["exec, wait"]));
 
 title("What its programs did");
-for (const { parentToolCallId, tool, status } of run.trajectory().calls) {
+const { calls, entries } = await run.trajectory();
+for (const { parentToolCallId, tool, status } of calls) {
   console.log(`${parentToolCallId} → ${tool}: ${status}`);
 }
 deepStrictEqual(
-  run.trajectory().calls.map(({ parentToolCallId, status }) => [parentToolCallId, status]),
+  calls.map(({ parentToolCallId, status }) => [parentToolCallId, status]),
   Array.from({ length: 5 }, () => ["call_2", "completed"]),
 );
-const [found] = run.trajectory().entries;
+const [found] = entries;
 ok(
   found?.result?.includes(
     '["plugin:billing:refund_order","mcp:chat:post_message","mcp:warehouse:count_stock"]',

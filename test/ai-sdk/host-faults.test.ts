@@ -121,7 +121,7 @@ test("only the host hears why a needsApproval under exec and wait threw [host:er
   const { run } = codeMode;
   const results = [await run.exec({ code: CATCHING }), await run.exec({ code: "await tools.pay({})" })];
   expect(results).toMatchObject([{ status: "completed", value: { code: "denied" } }, { status: "failed" }]);
-  expect(JSON.stringify([results, run.trajectory()])).not.toContain("pw@db");
+  expect(JSON.stringify([results, await run.trajectory()])).not.toContain("pw@db");
   expect(told).toMatchObject([{ error: fault }, { error: fault }]);
 });
 

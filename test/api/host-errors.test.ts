@@ -70,7 +70,7 @@ describe.each([
     });
     const results = [await agent.exec({ code: CATCHING }), await agent.exec({ code: "await tools.pay({})" })];
     expect(results.map(({ status }) => status)).toEqual(["completed", "failed"]);
-    expect(JSON.stringify([results, agent.trajectory(), agent.telemetry()])).not.toContain("pw@db");
+    expect(JSON.stringify([results, await agent.trajectory(), agent.telemetry()])).not.toContain("pw@db");
     expect(told).toMatchObject(results.map(() => ({ error: fault, source: "authorize", tool: "pay" })));
   });
 });

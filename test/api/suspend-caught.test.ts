@@ -53,7 +53,7 @@ describe("a caught suspension", () => {
     );
     if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
     expect(waiting.pendingToolCalls).toMatchObject([{ asks: { ask: "May I?" } }]);
-    expect(run.trajectory().calls).toMatchObject([{ status: "waiting" }]);
+    expect((await run.trajectory()).calls).toMatchObject([{ status: "waiting" }]);
     run.resolve({ [waiting.pendingToolCalls?.[0]?.id ?? ""]: { resolution: "yes" } });
     expect(await run.wait({ runId: waiting.runId })).toMatchObject({
       status: "completed",

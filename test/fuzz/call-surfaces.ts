@@ -36,6 +36,7 @@ import {
   VALUE_BYTES,
   vault,
 } from "./surface-parts.ts";
+import { TRAJECTORY_SURFACES } from "./trajectory-surfaces.ts";
 
 const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
@@ -160,6 +161,7 @@ export const CALL_SURFACES: readonly Surface[] = [
     },
   },
   ...INTERRUPT_SURFACES,
+  ...TRAJECTORY_SURFACES,
   {
     name: "store: open a run",
     given: "json",

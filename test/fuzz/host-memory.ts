@@ -23,6 +23,7 @@ import { Random } from "./random.ts";
 import { schemaValues } from "./schema-values.ts";
 import { LIMITS, REST, type Surface } from "./surface-parts.ts";
 import { SURFACES } from "./surfaces.ts";
+import { TRAJECTORY_SURFACES } from "./trajectory-surfaces.ts";
 
 const MB = 1_000_000;
 const ROOM = 64 * MB;
@@ -33,13 +34,19 @@ const MiB = 1024 * 1024;
  */
 const PRINTED = "empty texts";
 const KEPT = "many fields";
+/** The kind that takes most for the length of its text, of the values that a trajectory keeps. */
+const DENSE = "small lists";
+
+function kindsFor(surface: Surface): readonly string[] {
+  if (TRAJECTORY_SURFACES.includes(surface)) return [KEPT, DENSE];
+  return CALL_SURFACES.includes(surface) ? [PRINTED, KEPT] : [PRINTED];
+}
 
 function surfaceCases(surface: Surface): RoomCase[] {
   const { name, given, most, prepare, own = 0 } = surface;
   const room = ROOM + own;
   if (given === "json") {
-    const kinds = CALL_SURFACES.includes(surface) ? [PRINTED, KEPT] : [PRINTED];
-    return kinds.map((kind) => ({
+    return kindsFor(surface).map((kind) => ({
       name: `${name}, ${kind}`,
       room,
       prepare: async () => orRefused(await prepare(nastyJson(new Random(1), most, kind))),

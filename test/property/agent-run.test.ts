@@ -103,7 +103,7 @@ test("whatever happens to programs, they leave nothing behind [exec-wait:50] [ex
         const { snapshots, counts } = desk.run.telemetry();
         expect(snapshots.created).toBe(snapshots.restored + snapshots.expired + snapshots.dropped);
         expect(counts.exec).toBe(lives.length);
-        const { calls } = desk.run.trajectory();
+        const { calls } = await desk.run.trajectory();
         expect(calls.filter(({ status }) => status === "running" || status === "waiting")).toEqual([]);
         expect(new Set(calls.map(({ callId }) => callId)).size).toBe(calls.length);
         expect(most).toBeLessThanOrEqual(1);

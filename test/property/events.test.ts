@@ -190,7 +190,7 @@ test("a trajectory's records and the counts of calls are what events give [event
         }
         await agent.end();
         const folded = fold(heard);
-        const { calls } = agent.trajectory();
+        const { calls } = await agent.trajectory();
         for (const { callId, status, input, error, endedAt = "" } of calls) {
           statuses.add(status);
           const call = folded.get(callId);

@@ -163,7 +163,7 @@ describe("an agent loop", () => {
     expect(JSON.stringify(model.doGenerateCalls.map(({ tools }) => tools))).not.toContain("S3CRET");
 
     // Step 14: the trajectory has exactly what the transcript replays.
-    const { calls, entries } = desk.run.trajectory();
+    const { calls, entries } = await desk.run.trajectory();
     expect(calls.map((call) => [call.parentToolCallId, call.tool, call.status])).toEqual([
       ["call_3", "mcp:github:create_issue", "completed"],
       ["call_5", "core:core:forbidden", "failed"],
@@ -217,8 +217,8 @@ describe("an agent loop", () => {
     expect(desk.gate.signals.map((signal) => signal.aborted)).toEqual([true, true]);
     expect(told(await say("Do you still work?"))).toMatchObject({ status: "completed", value: "works" });
     expect(desk.run.telemetry().snapshots).toEqual({ created: 2, restored: 1, expired: 1, dropped: 0 });
-    const left = [desk.run, aborted].flatMap((run) => run.trajectory().calls);
-    expect(left.map(({ status }) => status)).toEqual(["aborted", "aborted"]);
+    const left = await Promise.all([desk.run, aborted].map((run) => run.trajectory()));
+    expect(left.flatMap(({ calls }) => calls).map(({ status }) => status)).toEqual(["aborted", "aborted"]);
   });
 
   test("aborting the agent aborts the program", async () => {
@@ -230,7 +230,7 @@ describe("an agent loop", () => {
     controller.abort();
     await expect(said).rejects.toThrow(/abort/u);
     await until(() => desk.gate.signals[0]?.aborted ?? false);
-    await until(() => desk.run.trajectory().entries[0]?.status === "failed");
+    await until(async () => (await desk.run.trajectory()).entries[0]?.status === "failed");
     expect(desk.runtime.suspendedPrograms).toBe(0);
   });
 });

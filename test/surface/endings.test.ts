@@ -23,10 +23,10 @@ function codeOf(result: CodeModeResult): string {
 }
 
 /** Nothing is suspended, and no tool of the desk is still called. */
-function expectNothingLeft(desk: Desk): void {
+async function expectNothingLeft(desk: Desk): Promise<void> {
   expect(desk.runtime.suspendedPrograms).toBe(0);
   expect(desk.gate.signals.every((signal) => signal.aborted)).toBe(true);
-  expect(desk.run.trajectory().calls.filter(({ status }) => status === "running")).toEqual([]);
+  expect((await desk.run.trajectory()).calls.filter(({ status }) => status === "running")).toEqual([]);
 }
 
 describe("a program that nobody waits for", () => {
@@ -35,12 +35,12 @@ describe("a program that nobody waits for", () => {
     const { runId } = waitingOf(await desk.exec(GATED));
     expect(desk.runtime.suspendedPrograms).toBe(1);
     await aborted(desk.gate.signals[0]);
-    expectNothingLeft(desk);
+    await expectNothingLeft(desk);
     expect(desk.run.telemetry().snapshots).toMatchObject({ created: 1, expired: 1 });
     const late = await desk.wait(runId);
     expect(late).toMatchObject({ status: "failed", code: "snapshot_expired" });
     expect(late.status === "failed" && late.error).toMatch(/exec/u);
-    expect(desk.run.trajectory().calls).toMatchObject([{ status: "aborted" }]);
+    expect((await desk.run.trajectory()).calls).toMatchObject([{ status: "aborted" }]);
   });
 
   test("[exec-wait:80] is gone from its store as well", async () => {
@@ -84,7 +84,7 @@ describe("abort", () => {
     });
     const { runId } = waitingOf(await desk.exec(GATED));
     controller.abort();
-    expectNothingLeft(desk);
+    await expectNothingLeft(desk);
     expect(desk.run.telemetry().snapshots).toMatchObject({ created: 1, dropped: 1 });
     expect(await desk.wait(runId)).toMatchObject({ status: "failed", code: "aborted" });
     expect(codeOf(await desk.exec("return 1"))).toBe("aborted");
@@ -105,7 +105,7 @@ describe("abort", () => {
         output: [{ type: "text", text: "begun" }],
       });
       expect(elapsedMs()).toBeLessThan(500);
-      expectNothingLeft(desk);
+      await expectNothingLeft(desk);
     },
   );
 
@@ -121,7 +121,7 @@ describe("abort", () => {
       (whose === "of the run" ? run : call).abort();
       expect(codeOf(await waited)).toBe("aborted");
       expect(elapsedMs()).toBeLessThan(500);
-      expectNothingLeft(desk);
+      await expectNothingLeft(desk);
       expect(codeOf(await desk.wait(runId))).toBe("aborted");
     },
   );
@@ -143,7 +143,7 @@ describe("abort", () => {
       });
       const executed = desk.run.exec({ code: "await yield_control()" }, { abortSignal: call.signal });
       expect(codeOf(await executed)).toBe("aborted");
-      expectNothingLeft(desk);
+      await expectNothingLeft(desk);
       await gone.promise;
       expect(await store.list()).toEqual([]);
     },
@@ -189,7 +189,7 @@ describe("scope", () => {
       error: expect.stringContaining("sessionKey") as string,
       output: [{ type: "text", text: "begun" }],
     });
-    expectNothingLeft(desk);
+    await expectNothingLeft(desk);
   });
 
   test("[exec-wait:82] parts of a scope are not simply joined", async () => {
@@ -242,8 +242,8 @@ describe("the size of a suspended program", () => {
       output: [{ type: "text", text: "100000" }],
     });
     expect(desk.gate.made).toBe(2);
-    expectNothingLeft(desk);
-    expect(desk.run.trajectory().calls.map(({ status }) => status)).toEqual([
+    await expectNothingLeft(desk);
+    expect((await desk.run.trajectory()).calls.map(({ status }) => status)).toEqual([
       "completed",
       "aborted",
       "aborted",
@@ -256,7 +256,7 @@ describe("the size of a suspended program", () => {
       await desk.exec("await yield_control(); await tools.big({ n: 100000 }); return await tools.gate({})"),
     );
     expect(codeOf(await desk.wait(runId))).toBe("snapshot_limit_exceeded");
-    expectNothingLeft(desk);
+    await expectNothingLeft(desk);
     expect(codeOf(await desk.wait(runId))).toBe("invalid_input");
   });
 
@@ -294,7 +294,7 @@ describe("damaged bytes", () => {
     damage();
     expect(codeOf(await desk.wait(runId))).toBe("snapshot_restore_failed");
     expect(desk.told).toEqual([]);
-    expectNothingLeft(desk);
+    await expectNothingLeft(desk);
   });
 
   test("[exec-wait:85] of a token fail with snapshot_restore_failed", async () => {
@@ -307,7 +307,7 @@ describe("damaged bytes", () => {
       return resume({ ...options, token: altered });
     });
     expect(codeOf(await desk.wait(runId))).toBe("snapshot_restore_failed");
-    expectNothingLeft(desk);
+    await expectNothingLeft(desk);
   });
 });
 
@@ -374,7 +374,7 @@ describe("the end", () => {
       // A call of a kept program goes on: its outcome is for whoever continues the program.
       const isKept = how === "a shutdown" && "store" in hosting;
       if (isKept) expect(desk.gate.signals[0]?.aborted).toBe(false);
-      else expectNothingLeft(desk);
+      else await expectNothingLeft(desk);
       expect(desk.runtime.suspendedPrograms).toBe(0);
       expect(desk.run.telemetry().snapshots.dropped).toBe(2);
       expect(codeOf(await desk.wait(runId))).toBe("aborted");

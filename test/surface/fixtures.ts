@@ -225,6 +225,6 @@ export function waitingOf(result: CodeModeResult): CodeModeWaiting {
 }
 
 /** Waits for a condition. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate);
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(setImmediate);
 }

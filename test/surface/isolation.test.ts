@@ -137,7 +137,7 @@ describe("the environment", () => {
       for (const code of programs) results.push(await desk.exec(code));
       const told = JSON.stringify([
         results,
-        desk.run.trajectory(),
+        await desk.run.trajectory(),
         desk.run.telemetry(),
         desk.run.visibleTools,
       ]);
@@ -233,7 +233,7 @@ describe("forging", () => {
     const result = await desk.exec(`${replace}; return await tools.echo({ real: 1 })`);
     expect(desk.told.map(({ input }) => input)).toEqual([{ real: 1 }]);
     expect(result).toMatchObject({ status: "completed", value: { got: { real: 1 } } });
-    expect(desk.run.trajectory().calls).toMatchObject([
+    expect((await desk.run.trajectory()).calls).toMatchObject([
       { status: "completed", result: { got: { real: 1 } } },
     ]);
   });

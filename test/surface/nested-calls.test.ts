@@ -149,7 +149,7 @@ describe("failures of tools", () => {
       ),
     );
     expect(value).toEqual([true, "tool_failed", "string"]);
-    const { calls } = desk.run.trajectory();
+    const { calls } = await desk.run.trajectory();
     expect(calls).toMatchObject([{ tool: "core:core:odd", status: "failed" }]);
     expect(JSON.stringify(calls)).not.toContain("S3CRET");
   });

@@ -6,7 +6,7 @@ import { failedOf, valueOf, waitingOf } from "./results.ts";
 
 const CATCHING = `try { return await tools.needs_ok({ a: 1 }) } catch (e) { return [e instanceof Error, e.code, e.message] }`;
 
-const callsOf = (desk: Desk): readonly CallRecord[] => desk.run.trajectory().calls;
+const callsOf = async (desk: Desk): Promise<readonly CallRecord[]> => (await desk.run.trajectory()).calls;
 
 /** An approval that the test gives by hand. */
 class Person {
@@ -111,8 +111,10 @@ describe("approval", () => {
     const value = await valueOf(desk.exec(CATCHING));
     expect(value).toEqual([true, "denied", expect.stringMatching(/could not be authorised|was denied/u)]);
     expect(desk.approved.calls).toBe(0);
-    expect(callsOf(desk)).toMatchObject([{ tool: "core:core:needs_ok", status: "failed", input: { a: 1 } }]);
-    expect(JSON.stringify([value, callsOf(desk)])).not.toContain("S3CRET");
+    expect(await callsOf(desk)).toMatchObject([
+      { tool: "core:core:needs_ok", status: "failed", input: { a: 1 } },
+    ]);
+    expect(JSON.stringify([value, await callsOf(desk)])).not.toContain("S3CRET");
   });
 
   describe("that needs a person elsewhere", () => {
@@ -131,7 +133,7 @@ describe("approval", () => {
         input: '{"a":1}',
         asks: { question: "May I?" },
       });
-      expect(callsOf(desk)).toMatchObject([{ status: "waiting", input: { a: 1 } }]);
+      expect(await callsOf(desk)).toMatchObject([{ status: "waiting", input: { a: 1 } }]);
       // Nobody has decided: the program waits again, and the call is still there.
       const again = await waitingOf(desk.wait(waiting.runId));
       expect(again.pendingToolCalls).toEqual(waiting.pendingToolCalls);
@@ -143,7 +145,7 @@ describe("approval", () => {
       expect(desk.hooked).toHaveLength(1);
       expect(done.telemetry.counts.call).toBe(1);
       expect(done.telemetry.calledTools).toEqual(["core:core:needs_ok"]);
-      expect(callsOf(desk)).toMatchObject([{ status: "completed", input: { a: 1 }, result: 0 }]);
+      expect(await callsOf(desk)).toMatchObject([{ status: "completed", input: { a: 1 }, result: 0 }]);
     });
 
     test("rejects in the program when the answer is no [exec-wait:51]", async () => {
@@ -153,7 +155,7 @@ describe("approval", () => {
       const told = [true, "denied", expect.stringContaining("never") as string];
       expect(await valueOf(desk.wait(runId))).toEqual(told);
       expect(desk.approved.calls).toBe(0);
-      expect(callsOf(desk)).toMatchObject([
+      expect(await callsOf(desk)).toMatchObject([
         { status: "failed", input: { a: 1 }, error: { code: "denied" }, parentToolCallId: "exec_1" },
       ]);
     });
@@ -173,7 +175,7 @@ describe("approval", () => {
       desk.run.resolve({ [pendingToolCalls[0]?.id ?? ""]: { resolution: "yes" } });
       await valueOf(desk.wait(runId));
       expect(person).toEqual([{ rewritten: true }, { rewritten: true }]);
-      expect(callsOf(desk)).toMatchObject([{ input: { rewritten: true } }]);
+      expect(await callsOf(desk)).toMatchObject([{ input: { rewritten: true } }]);
     });
   });
 });
@@ -212,7 +214,7 @@ describe("hooks that go wrong", () => {
     expect(value).toEqual([true, "denied", expect.any(String)]);
     expect(JSON.stringify(value)).not.toContain("S3CRET");
     expect(desk.approved.calls).toBe(0);
-    expect(callsOf(desk)).toMatchObject([{ status: "failed", error: { code: "denied" } }]);
+    expect(await callsOf(desk)).toMatchObject([{ status: "failed", error: { code: "denied" } }]);
   });
 
   test("a hook that rewrites to an input that does not fit the schema lets no call pass [exec-wait:50]", async () => {
@@ -220,7 +222,7 @@ describe("hooks that go wrong", () => {
     const code = `try { await tools.exec({ command: "ls" }) } catch (e) { return [e.code, e.message] }`;
     expect(await valueOf(desk.exec(code))).toEqual(["denied", expect.stringContaining("command")]);
     expect(desk.commands).toEqual([]);
-    expect(callsOf(desk)).toMatchObject([{ tool: "core:core:exec", status: "failed" }]);
+    expect(await callsOf(desk)).toMatchObject([{ tool: "core:core:exec", status: "failed" }]);
   });
 
   test("a hook may rewrite to a value that is not JSON [exec-wait:50]", async () => {
@@ -258,7 +260,7 @@ describe("an abort", () => {
       person.decide("allow");
       expect(await valueOf(desk.exec("return 1"))).toBe(1);
       expect(desk.approved.calls).toBe(0);
-      expect(callsOf(desk)).toMatchObject([
+      expect(await callsOf(desk)).toMatchObject([
         { tool: "core:core:needs_ok", status: "aborted", input: { a: 1 } },
       ]);
       expect(desk.run.telemetry().counts.call).toBe(0);
@@ -280,7 +282,7 @@ describe("an abort", () => {
     person.decide("allow");
     await new Promise(setImmediate);
     expect(desk.approved.calls).toBe(0);
-    expect(callsOf(desk)).toMatchObject([{ status: "aborted" }]);
+    expect(await callsOf(desk)).toMatchObject([{ status: "aborted" }]);
   });
 
   test("is not caused by a suspension: an approval that goes on is decided in the wait [exec-wait:51]", async () => {
@@ -294,6 +296,6 @@ describe("an abort", () => {
     const { code, error } = await failedOf(result);
     expect(code).toBe("nested_tool_failed");
     expect(error).toContain("too late");
-    expect(callsOf(desk)).toMatchObject([{ status: "failed", error: { code: "denied" } }]);
+    expect(await callsOf(desk)).toMatchObject([{ status: "failed", error: { code: "denied" } }]);
   });
 });

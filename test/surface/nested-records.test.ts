@@ -21,7 +21,7 @@ describe("records of calls", () => {
     const codes = ["denied", "denied", "invalid_input", "unknown_tool", "tool_failed", "fine"];
     const result = await desk.exec(code);
     expect(await valueOf(result)).toEqual(codes);
-    const { calls } = desk.run.trajectory();
+    const { calls } = await desk.run.trajectory();
     expect(calls.map(({ tool }) => tool)).toEqual([
       "client:app:select_file",
       "core:core:needs_ok",
@@ -43,7 +43,7 @@ describe("records of calls", () => {
   test("are counted once each, also if they were dropped before the result is there [exec-wait:96]", async () => {
     await using desk = openDesk({ trajectory: { maxRecords: 1 } });
     await desk.exec("return Promise.allSettled([tools.boom({}), tools.boom({})])");
-    const { counts, omitted } = desk.run.trajectory();
+    const { counts, omitted } = await desk.run.trajectory();
     expect(counts.calls).toBe(2);
     expect(omitted.calls).toBe(2);
   });
@@ -54,7 +54,7 @@ describe("records of calls", () => {
       for (let i = 0; i < 64; i++) await tools.call("x".repeat(500_000) + i).catch(() => {});
       return 1`;
     await valueOf(desk.exec(code));
-    const { calls, omitted } = desk.run.trajectory();
+    const { calls, omitted } = await desk.run.trajectory();
     expect(omitted.calls).toBe(0);
     expect(calls[0]).toMatchObject({ tool: "core:core:echo", input: { mark: 1 } });
     expect(Math.max(...calls.map(({ tool }) => tool.length))).toBeLessThanOrEqual(200);
@@ -74,8 +74,8 @@ describe("records of calls", () => {
     expect(stubborn.signals[0]?.aborted).toBe(true);
     stubborn.release("too late");
     expect(await valueOf(desk.exec("return 1"))).toBe(1);
-    expect(desk.run.trajectory().calls).toMatchObject([{ status: "aborted" }]);
-    expect(JSON.stringify(desk.run.trajectory())).not.toContain("too late");
+    expect((await desk.run.trajectory()).calls).toMatchObject([{ status: "aborted" }]);
+    expect(JSON.stringify(await desk.run.trajectory())).not.toContain("too late");
   });
 
   test("differ for two programs with one tool call id [exec-wait:96]", async () => {
@@ -83,11 +83,12 @@ describe("records of calls", () => {
     const same = { toolCallId: "call_1" };
     const { runId } = await waitingOf(desk.run.exec({ code: "return tools.gate({})" }, same));
     await valueOf(desk.run.exec({ code: "return tools.echo(1)" }, same));
-    const statuses = (): unknown => desk.run.trajectory().calls.map(({ status }) => status);
-    expect(statuses()).toEqual(["running", "completed"]);
+    const statuses = async (): Promise<unknown> =>
+      (await desk.run.trajectory()).calls.map(({ status }) => status);
+    expect(await statuses()).toEqual(["running", "completed"]);
     desk.gate.release();
     await valueOf(desk.wait(runId));
-    expect(statuses()).toEqual(["completed", "completed"]);
+    expect(await statuses()).toEqual(["completed", "completed"]);
   });
 
   test("end in the wait in which their calls end, under their exec [exec-wait:96]", async () => {
@@ -95,10 +96,12 @@ describe("records of calls", () => {
     const { runId } = await waitingOf(
       desk.run.exec({ code: "return tools.gate({ a: 1 })" }, { toolCallId: "call_1" }),
     );
-    expect(desk.run.trajectory().calls).toMatchObject([{ status: "running", parentToolCallId: "call_1" }]);
+    expect((await desk.run.trajectory()).calls).toMatchObject([
+      { status: "running", parentToolCallId: "call_1" },
+    ]);
     desk.gate.release({ b: 2 });
     await valueOf(desk.run.wait({ runId }, { toolCallId: "call_2" }));
-    expect(desk.run.trajectory().calls).toMatchObject([
+    expect((await desk.run.trajectory()).calls).toMatchObject([
       { status: "completed", parentToolCallId: "call_1", input: { a: 1 }, result: { b: 2 } },
     ]);
   });
@@ -117,7 +120,7 @@ describe("records of calls", () => {
     await using desk = openDesk({ tools });
     const code = "return [await tools.typed({ id: 1 }), await tools.typed({}).catch((e) => e.code)]";
     expect(await valueOf(desk.exec(code))).toEqual([{ id: 1 }, "invalid_output"]);
-    expect(desk.run.trajectory().calls).toMatchObject([
+    expect((await desk.run.trajectory()).calls).toMatchObject([
       { status: "completed", result: { id: 1 } },
       { status: "failed", error: { code: "invalid_output" } },
     ]);
@@ -150,6 +153,8 @@ describe("records of calls", () => {
     await using desk = openDesk({ tools });
     expect(await valueOf(desk.exec("return tools.big(12)"))).toEqual({ text: "12" });
     expect(seen).toEqual([12n]);
-    expect(desk.run.trajectory().calls).toMatchObject([{ status: "completed", result: { text: "12" } }]);
+    expect((await desk.run.trajectory()).calls).toMatchObject([
+      { status: "completed", result: { text: "12" } },
+    ]);
   });
 });

@@ -59,10 +59,10 @@ describe("values", () => {
     const code = `try { return await tools.odd({}) } catch (e) { return [e.code, e.message] }`;
     const value = await valueOf(desk.exec(code));
     expect(value).toEqual(["invalid_output", expect.stringContaining("not JSON")]);
-    expect(desk.run.trajectory().calls).toMatchObject([
+    expect((await desk.run.trajectory()).calls).toMatchObject([
       { status: "failed", error: { code: "invalid_output" } },
     ]);
-    expect(JSON.stringify([value, desk.run.trajectory()])).not.toContain("S3CRET");
+    expect(JSON.stringify([value, await desk.run.trajectory()])).not.toContain("S3CRET");
   });
 
   test("that are too large to cross are an error, and never cut [exec-wait:60]", async () => {
@@ -72,7 +72,7 @@ describe("values", () => {
       "output_limit",
       expect.stringMatching(/5242882 bytes.*4194304/u),
     ]);
-    expect(desk.run.trajectory().calls).toMatchObject([
+    expect((await desk.run.trajectory()).calls).toMatchObject([
       { status: "failed", error: { code: "output_limit" } },
     ]);
     expect(await valueOf(desk.exec(`return (await tools.big({ n: ${4 * MiB - 2} })).length`))).toBe(

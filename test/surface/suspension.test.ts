@@ -177,7 +177,7 @@ describe("suspension", () => {
     );
     const settled = async (count: number): Promise<void> => {
       const isOver = ({ status }: CallRecord): boolean => status === "completed";
-      await until(() => desk.run.trajectory().calls.filter(isOver).length === count);
+      await until(async () => (await desk.run.trajectory()).calls.filter(isOver).length === count);
       if (counting !== undefined) await until(() => posts === count);
       // The tool writes the record; the host gets the output a moment later.
       await new Promise(setImmediate);

@@ -1,5 +1,5 @@
 /** What a host keeps of an agent run, and what a provider gets of it. */
-import type { CodeModeResult, PreparedAgentRun } from "codecell/surface";
+import type { CodeModeResult, PreparedAgentRun, TrajectoryExport } from "codecell/surface";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { CONTEXT, createFixtures, openDesk, openWarmDesk, waitingOf } from "./fixtures.ts";
 
@@ -16,8 +16,8 @@ afterEach(() => {
 });
 
 /** The trajectory after a host has written it down and read it again. */
-function stored(run: PreparedAgentRun): ReturnType<PreparedAgentRun["trajectory"]> {
-  return JSON.parse(JSON.stringify(run.trajectory())) as ReturnType<PreparedAgentRun["trajectory"]>;
+async function stored(run: PreparedAgentRun): Promise<TrajectoryExport> {
+  return JSON.parse(JSON.stringify(await run.trajectory())) as TrajectoryExport;
 }
 
 describe("a transcript", () => {
@@ -37,7 +37,7 @@ describe("a transcript", () => {
     await exchange("wait", "call_2", { runId });
     await exchange("wait", "call_3", { runId });
     await exchange("exec", "call_4", { code: "", language: "typescript" });
-    const { entries } = stored(desk.run);
+    const { entries } = await stored(desk.run);
     expect(entries.map(({ name, toolCallId, input, result }) => [name, toolCallId, input, result])).toEqual(
       told,
     );
@@ -57,7 +57,7 @@ describe("a transcript", () => {
     });
     await desk.exec(SOURCE);
     await desk.exec("return 1");
-    expect(stored(desk.run).entries.map(({ redacted }) => redacted)).toEqual([true, undefined]);
+    expect((await stored(desk.run)).entries.map(({ redacted }) => redacted)).toEqual([true, undefined]);
   });
 
   test("[exec-wait:95] a source reaches the program unchanged, however it looks", async () => {
@@ -88,12 +88,15 @@ describe("nested calls", () => {
         { toolCallId: "exec_a" },
       ),
     );
-    expect(desk.run.trajectory().calls[0]).toMatchObject({ tool: "core:core:gate", status: "running" });
+    expect((await desk.run.trajectory()).calls[0]).toMatchObject({
+      tool: "core:core:gate",
+      status: "running",
+    });
     desk.gate.release("late");
     const failed = await desk.run.wait({ runId: first.runId }, { toolCallId: "wait_b" });
     expect(failed).toMatchObject({ status: "failed", code: "internal_error" });
     await desk.run.exec({ code: "await tools.echo({ n: 5 })" }, { toolCallId: "exec_c" });
-    const { calls } = stored(desk.run);
+    const { calls } = await stored(desk.run);
     expect(calls).toMatchObject([
       {
         parentToolCallId: "exec_a",
@@ -127,10 +130,10 @@ describe("nested calls", () => {
       "const { got } = await tools.echo({ NESTED: 1 }); await tools.search('NESTED'); return Object.keys(got).length",
     );
     expect(result).toMatchObject({ status: "completed", value: 1 });
-    expect(desk.run.trajectory().calls).toHaveLength(1);
+    expect((await desk.run.trajectory()).calls).toHaveLength(1);
     expect(Object.keys(result).toSorted()).toEqual(["status", "telemetry", "value"]);
     const sent = JSON.stringify([
-      desk.run.trajectory().entries.map((entry) => entry.result),
+      (await desk.run.trajectory()).entries.map((entry) => entry.result),
       desk.run.visibleTools,
     ]);
     expect(sent).not.toContain("NESTED");

@@ -84,7 +84,8 @@ export interface PreparedAgentRun extends AsyncDisposable {
   /** Decides about nested calls that asked for a decision; takes effect with the next `wait`. */
   resolve(resolutions: Resolutions): void;
   telemetry(): CodeModeTelemetry;
-  trajectory(): TrajectoryExport;
+  /** The run's records as they are now, made in turns: programs choose how large they are. */
+  trajectory(): Promise<TrajectoryExport>;
   /** Ends the run and drops its programs. */
   end(): Promise<void>;
 }

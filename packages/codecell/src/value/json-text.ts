@@ -127,6 +127,25 @@ function shapeProblem(text: string): string | undefined {
   return undefined;
 }
 
+/** How many fields, items, and empty lists and records a JSON text has. */
+export function countParts(text: string): number {
+  let parts = 0;
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case 0x22:
+        index = endOfString(text, index);
+        break;
+      case 0x2c:
+      case 0x5b:
+      case 0x7b:
+        parts++;
+        break;
+      default:
+    }
+  }
+  return parts;
+}
+
 /**
  * The offset of the closing quote of the string that begins at `start`; the end of the text if there is no closing
  * quote.

@@ -5,12 +5,18 @@
  * large the value was.
  */
 import type { Json } from "../../contract/value.ts";
+import { countParts } from "../../value/json-text.ts";
 import { cutValue } from "./cut-value.ts";
+
+/** A part of a value takes up to 105 bytes of memory once it is built, however short its text is. */
+const PART_BYTES = 24;
 
 export class KeptValue {
   #wholeBytes: number;
   #isCut = false;
   #json: string;
+  /** Of the present text; undefined until somebody asks. */
+  #weight: number | undefined;
 
   /** `wholeBytes` is the size of the value's JSON text, if known: then the value can be cut without printing it. */
   constructor(value: Json, maxBytes: number, wholeBytes = 0) {
@@ -29,27 +35,39 @@ export class KeptValue {
     // try that last.
     this.#json = whole;
     this.#isCut = false;
-    this.#cut(this.read(), maxBytes);
+    this.#cut(this.#read(), maxBytes);
   }
 
   get bytes(): number {
     return Buffer.byteLength(this.#json);
   }
 
-  read(): Json {
-    return JSON.parse(this.#json) as Json;
+  /** The bytes of the text, or more: memory that the value takes once it is built is at most five times as much. */
+  get weight(): number {
+    this.#weight ??= Math.max(this.bytes, PART_BYTES * countParts(this.#json));
+    return this.#weight;
+  }
+
+  /** The value as JSON text. */
+  get text(): string {
+    return this.#json;
   }
 
   shorten(maxBytes: number): void {
     if (this.bytes <= maxBytes) return;
-    const value = this.read();
+    const value = this.#read();
     this.#cut(this.#isCut ? (value as { readonly prefix: Json }).prefix : value, maxBytes);
+  }
+
+  #read(): Json {
+    return JSON.parse(this.#json) as Json;
   }
 
   #cut(value: Json, maxBytes: number): void {
     // A value that was cut before has words about what is missing; its shape would include them.
     const cut = cutValue(value, { bytes: this.#wholeBytes, maxBytes, hasShape: !this.#isCut });
     this.#json = toText(cut);
+    this.#weight = undefined;
     this.#isCut = true;
   }
 }

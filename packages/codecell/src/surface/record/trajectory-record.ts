@@ -1,8 +1,10 @@
 /**
  * Runs on the host. A TrajectoryRecord is one exec or wait, or one nested call, as the trajectory keeps and exports it.
  *
- * - A record ends once. Its `bytes` are never less than the bytes of its export as JSON text.
+ * - A record ends once. Its `bytes` are never less than the bytes of its export as JSON text, and bound the memory that
+ *   its export takes.
  * - Values of calls are JSON of a bounded size. Texts of entries are exact or left out.
+ * - Values of calls are kept as texts. Who exports a call builds its values, because that can take long.
  */
 import type { Json } from "../../contract/value.ts";
 import { KeptValue } from "../output/kept-value.ts";
@@ -50,6 +52,17 @@ export interface CallRecord extends RecordCommon {
   readonly input?: Json;
   readonly result?: Json;
   readonly error?: Json;
+}
+
+/** A call as it was at one moment, before its values are built. */
+export interface CallState {
+  readonly facts: Omit<CallRecord, "input" | "result" | "error">;
+  /** The values as JSON texts. */
+  readonly texts: {
+    readonly input: string;
+    readonly result: string | undefined;
+    readonly error: string | undefined;
+  };
 }
 
 export interface CallStart {
@@ -132,7 +145,7 @@ export class KeptCall {
   #endedAt: string | undefined;
   #input: KeptValue;
   #result: KeptValue | undefined;
-  #error: Json | undefined;
+  #error: KeptValue | undefined;
 
   constructor(
     { parentToolCallId, callId, tool, input, inputBytes }: CallStart,
@@ -158,8 +171,7 @@ export class KeptCall {
   get bytes(): number {
     const { parentToolCallId, callId, tool } = this.#head;
     const ids = jsonTextBytes(parentToolCallId) + jsonTextBytes(callId) + jsonTextBytes(tool);
-    const error = this.#error === undefined ? 0 : Buffer.byteLength(JSON.stringify(this.#error));
-    return FIXED_BYTES + ids + this.#input.bytes + (this.#result?.bytes ?? 0) + error;
+    return FIXED_BYTES + ids + this.#input.weight + (this.#result?.weight ?? 0) + (this.#error?.weight ?? 0);
   }
 
   hold(): void {
@@ -178,8 +190,7 @@ export class KeptCall {
     this.#status = end.status;
     this.#endedAt = endedAt;
     if (end.status === "completed") this.#result = new KeptValue(end.result, maxValueBytes, end.resultBytes);
-    if (end.status === "failed")
-      this.#error = shortenJson(new KeptValue(end.error, Infinity).read(), ERROR_BYTES);
+    if (end.status === "failed") this.#error = new KeptValue(toShortError(end.error), Infinity);
   }
 
   shortenResult(): void {
@@ -190,15 +201,27 @@ export class KeptCall {
     this.#input.shorten(SHORT_BYTES);
   }
 
-  toRecord(): CallRecord {
+  toState(): CallState {
     return {
-      type: "call",
-      ...this.#head,
-      ...(this.#endedAt === undefined ? {} : { endedAt: this.#endedAt }),
-      status: this.#status,
-      input: this.#input.read(),
-      ...(this.#result === undefined ? {} : { result: this.#result.read() }),
-      ...(this.#error === undefined ? {} : { error: this.#error }),
+      facts: {
+        type: "call",
+        ...this.#head,
+        ...(this.#endedAt === undefined ? {} : { endedAt: this.#endedAt }),
+        status: this.#status,
+      },
+      texts: { input: this.#input.text, result: this.#result?.text, error: this.#error?.text },
     };
   }
+}
+
+/** An error may become JSON only when it is printed. */
+function toShortError(error: Json): Json {
+  return shortenJson(JSON.parse(new KeptValue(error, Infinity).text) as Json, ERROR_BYTES);
+}
+
+/** The values of a call as one JSON text, as `JSON.stringify` would print them. */
+export function valuesText({ input, result, error }: CallState["texts"]): string {
+  const resultPart = result === undefined ? "" : `,"result":${result}`;
+  const errorPart = error === undefined ? "" : `,"error":${error}`;
+  return `{"input":${input}${resultPart}${errorPart}}`;
 }

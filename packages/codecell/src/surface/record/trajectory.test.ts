@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../contract/value.ts";
-import { Trajectory, type TrajectoryOptions } from "./trajectory.ts";
+import { Trajectory, type TrajectoryExport, type TrajectoryOptions } from "./trajectory.ts";
 import type { TrajectoryRecord } from "./trajectory-record.ts";
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
@@ -20,7 +20,7 @@ const call = (callId: string, input: Json = {}, parentToolCallId = "tc1") => ({
 });
 
 describe("the trajectory", () => {
-  test("one record per nested call, under the exec that started its program [exec-wait:96]", () => {
+  test("one record per nested call, under the exec that started its program [exec-wait:96]", async () => {
     const trajectory = create();
     const exec = trajectory.begin("exec", "tc1", '{"code":"1"}');
     trajectory.startCall(call("run:0", { a: 1 }));
@@ -36,7 +36,7 @@ describe("the trajectory", () => {
     });
     trajectory.end(wait, "failed", '{"status":"failed"}');
     trajectory.abortCalls(["run:0", "run:1", "run:2"]);
-    expect(trajectory.export()).toEqual({
+    expect(await trajectory.export()).toEqual({
       version: 1,
       entries: [
         {
@@ -78,74 +78,72 @@ describe("the trajectory", () => {
     });
   });
 
-  test("open calls are running or wait for a decision, and a call starts and ends once", () => {
+  test("open calls are running or wait for a decision, and a call starts and ends once", async () => {
     const trajectory = create();
     for (const id of ["a", "b", "a"]) trajectory.startCall(call(id));
     trajectory.holdCall("b");
-    expect(trajectory.export().calls.map(({ status }) => status)).toEqual(["running", "waiting"]);
+    expect((await trajectory.export()).calls.map(({ status }) => status)).toEqual(["running", "waiting"]);
     trajectory.endCall("a", { status: "completed", result: 1 });
     trajectory.endCall("a", { status: "aborted" });
     trajectory.holdCall("a");
     trajectory.endCall("unknown", { status: "aborted" });
-    expect(trajectory.export().calls[0]).toMatchObject({ status: "completed", result: 1 });
+    expect((await trajectory.export()).calls[0]).toMatchObject({ status: "completed", result: 1 });
   });
 
-  test("entries give back every text byte for byte [exec-wait:95]", () => {
-    fc.assert(
-      fc.property(
+  test("entries give back every text byte for byte [exec-wait:95]", async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(fc.tuple(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }))),
-        (texts) => {
+        async (texts) => {
           const trajectory = create();
           for (const [input, result] of texts)
             trajectory.end(trajectory.begin("exec", "same id", input), "completed", result);
-          const exported = JSON.parse(JSON.stringify(trajectory.export())) as ReturnType<
-            Trajectory["export"]
-          >;
+          const exported = JSON.parse(JSON.stringify(await trajectory.export())) as TrajectoryExport;
           expect(exported.entries.map(({ input, result }) => [input, result])).toEqual(texts);
         },
       ),
     );
   });
 
-  test("values are copies, and large ones are cut to valid JSON", () => {
+  test("values are copies, and large ones are cut to valid JSON", async () => {
     const trajectory = create({ maxValueBytes: 1000 });
     const input = { list: [1] };
     trajectory.startCall(call("a", input));
     input.list.push(2);
     const rows = Array.from({ length: 1000 }, (_, id) => ({ id }));
     trajectory.endCall("a", { status: "completed", result: rows });
-    const [record] = trajectory.export().calls;
+    const [record] = (await trajectory.export()).calls;
     expect(record?.input).toEqual({ list: [1] });
     expect(record?.result).toMatchObject({ truncated: true, shape: "{ id: number; }[]" });
     expect(bytesOf(record?.result)).toBeLessThanOrEqual(1000);
   });
 
-  test("a value that turns out not to be JSON does no harm", () => {
+  test("a value that turns out not to be JSON does no harm", async () => {
     const trajectory = create();
     const loop: Record<string, unknown> = {};
     loop["loop"] = loop;
     trajectory.startCall(call("a", loop as Json));
     trajectory.endCall("a", { status: "completed", result: undefined as unknown as Json });
-    expect(trajectory.export().calls[0]).toMatchObject({ input: "… not JSON", result: null });
+    expect((await trajectory.export()).calls[0]).toMatchObject({ input: "… not JSON", result: null });
     const dates = Array.from({ length: 100 }, () => new Date(0)) as unknown as Json;
     const small = create({ maxValueBytes: 256 });
     small.startCall(call("a", dates));
-    const [record] = small.export().calls;
+    const [record] = (await small.export()).calls;
     expect(bytesOf(record?.input)).toBeLessThanOrEqual(256);
     expect(record?.input).toMatchObject({ prefix: expect.arrayContaining(["1970-01-01T00:00:00.000Z"]) });
   });
 
-  test("stays within its bytes whatever happens, and counts everything", () => {
+  test("stays within its bytes whatever happens, and counts everything", async () => {
     const action = fc.record({
       kind: fc.constantFrom("begin", "end", "start", "complete", "fail", "abort"),
       size: fc.oneof(fc.nat(20), fc.nat(5000)),
       of: fc.nat(30),
     });
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(action, { maxLength: 120 }),
         fc.integer({ min: 30_000, max: 80_000 }),
-        (actions, maxBytes) => {
+        async (actions, maxBytes) => {
           const trajectory = create({ maxBytes, maxValueBytes: 2000, maxRecords: 50 });
           let entries = 0;
           const started = new Set<string>();
@@ -160,7 +158,7 @@ describe("the trajectory", () => {
             } else if (kind === "complete") trajectory.endCall(id, { status: "completed", result: [text] });
             else if (kind === "fail") trajectory.endCall(id, { status: "failed", error: { message: text } });
             else trajectory.endCall(id, { status: "aborted" });
-            const exported = trajectory.export();
+            const exported = await trajectory.export();
             expect(bytesOf(exported)).toBeLessThanOrEqual(maxBytes);
             expect(exported.calls.length + exported.omitted.calls).toBe(exported.counts.calls);
             expect(exported.entries.length + exported.omitted.entries).toBe(exported.counts.entries);
@@ -171,7 +169,7 @@ describe("the trajectory", () => {
     );
   });
 
-  test("the oldest results make room first, then inputs, then texts, then records", () => {
+  test("the oldest results make room first, then inputs, then texts, then records", async () => {
     const trajectory = create({ maxBytes: 20_000, maxValueBytes: 4000 });
     trajectory.end(trajectory.begin("exec", "tc1", "source"), "completed", "result");
     const add = (id: number): void => {
@@ -180,24 +178,55 @@ describe("the trajectory", () => {
     };
     for (let id = 0; id < 5; id++) add(id);
     const cut = (value: unknown): boolean => typeof value === "object";
-    let { calls, entries } = trajectory.export();
+    let { calls, entries } = await trajectory.export();
     expect(calls.map(({ result }) => cut(result))).toEqual([true, true, true, false, false]);
     expect(calls.some(({ input }) => cut(input))).toBe(false);
     expect(calls[0]?.result).toMatchObject({ truncated: true, omittedBytes: expect.any(Number) });
     for (let id = 5; id < 10; id++) add(id);
-    ({ calls, entries } = trajectory.export());
+    ({ calls, entries } = await trajectory.export());
     expect(calls.every(({ result }) => cut(result))).toBe(true);
     expect(cut(calls[0]?.input)).toBe(true);
     expect(entries[0]).toMatchObject({ input: "source", result: "result" });
     for (let id = 10; id < 60; id++) add(id);
-    const { entries: last, omitted, counts } = trajectory.export();
+    const { entries: last, omitted, counts } = await trajectory.export();
     expect(last[0]).toMatchObject({ status: "completed", omittedBytes: 12 });
     expect(last[0]?.input).toBeUndefined();
     expect(omitted.calls).toBeGreaterThan(20);
     expect(counts.calls).toBe(60);
   });
 
-  test("a late result of an old call is short", () => {
+  test("values of many parts count for more than their text, since they take more memory", async () => {
+    const keptWhole = async (result: Json): Promise<number> => {
+      const trajectory = create({ maxBytes: 100_000, maxValueBytes: 4000 });
+      for (let id = 0; id < 20; id++) {
+        trajectory.startCall(call(`c${id}`));
+        trajectory.endCall(`c${id}`, { status: "completed", result });
+      }
+      const { calls } = await trajectory.export();
+      return calls.filter((one) => Array.isArray(one.result) || typeof one.result === "string").length;
+    };
+    expect(await keptWhole("r".repeat(3000))).toBe(20);
+    expect(await keptWhole(Array.from({ length: 1000 }, () => []))).toBeLessThan(5);
+  });
+
+  test("an export shows what was there when it was asked for, whatever happens meanwhile", async () => {
+    const trajectory = create();
+    const text = "r".repeat(10_000);
+    for (let id = 0; id < 20; id++) {
+      trajectory.startCall(call(`c${id}`));
+      trajectory.endCall(`c${id}`, { status: "completed", result: text });
+    }
+    trajectory.startCall(call("open"));
+    const exporting = trajectory.export();
+    trajectory.endCall("open", { status: "aborted" });
+    trajectory.startCall(call("late"));
+    const { calls, counts } = await exporting;
+    expect(calls).toHaveLength(21);
+    expect(counts.calls).toBe(21);
+    expect(calls.at(-1)).toMatchObject({ callId: "open", status: "running" });
+  });
+
+  test("a late result of an old call is short", async () => {
     const trajectory = create({ maxBytes: 10_000, maxValueBytes: 4000 });
     trajectory.startCall(call("old"));
     for (let id = 0; id < 5; id++) {
@@ -205,7 +234,10 @@ describe("the trajectory", () => {
       trajectory.endCall(`c${id}`, { status: "completed", result: "r".repeat(3000) });
     }
     trajectory.endCall("old", { status: "completed", result: "r".repeat(3000) });
-    expect(trajectory.export().calls[0]).toMatchObject({ callId: "old", result: { truncated: true } });
+    expect((await trajectory.export()).calls[0]).toMatchObject({
+      callId: "old",
+      result: { truncated: true },
+    });
   });
 });
 
@@ -220,8 +252,8 @@ describe("redaction on export", () => {
     return trajectory;
   };
 
-  test("changes values alone, and says so", () => {
-    const exported = filled((record) => ({
+  test("changes values alone, and says so", async () => {
+    const exported = await filled((record) => ({
       ...(JSON.parse(JSON.stringify(record).replaceAll("S3CRET", "***")) as TrajectoryRecord),
       callId: "forged",
       index: 99,
@@ -234,9 +266,9 @@ describe("redaction on export", () => {
     expect(exported.entries[0]).toMatchObject({ input: "*** source", redacted: true });
   });
 
-  test("that changes nothing leaves no mark", () => {
-    const exported = filled((record) => record).export();
-    expect(exported).toEqual({ ...filled((record) => record).export() });
+  test("that changes nothing leaves no mark", async () => {
+    const exported = await filled((record) => record).export();
+    expect(exported).toEqual({ ...(await filled((record) => record).export()) });
     expect(JSON.stringify(exported)).not.toContain("redacted");
     expect(exported.calls[0]).toMatchObject({ result: "S3CRET" });
   });
@@ -265,7 +297,7 @@ describe("redaction on export", () => {
       },
     ],
   ])("a hook that %s leaves the values out, never the raw ones", async (_, redact) => {
-    const exported = filled(redact).export();
+    const exported = await filled(redact).export();
     await new Promise((resolve) => setImmediate(resolve));
     expect(JSON.stringify(exported)).not.toContain("S3CRET");
     expect(exported.calls).toMatchObject([
@@ -275,8 +307,8 @@ describe("redaction on export", () => {
     expect(exported.entries).toMatchObject([{ toolCallId: "tc1", withheld: true }]);
   });
 
-  test("a text that redaction replaced by another kind of value is left out", () => {
-    const exported = filled((record) => ({ ...record, input: { a: 1 } })).export();
+  test("a text that redaction replaced by another kind of value is left out", async () => {
+    const exported = await filled((record) => ({ ...record, input: { a: 1 } })).export();
     expect(exported.entries[0]?.input).toBeUndefined();
     expect(exported.entries[0]).toMatchObject({ result: "S3CRET result", redacted: true });
   });

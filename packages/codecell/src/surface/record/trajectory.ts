@@ -8,10 +8,14 @@
  * - A call belongs to the exec that started its program, whenever the call ends. A call ends once.
  * - A trajectory is bounded. When it grows too large, it first shortens the oldest results, then inputs, then leaves
  *   out texts of entries. At last it drops the oldest ended records and only counts them.
+ * - It makes room in turns, because a large record may need the room of many. An export waits for that.
  * - Every record that leaves goes through the host's `redact`. If `redact` fails, the values stay here.
+ * - Programs choose the values, and thousands of them take seconds to build. So an export is made in turns, of the
+ *   records as they were when it began.
  */
 import type { Json } from "../../contract/value.ts";
-import { type Redact, redactCall, redactEntry } from "./redact-record.ts";
+import { inTurns, isTurnLong, nextTurn, type Steps } from "../../loop/turn.ts";
+import { exportCall, exportEntry, type Redact } from "./redact-record.ts";
 import {
   type CallEnd,
   type CallRecord,
@@ -23,7 +27,7 @@ import {
 } from "./trajectory-record.ts";
 
 export interface TrajectoryOptions {
-  /** Bytes of the export as JSON text, before redaction. */
+  /** Bytes of the export as JSON text, before redaction. Each field or item of a value counts as 24 at least. */
   readonly maxBytes?: number;
   /** Bytes of one input or result of a call. */
   readonly maxValueBytes?: number;
@@ -48,6 +52,8 @@ export interface TrajectoryExport {
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, maxValueBytes: 16 * 1024, maxRecords: 10_000 };
 /** More than an export has beside its records. */
 const FIXED_BYTES = 256;
+/** Bytes that are exported at once. Even the slowest values of this size take only some milliseconds. */
+const SMALL_BYTES = 32 * 1024;
 
 type KeptRecord = KeptEntry | KeptCall;
 
@@ -66,6 +72,8 @@ export class Trajectory {
   /** All records before these indexes have made room. */
   readonly #shortened = { results: 0, inputs: 0, texts: 0 };
   #bytes = FIXED_BYTES;
+  #isMakingRoom = false;
+  #roomMade: Promise<void> = Promise.resolve();
 
   constructor({ maxBytes, maxValueBytes, maxRecords, redact, now }: TrajectoryOptions = {}) {
     this.#maxBytes = maxBytes ?? DEFAULTS.maxBytes;
@@ -140,17 +148,26 @@ export class Trajectory {
     for (const callId of callIds) this.endCall(callId, { status: "aborted" });
   }
 
-  export(): TrajectoryExport {
+  async export(): Promise<TrajectoryExport> {
+    while (this.#isMakingRoom) await this.#roomMade;
     const redact = this.#redact;
-    const entries = [...this.#entries.values()].map((entry) => entry.toRecord());
-    const calls = [...this.#calls.values()].map((call) => call.toRecord());
-    return {
-      version: 1,
-      entries: redact === undefined ? entries : entries.map((entry) => redactEntry(entry, redact)),
-      calls: redact === undefined ? calls : calls.map((call) => redactCall(call, redact)),
-      counts: { ...this.#counts },
-      omitted: { ...this.#omitted },
-    };
+    const counts = { ...this.#counts };
+    const omitted = { ...this.#omitted };
+    const entryRecords = [...this.#entries.values()].map((entry) => entry.toRecord());
+    const callStates = [...this.#calls.values()].map((call) => call.toState());
+    // A small trajectory is exported at once.
+    const isSmall = this.#bytes <= SMALL_BYTES;
+    const entries: EntryRecord[] = [];
+    for (const record of entryRecords) {
+      if (!isSmall) while (isTurnLong()) await nextTurn();
+      entries.push(await exportEntry(record, redact));
+    }
+    const calls: CallRecord[] = [];
+    for (const state of callStates) {
+      if (!isSmall) while (isTurnLong()) await nextTurn();
+      calls.push(await exportCall(state, redact));
+    }
+    return { version: 1, entries, calls, counts, omitted };
   }
 
   #time(): string {
@@ -167,23 +184,39 @@ export class Trajectory {
     return this.#bytes > this.#maxBytes;
   }
 
+  get #areTooMany(): boolean {
+    return this.#calls.size + this.#entries.size > this.#maxRecords;
+  }
+
   #fit(): void {
+    if (this.#isMakingRoom || !(this.#isTooMuch || this.#areTooMany)) return;
+    this.#isMakingRoom = true;
+    this.#roomMade = inTurns(this.#makeRoom());
+  }
+
+  /** Records may come and end between two steps. */
+  *#makeRoom(): Steps<void> {
+    while (this.#isTooMuch || this.#areTooMany) {
+      if (!(this.#isTooMuch && this.#shortenOldest()) && !this.#countOldest()) break;
+      yield;
+    }
+    this.#isMakingRoom = false;
+  }
+
+  /** Shortens the oldest value or text that has not made room. False if all of them have. */
+  #shortenOldest(): boolean {
     const shortened = this.#shortened;
-    for (; this.#isTooMuch && shortened.results < this.#counts.calls; shortened.results++) {
-      const call = this.#calls.get(shortened.results);
+    if (shortened.results < this.#counts.calls) {
+      const call = this.#calls.get(shortened.results++);
       if (call !== undefined) this.#change(call, () => call.shortenResult());
-    }
-    for (; this.#isTooMuch && shortened.inputs < this.#counts.calls; shortened.inputs++) {
-      const call = this.#calls.get(shortened.inputs);
+    } else if (shortened.inputs < this.#counts.calls) {
+      const call = this.#calls.get(shortened.inputs++);
       if (call !== undefined) this.#change(call, () => call.shortenInput());
-    }
-    for (; this.#isTooMuch && shortened.texts < this.#counts.entries; shortened.texts++) {
-      const entry = this.#entries.get(shortened.texts);
+    } else if (shortened.texts < this.#counts.entries) {
+      const entry = this.#entries.get(shortened.texts++);
       if (entry !== undefined) this.#change(entry, () => entry.omitTexts());
-    }
-    while (this.#isTooMuch || this.#calls.size + this.#entries.size > this.#maxRecords) {
-      if (!this.#countOldest()) return;
-    }
+    } else return false;
+    return true;
   }
 
   /** Drops and counts the oldest ended record, calls before entries. False when all records are open. */
