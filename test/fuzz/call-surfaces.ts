@@ -14,7 +14,6 @@ import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { AgentProgram } from "../../packages/codecell/src/surface/agent-program.ts";
 import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-tools.ts";
-import { resolveCodeMode } from "../../packages/codecell/src/surface/config.ts";
 import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
 import { Telemetry } from "../../packages/codecell/src/surface/record/telemetry.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
@@ -31,6 +30,7 @@ import {
   parsed,
   REST,
   RESULT,
+  SETTINGS,
   type Surface,
   tool,
   VALUE_BYTES,
@@ -42,12 +42,10 @@ const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fit
 const callOf = (input: string, execute: AnyTool["execute"]): CallSetup =>
   toCallSetup({ tools: { t: { ...tool, execute } }, input, limits: LIMITS, judgeApart });
 /** The tools of an agent run, without approvals. */
-const nested = (): NestedTools => {
-  const resolved = resolveCodeMode(true);
-  if (resolved.status !== "on") throw new Error("The defaults of code mode do not resolve");
-  return new NestedTools({
+const nested = (): NestedTools =>
+  new NestedTools({
     catalog: createCatalog([{ kind: "core", owner: "core", tools: { t: tool } }]),
-    settings: resolved.settings,
+    settings: SETTINGS,
     context: { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" },
     beforeToolCall: undefined,
     approve: undefined,
@@ -55,7 +53,6 @@ const nested = (): NestedTools => {
     trajectory: new Trajectory(),
     parked: new ParkedValues({ maxBytes: 1024, maxValues: 1 }),
   });
-};
 /** A call of an agent's program, recorded from its events. */
 const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> => {
   const { middleware, onEvent } = nested().watch(new AgentProgram("c"));

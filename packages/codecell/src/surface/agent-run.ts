@@ -6,13 +6,13 @@
  *   nobody without the same scope can continue it.
  * - When the run ends, calls are aborted and suspended programs are dropped.
  */
-import { printJson } from "../value/print-json.ts";
-import { isTurnLong, nextTurn } from "../loop/turn.ts";
+import { inTurns } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type OnError, tellError } from "../contract/host-error.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host/host.ts";
 import { assertResolutions } from "../run/host/resolutions.ts";
+import { largeResult } from "../run/large-results.ts";
 import { toJsonText } from "../value/json-text.ts";
 import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-program.ts";
 import type { AgentPrograms } from "./agent-programs.ts";
@@ -22,7 +22,7 @@ import { type FailedProgram, toModelError, toErrorCode, toLine } from "./shown/f
 import type { NestedTools } from "./calls/nested-tools.ts";
 import { hasOpenCalls } from "./calls/open-calls.ts";
 import { OutputBudget } from "./output/output-budget.ts";
-import { toOutput } from "./output/output-items.ts";
+import { toItems } from "./output/output-items.ts";
 import type { ParkedValues } from "./output/parked-values.ts";
 import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./shown/problems.ts";
 import { fieldOf, readProgram } from "./read-program.ts";
@@ -259,24 +259,22 @@ export class AgentRun {
     abortSignal: AbortSignal | undefined,
   ): Promise<CodeModeResult> {
     const { settings, parked, telemetry } = this.#setup;
-    // A large value was parsed in this turn, and is about to be printed and cut.
-    if (result.status === "completed") while (isTurnLong()) await nextTurn();
-    const json = result.status === "completed" ? await printJson(result.value) : undefined;
-    const items = result.logs.map(toOutput);
-    agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, parked);
+    const budget = (agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, parked));
     // Another preparation of this agent run may have begun the program. A ref has to be found where the model is told
     // of it.
-    agentProgram.budget.parked = parked;
+    budget.parked = parked;
+    const items = await inTurns(toItems(result.logs));
     switch (result.status) {
       case "completed": {
         this.#over(agentProgram, "ended");
-        const { output, value } = agentProgram.budget.finish(items, result.logsDropped, result.value, json);
+        const last = budget.finish(items, result.logsDropped, result.value, largeResult(result.value));
+        const { output, value } = await inTurns(last);
         return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
       }
       case "failed": {
         const { code, error } = toModelError(result.failure, this.#toFailed(agentProgram, result.failure));
         this.#over(agentProgram, code === "aborted" ? "aborted" : "ended");
-        const { output } = agentProgram.budget.finish(items, result.logsDropped);
+        const { output } = await inTurns(budget.finish(items, result.logsDropped));
         return this.#failed([code, error], output);
       }
       case "suspended": {
@@ -288,18 +286,20 @@ export class AgentRun {
         }
         const problem = this.#hold(agentProgram, abortSignal);
         if (problem !== undefined) {
-          const { output } = agentProgram.budget.finish(items, result.logsDropped);
+          const { output } = await inTurns(budget.finish(items, result.logsDropped));
           return this.#failed(problem, output);
         }
         telemetry.snapshot("created");
         const calls = agentProgram.pending;
+        // A program that waits only for its own timers counts as a yield.
+        const reason = isPending() ? "pending_tools" : "yield";
+        const output = await inTurns(budget.take(items, result.logsDropped));
         return {
           status: "waiting",
           runId: agentProgram.runId,
-          // A program that waits only for its own timers counts as a yield.
-          reason: isPending() ? "pending_tools" : "yield",
+          reason,
           ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
-          ...listed(agentProgram.budget.take(items, result.logsDropped)),
+          ...listed(output),
           telemetry: telemetry.read(),
         };
       }

@@ -16,6 +16,18 @@ export type ParsedJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problem: string };
 
+/**
+ * The names of the records that were built in several pieces, in the order of the text. The engine can list the names
+ * of a record only at once, and it needs a tenth of a second to list the names of 4 MiB.
+ */
+export type RecordNames = Map<object, string[]>;
+
+/** What a value was read from that was built in pieces. */
+export interface LargeJson {
+  readonly json: string;
+  readonly names: RecordNames;
+}
+
 /** Undefined if the value is not JSON: a cycle, a BigInt, a function, undefined. */
 export function toJsonText(value: unknown): string | undefined {
   try {
