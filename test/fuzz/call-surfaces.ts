@@ -3,6 +3,7 @@
  * suspended run.
  */
 import { jsonSchema } from "ai";
+import { inTurns } from "../../packages/codecell/src/loop/turn.ts";
 import { CallRunner } from "../../packages/codecell/src/calls/call-runner.ts";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
@@ -23,6 +24,7 @@ import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-o
 import { toCallSetup } from "../call-setup.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
+  EXEC_LIMITS,
   recorderOf,
   INPUT,
   LIMITS,
@@ -41,6 +43,8 @@ const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
 const callOf = (input: string, execute: AnyTool["execute"]): CallSetup =>
   toCallSetup({ tools: { t: { ...tool, execute } }, input, limits: LIMITS, judgeApart });
+/** Calls of a program of `exec` that wait at the same time: its suspended run has room for no more of this size. */
+const EXEC_WAITING = Math.floor(EXEC_LIMITS.suspensionBytes / INPUT) - 1;
 /** The tools of an agent run, without approvals. */
 const nested = (): NestedTools =>
   new NestedTools({
@@ -137,6 +141,22 @@ export const CALL_SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => () => recorded(json, () => null),
+  },
+  {
+    name: "exec: calls that wait for a decision",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const inputs = Array.from({ length: EXEC_WAITING }, () => parsed(json));
+      return async () => {
+        const program = new AgentProgram("c");
+        // Most payloads are small. A tool may also ask with its input.
+        for (const [at, input] of inputs.entries()) {
+          await inTurns(program.ask(`r:${at}`, "t", input, at === 0 ? { input } : "May it?"));
+        }
+        if (program.pending.length !== EXEC_WAITING) throw new Error("Not all calls wait");
+      };
+    },
   },
   {
     name: "codecell/ai: what a model is told",

@@ -20,7 +20,7 @@ async function measured(toCode: () => string): Promise<{ ms: number; results: Co
       core: {
         ask: {
           description: "Asks for a decision",
-          execute: (input, { resolution, suspend }) => resolution ?? suspend({ input }),
+          execute: (_, { resolution, suspend }) => resolution ?? suspend("May it?"),
         },
       },
     },
@@ -61,6 +61,13 @@ const PROGRAMS: readonly {
     what: "a result of as many names as fit",
     code: () => `${namesOf("o", 290_000)} return o`,
     result: { status: "completed", value: { truncated: true } },
+  },
+  {
+    what: "as many calls as fit that wait with many names",
+    code: () =>
+      `${namesOf("o", 70_000)} await Promise.all(Array.from({ length: 9 }, () => tools.ask(o))); return 1`,
+    // Calls that come later ask after the next wait.
+    result: { status: "waiting", reason: "pending_tools" },
   },
 ];
 

@@ -235,7 +235,6 @@ export class AgentRun {
     if (!isResumed) agentProgram.runId = handle.runId;
     const result = await handle.result;
     agentProgram.onUpdate = undefined;
-    agentProgram.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;
     if (failure !== undefined && UNTOUCHED.has(failure.code) && isResumed) {
       // A program that another process began is not held here.
@@ -282,7 +281,7 @@ export class AgentRun {
         const { token, pending } = suspension;
         agentProgram.token = token;
         for (const { callId, tool, input, payload } of pending) {
-          agentProgram.ask(callId, this.#setup.nested.idOf(tool), input, payload);
+          await inTurns(agentProgram.ask(callId, this.#setup.nested.idOf(tool), input, payload));
         }
         const problem = this.#hold(agentProgram, abortSignal);
         if (problem !== undefined) {
@@ -311,6 +310,7 @@ export class AgentRun {
   /** Keeps a suspended program until it is waited for. Otherwise says why not, and the program is gone. */
   #hold(agentProgram: AgentProgram, abortSignal?: AbortSignal): Problem | undefined {
     const { agentPrograms, scope, settings, given, telemetry, signal } = this.#setup;
+    agentProgram.isExecuting = false;
     const isAborted = [this.#ending.signal, agentProgram.signal, signal, abortSignal].some(
       (one) => one?.aborted,
     );
@@ -367,6 +367,7 @@ export class AgentRun {
 
   #over(agentProgram: AgentProgram, how: ProgramEnd): void {
     const { agentPrograms, trajectory } = this.#setup;
+    agentProgram.isExecuting = false;
     agentPrograms.remove(agentProgram, how);
     agentProgram.abort("The program ended");
     trajectory.abortCalls(agentProgram.callIds);
