@@ -13,6 +13,8 @@ import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
+import { CATALOG_TOOLS } from "../../packages/codecell/src/contract/features.ts";
+import { catalogTools } from "../../packages/codecell/src/surface/catalog-tools.ts";
 import { AgentProgram } from "../../packages/codecell/src/surface/agent-program.ts";
 import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-tools.ts";
 import { ParkedValues } from "../../packages/codecell/src/surface/output/parked-values.ts";
@@ -78,6 +80,17 @@ const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> 
     errors: { tell: () => {} },
   });
   return runner.execute(0, { tool: "t", input }, undefined);
+};
+/** What a program gets that loads a parked value. */
+const loaded = async (json: string, options: object): Promise<unknown> => {
+  const parked = new ParkedValues({ maxBytes: json.length, maxValues: 1 });
+  const input = JSON.stringify({ ref: parked.park(json), options });
+  const catalog = createCatalog([{ kind: "core", owner: "core", tools: { t: tool } }]);
+  const tools = catalogTools({ catalog, settings: SETTINGS, parked }, new Map(), {});
+  const name = CATALOG_TOOLS.load;
+  const outcome = await invoke(toCallSetup({ tools, tool: name, input, limits: EXEC_LIMITS, judgeApart }));
+  if (outcome.kind !== "output") throw new Error(`Nothing was loaded: ${JSON.stringify(outcome)}`);
+  return outcome;
 };
 const asksFor = async (input: Json): Promise<unknown> => {
   const sdkTool = { inputSchema: jsonSchema({}), needsApproval: true, execute: () => null } as never;
@@ -157,6 +170,18 @@ export const CALL_SURFACES: readonly Surface[] = [
         if (program.pending.length !== EXEC_WAITING) throw new Error("Not all calls wait");
       };
     },
+  },
+  {
+    name: "load_result: all of it",
+    given: "json",
+    most: EXEC_LIMITS.resultBytes,
+    prepare: (json) => () => loaded(json, {}),
+  },
+  {
+    name: "load_result: an item",
+    given: "json",
+    most: EXEC_LIMITS.resultBytes - 2,
+    prepare: (json) => () => loaded(`[${json}]`, { from: 0, count: 1 }),
   },
   {
     name: "codecell/ai: what a model is told",

@@ -133,10 +133,16 @@ function shapeProblem(text: string): string | undefined {
  * quote.
  */
 export function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return end;
+  const quote = text.indexOf('"', start + 1);
+  if (quote === -1) return text.length;
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+  if (backslashes % 2 === 0) return quote;
+  // A text with one escaped quote may have millions, and a search for each takes longer than looking at all characters.
+  for (let at = quote + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at;
+    if (code === 0x5c) at++;
   }
   return text.length;
 }
