@@ -3,6 +3,7 @@
  * suspended run.
  */
 import { jsonSchema } from "ai";
+import { inTurns } from "../../packages/codecell/src/loop/turn.ts";
 import { CallRunner } from "../../packages/codecell/src/calls/call-runner.ts";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
@@ -12,9 +13,10 @@ import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
+import { CATALOG_TOOLS } from "../../packages/codecell/src/contract/features.ts";
+import { catalogTools } from "../../packages/codecell/src/surface/catalog-tools.ts";
 import { AgentProgram } from "../../packages/codecell/src/surface/agent-program.ts";
 import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-tools.ts";
-import { resolveCodeMode } from "../../packages/codecell/src/surface/config.ts";
 import { SavedValues } from "../../packages/codecell/src/surface/output/saved-values.ts";
 import { Telemetry } from "../../packages/codecell/src/surface/record/telemetry.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
@@ -24,6 +26,7 @@ import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-o
 import { toCallSetup } from "../call-setup.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
+  EXEC_LIMITS,
   recorderOf,
   INPUT,
   LIMITS,
@@ -31,6 +34,7 @@ import {
   parsed,
   REST,
   RESULT,
+  SETTINGS,
   type Surface,
   tool,
   VALUE_BYTES,
@@ -42,13 +46,13 @@ const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
 const callOf = (input: string, execute: AnyTool["execute"]): CallSetup =>
   toCallSetup({ tools: { t: { ...tool, execute } }, input, limits: LIMITS, judgeApart });
+/** Calls of a program of `exec` that wait at the same time: its suspended run has room for no more of this size. */
+const EXEC_WAITING = Math.floor(EXEC_LIMITS.suspensionBytes / INPUT) - 1;
 /** The tools of an agent run, without approvals. */
-const nested = (): NestedTools => {
-  const resolved = resolveCodeMode(true);
-  if (resolved.status !== "on") throw new Error("The defaults of code mode do not resolve");
-  return new NestedTools({
+const nested = (): NestedTools =>
+  new NestedTools({
     catalog: createCatalog([{ kind: "core", owner: "core", tools: { t: tool } }]),
-    settings: resolved.settings,
+    settings: SETTINGS,
     context: { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" },
     beforeToolCall: undefined,
     approve: undefined,
@@ -56,7 +60,6 @@ const nested = (): NestedTools => {
     trajectory: new Trajectory(),
     saved: new SavedValues({ maxBytes: 1024, maxValues: 1 }),
   });
-};
 /** A call of an agent's program, recorded from its events. */
 const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> => {
   const { middleware, onEvent } = nested().watch(new AgentProgram("c"));
@@ -78,6 +81,17 @@ const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> 
     errors: { tell: () => {} },
   });
   return runner.execute(0, { tool: "t", input }, undefined);
+};
+/** What a program gets that loads a saved value. */
+const loaded = async (json: string, options: object): Promise<unknown> => {
+  const saved = new SavedValues({ maxBytes: json.length, maxValues: 1 });
+  const input = JSON.stringify({ ref: saved.save(json), options });
+  const catalog = createCatalog([{ kind: "core", owner: "core", tools: { t: tool } }]);
+  const tools = catalogTools({ catalog, settings: SETTINGS, saved }, new Map(), {});
+  const name = CATALOG_TOOLS.load;
+  const outcome = await invoke(toCallSetup({ tools, tool: name, input, limits: EXEC_LIMITS, judgeApart }));
+  if (outcome.kind !== "output") throw new Error(`Nothing was loaded: ${JSON.stringify(outcome)}`);
+  return outcome;
 };
 const asksFor = async (input: Json): Promise<unknown> => {
   const sdkTool = { inputSchema: jsonSchema({}), needsApproval: true, execute: () => null } as never;
@@ -141,6 +155,34 @@ export const CALL_SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => () => recorded(json, () => null),
+  },
+  {
+    name: "exec: calls that wait for a decision",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const inputs = Array.from({ length: EXEC_WAITING }, () => parsed(json));
+      return async () => {
+        const program = new AgentProgram("c");
+        // Most payloads are small. A tool may also ask with its input.
+        for (const [at, input] of inputs.entries()) {
+          await inTurns(program.ask(`r:${at}`, "t", input, at === 0 ? { input } : "May it?"));
+        }
+        if (program.pending.length !== EXEC_WAITING) throw new Error("Not all calls wait");
+      };
+    },
+  },
+  {
+    name: "load_result: all of it",
+    given: "json",
+    most: EXEC_LIMITS.resultBytes,
+    prepare: (json) => () => loaded(json, {}),
+  },
+  {
+    name: "load_result: an item",
+    given: "json",
+    most: EXEC_LIMITS.resultBytes - 2,
+    prepare: (json) => () => loaded(`[${json}]`, { from: 0, count: 1 }),
   },
   {
     name: "codecell/ai: what a model is told",

@@ -148,4 +148,14 @@ export const INTERRUPT_SURFACES: readonly Surface[] = [
       return async () => expectOne((await nextCalls(history, flow))[WAITING - 1]);
     },
   },
+  {
+    name: "codecell/ai: a conversation with calls that wait, for a model",
+    given: "json",
+    most: INPUT,
+    prepare: async (json) => {
+      const messages = messagesWith(await keptOf(inputsOf(json)));
+      const history = await History.read(messages, flow.codeModeTools);
+      return async () => expectOne((await history.collapse(messages))[0]);
+    },
+  },
 ];

@@ -4,6 +4,8 @@ import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { LedgerRecorder } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
 import { Vault } from "../../packages/codecell/src/seal/vault.ts";
+import { resolveCodeMode } from "../../packages/codecell/src/surface/config.ts";
+import { toLimits } from "../../packages/codecell/src/surface/settings-limits.ts";
 import type { Prepared } from "./thread-time.ts";
 
 export interface Surface {
@@ -26,6 +28,13 @@ export const INPUT = LIMIT_BOUNDS.callInputBytes.default;
 /** Output of a tool that gives its input back. A larger output is the tool's own choice. */
 export const OUTPUT = LIMIT_BOUNDS.callInputBytes.default;
 export const RESULT = LIMIT_BOUNDS.resultBytes.default;
+
+const codeMode = resolveCodeMode(true);
+if (codeMode.status !== "on") throw new Error("The defaults of code mode do not resolve");
+/** The defaults of code mode. */
+export const SETTINGS = codeMode.settings;
+/** The limits of a program of `exec`; some of them are larger than those of other runs. */
+export const EXEC_LIMITS = resolveLimits(toLimits(SETTINGS, new Set(), {}));
 
 export const tool: AnyTool = { description: "Gives something back", execute: () => null };
 export const parsed = (json: string): Json => JSON.parse(json) as Json;

@@ -6,14 +6,16 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { closestNames, noSuchTool } from "../../packages/codecell/src/calls/closest-names.ts";
-import { parseJson } from "../../packages/codecell/src/value/parse-json.ts";
-import { printJson } from "../../packages/codecell/src/value/print-json.ts";
+import type { RecordNames } from "../../packages/codecell/src/value/json-text.ts";
+import { isLargeText, parseJson } from "../../packages/codecell/src/value/parse-json.ts";
+import { inTurns } from "../../packages/codecell/src/loop/turn.ts";
 import { parseAnswers } from "../../packages/codecell/src/protocol/messages.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import {
   createSearchIndex,
   type SearchIndex,
 } from "../../packages/codecell/src/catalog/search/search-index.ts";
+import type { LogLine } from "../../packages/codecell/src/contract/result.ts";
 import { LIMIT_BOUNDS } from "../../packages/codecell/src/contract/limits.ts";
 import { parseRequest } from "../../packages/codecell/src/fetch/request.ts";
 import { resolveFetchPolicy } from "../../packages/codecell/src/fetch/policy.ts";
@@ -23,7 +25,7 @@ import { Tokens } from "../../packages/codecell/src/durable/token.ts";
 import { cutValue } from "../../packages/codecell/src/surface/output/cut-value.ts";
 import { toModelError } from "../../packages/codecell/src/surface/shown/failure-codes.ts";
 import { OutputBudget } from "../../packages/codecell/src/surface/output/output-budget.ts";
-import { toOutput } from "../../packages/codecell/src/surface/output/output-items.ts";
+import { toItems } from "../../packages/codecell/src/surface/output/output-items.ts";
 import { SavedValues } from "../../packages/codecell/src/surface/output/saved-values.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
 import { isSameJson } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
@@ -32,12 +34,13 @@ import { withoutQuery } from "../../packages/codecell/src/adapters/ai-sdk/teleme
 import { loadSet, SET_NAMES } from "../tool-search/sets.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
 import {
+  EXEC_LIMITS,
   recorderOf,
   INPUT,
   OUTPUT,
   parsed,
   REST,
-  RESULT,
+  SETTINGS,
   type Surface,
   tool,
   vault,
@@ -48,7 +51,7 @@ const LOGS = LIMIT_BOUNDS.logBytes.default;
 const SOURCE = LIMIT_BOUNDS.sourceBytes.default;
 /** Most characters of an error's message that the guest lets pass. */
 const MESSAGE = 65_536;
-const OUTPUT_BYTES = 65_536;
+const OUTPUT_BYTES = SETTINGS.maxOutputBytes;
 
 const tools = Object.fromEntries(
   Array.from({ length: 300 }, (_, at) => [`tool_${at.toString(36)}_get`, tool]),
@@ -72,6 +75,13 @@ const quietly = (work: () => unknown) => (): unknown => {
     // A surface may refuse its input.
     return undefined;
   }
+};
+const EXEC_RESULT = EXEC_LIMITS.resultBytes;
+const EXEC_LOGS = EXEC_LIMITS.logBytes;
+/** What `exec` answers to a program that ended. */
+const shown = async (lines: readonly LogLine[]): Promise<unknown> => {
+  const budget = new OutputBudget(OUTPUT_BYTES, savedValues());
+  return inTurns(budget.finish(await inTurns(toItems(lines)), 0, null));
 };
 const linesOf = (text: string): { level: "log"; text: string }[] =>
   text.split("\n").map((line) => ({ level: "log", text: line }));
@@ -204,32 +214,31 @@ export const SURFACES: readonly Surface[] = [
   {
     name: "exec: value and output",
     given: "json",
-    most: RESULT,
-    prepare: (json) => {
-      const value = parsed(json);
-      return async () =>
-        new OutputBudget(OUTPUT_BYTES, savedValues()).finish([], 0, value, await printJson(value));
+    most: EXEC_RESULT,
+    prepare: (json) => async () => {
+      const recordNames: RecordNames = new Map();
+      const read = await parseJson(json, EXEC_RESULT, undefined, recordNames);
+      if (!read.ok) throw new RangeError(read.problem);
+      const budget = new OutputBudget(OUTPUT_BYTES, savedValues());
+      return inTurns(
+        budget.finish([], 0, read.value, isLargeText(json) ? { json, names: recordNames } : undefined),
+      );
     },
   },
   {
     name: "exec: log lines",
     given: "lines",
-    most: LOGS,
+    most: EXEC_LOGS,
     prepare: (text) => {
-      const items = linesOf(text).map(toOutput);
-      return () => new OutputBudget(OUTPUT_BYTES, savedValues()).finish(items, 0, null);
+      const lines = linesOf(text);
+      return () => shown(lines);
     },
   },
   {
     name: "exec: json items",
     given: "json",
-    most: LOGS,
-    prepare: (json) => () =>
-      new OutputBudget(OUTPUT_BYTES, savedValues()).finish(
-        [toOutput({ level: "json", text: json })],
-        0,
-        null,
-      ),
+    most: EXEC_LOGS,
+    prepare: (text) => () => shown([{ level: "json", text }]),
   },
   {
     name: "cut value",
@@ -243,7 +252,7 @@ export const SURFACES: readonly Surface[] = [
   {
     name: "load_result: a part",
     given: "json",
-    most: RESULT,
+    most: EXEC_RESULT,
     prepare: (json) => {
       const values = savedValues();
       const ref = values.save(json) ?? "";

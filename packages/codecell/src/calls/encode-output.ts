@@ -9,12 +9,22 @@ export interface EncodedOutput {
   readonly bytes: number;
 }
 
+/** An output that is JSON text already. Only tools of the host itself give it: no schema, hook or record reads it. */
+export class PrintedOutput {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Throws a CallRefusal, or rejects with it, if the output is not JSON or too large. */
 export function encodeOutput(
   name: string,
   output: unknown,
   maxBytes: number,
 ): EncodedOutput | Promise<EncodedOutput> {
+  if (output instanceof PrintedOutput) return withinBytes(name, output.text, maxBytes);
   const printing = printJson(output ?? null);
   if (printing instanceof Promise) return printing.then((text) => withinBytes(name, text, maxBytes));
   return withinBytes(name, printing, maxBytes);

@@ -61,12 +61,12 @@ export function shapeOf(
 
 /**
  * Lists the names of a record. For a record with very many names this takes longer than everything else, so a caller
- * that needs the names twice can remember them.
+ * that needs the names twice can remember them, and say which ones are known already.
  */
 export type KeysOf = (record: JsonRecord) => readonly string[];
 
-export function rememberingKeys(): KeysOf {
-  const known = new Map<JsonRecord, readonly string[]>();
+export function rememberingKeys(names: Iterable<readonly [object, readonly string[]]> = []): KeysOf {
+  const known = new Map<object, readonly string[]>(names);
   return (record) => {
     let keys = known.get(record);
     if (keys === undefined) known.set(record, (keys = Object.keys(record)));

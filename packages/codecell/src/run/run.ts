@@ -13,7 +13,8 @@ import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
-import { parseJson } from "../value/parse-json.ts";
+import type { RecordNames } from "../value/json-text.ts";
+import { isLargeText, parseJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import { CallQueue } from "../calls/call-queue.ts";
 import { CallRunner } from "../calls/call-runner.ts";
@@ -33,6 +34,7 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
+import { noteLargeResult } from "./large-results.ts";
 import { platform } from "../platform/host-platform.ts";
 import type { Journal } from "../durable/journal.ts";
 import { decisionsLeft } from "../durable/run-past.ts";
@@ -371,7 +373,10 @@ export class Run {
     const unhandled = unhandledFailure(this.#recorder, this.#lastReport);
     if (unhandled !== undefined) return this.#stop(unhandled);
     while (isTurnLong()) await nextTurn();
-    const parsed = await parseJson(result, this.#recorder.header.limits.resultBytes);
+    const names: RecordNames = new Map();
+    const { resultBytes } = this.#recorder.header.limits;
+    const parsed = await parseJson(result, resultBytes, undefined, names);
+    if (parsed.ok && isLargeText(result)) noteLargeResult(parsed.value, { json: result, names });
     if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
   }

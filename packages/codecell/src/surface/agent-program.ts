@@ -7,6 +7,7 @@
  *   resume.
  */
 import { KeptInput } from "../calls/middleware.ts";
+import type { Steps } from "../loop/turn.ts";
 import { printBeginning } from "../value/print-json.ts";
 import type { Language } from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
@@ -50,7 +51,7 @@ export class AgentProgram {
   readonly program: Program | undefined;
   /** The id of the run, once there is a run. */
   runId: string;
-  /** Whether an exchange is under way. */
+  /** Whether an exchange is under way: until the program is over or held again. */
   isExecuting = false;
   /** The token of the last suspension. */
   token: string | undefined;
@@ -126,9 +127,10 @@ export class AgentProgram {
     this.#pending.set(callId, this.#toPending(callId, tool, input, inputText));
   }
 
-  /** Notes that a call waits for a decision. */
-  ask(callId: string, tool: string, input: unknown, asks: Json): void {
+  /** Notes that a call waits for a decision. To list the names of a large input takes half of a turn. */
+  *ask(callId: string, tool: string, input: unknown, asks: Json): Steps<void> {
     const pending = this.#toPending(callId, tool, input);
+    yield;
     this.#pending.set(callId, { ...pending, asks: shortenJson(asks, MOST_ASKED_BYTES) });
   }
 

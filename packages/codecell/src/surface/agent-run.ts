@@ -7,13 +7,13 @@
  *   nobody without the same scope can continue it.
  * - When the run ends, calls are aborted and suspended programs are dropped.
  */
-import { printJson } from "../value/print-json.ts";
-import { isTurnLong, nextTurn } from "../loop/turn.ts";
+import { inTurns } from "../loop/turn.ts";
 import type { Failure } from "../contract/failure.ts";
 import { type OnError, tellError } from "../contract/host-error.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host/host.ts";
 import { assertResolutions } from "../run/host/resolutions.ts";
+import { largeResult } from "../run/large-results.ts";
 import { toJsonText } from "../value/json-text.ts";
 import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-program.ts";
 import type { AgentPrograms } from "./agent-programs.ts";
@@ -23,7 +23,7 @@ import { type FailedProgram, toModelError, toErrorCode, toLine } from "./shown/f
 import type { NestedTools } from "./calls/nested-tools.ts";
 import { hasOpenCalls } from "./calls/open-calls.ts";
 import { OutputBudget } from "./output/output-budget.ts";
-import { toOutput } from "./output/output-items.ts";
+import { toItems } from "./output/output-items.ts";
 import type { SavedValues } from "./output/saved-values.ts";
 import { INCOMPLETE, overOf, type Problem, REFUSED, unknownRun, UNTOUCHED } from "./shown/problems.ts";
 import { fieldOf, readProgram } from "./read-program.ts";
@@ -236,7 +236,6 @@ export class AgentRun {
     if (!isResumed) agentProgram.runId = handle.runId;
     const result = await handle.result;
     agentProgram.onUpdate = undefined;
-    agentProgram.isExecuting = false;
     const failure = result.status === "failed" ? result.failure : undefined;
     if (failure !== undefined && UNTOUCHED.has(failure.code) && isResumed) {
       // A program that another process began is not held here.
@@ -260,24 +259,22 @@ export class AgentRun {
     abortSignal: AbortSignal | undefined,
   ): Promise<CodeModeResult> {
     const { settings, saved, telemetry } = this.#setup;
-    // A large value was parsed in this turn, and is about to be printed and cut.
-    if (result.status === "completed") while (isTurnLong()) await nextTurn();
-    const json = result.status === "completed" ? await printJson(result.value) : undefined;
-    const items = result.logs.map(toOutput);
-    agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, saved);
+    const budget = (agentProgram.budget ??= new OutputBudget(settings.maxOutputBytes, saved));
     // Another preparation of this agent run may have begun the program. A ref has to be found where the model is told
     // of it.
-    agentProgram.budget.saved = saved;
+    budget.saved = saved;
+    const items = await inTurns(toItems(result.logs));
     switch (result.status) {
       case "completed": {
         this.#over(agentProgram, "ended");
-        const { output, value } = agentProgram.budget.finish(items, result.logsDropped, result.value, json);
+        const last = budget.finish(items, result.logsDropped, result.value, largeResult(result.value));
+        const { output, value } = await inTurns(last);
         return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
       }
       case "failed": {
         const { code, error } = toModelError(result.failure, this.#toFailed(agentProgram, result.failure));
         this.#over(agentProgram, code === "aborted" ? "aborted" : "ended");
-        const { output } = agentProgram.budget.finish(items, result.logsDropped);
+        const { output } = await inTurns(budget.finish(items, result.logsDropped));
         return this.#failed([code, error], output);
       }
       case "suspended": {
@@ -285,22 +282,24 @@ export class AgentRun {
         const { token, pending } = suspension;
         agentProgram.token = token;
         for (const { callId, tool, input, payload } of pending) {
-          agentProgram.ask(callId, this.#setup.nested.idOf(tool), input, payload);
+          await inTurns(agentProgram.ask(callId, this.#setup.nested.idOf(tool), input, payload));
         }
         const problem = this.#hold(agentProgram, abortSignal);
         if (problem !== undefined) {
-          const { output } = agentProgram.budget.finish(items, result.logsDropped);
+          const { output } = await inTurns(budget.finish(items, result.logsDropped));
           return this.#failed(problem, output);
         }
         telemetry.snapshot("created");
         const calls = agentProgram.pending;
+        // A program that waits only for its own timers counts as a yield.
+        const reason = isPending() ? "pending_tools" : "yield";
+        const output = await inTurns(budget.take(items, result.logsDropped));
         return {
           status: "waiting",
           runId: agentProgram.runId,
-          // A program that waits only for its own timers counts as a yield.
-          reason: isPending() ? "pending_tools" : "yield",
+          reason,
           ...(calls.length > 0 ? { pendingToolCalls: calls } : {}),
-          ...listed(agentProgram.budget.take(items, result.logsDropped)),
+          ...listed(output),
           telemetry: telemetry.read(),
         };
       }
@@ -312,6 +311,7 @@ export class AgentRun {
   /** Keeps a suspended program until it is waited for. Otherwise says why not, and the program is gone. */
   #hold(agentProgram: AgentProgram, abortSignal?: AbortSignal): Problem | undefined {
     const { agentPrograms, scope, settings, given, telemetry, signal } = this.#setup;
+    agentProgram.isExecuting = false;
     const isAborted = [this.#ending.signal, agentProgram.signal, signal, abortSignal].some(
       (one) => one?.aborted,
     );
@@ -368,6 +368,7 @@ export class AgentRun {
 
   #over(agentProgram: AgentProgram, how: ProgramEnd): void {
     const { agentPrograms, trajectory } = this.#setup;
+    agentProgram.isExecuting = false;
     agentPrograms.remove(agentProgram, how);
     agentProgram.abort("The program ended");
     trajectory.abortCalls(agentProgram.callIds);

@@ -4,7 +4,7 @@
  * They take an id, or a name that can mean one tool only. A tool that is not catalogued is unknown under every name.
  */
 import { noSuchTool } from "../calls/closest-names.ts";
-import { buildJson } from "../value/parse-json.ts";
+import { PrintedOutput } from "../calls/encode-output.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry } from "../catalog/catalog-entry.ts";
 import { CATALOG_TOOLS } from "../contract/features.ts";
@@ -121,7 +121,7 @@ export function catalogTools(
         throw new TypeError(`Cannot load ${nameOf(ref)}: expected a ref, as a cut value has it`);
       const loaded = await saved.load(ref, { ...partOf(options), maxBytes: LARGEST_LOAD });
       if (!loaded.ok) throw new Error(loaded.message);
-      return buildJson(loaded.json);
+      return new PrintedOutput(loaded.json);
     },
   };
 

@@ -16,6 +16,18 @@ export type ParsedJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problem: string };
 
+/**
+ * The names of the records that were built in several pieces, in the order of the text. The engine can list the names
+ * of a record only at once, and it needs a tenth of a second to list the names of 4 MiB.
+ */
+export type RecordNames = Map<object, string[]>;
+
+/** What a value was read from that was built in pieces. */
+export interface LargeJson {
+  readonly json: string;
+  readonly names: RecordNames;
+}
+
 /** Undefined if the value is not JSON: a cycle, a BigInt, a function, undefined. */
 export function toJsonText(value: unknown): string | undefined {
   try {
@@ -151,10 +163,16 @@ export function countParts(text: string): number {
  * quote.
  */
 export function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return end;
+  const quote = text.indexOf('"', start + 1);
+  if (quote === -1) return text.length;
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+  if (backslashes % 2 === 0) return quote;
+  // A text with one escaped quote may have millions, and a search for each takes longer than looking at all characters.
+  for (let at = quote + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at;
+    if (code === 0x5c) at++;
   }
   return text.length;
 }

@@ -1,5 +1,6 @@
 import { fc, test as propertyTest } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
+import type { RecordNames } from "./json-text.ts";
 import { buildBytesSteps, parseJson } from "./parse-json.ts";
 import { atOnce } from "../loop/turn.ts";
 
@@ -101,6 +102,22 @@ describe("JSON in pieces", () => {
     for (let piece = 1; piece < text.length; piece++) {
       expect((await read(text, piece)).text).toBe(JSON.stringify(byEngine(text)));
     }
+  });
+
+  propertyTest.prop([values, fc.integer({ min: 1, max: 40 })], { numRuns: 200 })(
+    "knows the names of every record that it built in pieces, as the engine lists them",
+    async (value, piece) => {
+      const names: RecordNames = new Map();
+      await parseJson(JSON.stringify(value), ALL, piece, names);
+      for (const [record, listed] of names) expect(listed).toEqual(Object.keys(record));
+    },
+  );
+
+  test("knows a name once, even if the text has it twice", async () => {
+    const names: RecordNames = new Map();
+    const parsed = await parseJson('{"a":1,"b":2,"a":3,"c":[1,2]}', ALL, 1, names);
+    expect(parsed).toEqual({ ok: true, value: { a: 3, b: 2, c: [1, 2] } });
+    expect([...names.values()]).toEqual([["a", "b", "c"]]);
   });
 
   test("gives small values without a promise", () => {

@@ -7,7 +7,7 @@
  * - Small texts are read at once: an ordinary call does not wait.
  */
 import type { Json } from "../contract/value.ts";
-import { endOfString, jsonProblem, type ParsedJson, parseJsonText } from "./json-text.ts";
+import { endOfString, jsonProblem, type ParsedJson, parseJsonText, type RecordNames } from "./json-text.ts";
 import { inTurns, type Steps } from "../loop/turn.ts";
 
 /** Characters that are built at once: the slowest known text of this length takes some milliseconds. */
@@ -15,12 +15,19 @@ const PIECE = 65_536;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [LIST, LIST_END, RECORD, RECORD_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+/** `names` gets the names of large records. */
 export function parseJson(
   text: string,
   maxBytes: number,
   piece: number = PIECE,
+  names?: RecordNames,
 ): ParsedJson | Promise<ParsedJson> {
-  return text.length <= piece ? parseJsonText(text, maxBytes) : parseLarge(text, maxBytes, piece);
+  return text.length <= piece ? parseJsonText(text, maxBytes) : parseLarge(text, maxBytes, piece, names);
+}
+
+/** Whether a text of this length is built in several pieces. */
+export function isLargeText({ length }: string): boolean {
+  return length > PIECE;
 }
 
 /** For text that the host itself printed. */
@@ -29,9 +36,9 @@ export function buildJson(text: string, piece: number = PIECE): Json | Promise<J
 }
 
 /** Throws if the text is not JSON. Builds a text that is no longer than a piece at once, which is faster. */
-function* buildSteps(text: string, piece: number = PIECE): Steps<Json> {
+export function* buildSteps(text: string, piece: number = PIECE, names?: RecordNames): Steps<Json> {
   if (text.length <= piece) return JSON.parse(text) as Json;
-  return yield* new PieceReader(new TextSource(text), piece).read();
+  return yield* new PieceReader(new TextSource(text), piece, names).read();
 }
 
 /** The same from UTF-8 bytes. At most one piece of them is a string at any time. */
@@ -40,11 +47,16 @@ export function* buildBytesSteps(bytes: Buffer, piece: number = PIECE): Steps<Js
   return yield* new PieceReader(new BytesSource(bytes), piece).read();
 }
 
-async function parseLarge(text: string, maxBytes: number, piece: number): Promise<ParsedJson> {
+async function parseLarge(
+  text: string,
+  maxBytes: number,
+  piece: number,
+  names: RecordNames | undefined,
+): Promise<ParsedJson> {
   const problem = jsonProblem(text, maxBytes);
   if (problem !== undefined) return { ok: false, problem };
   try {
-    return { ok: true, value: await inTurns(buildSteps(text, piece)) };
+    return { ok: true, value: await inTurns(buildSteps(text, piece, names)) };
   } catch {
     return { ok: false, problem: "it is not JSON" };
   }
@@ -134,14 +146,16 @@ interface OpenText {
 class PieceReader {
   readonly #source: JsonSource;
   readonly #piece: number;
+  readonly #names: RecordNames | undefined;
   readonly #open: OpenText[] = [];
   /** Everything before this offset is built. */
   #builtTo = 0;
   #root: Json[] | JsonObject | undefined;
 
-  constructor(source: JsonSource, piece: number) {
+  constructor(source: JsonSource, piece: number, names?: RecordNames) {
     this.#source = source;
     this.#piece = piece;
+    this.#names = names;
   }
 
   *read(): Steps<Json> {
@@ -206,6 +220,7 @@ class PieceReader {
     for (const one of this.#open) {
       if (one.built === undefined) {
         one.built = one.isList ? [] : {};
+        if (!one.isList) this.#names?.set(one.built, []);
         if (parent === undefined) {
           assertJson(isBlank(this.#source.slice(0, one.at)));
           this.#root = one.built;
@@ -229,7 +244,7 @@ class PieceReader {
     } else {
       const [name = ""] = Object.keys(JSON.parse(`{${label}0}`) as object);
       assertJson(label.trimEnd().endsWith(":"));
-      setMember(parent.built as JsonObject, name, built as Json);
+      this.#set(parent.built as JsonObject, name, built as Json);
     }
     parent.before = "member";
   }
@@ -254,8 +269,16 @@ class PieceReader {
       for (const item of JSON.parse(`[${members}]`) as Json[]) one.built.push(item);
     } else {
       const piece = JSON.parse(`{${members}}`) as JsonObject;
-      for (const name of Object.keys(piece)) setMember(one.built as JsonObject, name, piece[name] as Json);
+      for (const name of Object.keys(piece)) this.#set(one.built as JsonObject, name, piece[name] as Json);
     }
+  }
+
+  #set(record: JsonObject, name: string, value: Json): void {
+    // A text that no program printed may give a name twice.
+    if (this.#names !== undefined && !Object.hasOwn(record, name)) this.#names.get(record)?.push(name);
+    // A field named `__proto__` becomes an own property.
+    if (name !== "__proto__") record[name] = value;
+    else Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
   }
 }
 
@@ -270,10 +293,4 @@ function isBlank(text: string): boolean {
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return false;
   }
   return true;
-}
-
-/** A field named `__proto__` becomes an own property. */
-function setMember(record: JsonObject, name: string, value: Json): void {
-  if (name !== "__proto__") record[name] = value;
-  else Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
 }

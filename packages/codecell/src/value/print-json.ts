@@ -56,10 +56,19 @@ function printSmall(value: unknown, { spell }: PrintOptions): string | undefined
   }
 }
 
-async function printLarge(value: unknown, options: PrintOptions): Promise<string | undefined> {
+function printLarge(value: unknown, options: PrintOptions): Promise<string | undefined> {
+  return inTurns(printPieces(value, options));
+}
+
+/** Like `printJson`, as a part of other work in turns. */
+export function* printWhole(value: unknown): Steps<string | undefined> {
+  return isLarge(value) ? yield* printPieces(value, {}) : printSmall(value, {});
+}
+
+function* printPieces(value: unknown, options: PrintOptions): Steps<string | undefined> {
   const pieces: string[] = [];
   try {
-    const isJson = await inTurns(printSteps(value, (piece) => pieces.push(piece), options));
+    const isJson = yield* printSteps(value, (piece) => pieces.push(piece), options);
     return isJson ? pieces.join("") : undefined;
   } catch {
     return undefined;

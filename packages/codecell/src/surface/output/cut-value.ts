@@ -13,6 +13,8 @@ import {
   shapeOf,
 } from "../../catalog/observed-shape.ts";
 import type { Json } from "../../contract/value.ts";
+import { atOnce, type Steps } from "../../loop/turn.ts";
+import type { RecordNames } from "../../value/json-text.ts";
 import { shortenJson } from "./shorten-json.ts";
 
 // A type alias, since the compiler sees only of an alias that it is JSON.
@@ -41,11 +43,23 @@ export interface CutOptions {
   readonly ref?: string | undefined;
   /** Whether to show the shape of the value. */
   readonly hasShape?: boolean;
+  /** The names of its large records, if known. */
+  readonly names?: RecordNames | undefined;
 }
 
-export function cutValue(value: Json, { bytes, maxBytes, ref, hasShape = true }: CutOptions): CutValue {
-  const keysOf = rememberingKeys();
+/** For values whose names can be listed at once. */
+export function cutValue(value: Json, options: CutOptions): CutValue {
+  return atOnce(cutSteps(value, options));
+}
+
+export function* cutSteps(
+  value: Json,
+  { bytes, maxBytes, ref, hasShape = true, names }: CutOptions,
+): Steps<CutValue> {
+  const keysOf = rememberingKeys(names);
+  yield;
   const shape = hasShape ? shapeWithin(value, Math.floor(maxBytes / 4), keysOf) : {};
+  yield;
   const saved = ref === undefined ? {} : { ref, load: toLoad(ref) };
   const extras = [{ ...shape, ...saved }, saved, ref === undefined ? {} : { ref }].find(
     (one) => markerBytes(bytes, one) + USEFUL_PREFIX_BYTES <= maxBytes,

@@ -2,7 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../contract/value.ts";
 import type { CodeModeOutput } from "../shown/code-mode-result.ts";
-import { OutputBudget } from "./output-budget.ts";
+import { atOnce } from "../../loop/turn.ts";
+import { type LastExchange, OutputBudget } from "./output-budget.ts";
+import { OutputItem, toItems } from "./output-items.ts";
+import type { RecordNames } from "../../value/json-text.ts";
+import { parseJson } from "../../value/parse-json.ts";
 import { SavedValues } from "./saved-values.ts";
 import { startStopwatch } from "../../../../../test/processor-time.ts";
 
@@ -12,8 +16,18 @@ const json = (value: Json): CodeModeOutput => ({ type: "json", value });
 const saved = (maxBytes = 1e9): SavedValues => new SavedValues({ maxBytes, maxValues: 1000 });
 const texts = (items: readonly CodeModeOutput[]): string[] =>
   items.map((item) => (item.type === "text" ? item.text : JSON.stringify(item.value)));
+const itemsOf = (outputs: readonly CodeModeOutput[]): OutputItem[] =>
+  outputs.map((output) => new OutputItem(output));
+const take = (budget: OutputBudget, outputs: readonly CodeModeOutput[], dropped: number): CodeModeOutput[] =>
+  atOnce(budget.take(itemsOf(outputs), dropped));
+const finish = (
+  budget: OutputBudget,
+  outputs: readonly CodeModeOutput[],
+  dropped: number,
+  value?: Json,
+): LastExchange => atOnce(budget.finish(itemsOf(outputs), dropped, value));
 /** What is given of a value when all output was taken. */
-const valueOf = (budget: OutputBudget, value: Json): Json => budget.finish([], 0, value).value;
+const valueOf = (budget: OutputBudget, value: Json): Json => finish(budget, [], 0, value).value;
 
 /** Bytes as in a result: an empty output counts nothing. */
 const exchangeBytes = (items: readonly CodeModeOutput[]): number => (items.length === 0 ? 0 : bytesOf(items));
@@ -59,16 +73,16 @@ describe("the output budget", () => {
           const budget = new OutputBudget(cap, saved(savedBytes));
           let used = 0;
           for (const { items, dropped } of exchanges) {
-            const given = budget.take(items, dropped);
+            const given = take(budget, items, dropped);
             expect(given.every(isItem)).toBe(true);
             used += exchangeBytes(given);
           }
           if (isJoint) {
-            const exchange = budget.finish([last], 1, value);
+            const exchange = finish(budget, [last], 1, value);
             used += exchangeBytes(exchange.output) + (value === undefined ? 0 : bytesOf(exchange.value));
           } else {
-            used += exchangeBytes(budget.take([last], 1));
-            const exchange = budget.finish([], 1, value ?? null);
+            used += exchangeBytes(take(budget, [last], 1));
+            const exchange = finish(budget, [], 1, value ?? null);
             used += exchangeBytes(exchange.output) + bytesOf(exchange.value);
           }
           expect(used).toBeLessThanOrEqual(cap);
@@ -82,14 +96,14 @@ describe("the output budget", () => {
     fc.assert(
       fc.property(fc.array(anyItem, { maxLength: 10 }), anyJson, (items, value) => {
         const cap = Math.max(1024, exchangeBytes(items) + bytesOf(value));
-        expect(new OutputBudget(cap, saved()).finish(items, 0, value)).toEqual({ output: items, value });
+        expect(finish(new OutputBudget(cap, saved()), items, 0, value)).toEqual({ output: items, value });
       }),
     );
     fc.assert(
       fc.property(anyExchanges, anyJson, (exchanges, value) => {
         const bytes = exchanges.reduce((sum, { items }) => sum + exchangeBytes(items), 0) + bytesOf(value);
         const budget = new OutputBudget(2048 + 2 * bytes, saved());
-        for (const { items } of exchanges) expect(budget.take(items, 0)).toEqual(items);
+        for (const { items } of exchanges) expect(take(budget, items, 0)).toEqual(items);
         expect(valueOf(budget, value)).toEqual(value);
       }),
     );
@@ -104,8 +118,8 @@ describe("the output budget", () => {
           Array.from({ length: count }, () => text(`line ${next++} of a log`)),
         );
         const given = [
-          ...exchanges.flatMap((exchange) => budget.take(exchange, 0)),
-          ...budget.finish([], 0, null).output,
+          ...exchanges.flatMap((exchange) => take(budget, exchange, 0)),
+          ...finish(budget, [], 0, null).output,
         ];
         const lines = texts(given).filter((one) => one.startsWith("line"));
         expect(lines).toEqual(lines.map((_, index) => `line ${index} of a log`));
@@ -118,7 +132,7 @@ describe("the output budget", () => {
   test("a large text is cut at a whole code point, says what is missing and leaves room for what follows", async () => {
     const values = saved();
     const long = "😀é\n".repeat(10_000);
-    const { output, value } = new OutputBudget(2048, values).finish([text(long), text("done")], 0, {
+    const { output, value } = finish(new OutputBudget(2048, values), [text(long), text("done")], 0, {
       ok: true,
     });
     const [cut = "", done] = texts(output);
@@ -156,8 +170,30 @@ describe("the output budget", () => {
     expect(await values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(whole) });
   });
 
+  test("what is large is cut the same, whether or not the text it was read from is known", async () => {
+    const whole = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`field ${n}`, [n, { n }]]));
+    const text = JSON.stringify(whole);
+    const names: RecordNames = new Map();
+    const parsed = await parseJson(text, 1e9, undefined, names);
+    expect(names.size).toBe(1);
+    const budget = new OutputBudget(4096, saved());
+    const items = atOnce(toItems([{ level: "json", text }]));
+    const large = { json: text, names };
+    const given = atOnce(budget.finish(items, 0, parsed.ok ? parsed.value : null, large));
+    expect(given).toEqual(finish(new OutputBudget(4096, saved()), [json(whole)], 0, whole));
+  });
+
+  test("what is large and fits counts as a model reads it, however it was written", () => {
+    // A worker that was taken over may write numbers in a shorter way than JSON prints them.
+    const items = atOnce(toItems([{ level: "json", text: `[${"1e20,".repeat(20_000)}0]` }]));
+    for (const cap of [120_000, 300_000, 460_000]) {
+      const { output } = atOnce(new OutputBudget(cap, saved()).finish(items, 0));
+      expect(bytesOf(output)).toBeLessThanOrEqual(cap);
+    }
+  });
+
   test("a value that was not saved has no ref", () => {
-    const given = new OutputBudget(1024, saved(100)).finish([json("y".repeat(9000))], 0, "x".repeat(9000));
+    const given = finish(new OutputBudget(1024, saved(100)), [json("y".repeat(9000))], 0, "x".repeat(9000));
     expect(JSON.stringify(given)).not.toContain("load");
     expect(given.value).toMatchObject({ truncated: true });
   });
@@ -165,8 +201,8 @@ describe("the output budget", () => {
   test("the value of a program that printed too much before still shows something [exec-wait:47]", () => {
     for (const length of [10, 500, 735, 2000]) {
       const budget = new OutputBudget(1024, saved());
-      for (let exchange = 0; exchange < 50; exchange++) budget.take([text("z".repeat(length))], 0);
-      const { output, value } = budget.finish([text("late")], 0, { a: 1, long: "y".repeat(5000) });
+      for (let exchange = 0; exchange < 50; exchange++) take(budget, [text("z".repeat(length))], 0);
+      const { output, value } = finish(budget, [text("late")], 0, { a: 1, long: "y".repeat(5000) });
       expect(texts(output)).toEqual([
         expect.stringMatching(/^… \d+ more items omitted \(\d+ bytes\), await/u),
       ]);
@@ -176,20 +212,20 @@ describe("the output budget", () => {
 
   test("dropped log lines are told once, also when there are no items", () => {
     const budget = new OutputBudget(1024, saved());
-    expect(texts(budget.take([text("a")], 7))).toEqual(["a", "… 7 log lines dropped, print less"]);
-    expect(budget.take([], 7)).toEqual([]);
-    expect(budget.finish([], 9, 1)).toEqual({ output: [], value: 1 });
+    expect(texts(take(budget, [text("a")], 7))).toEqual(["a", "… 7 log lines dropped, print less"]);
+    expect(take(budget, [], 7)).toEqual([]);
+    expect(finish(budget, [], 9, 1)).toEqual({ output: [], value: 1 });
     const full = new OutputBudget(1024, saved());
     const told = [
-      ...full.take([text("b".repeat(2000)), ...Array.from({ length: 40 }, () => text("c".repeat(100)))], 3),
-      ...full.take([], 3),
+      ...take(full, [text("b".repeat(2000)), ...Array.from({ length: 40 }, () => text("c".repeat(100)))], 3),
+      ...take(full, [], 3),
     ];
     expect(texts(told).filter((one) => one.includes("3 log lines dropped"))).toHaveLength(1);
   });
 
   test("a program that failed may use all of the room for its output", () => {
     const item = text("x".repeat(900));
-    expect(new OutputBudget(1024, saved()).finish([item], 0)).toEqual({ output: [item], value: null });
+    expect(finish(new OutputBudget(1024, saved()), [item], 0)).toEqual({ output: [item], value: null });
   });
 
   test("hostile values take no time", () => {

@@ -68,6 +68,28 @@ describe("saved values", () => {
     expect(await saved.load(list, { count: 1, maxBytes: 5 })).toEqual({ ok: true, json: "[1]" });
   });
 
+  test("parts of lists and texts are those of their values", async () => {
+    const anyItem = fc.oneof(fc.jsonValue(), fc.constantFrom('",]', "\\", '\\"', "[", "}"));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.array(anyItem, { maxLength: 8 }), fc.string()),
+        fc.nat(9),
+        fc.nat(9),
+        fc.constantFrom(undefined, 2),
+        async (value, from, count, space) => {
+          const saved = new SavedValues({ maxBytes: 1e6, maxValues: 1 });
+          const loaded = await saved.load(saved.save(JSON.stringify(value, undefined, space)) ?? "", {
+            from,
+            count,
+          });
+          expect(loaded.ok && JSON.parse(loaded.json)).toEqual(
+            JSON.parse(JSON.stringify(value.slice(from, from + count))),
+          );
+        },
+      ),
+    );
+  });
+
   test("are gone after clear", async () => {
     const saved = new SavedValues({ maxBytes: 4, maxValues: 9 });
     saved.save("1234");

@@ -7,8 +7,7 @@
  * - A ref is never used twice, and a ref with another prefix leads nowhere. Loading an unknown ref does not throw:
  *   the answer says in words which refs there are.
  */
-import { buildJson } from "../../value/parse-json.ts";
-import { printJson } from "../../value/print-json.ts";
+import { sliceJson } from "./slice-json.ts";
 
 export interface SavedValuesLimits {
   /** UTF-8 bytes of all values as JSON text. */
@@ -118,12 +117,9 @@ async function slice(
   from: number,
   count: number | undefined,
 ): Promise<SavedValue | undefined> {
-  const value = await buildJson(json);
-  if (typeof value !== "string" && !Array.isArray(value)) return undefined;
   const start = toCount(from);
-  const end = count === undefined ? undefined : start + toCount(count);
-  const text = (await printJson(value.slice(start, end))) ?? "null";
-  return { json: text, bytes: Buffer.byteLength(text) };
+  const text = await sliceJson(json, start, count === undefined ? Infinity : start + toCount(count));
+  return text === undefined ? undefined : { json: text, bytes: Buffer.byteLength(text) };
 }
 
 function toCount(number: number): number {

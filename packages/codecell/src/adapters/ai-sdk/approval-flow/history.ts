@@ -70,20 +70,31 @@ export class History {
     return resume !== undefined && this.program(resume)?.stage === "resume";
   }
 
-  /** The messages as a model may see them. */
-  collapse<M>(messages: readonly M[]): M[] {
-    return messages.flatMap((message) => {
-      if (!isRecord(message) || !Array.isArray(message["content"])) return [message];
-      const parts = message["content"] as unknown[];
-      const left = parts.filter((part) => !this.#ours.has(part));
-      if (left.length === 0 && parts.length > 0) return [];
-      return [Object.assign({ ...message }, { content: left.map((part) => this.#shown(part)) })];
-    });
+  /** The messages as a model may see them. Works in turns: inputs that a program chose are told in words. */
+  collapse<M>(messages: readonly M[]): Promise<M[]> {
+    return inTurns(this.#collapsed(messages));
   }
 
-  #shown(part: unknown): unknown {
+  *#collapsed<M>(messages: readonly M[]): Steps<M[]> {
+    const collapsed: M[] = [];
+    for (const message of messages) {
+      if (!isRecord(message) || !Array.isArray(message["content"])) {
+        collapsed.push(message);
+        continue;
+      }
+      const parts = message["content"] as unknown[];
+      const left = parts.filter((part) => !this.#ours.has(part));
+      if (left.length === 0 && parts.length > 0) continue;
+      const content: unknown[] = [];
+      for (const part of left) content.push(yield* this.#shown(part));
+      collapsed.push(Object.assign({ ...message }, { content }));
+    }
+    return collapsed;
+  }
+
+  *#shown(part: unknown): Steps<unknown> {
     const program = this.#outputs.get(part);
-    return program === undefined ? part : { ...(part as MessagePart), output: program.told };
+    return program === undefined ? part : { ...(part as MessagePart), output: yield* program.tell() };
   }
 
   *#take(part: MessagePart): Steps<void> {

@@ -106,23 +106,23 @@ export function answeringForPrograms(model: LanguageModel, flow: FlowModel): Lan
     wrapGenerate: async ({ params, model: own }) => {
       const history = await flow.readings.ofPrompt(params.prompt);
       const calls = await nextCalls(history, flow);
-      return calls.length > 0 ? toGenerated(calls) : own.doGenerate(toShown(params, history, flow));
+      return calls.length > 0 ? toGenerated(calls) : own.doGenerate(await toShown(params, history, flow));
     },
     wrapStream: async ({ params, model: own }) => {
       const history = await flow.readings.ofPrompt(params.prompt);
       const calls = await nextCalls(history, flow);
-      return calls.length > 0 ? toStreamed(calls) : own.doStream(toShown(params, history, flow));
+      return calls.length > 0 ? toStreamed(calls) : own.doStream(await toShown(params, history, flow));
     },
   };
   // oxlint-disable-next-line typescript/no-unnecessary-type-assertion
   return wrapLanguageModel({ model: resolve(model), middleware: middleware as LanguageModelMiddleware });
 }
 
-function toShown(params: Params, history: History, { hidden }: FlowModel): Params {
+async function toShown(params: Params, history: History, { hidden }: FlowModel): Promise<Params> {
   const { tools } = params;
   return {
     ...params,
-    prompt: history.collapse(params.prompt),
+    prompt: await history.collapse(params.prompt),
     ...(tools === undefined ? {} : { tools: tools.filter(({ name }) => !hidden.has(name)) }),
   };
 }

@@ -5,6 +5,7 @@
  *   its calls are used, to hide these calls from a model. Nobody is asked for such an interrupt, and nothing is
  *   resumed.
  */
+import type { Steps } from "../../../loop/turn.ts";
 import { printBeginning } from "../../../value/print-json.ts";
 import { isRecord } from "../../../value/shape.ts";
 import type { OpenedInterrupt, Verified } from "../continuation.ts";
@@ -144,8 +145,8 @@ export class PausedProgram {
   }
 
   /** What a model sees: the output, or why there is none. Never an interrupt. */
-  get told(): unknown {
-    return this.#claimed === undefined ? this.#output : { type: "error-text", value: this.#why() };
+  *tell(): Steps<unknown> {
+    return this.#claimed === undefined ? this.#output : { type: "error-text", value: yield* this.#why() };
   }
 
   get #isExpired(): boolean {
@@ -166,15 +167,20 @@ export class PausedProgram {
     return this.#interrupt?.continuation.pending ?? [];
   }
 
-  #why(): string {
+  *#why(): Steps<string> {
     if (this.#interrupt === undefined) return "The program was stopped and cannot go on.";
     const [waits, lacks] = [this.approvals, this.#isExpired ? "in time" : "yet"];
-    if (waits.length > 0) {
-      return `The program has stopped: it waits for the approval of ${waits.map(inWords).join(", ")}, which was not given ${lacks}.`;
+    const calls: string[] = [];
+    for (const call of waits.length > 0 ? waits : this.#pending()) {
+      // To list the names of a large input takes half of a turn.
+      yield;
+      calls.push(waits.length > 0 ? inWords(call) : `${inWords(call)} waits for "${call.payload.kind}"`);
     }
-    return `The program has stopped: ${this.#pending()
-      .map((call) => `${inWords(call)} waits for "${call.payload.kind}"`)
-      .join(", ")}.`;
+    const listed = calls.join(", ");
+    if (waits.length > 0) {
+      return `The program has stopped: it waits for the approval of ${listed}, which was not given ${lacks}.`;
+    }
+    return `The program has stopped: ${listed}.`;
   }
 }
 

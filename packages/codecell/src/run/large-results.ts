@@ -1,0 +1,18 @@
+/**
+ * Runs on the host. LargeResults: what the large results of runs were read from, for whoever shows them to a model.
+ *
+ * - It knows a result as long as somebody has it, and only if the result was read in pieces.
+ * - Nobody may have changed the result since: ask as soon as the run has ended.
+ */
+import type { Json } from "../contract/value.ts";
+import type { LargeJson } from "../value/json-text.ts";
+
+const known = new WeakMap<object, LargeJson>();
+
+export function noteLargeResult(value: Json, read: LargeJson): void {
+  if (typeof value === "object" && value !== null) known.set(value, read);
+}
+
+export function largeResult(value: Json): LargeJson | undefined {
+  return typeof value === "object" && value !== null ? known.get(value) : undefined;
+}
