@@ -172,13 +172,13 @@ describe("the output budget", () => {
 
   test("what is large is cut the same, whether or not the text it was read from is known", async () => {
     const whole = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`field ${n}`, [n, { n }]]));
-    const text = JSON.stringify(whole);
+    const printed = JSON.stringify(whole);
     const names: RecordNames = new Map();
-    const parsed = await parseJson(text, 1e9, undefined, names);
+    const parsed = await parseJson(printed, 1e9, undefined, names);
     expect(names.size).toBe(1);
     const budget = new OutputBudget(4096, saved());
-    const items = atOnce(toItems([{ level: "json", text }]));
-    const large = { json: text, names };
+    const items = atOnce(toItems([{ level: "json", text: printed }]));
+    const large = { json: printed, names };
     const given = atOnce(budget.finish(items, 0, parsed.ok ? parsed.value : null, large));
     expect(given).toEqual(finish(new OutputBudget(4096, saved()), [json(whole)], 0, whole));
   });
