@@ -10,7 +10,7 @@ import type { Random } from "./random.ts";
  * The number, out of 32 bits, that V8 hashes to this: its hash of numbers has no secret. Numbers whose hashes end in the
  * same bits fall into the same place of a set.
  */
-export function numberHashedTo(hash: number): number {
+function numberHashedTo(hash: number): number {
   let left = unshifted(hash | 0, 16);
   left = unshifted(Math.imul(left, inverse(2057)), 4);
   left = unshifted(Math.imul(left, inverse(5)), 12);

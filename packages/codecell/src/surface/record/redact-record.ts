@@ -11,7 +11,7 @@ import { printJson } from "../../value/print-json.ts";
 import { isRecord } from "../../value/shape.ts";
 import {
   type CallRecord,
-  type CallState,
+  type UnbuiltCall,
   type EntryRecord,
   type TrajectoryRecord,
   valuesText,
@@ -40,7 +40,7 @@ export async function exportEntry(record: EntryRecord, redact: Redact | undefine
 }
 
 export async function exportCall(
-  { facts, texts }: CallState,
+  { facts, texts }: UnbuiltCall,
   redact: Redact | undefined,
 ): Promise<CallRecord> {
   const before = valuesText(texts);

@@ -55,7 +55,7 @@ export interface CallRecord extends RecordCommon {
 }
 
 /** A call as it was at one moment, before its values are built. */
-export interface CallState {
+export interface UnbuiltCall {
   readonly facts: Omit<CallRecord, "input" | "result" | "error">;
   /** The values as JSON texts. */
   readonly texts: {
@@ -201,7 +201,7 @@ export class KeptCall {
     this.#input.shorten(SHORT_BYTES);
   }
 
-  toState(): CallState {
+  toUnbuilt(): UnbuiltCall {
     return {
       facts: {
         type: "call",
@@ -220,7 +220,7 @@ function toShortError(error: Json): Json {
 }
 
 /** The values of a call as one JSON text, as `JSON.stringify` would print them. */
-export function valuesText({ input, result, error }: CallState["texts"]): string {
+export function valuesText({ input, result, error }: UnbuiltCall["texts"]): string {
   const resultPart = result === undefined ? "" : `,"result":${result}`;
   const errorPart = error === undefined ? "" : `,"error":${error}`;
   return `{"input":${input}${resultPart}${errorPart}}`;

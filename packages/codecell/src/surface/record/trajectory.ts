@@ -154,7 +154,7 @@ export class Trajectory {
     const counts = { ...this.#counts };
     const omitted = { ...this.#omitted };
     const entryRecords = [...this.#entries.values()].map((entry) => entry.toRecord());
-    const callStates = [...this.#calls.values()].map((call) => call.toState());
+    const unbuiltCalls = [...this.#calls.values()].map((call) => call.toUnbuilt());
     // A small trajectory is exported at once.
     const isSmall = this.#bytes <= SMALL_BYTES;
     const entries: EntryRecord[] = [];
@@ -163,9 +163,9 @@ export class Trajectory {
       entries.push(await exportEntry(record, redact));
     }
     const calls: CallRecord[] = [];
-    for (const state of callStates) {
+    for (const call of unbuiltCalls) {
       if (!isSmall) while (isTurnLong()) await nextTurn();
-      calls.push(await exportCall(state, redact));
+      calls.push(await exportCall(call, redact));
     }
     return { version: 1, entries, calls, counts, omitted };
   }
