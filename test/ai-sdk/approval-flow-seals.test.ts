@@ -82,7 +82,8 @@ test.each<[string, object, (settings: Settings, messages: ModelMessage[]) => Pro
     messages.push(...messagesOf(result));
   }
   expect(result?.text).toBe("Done");
-  expect(deleted).toEqual(["a", "b", "c"]);
+  // The first two are called side by side: on a busy machine one may have to wait a turn longer than the other.
+  expect(deleted.toSorted()).toEqual(["a", "b", "c"]);
   const counts = steps.flatMap((step) => Array.from(step.values()));
   expect(Math.max(...counts)).toBe(1);
 });
