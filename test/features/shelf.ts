@@ -34,6 +34,7 @@ function shelfOf(options: object): ShelfGiven | undefined {
 }
 
 export const SHELF_OPTION: ServedFeatureOption = {
+  option: "shelf" as never,
   problem: (options) =>
     typeof (shelfOf(options)?.label ?? "") === "string" ? undefined : "shelf must have a label",
   isGiven: (options) => shelfOf(options) !== undefined,

@@ -9,7 +9,8 @@ import type { ToolSet } from "../../contract/tool.ts";
 import type { RunPast } from "../../durable/run-past.ts";
 import { isLanguage, isLedger, isWhole } from "../../value/ledger-shape.ts";
 import { isRecord } from "../../value/shape.ts";
-import { assertFeatures, isGiven } from "./features.ts";
+import type { OptionOfFeature } from "./feature-options.ts";
+import { assertFeatures, featureOptionNames, isGiven } from "./features.ts";
 import type { DiscardOptions, ForkOptions, ResumeOptions, RunOptions, StartOptions } from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
@@ -22,7 +23,7 @@ export function assertOptions(options: unknown, action: string): void {
   throw new TypeError(`Cannot ${action}: expected an object of options, it is ${given}`);
 }
 
-const OF_RUN: OptionNames<RunOptions> = {
+const OF_RUN: OptionNames<Omit<RunOptions, OptionOfFeature>> = {
   tools: true,
   signal: true,
   context: true,
@@ -35,20 +36,30 @@ const OF_RUN: OptionNames<RunOptions> = {
   compactTokens: true,
   encrypt: true,
   mapCallFailure: true,
-  fetchPolicy: true,
 };
-const OF_START: OptionNames<StartOptions> = {
+const OF_START: OptionNames<Omit<StartOptions, OptionOfFeature>> = {
   ...OF_RUN,
   source: true,
   language: true,
   limits: true,
-  mayYield: true,
-  detachedCalls: true,
-  catalog: true,
 };
-const OF_RESUME: OptionNames<ResumeOptions> = { ...OF_RUN, token: true, id: true, resolutions: true };
-const OF_FORK: OptionNames<ForkOptions> = { ...OF_RUN, atCall: true, outcome: true, source: true };
-const NAMES = { start: OF_START, resume: OF_RESUME, fork: OF_FORK };
+const OF_RESUME: OptionNames<Omit<ResumeOptions, OptionOfFeature>> = {
+  ...OF_RUN,
+  token: true,
+  id: true,
+  resolutions: true,
+};
+const OF_FORK: OptionNames<Omit<ForkOptions, OptionOfFeature>> = {
+  ...OF_RUN,
+  atCall: true,
+  outcome: true,
+  source: true,
+};
+const NAMES = {
+  start: { ...OF_START, ...featureOptionNames("start") },
+  resume: { ...OF_RESUME, ...featureOptionNames("resume") },
+  fork: { ...OF_FORK, ...featureOptionNames("fork") },
+};
 
 /** For limits of a host or a run. Each single limit is checked where it is set. */
 export function assertLimits(limits: unknown, action: string): void {

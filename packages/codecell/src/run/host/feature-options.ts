@@ -19,7 +19,11 @@ import type { RunOptions, StartOptions } from "./host-options.ts";
 /** Options of a run that is started or taken up again. */
 export type AnyOptions = RunOptions & Partial<StartOptions>;
 
+/** The options of a run that give features to its program. */
+export type OptionOfFeature = "catalog" | "detachedCalls" | "mayYield" | "fetchPolicy";
+
 export interface FeatureOption {
+  readonly option: OptionOfFeature;
   /** What is wrong with the option; undefined if nothing is. */
   readonly problem: (options: AnyOptions) => string | undefined;
   readonly isGiven: (options: AnyOptions) => boolean;
@@ -41,6 +45,7 @@ type FeatureOptions = {
 
 export const FEATURE_OPTIONS: FeatureOptions = {
   catalog: {
+    option: "catalog",
     problem: ({ catalog }) =>
       catalog === undefined || (isRecord(catalog) && typeof catalog.allTools === "function")
         ? undefined
@@ -49,6 +54,7 @@ export const FEATURE_OPTIONS: FeatureOptions = {
     text: (_options, shown) => shown?.allTools ?? "",
   },
   detachedFails: {
+    option: "detachedCalls",
     problem: ({ detachedCalls }) =>
       detachedCalls === undefined || detachedCalls === "wait" || detachedCalls === "fail"
         ? undefined
@@ -56,11 +62,13 @@ export const FEATURE_OPTIONS: FeatureOptions = {
     isGiven: ({ detachedCalls }) => detachedCalls === "fail",
   },
   yield: {
+    option: "mayYield",
     problem: ({ mayYield }) =>
       mayYield === undefined || typeof mayYield === "boolean" ? undefined : "mayYield must be a boolean",
     isGiven: ({ mayYield }) => mayYield === true,
   },
   fetch: {
+    option: "fetchPolicy",
     // Reading the policy says what is wrong with it.
     problem: () => undefined,
     isGiven: ({ fetchPolicy }) => fetchPolicy !== undefined,
