@@ -6,7 +6,14 @@ import { promisify } from "node:util";
 import { createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
 import { createChecker } from "codecell/check";
 import { createMemoryStore } from "codecell/store";
-import { codeModeTool, createCodeModeTool, createExecWaitTools, runCodeMode } from "codecell/ai";
+import {
+  codeModeTool,
+  continueCodeModeInterrupt,
+  continueCodeModeInterrupts,
+  createCodeModeTool,
+  createExecWaitTools,
+  runCodeMode,
+} from "codecell/ai";
 import { createCatalog } from "codecell/catalog";
 import { createAgentRuntime, prepareAgentRun } from "codecell/surface";
 import { describe, expect, test } from "vitest";
@@ -162,6 +169,20 @@ describe("wrong options", () => {
     expect(() => createCodeModeTool({}, wrong)).toThrow(message);
     expect(() => codeModeTool(wrong)).toThrow(message);
     await expect(runCodeMode({ js: "return 1", tools: {}, options: wrong })).rejects.toThrow(message);
+  });
+
+  test("of code mode beside `options`, and of a trajectory, are refused [host:misuse]", async () => {
+    const approval = { toolApproval: { pay: "user-approval" } } as const;
+    const started = { js: "return 1", tools: {}, approval };
+    await expect(runCodeMode(started)).rejects.toThrow('Cannot run code mode: no such option "approval"');
+    const continued = { interrupt: {} as never, resolution: 1, tools: {}, approval };
+    await expect(continueCodeModeInterrupt(continued)).rejects.toThrow('no such option "approval"');
+    const several = { interrupt: {} as never, resolutions: {}, tools: {}, approval };
+    await expect(continueCodeModeInterrupts(several)).rejects.toThrow('no such option "approval"');
+    const trajectory = { redcat: () => undefined } as object;
+    expect(() => prepareAgentRun({ config: true, tools: {}, context, trajectory })).toThrow(
+      'Cannot prepare an agent run: no such option "trajectory.redcat", known are maxBytes, ',
+    );
   });
 
   test("that are undefined do no harm, whatever their names", async () => {

@@ -8,8 +8,8 @@
 
 /** Characters of the inputs of all calls whose causes are kept. */
 const KEPT_LENGTH = 131_072;
-/** What a cause counts for in addition to its call's input. */
-const CAUSE_LENGTH = 64;
+/** What a cause counts for in addition to its call's input: errors of clients may hold a whole response. */
+const CAUSE_LENGTH = 512;
 
 interface Kept {
   readonly cause: unknown;

@@ -93,6 +93,7 @@ export class LedgerRecorder {
   #logs = 0;
   // What was new in the pieces of the report that is coming.
   #newCalls: CallRequest[] = [];
+  #newSize = 0;
   #newTimers: TimerChange[] = [];
   #isContradicted = false;
 
@@ -182,9 +183,15 @@ export class LedgerRecorder {
     this.#timers = timers;
     this.#logs = logs;
     this.#newCalls = [];
+    this.#newSize = 0;
     this.#newTimers = [];
     this.#isContradicted = false;
     return this.deliveries.slice(deliveries);
+  }
+
+  /** Characters of the calls that came in pieces and are not recorded yet. */
+  get sizeInPieces(): number {
+    return this.#newSize;
   }
 
   /** Reads what a report begins with. If it contradicts the ledger, so will the report. */
@@ -198,7 +205,10 @@ export class LedgerRecorder {
     this.#calls += calls.length;
     if (this.#isContradicted) return;
     // Copies the known fields only: whatever else a worker sends must not get into the ledger.
-    for (const { tool, input } of calls.slice(repeated)) this.#newCalls.push({ tool, input });
+    for (const { tool, input } of calls.slice(repeated)) {
+      this.#newCalls.push({ tool, input });
+      this.#newSize += tool.length + input.length;
+    }
     for (const { timer, delayMs } of timers.slice(Math.max(0, this.#seen.timers - this.#timers))) {
       this.#newTimers.push({ timer, delayMs });
     }
@@ -217,6 +227,7 @@ export class LedgerRecorder {
     const calls = this.#newCalls;
     const timers = this.#newTimers;
     this.#newCalls = [];
+    this.#newSize = 0;
     this.#newTimers = [];
     for (const call of calls) this.#addCall(call);
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));

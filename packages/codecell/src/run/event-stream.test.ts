@@ -69,7 +69,7 @@ test("a reader that waits gets every cause, one that comes late those of the las
   events.end();
   const late = await Array.fromAsync(events);
   expect(late).toEqual([...causes, undefined].map((cause, index) => end(index, cause)));
-  expect(late.map(causeOf)).toEqual([...causes.fill(undefined as never, 0, 87), undefined]);
+  expect(late.map(causeOf)).toEqual([...causes.fill(undefined as never, 0, 88), undefined]);
 });
 
 test("[host:short-turns] a reader that comes late does not hold the thread", async () => {

@@ -13,6 +13,10 @@ export function noteLargeResult(value: Json, read: LargeJson): void {
   if (typeof value === "object" && value !== null) known.set(value, read);
 }
 
-export function largeResult(value: Json): LargeJson | undefined {
-  return typeof value === "object" && value !== null ? known.get(value) : undefined;
+/** Gives it once, so that a result that is kept does not keep its text too. */
+export function takeLargeResult(value: Json): LargeJson | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const read = known.get(value);
+  known.delete(value);
+  return read;
 }

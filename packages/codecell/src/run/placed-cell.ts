@@ -16,7 +16,14 @@ import type { Delivery } from "../contract/ledger.ts";
 import type { CellStart, Loss, Placement, Sandbox } from "../sandbox/sandbox.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { platform, type RestTimer } from "../platform/host-platform.ts";
-import { exceedsLimits, type InPieces, NO_PIECES, toCellLimits, withFreshTime } from "./cell-limits.ts";
+import {
+  exceedsLedger,
+  exceedsLimits,
+  type InPieces,
+  NO_PIECES,
+  toCellLimits,
+  withFreshTime,
+} from "./cell-limits.ts";
 
 /** How often a worker may crash while it has this cell. */
 const MOST_CRASHES = 2;
@@ -252,13 +259,20 @@ export class PlacedCell {
     const { calls, timers } = this.#pieces;
     this.#pieces = { calls: calls + piece.calls.length, timers: timers + piece.timers.length };
     this.#recorder.readPiece(piece);
+    const { sizeInPieces, header } = this.#recorder;
+    if (exceedsLedger(sizeInPieces, header.limits)) this.#refuse();
   }
 
   #isRefused(said: Report | ReportPiece): boolean {
     if (!exceedsLimits(said, this.#pieces, this.#recorder.header.limits)) return false;
+    this.#refuse();
+    return true;
+  }
+
+  /** The worker cannot be trusted any more. */
+  #refuse(): void {
     this.#placement?.drop();
     this.#onLost("crashed");
-    return true;
   }
 
   #onReport(report: Report): void {

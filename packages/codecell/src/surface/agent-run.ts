@@ -13,7 +13,7 @@ import { type OnError, tellError } from "../contract/host-error.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host/host.ts";
 import { assertResolutions } from "../run/host/resolutions.ts";
-import { largeResult } from "../run/large-results.ts";
+import { takeLargeResult } from "../run/large-results.ts";
 import { toJsonText } from "../value/json-text.ts";
 import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-program.ts";
 import type { AgentPrograms } from "./agent-programs.ts";
@@ -267,7 +267,7 @@ export class AgentRun {
     switch (result.status) {
       case "completed": {
         this.#over(agentProgram, "ended");
-        const last = budget.finish(items, result.logsDropped, result.value, largeResult(result.value));
+        const last = budget.finish(items, result.logsDropped, result.value, takeLargeResult(result.value));
         const { output, value } = await inTurns(last);
         return { status: "completed", value, ...listed(output), telemetry: telemetry.read() };
       }
@@ -284,16 +284,14 @@ export class AgentRun {
         for (const { callId, tool, input, payload } of pending) {
           await inTurns(agentProgram.ask(callId, this.#setup.nested.idOf(tool), input, payload));
         }
-        const problem = this.#hold(agentProgram, abortSignal);
-        if (problem !== undefined) {
-          const { output } = await inTurns(budget.finish(items, result.logsDropped));
-          return this.#failed(problem, output);
-        }
-        telemetry.snapshot("created");
-        const calls = agentProgram.pending;
         // A program that waits only for its own timers counts as a yield.
         const reason = isPending() ? "pending_tools" : "yield";
+        // Before it is held: from then on somebody else may wait for it, and use its budget.
         const output = await inTurns(budget.take(items, result.logsDropped));
+        const problem = this.#hold(agentProgram, abortSignal);
+        if (problem !== undefined) return this.#failed(problem, output);
+        telemetry.snapshot("created");
+        const calls = agentProgram.pending;
         return {
           status: "waiting",
           runId: agentProgram.runId,

@@ -225,7 +225,11 @@ function prepare(
 function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
   assertOptions(options, ACTION);
   assertNames(options, OF_AGENT_RUN, ACTION);
-  const { context } = options;
+  const { context, trajectory } = options;
+  if (trajectory !== undefined) {
+    assertOptions(trajectory, `${ACTION} with this trajectory`);
+    assertNames(trajectory, OF_TRAJECTORY, ACTION, "trajectory");
+  }
   assertOptions(context, `${ACTION} without its context`);
   if (context.abortSignal !== undefined && !(context.abortSignal instanceof AbortSignal)) {
     throw new TypeError(`Cannot ${ACTION}: context.abortSignal must be an AbortSignal`);
@@ -240,6 +244,14 @@ function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
 const ACTION = "prepare an agent run";
 
 const OF_RUNTIME: OptionNames<AgentRuntimeOptions> = { host: true, suspendedPrograms: true };
+
+const OF_TRAJECTORY: OptionNames<TrajectoryOptions> = {
+  maxBytes: true,
+  maxValueBytes: true,
+  maxRecords: true,
+  redact: true,
+  now: true,
+};
 
 const OF_AGENT_RUN: OptionNames<AgentRunOptions> = {
   config: true,

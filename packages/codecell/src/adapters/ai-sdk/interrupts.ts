@@ -17,6 +17,7 @@ import {
   type OpenedInterrupt,
   problemOf,
 } from "./continuation.ts";
+import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import type {
   CodeModeInterrupt,
@@ -35,6 +36,14 @@ export interface ContinueCommon {
   toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
 }
 
+const CONTINUE = "continue code mode";
+const OF_CONTINUED: OptionNames<ContinueCommon & { interrupt: unknown }> = {
+  tools: true,
+  options: true,
+  toolExecutionOptions: true,
+  interrupt: true,
+};
+
 /** Continues the call that the interrupt describes. Other waiting calls go on waiting. */
 // The contract's type parameters: callers may give them.
 // oxlint-disable typescript/no-unnecessary-type-parameters
@@ -44,6 +53,7 @@ export async function continueCodeModeInterrupt<
 >(
   input: ContinueCommon & { interrupt: CodeModeInterrupt<TPayload>; resolution: TResolution },
 ): Promise<unknown> {
+  assertNames(input, { ...OF_CONTINUED, resolution: true }, CONTINUE);
   const { resolution, ...rest } = input;
   const opened = await openInterrupt(input.interrupt);
   return goOn(opened, new Map([[opened.interrupt.interruptId, resolution]]), rest);
@@ -58,6 +68,7 @@ export async function continueCodeModeInterrupts(
     resolutions: Readonly<Record<string, unknown>>;
   },
 ): Promise<unknown> {
+  assertNames(input, { ...OF_CONTINUED, resolutions: true }, CONTINUE);
   const { interrupt, resolutions, ...rest } = input;
   if (!isRecord(resolutions)) {
     throw new CodeModeProtocolError("Cannot continue: resolutions must be an object, by interrupt ids");

@@ -225,6 +225,20 @@ const WITHIN: { readonly [Name in keyof Within]: OptionNames<Within[Name]> } = {
   continuation: { store: true, scope: true, onLost: true },
 };
 
+const OF_INPUT: OptionNames<RunCodeModeInput> = {
+  js: true,
+  tools: true,
+  toolExecutionOptions: true,
+  options: true,
+  continuation: true,
+  interruptResolution: true,
+};
+
+/** Throws for options that stand beside `options`, where nobody reads them. */
+export function assertInputNames(input: RunCodeModeInput): void {
+  assertNames(input, OF_INPUT, "run code mode");
+}
+
 /** Throws for names that are no options: a misspelt approval would be ignored. */
 export function assertOptionNames(options: CodeModeOptions): void {
   assertNames(options, OF_CODE_MODE, "run code mode");

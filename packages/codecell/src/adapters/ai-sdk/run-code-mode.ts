@@ -8,7 +8,7 @@ import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
 import { type Continued, Invocation, type InvocationSetup } from "./invocation.ts";
 import type { StoredResolution } from "./nested-tools.ts";
-import type { RunCodeModeInput } from "./options.ts";
+import { assertInputNames, type RunCodeModeInput } from "./options.ts";
 import { isRecord } from "../../value/shape.ts";
 
 /** Gives the program's value or an interrupt. Throws an error of code mode if the program fails. */
@@ -19,6 +19,7 @@ export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
 
 /** Gives no promise for a program that starts, so that the start waits for nothing. */
 export function toSetup(input: RunCodeModeInput): InvocationSetup | Promise<InvocationSetup> {
+  assertInputNames(input);
   const { js, tools, options = {}, toolExecutionOptions: execution = {}, continuation } = input;
   if (typeof js !== "string") throw new TypeError("Cannot run code mode: js must be a string");
   const { interruptResolution } = input;

@@ -31,20 +31,20 @@ const SERVED = FEATURE_NAMES.filter((name) =>
 
 const SERVED_OPTIONS: Readonly<Record<HostServedFeature, ServedFeatureOption>> = FEATURE_OPTIONS;
 
-type Purpose = "start" | "resume" | "fork";
+type RunPurpose = "start" | "resume" | "fork";
 
 /** A run that has begun takes only the options that serve calls. */
-function takenFor(purpose: Purpose): readonly FeatureName[] {
+function takenFor(purpose: RunPurpose): readonly FeatureName[] {
   return purpose === "start" ? FEATURE_NAMES : SERVED;
 }
 
 /** The names of the options that give features, or serve their calls. */
-export function featureOptionNames(purpose: Purpose): Readonly<Record<string, true>> {
+export function featureOptionNames(purpose: RunPurpose): Readonly<Record<string, true>> {
   return Object.fromEntries(takenFor(purpose).map((name) => [OPTIONS[name].option, true]));
 }
 
 /** Throws for options that are of the wrong kind. */
-export function assertFeatures(options: AnyOptions, purpose: Purpose): void {
+export function assertFeatures(options: AnyOptions, purpose: RunPurpose): void {
   for (const name of takenFor(purpose)) {
     const problem = OPTIONS[name].problem(options);
     if (problem !== undefined) throw new TypeError(`Cannot ${purpose} a run: ${problem}`);

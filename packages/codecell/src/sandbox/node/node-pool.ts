@@ -115,6 +115,7 @@ export class NodePool implements Sandbox, BudgetMember {
       unanswered: 0,
       mayBeRefused: false,
       mayBeInPieces: false,
+      hasUnreadPiece: false,
       snapshots: [],
       worker: undefined,
     };

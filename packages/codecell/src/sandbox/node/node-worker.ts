@@ -170,6 +170,7 @@ export class NodeWorker {
     const { snapshot } = start;
     poolCell.mayBeRefused = snapshot !== undefined;
     poolCell.mayBeInPieces = start.history.length > 0;
+    poolCell.hasUnreadPiece = false;
     const { cell } = poolCell;
     const pieces = inPieces(start.history);
     const history = pieces.pop() ?? [];
@@ -301,7 +302,7 @@ export class NodeWorker {
    */
   #spinForAnswer(commands: readonly Command[], reported: number): void {
     const type = commands.length === 1 ? commands[0]?.type : undefined;
-    // Other commands get no answer.
+    // Other commands get no answer, or one that is not waited for.
     if (type !== "start" && type !== "deliver" && type !== "snapshot") return;
     // A thread without any answer so far is still starting.
     if (!this.ready || !this.#isOnlyCell() || isTurnLong()) return;
@@ -352,6 +353,10 @@ export class NodeWorker {
       request(answer.bytes ?? undefined);
       return;
     }
+    if (poolCell.hasUnreadPiece) {
+      this.#break();
+      return;
+    }
     if (answer.kind === "piece") {
       this.#takePiece(poolCell, answer);
       return;
@@ -382,6 +387,7 @@ export class NodeWorker {
       return;
     }
     poolCell.mayBeInPieces = false;
+    poolCell.hasUnreadPiece = true;
     poolCell.mayBeRefused = false;
     poolCell.listener.onPiece(piece);
     void this.#askForNext(poolCell);
@@ -392,6 +398,7 @@ export class NodeWorker {
     await nextTurn();
     if (this.cells.get(poolCell.cell) !== poolCell) return;
     poolCell.mayBeInPieces = true;
+    poolCell.hasUnreadPiece = false;
     this.#post({ type: "next", cell: poolCell.cell });
   }
 }

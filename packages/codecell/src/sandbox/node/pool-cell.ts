@@ -22,6 +22,8 @@ export interface PoolCell {
   mayBeRefused: boolean;
   /** Whether its next answer may be a piece of a report: the start has a history, and the last piece has been read. */
   mayBeInPieces: boolean;
+  /** Whether a piece has come and the next was not asked for yet: nothing else of the cell may come meanwhile. */
+  hasUnreadPiece: boolean;
   /** Requested snapshots without an answer yet, in order. */
   readonly snapshots: SnapshotRequest[];
   /** Its worker; undefined while it waits for one, and after it was lost or dropped. */

@@ -196,11 +196,14 @@ export class Trajectory {
 
   /** Records may come and end between two steps. */
   *#makeRoom(): Steps<void> {
-    while (this.#isTooMuch || this.#areTooMany) {
-      if (!(this.#isTooMuch && this.#shortenOldest()) && !this.#countOldest()) break;
-      yield;
+    try {
+      while (this.#isTooMuch || this.#areTooMany) {
+        if (!(this.#isTooMuch && this.#shortenOldest()) && !this.#countOldest()) break;
+        yield;
+      }
+    } finally {
+      this.#isMakingRoom = false;
     }
-    this.#isMakingRoom = false;
   }
 
   /** Shortens the oldest value or text that has not made room. False if all of them have. */
