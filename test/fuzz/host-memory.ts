@@ -38,7 +38,9 @@ const KEPT = "many fields";
 const DENSE = "small lists";
 
 function kindsFor(surface: Surface): readonly string[] {
-  if (TRAJECTORY_SURFACES.includes(surface)) return [KEPT, DENSE];
+  // Filling a trajectory with many fields takes long, so only the first of its surfaces gets them.
+  if (surface === TRAJECTORY_SURFACES[0]) return [KEPT, DENSE];
+  if (TRAJECTORY_SURFACES.includes(surface)) return [DENSE];
   return CALL_SURFACES.includes(surface) ? [PRINTED, KEPT] : [PRINTED];
 }
 
