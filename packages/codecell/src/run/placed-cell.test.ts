@@ -300,6 +300,21 @@ describe("placed cell", () => {
     },
   );
 
+  test("a worker whose pieces together have larger calls than a ledger holds is not trusted", async () => {
+    const driver = new Driver();
+    const placed = driver.place();
+    const input = "x".repeat(resolveLimits().ledgerSize);
+    const piece = { kind: "piece", cell: 1, calls: [{ tool: "step", input }], timers: [] } as const;
+    driver.listener?.onPiece(piece);
+    expect(driver.starts).toHaveLength(1);
+    driver.listener?.onPiece(piece);
+    expect(driver.starts).toHaveLength(2);
+    expect((await placed).calls).toEqual([{ tool: "step", input: '{"n":0}' }]);
+    expect(driver.recorder.calls).toEqual([{ tool: "step", input: '{"n":0}' }]);
+    expect(driver.recorder.sizeInPieces).toBe(0);
+    driver.placedCell.leave();
+  });
+
   test("a cell that is moved without end is lost", async () => {
     const driver = new Driver();
     await driver.place();
