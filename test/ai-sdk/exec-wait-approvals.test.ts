@@ -3,8 +3,7 @@ import { tool } from "ai";
 import { createHost } from "codecell";
 import { createExecWaitTools, toAgentTools } from "codecell/ai";
 import { createAgentRuntime } from "codecell/surface";
-import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 
 const context = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
@@ -12,13 +11,16 @@ const inputSchema = z.object({});
 
 describe("needsApproval", () => {
   test("may take longer than the program: deciding is not the program's time", async () => {
-    const needsApproval = async (): Promise<boolean> => {
-      await sleep(3000);
+    // The test's own clock: a busy machine may need long for the program itself.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const needsApproval = (): boolean => {
+      vi.advanceTimersByTime(90_000);
       return false;
     };
     const tools = { pay: tool({ inputSchema, needsApproval, execute: async () => "paid" }) };
     await using runtime = createAgentRuntime();
-    const config = { enabled: true, timeoutMs: 2000 };
+    const config = { enabled: true, timeoutMs: 60_000 };
     await using codeMode = createExecWaitTools(tools, { runtime, config, context });
     expect(await codeMode.run.exec({ code: "return await tools.pay({})" })).toMatchObject({
       status: "completed",

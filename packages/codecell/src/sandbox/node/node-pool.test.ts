@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { bundleUrl } from "../../../../../scripts/bundle.ts";
-import { toStart } from "../../testing/driven-cell.ts";
+import { liveWorkers } from "../../../../../test/property/worker-threads.ts";
+import { DrivenCell, toOutput, toStart } from "../../testing/driven-cell.ts";
 import { testSandbox } from "../../testing/sandbox-suite.ts";
 import { HeapBudget, sharedHeapBudget } from "./heap-budget.ts";
 import { NodePool } from "./node-pool.ts";
@@ -49,6 +50,26 @@ test("with a single worker, native loops and the cells behind them all get their
   );
   expect(ends).toEqual(["overran", "returned", "returned", "overran", "returned"]);
 }, 120_000);
+
+test("a thread that says anything of a cell before the next piece was asked for is ended", async () => {
+  await using pool = new NodePool({
+    workers: 1,
+    maxWorkers: 1,
+    computeWorkers: 0,
+    workerUrl: bundleUrl("worker"),
+    budget: sharedHeapBudget(),
+  });
+  // The thread exists once it has answered.
+  await new DrivenCell(pool, toStart("return 1")).reports(1);
+  const [thread] = liveWorkers();
+  const cell = new DrivenCell(pool, { ...toStart("await tools.now(); return 2"), history: [toOutput(0, 1)] });
+  const piece = { kind: "piece", cell: 2, calls: [{ tool: "now", input: "null" }], timers: [] };
+  const report = { cell: 2, calls: [], timers: [], logs: [], logsDropped: 0, cpuTimeMs: 0, unhandled: null };
+  const forged = { ...report, end: { status: "returned", result: "3" }, isOver: true };
+  thread?.emit("message", [piece, forged]);
+  await cell.reports(1);
+  expect({ losses: cell.losses, said: cell.said }).toEqual({ losses: ["crashed"], said: [] });
+});
 
 test("if no thread can be started, all waiting cells are lost at once", async () => {
   // Node.js refuses to start this URL, as it refuses a thread when a process may have no more.
