@@ -207,7 +207,7 @@ describe("a program that is suspended with much output", () => {
       .finally(() => {
         isAnswered = true;
       });
-    while (desk.runtime.suspendedPrograms === 0 && !isAnswered) await nextTurn();
+    while (desk.runtime.suspendedPrograms === 0) await nextTurn();
     expect({ isAnswered, suspended: desk.runtime.suspendedPrograms }).toEqual({
       isAnswered: true,
       suspended: 1,
