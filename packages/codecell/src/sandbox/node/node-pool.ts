@@ -114,8 +114,7 @@ export class NodePool implements Sandbox, BudgetMember {
       dueBytes: 0,
       unanswered: 0,
       mayBeRefused: false,
-      mayBeInPieces: false,
-      hasUnreadPiece: false,
+      pieces: "none",
       snapshots: [],
       worker: undefined,
     };

@@ -169,8 +169,7 @@ export class NodeWorker {
     poolCell.worker = this;
     const { snapshot } = start;
     poolCell.mayBeRefused = snapshot !== undefined;
-    poolCell.mayBeInPieces = start.history.length > 0;
-    poolCell.hasUnreadPiece = false;
+    poolCell.pieces = start.history.length > 0 ? "asked" : "none";
     const { cell } = poolCell;
     const pieces = inPieces(start.history);
     const history = pieces.pop() ?? [];
@@ -353,7 +352,7 @@ export class NodeWorker {
       request(answer.bytes ?? undefined);
       return;
     }
-    if (poolCell.hasUnreadPiece) {
+    if (poolCell.pieces === "unread") {
       this.#break();
       return;
     }
@@ -367,7 +366,7 @@ export class NodeWorker {
     }
     if (--poolCell.unanswered === 0) this.#settle(poolCell);
     poolCell.mayBeRefused = false;
-    poolCell.mayBeInPieces = false;
+    poolCell.pieces = "none";
     this.unanswered--;
     if (answer.kind !== undefined) {
       this.#forget(poolCell);
@@ -382,12 +381,11 @@ export class NodeWorker {
 
   /** The report that the piece belongs to is still owed. */
   #takePiece(poolCell: PoolCell, piece: ReportPiece): void {
-    if (!poolCell.mayBeInPieces) {
+    if (poolCell.pieces !== "asked") {
       this.#break();
       return;
     }
-    poolCell.mayBeInPieces = false;
-    poolCell.hasUnreadPiece = true;
+    poolCell.pieces = "unread";
     poolCell.mayBeRefused = false;
     poolCell.listener.onPiece(piece);
     void this.#askForNext(poolCell);
@@ -397,8 +395,7 @@ export class NodeWorker {
   async #askForNext(poolCell: PoolCell): Promise<void> {
     await nextTurn();
     if (this.cells.get(poolCell.cell) !== poolCell) return;
-    poolCell.mayBeInPieces = true;
-    poolCell.hasUnreadPiece = false;
+    poolCell.pieces = "asked";
     this.#post({ type: "next", cell: poolCell.cell });
   }
 }

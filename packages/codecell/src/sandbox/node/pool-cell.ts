@@ -20,15 +20,21 @@ export interface PoolCell {
   unanswered: number;
   /** Whether the worker may still refuse the start because of its snapshot. */
   mayBeRefused: boolean;
-  /** Whether its next answer may be a piece of a report: the start has a history, and the last piece has been read. */
-  mayBeInPieces: boolean;
-  /** Whether a piece has come and the next was not asked for yet: nothing else of the cell may come meanwhile. */
-  hasUnreadPiece: boolean;
+  pieces: Pieces;
   /** Requested snapshots without an answer yet, in order. */
   readonly snapshots: SnapshotRequest[];
   /** Its worker; undefined while it waits for one, and after it was lost or dropped. */
   worker: NodeWorker | undefined;
 }
+
+/** Pieces of the report that the cell owes. */
+export type Pieces =
+  /** The report comes as a whole, or its last piece has come. */
+  | "none"
+  /** The start has a history, or the next piece was asked for: a piece may come, or the report. */
+  | "asked"
+  /** A piece has come and the next was not asked for yet: until then nothing of the cell may come. */
+  | "unread";
 
 /** Settles a request; only the first call counts. */
 export type SnapshotRequest = (bytes: Uint8Array<ArrayBuffer> | undefined) => void;
