@@ -90,7 +90,6 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "loop", "value", "ledger", "seal"],
     types: ["protocol"],
-    files: ["fetch/request.ts"],
     node: "all",
   },
   // Browsers search their tools too.
