@@ -44,7 +44,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   guest: { runs: "anywhere", imports: ["contract"] },
   "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
   // What a schema says of a value, on the host's thread, in a worker, in a browser.
-  "json-schema": { runs: "anywhere", imports: [], types: ["contract"] },
+  "json-schema": { runs: "anywhere", imports: ["contract"] },
   // Both sides of the boundary around the worker know the messages, and nothing else of each other.
   protocol: { runs: "anywhere", imports: ["contract", "value"], types: ["json-schema"] },
   // The core, on a thread of Node.js or in a web worker: it knows no platform but the one that its entry gives it.
