@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
+  exportedNamesOf,
   filesBelow,
   globalsOf,
   type Import,
@@ -236,6 +237,16 @@ function reachedFrom(paths: readonly string[]): Set<string> {
   return reached;
 }
 
+/** Names that several files of the library declare, with these files. */
+function declaredTwice(namesOf: (path: string) => Iterable<string>): string[] {
+  const places = new Map<string, string[]>();
+  for (const path of files) {
+    for (const name of namesOf(`${BASE}${path}`)) places.set(name, [...(places.get(name) ?? []), path]);
+  }
+  const twice = [...places].filter(([, paths]) => paths.length > 1);
+  return twice.map(([name, paths]) => `${name}: ${paths.join(", ")}`);
+}
+
 describe("architecture", () => {
   test("every folder of the library is in the table", () => {
     const unknown = files.filter((path) => TABLE[folderOf(path)] === undefined);
@@ -332,11 +343,11 @@ describe("architecture", () => {
   });
 
   test("no type name is declared twice", () => {
-    const places = new Map<string, string[]>();
-    for (const path of files) {
-      for (const name of typeNamesOf(`${BASE}${path}`)) places.set(name, [...(places.get(name) ?? []), path]);
-    }
-    const twice = [...places].filter(([, paths]) => paths.length > 1);
-    expect(twice.map(([name, paths]) => `${name}: ${paths.join(", ")}`)).toEqual([]);
+    expect(declaredTwice(typeNamesOf)).toEqual([]);
+  });
+
+  test("no function, class or constant is exported by two files under one name", () => {
+    expect(exportedNamesOf(`${BASE}guest/inside/primordials.ts`)).toContain("jsonParse");
+    expect(declaredTwice(exportedNamesOf)).toEqual([]);
   });
 });

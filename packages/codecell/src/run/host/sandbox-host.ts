@@ -32,7 +32,7 @@ import {
   assertRun,
   assertStart,
   assertSuspended,
-  assertTools,
+  assertRunTools,
 } from "./assert-options.ts";
 import { hostToolsOf, isGiven, resolveServing, type Serving } from "./features.ts";
 import { forkPast } from "./fork.ts";
@@ -139,7 +139,7 @@ export class SandboxHost implements Host {
     assertRun(options, "resume");
     const { token = "", tools = {}, resolutions = {}, scope = "" } = options;
     assertSuspended(options, "resume");
-    assertTools(tools, "resume");
+    assertRunTools(tools, "resume");
     assertResolutions(resolutions);
     const serving = resolveServing(options);
     const refusal = this.#refusal(options);
