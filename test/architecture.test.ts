@@ -123,29 +123,60 @@ const TABLE: Readonly<Record<string, Folder>> = {
       "value",
       "protocol",
       "sandbox",
-      "sandbox/node",
       "ledger",
       "calls",
-      "seal",
       "durable",
       "declare",
       "fetch",
     ],
     types: ["check"],
-    // Chooses the pool of threads where no sandbox is given.
-    node: ["run/host/open-sandbox.ts"],
+  },
+  // Three files compose hosts for Node.js. A page composes its own: nothing else of run/ knows them.
+  "run/host/open-sandbox.ts": {
+    runs: "host",
+    imports: ["sandbox/node"],
+    types: ["sandbox", "run"],
+    node: "all",
+  },
+  "run/host/host.ts": { runs: "host", imports: ["seal", "durable", "run", "run/host/open-sandbox.ts"] },
+  "run/host/default-host.ts": {
+    runs: "host",
+    imports: ["run", "run/host/host.ts", "run/host/open-sandbox.ts"],
+    types: ["contract", "protocol", "sandbox"],
   },
   // What a model is shown, and what becomes of what it answers.
   surface: {
     runs: "host",
-    imports: ["contract", "loop", "value", "ledger", "declare", "catalog", "calls", "run"],
-    types: ["protocol"],
+    imports: [
+      "contract",
+      "loop",
+      "value",
+      "ledger",
+      "declare",
+      "catalog",
+      "calls",
+      "run",
+      "run/host/default-host.ts",
+    ],
+    types: ["protocol", "run/host/host.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
-    imports: ["contract", "loop", "value", "declare", "calls", "fetch", "run", "seal", "surface"],
+    imports: [
+      "contract",
+      "loop",
+      "value",
+      "declare",
+      "calls",
+      "fetch",
+      "run",
+      "run/host/host.ts",
+      "run/host/default-host.ts",
+      "seal",
+      "surface",
+    ],
     types: ["protocol", "durable"],
     files: ["adapters/otel/quietly.ts", "sandbox/node/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
@@ -155,13 +186,27 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "adapters/otel": {
     runs: "host",
     imports: ["contract"],
-    types: ["calls", "run"],
+    types: ["calls", "run/host/host.ts"],
+    // A traced host judges where the host inside it does.
+    files: ["run/host/host-sandbox.ts"],
     packages: ["@opentelemetry/api"],
   },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
-    imports: ["contract", "calls", "check", "declare", "fetch", "run", "sandbox/node", "ledger", "seal"],
+    imports: [
+      "contract",
+      "calls",
+      "check",
+      "declare",
+      "fetch",
+      "run",
+      "run/host/host.ts",
+      "run/host/default-host.ts",
+      "sandbox/node",
+      "ledger",
+      "seal",
+    ],
     types: ["sandbox"],
   },
 };
@@ -284,6 +329,8 @@ describe("architecture", () => {
     }
     const importers = Object.keys(TABLE).filter((name) => TABLE[name]?.imports.includes("run"));
     expect(importers, "run is imported by what lies above it only").toEqual([
+      "run/host/host.ts",
+      "run/host/default-host.ts",
       "surface",
       "adapters/ai-sdk",
       "index.ts",

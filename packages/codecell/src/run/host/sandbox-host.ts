@@ -48,6 +48,7 @@ import type {
   RunOptions,
   StartOptions,
 } from "./host-options.ts";
+import { noteSandbox } from "./host-sandbox.ts";
 import { missingTools } from "./missing-tools.ts";
 import { assertResolutions } from "./resolutions.ts";
 
@@ -79,6 +80,7 @@ export class SandboxHost implements Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
+    noteSandbox(this, sandbox);
     this.#keeper = keeper;
   }
 
