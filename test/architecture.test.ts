@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
+  exportedNamesOf,
   filesBelow,
   globalsOf,
   type Import,
@@ -44,7 +45,7 @@ const TABLE: Readonly<Record<string, Folder>> = {
   guest: { runs: "anywhere", imports: ["contract"] },
   "guest/inside": { runs: "guest", imports: [], types: ["contract"], files: ["guest/abi.ts"] },
   // What a schema says of a value, on the host's thread, in a worker, in a browser.
-  "json-schema": { runs: "anywhere", imports: [], types: ["contract"] },
+  "json-schema": { runs: "anywhere", imports: ["contract"] },
   // Both sides of the boundary around the worker know the messages, and nothing else of each other.
   protocol: { runs: "anywhere", imports: ["contract", "value"], types: ["json-schema"] },
   // The core, on a thread of Node.js or in a web worker: it knows no platform but the one that its entry gives it.
@@ -90,7 +91,6 @@ const TABLE: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: ["contract", "loop", "value", "ledger", "seal"],
     types: ["protocol"],
-    files: ["fetch/request.ts"],
     node: "all",
   },
   // Browsers search their tools too.
@@ -123,29 +123,60 @@ const TABLE: Readonly<Record<string, Folder>> = {
       "value",
       "protocol",
       "sandbox",
-      "sandbox/node",
       "ledger",
       "calls",
-      "seal",
       "durable",
       "declare",
       "fetch",
     ],
     types: ["check"],
-    // Chooses the pool of threads where no sandbox is given.
-    node: ["run/host/open-sandbox.ts"],
+  },
+  // Three files compose hosts for Node.js. A page composes its own: nothing else of run/ knows them.
+  "run/host/open-sandbox.ts": {
+    runs: "host",
+    imports: ["sandbox/node"],
+    types: ["sandbox", "run"],
+    node: "all",
+  },
+  "run/host/host.ts": { runs: "host", imports: ["seal", "durable", "run", "run/host/open-sandbox.ts"] },
+  "run/host/default-host.ts": {
+    runs: "host",
+    imports: ["run", "run/host/host.ts", "run/host/open-sandbox.ts"],
+    types: ["contract", "protocol", "sandbox"],
   },
   // What a model is shown, and what becomes of what it answers.
   surface: {
     runs: "host",
-    imports: ["contract", "loop", "value", "ledger", "declare", "catalog", "calls", "run"],
-    types: ["protocol"],
+    imports: [
+      "contract",
+      "loop",
+      "value",
+      "ledger",
+      "declare",
+      "catalog",
+      "calls",
+      "run",
+      "run/host/default-host.ts",
+    ],
+    types: ["protocol", "run/host/host.ts"],
     node: "all",
   },
   // Tools of the AI SDK in, our tool out. The AI SDK is its user's: an optional peer.
   "adapters/ai-sdk": {
     runs: "host",
-    imports: ["contract", "loop", "value", "declare", "calls", "fetch", "run", "seal", "surface"],
+    imports: [
+      "contract",
+      "loop",
+      "value",
+      "declare",
+      "calls",
+      "fetch",
+      "run",
+      "run/host/host.ts",
+      "run/host/default-host.ts",
+      "seal",
+      "surface",
+    ],
     types: ["protocol", "durable"],
     files: ["adapters/otel/quietly.ts", "sandbox/node/worker-script.ts"],
     packages: ["ai", "@opentelemetry/api"],
@@ -155,13 +186,27 @@ const TABLE: Readonly<Record<string, Folder>> = {
   "adapters/otel": {
     runs: "host",
     imports: ["contract"],
-    types: ["calls", "run"],
+    types: ["calls", "run/host/host.ts"],
+    // A traced host judges where the host inside it does.
+    files: ["run/host/host-sandbox.ts"],
     packages: ["@opentelemetry/api"],
   },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
-    imports: ["contract", "calls", "check", "declare", "fetch", "run", "sandbox/node", "ledger", "seal"],
+    imports: [
+      "contract",
+      "calls",
+      "check",
+      "declare",
+      "fetch",
+      "run",
+      "run/host/host.ts",
+      "run/host/default-host.ts",
+      "sandbox/node",
+      "ledger",
+      "seal",
+    ],
     types: ["sandbox"],
   },
 };
@@ -237,6 +282,16 @@ function reachedFrom(paths: readonly string[]): Set<string> {
   return reached;
 }
 
+/** Names that several files of the library declare, with these files. */
+function declaredTwice(namesOf: (path: string) => Iterable<string>): string[] {
+  const places = new Map<string, string[]>();
+  for (const path of files) {
+    for (const name of namesOf(`${BASE}${path}`)) places.set(name, [...(places.get(name) ?? []), path]);
+  }
+  const twice = [...places].filter(([, paths]) => paths.length > 1);
+  return twice.map(([name, paths]) => `${name}: ${paths.join(", ")}`);
+}
+
 describe("architecture", () => {
   test("every folder of the library is in the table", () => {
     const unknown = files.filter((path) => TABLE[folderOf(path)] === undefined);
@@ -274,6 +329,8 @@ describe("architecture", () => {
     }
     const importers = Object.keys(TABLE).filter((name) => TABLE[name]?.imports.includes("run"));
     expect(importers, "run is imported by what lies above it only").toEqual([
+      "run/host/host.ts",
+      "run/host/default-host.ts",
       "surface",
       "adapters/ai-sdk",
       "index.ts",
@@ -333,11 +390,11 @@ describe("architecture", () => {
   });
 
   test("no type name is declared twice", () => {
-    const places = new Map<string, string[]>();
-    for (const path of files) {
-      for (const name of typeNamesOf(`${BASE}${path}`)) places.set(name, [...(places.get(name) ?? []), path]);
-    }
-    const twice = [...places].filter(([, paths]) => paths.length > 1);
-    expect(twice.map(([name, paths]) => `${name}: ${paths.join(", ")}`)).toEqual([]);
+    expect(declaredTwice(typeNamesOf)).toEqual([]);
+  });
+
+  test("no function, class or constant is exported by two files under one name", () => {
+    expect(exportedNamesOf(`${BASE}guest/inside/primordials.ts`)).toContain("jsonParse");
+    expect(declaredTwice(exportedNamesOf)).toEqual([]);
   });
 });

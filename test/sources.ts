@@ -79,6 +79,27 @@ export function typeNamesOf(path: string): string[] {
   return found;
 }
 
+/** Names of functions, classes and constants that a file declares and exports. A name that it passes on is not its own. */
+export function exportedNamesOf(path: string): Set<string> {
+  const found = new Set<string>();
+  walk(parseFile(path), (node) => {
+    if (node["type"] !== "ExportNamedDeclaration" || !isNode(node["declaration"])) return;
+    const { type, id, declarations = [] } = node["declaration"];
+    const isNamed = /^(TSDeclareFunction|FunctionDeclaration|ClassDeclaration)$/u.test(String(type));
+    for (const name of isNamed ? boundBy(id) : []) found.add(name);
+    for (const one of declarations as readonly SyntaxNode[])
+      for (const name of boundBy(one["id"])) found.add(name);
+  });
+  return found;
+}
+
+/** The names that stand at the left of a declaration: one name, or those of an object pattern. */
+function boundBy(pattern: unknown): string[] {
+  if (!isNode(pattern)) return [];
+  if (pattern["type"] === "Identifier") return [String(pattern["name"])];
+  return ((pattern["properties"] ?? []) as readonly SyntaxNode[]).flatMap(({ value }) => boundBy(value));
+}
+
 function parseFile(path: string): unknown {
   return parse(readFileSync(`${ROOT}${path}`, "utf8"), {
     sourceType: "module",

@@ -5,6 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { createHost, type Host, type StartOptions } from "codecell";
 import { createChecker } from "codecell/check";
+import { createMemoryStore } from "codecell/store";
 import type { Plugin } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type * as Features from "../../packages/codecell/src/contract/feature-table.ts";
@@ -55,11 +56,12 @@ const exchange: Plugin = {
 
 const sealKey = new Uint8Array(32).fill(7);
 const checker = createChecker({ checkTimeMs: 60_000 });
+let workerUrl: URL;
 let host: Host;
 let other: Host;
 
 beforeAll(async () => {
-  const workerUrl = await keepBundle("shelf-worker", await renderWorkerText([exchange]));
+  workerUrl = await keepBundle("shelf-worker", await renderWorkerText([exchange]));
   host = createHost({ workers: 1, workerUrl, sealKey, check: { checker } });
   other = createHost({ workers: 1, workerUrl, sealKey });
 });
@@ -103,6 +105,46 @@ describe("a feature with a namespace of its own", () => {
       yield: true,
       shelf: "top",
     });
+  });
+
+  test("adds a function to tools, and leaves tools in the direct profile", async () => {
+    const things: unknown[] = [];
+    const inputs: unknown[] = [];
+    const source = `
+      const place = await tools.shelve("a");
+      const missing = await tools.shelf({}).catch((error) => error.code);
+      let change; try { tools.mine = 1 } catch (error) { change = error.name }
+      await tools.take();
+      return [place, missing, change, Object.keys(tools)]`;
+    const tools = { take: { execute: (input: unknown) => void inputs.push(input) } };
+    const result = await other.start(withShelf(source, { label: "", things }, { tools })).result;
+    expect(result).toMatchObject({ value: [1, "unknown_tool", "TypeError", ["take", "shelve"]] });
+    expect(things).toEqual(["a"]);
+    expect(inputs).toEqual([null]);
+    const implied = await other.start(withShelf("tools.shelve(1)", { label: "", things })).result;
+    expect(implied).toMatchObject({ value: 2 });
+  });
+
+  test("has calls that are made again after a crash, where its entry says so", async () => {
+    const store = createMemoryStore();
+    const put = (sort: string): string => `shelf.put({ sort: "${sort}" }).catch((error) => error.code)`;
+    const source = `return await Promise.all([${put("letter")}, ${put("book")}])`;
+    const begun: unknown[] = [];
+    const waiting = Object.assign([], {
+      push: (thing: unknown) => {
+        begun.push(thing);
+        return new Promise(() => {});
+      },
+    });
+    const one = createHost({ workers: 1, workerUrl, sealKey, store });
+    const run = one.start(withShelf(source, { label: "", things: waiting }));
+    while (begun.length < 2) await new Promise(setImmediate);
+    await one[Symbol.asyncDispose]();
+    await using next = createHost({ workers: 1, workerUrl, sealKey, store });
+    const things: unknown[] = [];
+    const result = await next.resume({ id: run.runId, shelf: { label: "", things } } as never).result;
+    expect(result).toMatchObject({ status: "completed", value: [1, "outcome_unknown"] });
+    expect(things).toEqual([{ sort: "letter" }]);
   });
 
   test("is served by the host itself: nobody asks the policy", async () => {

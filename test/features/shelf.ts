@@ -9,7 +9,10 @@ export const SHELF: GuestFeature = {
   setting: "text",
   globals: ["shelf"],
   declarations: "",
-  namespaces: { shelf: { label: "readonly label: string", put: "put(value: unknown): Promise<number>" } },
+  namespaces: {
+    shelf: { label: "readonly label: string", put: "put(value: unknown): Promise<number>" },
+    tools: { shelve: "shelve(value: unknown): Promise<number>" },
+  },
   listings: [],
   calls: [
     {
@@ -19,8 +22,10 @@ export const SHELF: GuestFeature = {
       endedBy: "host",
       noun: "a use of the shelf",
       needs: "a shelf",
+      isRepeatable: { sort: ["LETTER"] },
     },
   ],
+  isCatalogProfile: false,
 };
 
 /** What a host is given. */

@@ -7,7 +7,13 @@
  *   that can be ended.
  * - What is told of a value is bounded: a Standard Schema may repeat all names that a program gave.
  */
-import type { JsonSchema, StandardIssue, StandardSchema, Direction } from "../contract/standard-schema.ts";
+import type {
+  Direction,
+  JsonSchema,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+} from "../contract/standard-schema.ts";
 import { createValidator } from "../json-schema/validator.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { JudgeApart, VerdictApart } from "../protocol/judges.ts";
@@ -55,9 +61,26 @@ function isStandardSchema(
   return "~standard" in schema;
 }
 
-function fromStandardSchema(schema: StandardSchema): Validate {
-  return async (value, root) => {
-    const result = await schema["~standard"].validate(value);
+/** Validates with the judge of whoever validates: a Standard Schema itself gets a value and nothing else. */
+type ValidateWithJudge = (
+  value: unknown,
+  judgeApart: JudgeApart,
+) => StandardResult<unknown> | Promise<StandardResult<unknown>>;
+
+// Known by its name, so that a second copy of this package validates in the same way.
+const WITH_JUDGE: unique symbol = Symbol.for("codecell.validate-with-judge");
+
+/** For a schema of another library that leaves judging to us. Its own `validate` is for everybody else. */
+export function withJudge<T extends StandardSchema>(schema: T, validate: ValidateWithJudge): T {
+  return { ...schema, [WITH_JUDGE]: validate };
+}
+
+function fromStandardSchema(
+  schema: StandardSchema & { readonly [WITH_JUDGE]?: ValidateWithJudge },
+): Validate {
+  const validate: ValidateWithJudge = schema[WITH_JUDGE] ?? ((value) => schema["~standard"].validate(value));
+  return async (value, root, judgeApart) => {
+    const result = await validate(value, judgeApart);
     if (result.issues === undefined) return { ok: true, value: result.value };
     return {
       ok: false,

@@ -13,7 +13,7 @@ import type ts from "@typescript/typescript6";
 import { LISTINGS } from "../contract/features.ts";
 import { GLOBALS_FILE, type LinkedProgram, TOOLS_FILE } from "./linked-program.ts";
 import type { TypeScript } from "./load-typescript.ts";
-import { callerOf, callOf, isConst, memberOf, walk, whole } from "./syntax.ts";
+import { callerOf, callOf, isConst, memberOf, visitNodes, whole } from "./syntax.ts";
 
 export interface CallSite {
   readonly call: ts.CallExpression;
@@ -39,7 +39,7 @@ export interface NamedTools {
 export function namedTools(compiler: TypeScript, root: ts.Node): NamedTools {
   const names = new Set<string>();
   let isOpen = false;
-  walk(compiler, root, (node) => {
+  visitNodes(compiler, root, (node) => {
     if (!compiler.isIdentifier(node) || node.text !== "tools") return;
     const found = namesAt(compiler, whole(compiler, node).parent);
     for (const name of found) names.add(name);
@@ -69,7 +69,7 @@ export function findCallSites(linked: LinkedProgram): CallSites {
     isInquisitive ||= !isPlain;
   };
 
-  walk(compiler, main.body ?? main, (node) => {
+  visitNodes(compiler, main.body ?? main, (node) => {
     if (!compiler.isIdentifier(node) || !isReference(compiler, node)) return;
     add(!isDetour(compiler, node, callable));
     const origin = originOf(linked, node);

@@ -10,7 +10,7 @@ import type ts from "@typescript/typescript6";
 import { closestNames } from "../calls/closest-names.ts";
 import type { CallSite } from "./call-sites.ts";
 import type { Reachabilities } from "./reachability.ts";
-import { type Finding, quoteAll, toSignature } from "./finding.ts";
+import { type Finding, quoteAll, toOneLine } from "./finding.ts";
 import { type LinkedProgram, TOOL_FILES } from "./linked-program.ts";
 import type { DeclaredTool } from "./messages.ts";
 import { bare } from "./syntax.ts";
@@ -67,7 +67,7 @@ function wrongArguments(linked: LinkedProgram, site: CallSite, tool: DeclaredToo
   return {
     code: "unknown_argument",
     node: first.node,
-    what: `Cannot call tool "${site.name}": it has no argument "${first.name}"${hint}, expected ${toSignature(tool.member)}`,
+    what: `Cannot call tool "${site.name}": it has no argument "${first.name}"${hint}, expected ${toOneLine(tool.member)}`,
     isProvable: tool.isClosed && sent.length > 0,
   };
 }
@@ -85,7 +85,7 @@ function toMissing(
   return {
     code: "missing_argument",
     node,
-    what: `Cannot call tool "${name}": required ${many} missing${others}, expected ${toSignature(tool.member)}`,
+    what: `Cannot call tool "${name}": required ${many} missing${others}, expected ${toOneLine(tool.member)}`,
     isProvable: true,
   };
 }

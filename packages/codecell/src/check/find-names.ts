@@ -3,7 +3,7 @@ import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
 import type { Reachabilities } from "./reachability.ts";
 import { closestNames } from "../calls/closest-names.ts";
-import { type Finding, quoteAll, toSignature } from "./finding.ts";
+import { type Finding, quoteAll, toOneLine } from "./finding.ts";
 import type { LinkedProgram } from "./linked-program.ts";
 import type { Declared } from "./messages.ts";
 import { memberOf } from "./syntax.ts";
@@ -51,7 +51,7 @@ function unknownTool(
   if (!declared.tools.has(name) || declared.tools.get(name) !== undefined) return undefined;
   const names = closest.get(name) ?? [];
   const member = alike.tools.get(names[0] ?? "")?.member;
-  const hint = toHint(names, member === undefined ? undefined : toSignature(member));
+  const hint = toHint(names, member === undefined ? undefined : toOneLine(member));
   return { code: "unknown_tool", node: nameNode, what: `Cannot call tool "${name}": no such tool${hint}` };
 }
 
@@ -99,7 +99,7 @@ function namesOf({ ts: compiler, checker }: LinkedProgram, object: ts.Expression
 function signatureOf({ checker }: LinkedProgram, of: ts.Expression, name: string): string | undefined {
   const method = checker.getPropertyOfType(checker.getTypeAtLocation(of), name);
   const [signature] = method ? checker.getTypeOfSymbolAtLocation(method, of).getCallSignatures() : [];
-  return signature && toSignature(`${name}${checker.signatureToString(signature)}`);
+  return signature && toOneLine(`${name}${checker.signatureToString(signature)}`);
 }
 
 function toHint(closest: readonly string[], signature: string | undefined): string {

@@ -23,7 +23,7 @@ export function quoteAll(names: readonly string[]): string {
 }
 
 /** A declaration in one line, without its comments. */
-export function toSignature(member: string): string {
+export function toOneLine(member: string): string {
   const line = member
     .replaceAll(/\/\*[^]*?\*\//gu, "")
     .replaceAll(/\/\/[^\n]*/gu, "")

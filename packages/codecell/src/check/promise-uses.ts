@@ -8,7 +8,7 @@ import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
 import type { LinkedProgram } from "./linked-program.ts";
 import type { TypeScript } from "./load-typescript.ts";
-import { isAwaited, isConst, walk, whole } from "./syntax.ts";
+import { isAwaited, isConst, visitNodes, whole } from "./syntax.ts";
 
 export interface PromiseUse {
   readonly node: ts.Expression;
@@ -32,7 +32,7 @@ export function promisesOf(linked: LinkedProgram, sites: readonly CallSite[]): P
     if (symbol !== undefined) held.set(symbol, name);
   }
   const reads = new Map<ts.Symbol, ts.Identifier[]>();
-  walk(compiler, main.body ?? main, (node) => {
+  visitNodes(compiler, main.body ?? main, (node) => {
     if (!compiler.isIdentifier(node)) return;
     if (node.text === "prototype" || node.text === "setPrototypeOf") isTampered = true;
     if (held.size === 0 || (compiler.isVariableDeclaration(node.parent) && node.parent.name === node)) return;

@@ -11,7 +11,7 @@
  */
 import type ts from "@typescript/typescript6";
 import type { LinkedProgram } from "./linked-program.ts";
-import { bare, callerOf, callOf, isAwaited, isConst, walk, whole } from "./syntax.ts";
+import { bare, callerOf, callOf, isAwaited, isConst, visitNodes, whole } from "./syntax.ts";
 
 export type Reachability = "certain" | "caught" | "unreached";
 
@@ -37,7 +37,7 @@ export class Reachabilities {
     this.#isUnchecked = UNCHECKED.test(linked.file.text);
     this.#lines = linked.file.text.split(/\r\n|\n/u);
     const { ts: compiler, main, checker } = linked;
-    walk(compiler, main.body ?? main, (node) => {
+    visitNodes(compiler, main.body ?? main, (node) => {
       this.#hasCatcher ||= this.#isCatcher(node);
       if (!compiler.isIdentifier(node)) return;
       const symbol = checker.getSymbolAtLocation(node);

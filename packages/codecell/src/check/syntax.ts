@@ -79,7 +79,7 @@ export function isAwaited(compiler: TypeScript, node: ts.Node): boolean {
 }
 
 /** Visits all nodes in the order of the text. */
-export function walk(compiler: TypeScript, root: ts.Node, visit: (node: ts.Node) => void): void {
+export function visitNodes(compiler: TypeScript, root: ts.Node, visit: (node: ts.Node) => void): void {
   const open: ts.Node[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     visit(node);

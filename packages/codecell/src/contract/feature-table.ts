@@ -28,6 +28,11 @@ export interface GuestFeature {
   readonly listings: readonly string[];
   /** Calls behind the tools that the functions of the feature make. */
   readonly calls: readonly FeatureCall[];
+  /**
+   * Whether a program with this feature is in the catalog profile: a name without a tool is absent from `tools`, a call
+   * without an input has an empty one, and a program need not return a value.
+   */
+  readonly isCatalogProfile: boolean;
 }
 
 export type FeatureCall = CallNames & (CallOfRun | CallOfHost);
@@ -54,7 +59,12 @@ export interface CallOfHost {
   readonly noun: string;
   /** What a host needs in order to serve the call. */
   readonly needs: string;
+  /** Whether a call whose outcome is unknown may be made again: it changes nothing, or is the same twice as once. */
+  readonly isRepeatable: boolean | RepeatableInputs;
 }
+
+/** Calls with these inputs may be made again: each field named here has one of its texts, in any case of letters. */
+export type RepeatableInputs = Readonly<Record<string, readonly string[]>>;
 
 export const FEATURE_TABLE = {
   tools: {
@@ -65,6 +75,7 @@ export const FEATURE_TABLE = {
     namespaces: { tools: {} },
     listings: [],
     calls: [],
+    isCatalogProfile: false,
   },
   /** The catalog profile. Its text is the JSON of `ALL_TOOLS`; empty for a program that cannot ask for `ALL_TOOLS`. */
   catalog: {
@@ -88,6 +99,7 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
       { name: "catalog.describe", shown: "tools.describe", instead: "see ALL_TOOLS", endedBy: "tool" },
       { name: "catalog.load", shown: "load_result", instead: "see ALL_TOOLS", endedBy: "tool" },
     ],
+    isCatalogProfile: true,
   },
   /**
    * Fails a program that returns without having waited for a call. Without this feature the run waits for such calls.
@@ -99,6 +111,7 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
     namespaces: {},
     listings: [],
     calls: [],
+    isCatalogProfile: false,
   },
   /** Lets the program give control back until its run is resumed. */
   yield: {
@@ -115,6 +128,7 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
         endedBy: "resume",
       },
     ],
+    isCatalogProfile: false,
   },
   /** The settings do not say what the program may reach: each host has its own policy. */
   fetch: {
@@ -143,7 +157,10 @@ declare function fetch(url: string | URL, init?: {
         endedBy: "host",
         noun: "a fetch",
         needs: "a fetchPolicy",
+        // Methods that change nothing, as HTTP defines them.
+        isRepeatable: { method: ["GET", "HEAD"] },
       },
     ],
+    isCatalogProfile: false,
   },
 } as const;

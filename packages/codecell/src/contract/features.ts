@@ -78,6 +78,13 @@ export function behindCall(settings: FeatureSettings, name: string): BehindCall 
   return call !== undefined && settings[call.feature] !== undefined ? call : undefined;
 }
 
+const CATALOG_PROFILE = FEATURES.filter(([, { isCatalogProfile }]) => isCatalogProfile).map(([name]) => name);
+
+/** Whether a program with these settings is in the catalog profile. */
+export function hasCatalogProfile(settings: FeatureSettings): boolean {
+  return CATALOG_PROFILE.some((name) => settings[name] !== undefined);
+}
+
 /** Whether the host itself serves calls of this name, in runs whose programs can make them. */
 export function isHostServed(name: string): boolean {
   return BEHIND_CALLS.get(name)?.endedBy === "host";

@@ -4,7 +4,8 @@
  */
 import { quote } from "./literal.ts";
 import { type Field, intersectionOf, type Node, plain, textNode, unionOf, type Use } from "./node.ts";
-import { isSchemaObject, nameInReference, own, type SchemaObject } from "./schema-object.ts";
+import { isSchemaObject, own, type SchemaObject } from "../contract/schema-object.ts";
+import { nameInReference } from "./references.ts";
 
 const MOST_ENTRIES = 500;
 

@@ -2,7 +2,7 @@
 import { toDocText } from "./comment.ts";
 import { type Doc, UNKNOWN, type Use } from "./node.ts";
 import { notesOf } from "./notes.ts";
-import { own, type SchemaObject } from "./schema-object.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
 
 /**
  * The schema's own description and notes. Without them: those of a part that says nothing else, or those of its only

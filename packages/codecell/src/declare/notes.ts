@@ -1,7 +1,7 @@
 /** Notes: says in as few words as possible what a schema demands and a type cannot express. Runs anywhere. */
 import { cut, toSafeLine } from "./comment.ts";
 import { toLiteral } from "./literal.ts";
-import type { SchemaObject } from "./schema-object.ts";
+import type { SchemaObject } from "../contract/schema-object.ts";
 
 const MOST_CHARACTERS = 60;
 

@@ -4,7 +4,8 @@
  */
 import { type Node, plain, UNKNOWN, type Use } from "./node.ts";
 import type { SchemaPlace, SchemaReader } from "./read-schema.ts";
-import { listOf, own, type SchemaObject } from "./schema-object.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
+import { listOf } from "./references.ts";
 
 const MOST_ITEMS = 200;
 

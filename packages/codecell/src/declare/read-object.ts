@@ -15,7 +15,8 @@ import {
   type Use,
 } from "./node.ts";
 import type { SchemaPlace, SchemaReader } from "./read-schema.ts";
-import { isSchemaObject, listOf, own, type SchemaObject } from "./schema-object.ts";
+import { isSchemaObject, own, type SchemaObject } from "../contract/schema-object.ts";
+import { listOf } from "./references.ts";
 
 const MOST_FIELDS = 2000;
 const MOST_PATTERNS = 50;

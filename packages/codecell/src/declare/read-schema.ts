@@ -25,15 +25,8 @@ import { docOf } from "./doc.ts";
 import { toLiteral } from "./literal.ts";
 import { readArray } from "./read-array.ts";
 import { readObject } from "./read-object.ts";
-import {
-  isSchemaObject,
-  listOf,
-  MOST_LISTED,
-  nameInReference,
-  own,
-  References,
-  type SchemaObject,
-} from "./schema-object.ts";
+import { isSchemaObject, own, type SchemaObject } from "../contract/schema-object.ts";
+import { listOf, MOST_LISTED, nameInReference, References } from "./references.ts";
 
 export interface ReadOptions {
   readonly direction: Direction | undefined;

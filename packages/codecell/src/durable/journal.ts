@@ -17,28 +17,18 @@ import {
   StoreError,
 } from "../contract/store.ts";
 import type { JournalEntry } from "./journal-entry.ts";
-import type { JournalBytes } from "./stored-bytes.ts";
+import type { WrittenJournal } from "./stored-bytes.ts";
 import type { Failure } from "../contract/failure.ts";
 import { answered } from "./answered.ts";
 import { isUnavailable, persistently, RENEWALS } from "./persistently.ts";
 import { addFacts } from "./run-facts.ts";
 import { toStoreFailure } from "./store-failure.ts";
 
-export interface JournalSetup {
+export interface JournalSetup extends WrittenJournal {
   readonly store: Store;
   /** Settles when the store has given the claim. */
   readonly claim: Promise<Claim>;
   readonly leaseMs: number;
-  readonly bytes: JournalBytes;
-  /** How many places of the journal are taken already. */
-  readonly length: number;
-  /** Bytes of the state and the entries, decompressed. */
-  readonly size: number;
-  /**
-   * Whether the journal may stay when the run is given back. It may not if the next process might be unable to open its
-   * seals.
-   */
-  readonly mayStay: boolean;
   /** Calls whose outcome others may have posted. */
   readonly posted: ReadonlySet<number>;
   /** What lists show about the run's calls so far. */

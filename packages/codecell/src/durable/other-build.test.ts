@@ -34,9 +34,7 @@ test("goes on from the journal every time the run is taken up [suspend:resume]",
     const { bytes: memory, progress } = opened.saved;
     // The snapshot begins with the build's digest.
     memory.set([(memory[0] ?? 0) ^ 1]);
-    const sealed = await bytes
-      .following(result.runId, opened.epoch)
-      .sealSnapshot({ bytes: memory, progress });
+    const sealed = await opened.written.bytes.sealSnapshot({ bytes: memory, progress });
     await store.saveSnapshot(claimed.claim, sealed);
     await store.release(claimed.claim);
     upgrades++;

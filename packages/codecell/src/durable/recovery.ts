@@ -2,8 +2,8 @@
  * Recovery: makes the past with which a run goes on, from a suspended run and what was written after it. Runs anywhere.
  *
  * - A call that was dispatched and has no outcome may have happened. It is repeated, under the same idempotency key,
- *   only if its tool allows that or if it is a fetch that changes nothing. Otherwise the program is told that the
- *   outcome is unknown.
+ *   only if its tool allows that, or the feature table for calls that the host itself serves. Otherwise the program is
+ *   told that the outcome is unknown.
  * - A call that was recorded but not dispatched has not happened.
  * - Whoever takes a run up needs the tools of the calls that were made and have no outcome. If a tool for a later call
  *   is missing, that call fails as in any run: the program may never make the call, or may catch the failure.
@@ -12,18 +12,19 @@
  *   and suspends the run again, because nobody was told of it.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
-import { calledAs, FETCH_TOOL, isHostServed } from "../contract/features.ts";
+import { BEHIND_CALLS, calledAs, isHostServed } from "../contract/features.ts";
+import type { RepeatableInputs } from "../contract/feature-table.ts";
 import type { CallOutcome, DeliveryItem, LedgerCall, SettledOutcome } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import { isSafeRequest } from "../fetch/request.ts";
 import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
 import { isYield, LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { settledCalls } from "../ledger/settled-calls.ts";
 import type { Elsewhere, RunPast } from "./run-past.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
 import { endOfYield } from "../ledger/yields.ts";
+import { isRecord } from "../value/shape.ts";
 
 /** A suspended run, and what came after it. */
 export interface RecoverableRun {
@@ -156,8 +157,28 @@ function isDenied(resolution: CallResolution | undefined): boolean {
 /** Whether a call that may have happened can be made again. */
 export function isRepeatable(tools: ToolSet, { tool: name, input }: LedgerCall): boolean {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
-  if (name === FETCH_TOOL && tool === undefined) return isSafeRequest(input);
-  return tool?.readOnly === true || tool?.idempotent === true;
+  if (tool === undefined) return isRepeatableByHost(name, input);
+  return tool.readOnly === true || tool.idempotent === true;
+}
+
+function isRepeatableByHost(name: string, input: string): boolean {
+  const call = BEHIND_CALLS.get(name);
+  if (call?.endedBy !== "host") return false;
+  const { isRepeatable: repeatable } = call;
+  return typeof repeatable === "boolean" ? repeatable : hasOneOf(input, repeatable);
+}
+
+function hasOneOf(input: string, inputs: RepeatableInputs): boolean {
+  let given: unknown;
+  try {
+    given = JSON.parse(input);
+  } catch {
+    return false;
+  }
+  return Object.entries(inputs).every(([field, texts]) => {
+    const text = isRecord(given) ? given[field] : undefined;
+    return typeof text === "string" && texts.includes(text.toUpperCase());
+  });
 }
 
 export function unknownOutcome(call: number, tool: string): SettledOutcome {

@@ -27,14 +27,18 @@ const MAX_BYTES = LIMIT_BOUNDS.suspensionBytes.max;
 const COMPRESS_ENTRIES_FROM_BYTES = 16_384;
 const NOTHING = new Uint8Array();
 
-/** A stored run, opened and folded. */
-export interface OpenedRun extends RecoverableRun {
-  /** The id of the state that the journal follows in the store. */
-  readonly epoch: string;
-  /** Bytes of state and entries, decompressed. */
+/** The journal of a stored run, as far as it is written. */
+export interface WrittenJournal {
+  readonly bytes: JournalBytes;
+  /** How many places of the journal are taken already. */
+  readonly length: number;
+  /** Bytes of the state and the entries, decompressed. */
   readonly size: number;
-  /** Whether the state and all entries would be sealed the same way now. */
-  readonly isCurrent: boolean;
+  /**
+   * Whether the journal may stay when the run is given back. It may not if the next process might be unable to open its
+   * seals.
+   */
+  readonly mayStay: boolean;
 }
 
 interface Unpacked extends Sealable {
@@ -88,11 +92,13 @@ export class StoredBytes {
     journal,
     snapshot,
     outcomes: posted,
-  }: StoredRun): Promise<OpenedRun | Failure> {
+  }: StoredRun): Promise<(RecoverableRun & { readonly written: WrittenJournal }) | Failure> {
     const state = await this.#openState(id, sealed);
     if ("code" in state) return state;
-    let { size, isCurrent } = state;
+    // What would be sealed in another way now must not stay: the next process may be unable to open it.
+    let { size, isCurrent: mayStay } = state;
     const epoch = state.run.id;
+    const { length } = journal;
     const entries: JournalEntry[] = [];
     for (const [place, bytes] of journal.entries()) {
       const unpacked = await this.#unpack(bytes, placeOf(id, epoch, place));
@@ -101,7 +107,7 @@ export class StoredBytes {
       if (together === undefined) return versionFailure("stored run");
       for (const entry of together) entries.push(entry);
       size += unpacked.content.length;
-      isCurrent &&= unpacked.isCurrent;
+      mayStay &&= unpacked.isCurrent;
     }
     const came: Posted[] = [];
     for (const [call, bytes] of posted) {
@@ -111,11 +117,12 @@ export class StoredBytes {
     }
     came.sort((one, other) => one.at - other.at);
     const outcomes = new Map(came.map(({ outcome }) => [outcome.call, outcome]));
-    const saved = snapshot === undefined ? undefined : await this.following(id, epoch).openSnapshot(snapshot);
+    const following = this.following(id, epoch);
+    const saved = snapshot === undefined ? undefined : await following.openSnapshot(snapshot);
     if (saved !== undefined && "code" in saved) return saved;
     const folded = foldJournal(state.run, entries);
     if (folded === undefined) return versionFailure("stored run");
-    return { ...folded, outcomes, saved, epoch, size, isCurrent };
+    return { ...folded, outcomes, saved, written: { bytes: following, length, size, mayStay } };
   }
 
   async openOutcome(runId: string, call: number, sealed: Uint8Array): Promise<CallOutcome | Failure> {

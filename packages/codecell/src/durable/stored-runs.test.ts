@@ -228,7 +228,7 @@ describe("a journal", () => {
     if ("code" in opened) throw new Error(opened.message);
     const content = new TextEncoder().encode(JSON.stringify({ kind: "taken", at: 1 }));
     const sealable = { header: new Uint8Array(), content };
-    await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${opened.epoch}:0`)]);
+    await store.append(claimed.claim, [vault.sealer.sealBytes(sealable, `r:${opened.state.id}:0`)]);
     const refused = await openRun(runs, "r");
     expect(refused).toMatchObject({ code: "token_version" });
   });

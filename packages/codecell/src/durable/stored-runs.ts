@@ -30,12 +30,12 @@ import { Executor } from "./executor.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { Journal, type JournalSetup } from "./journal.ts";
 import { persistently } from "./persistently.ts";
-import { recover } from "./recovery.ts";
+import { type RecoverableRun, recover } from "./recovery.ts";
 import { factsSteps } from "./run-facts.ts";
 import type { KeepingTerms, OpenRun, RunKeeping } from "./run-keeping.ts";
 import type { RunPast } from "./run-past.ts";
 import { toStoreFailure } from "./store-failure.ts";
-import { type OpenedRun, StoredBytes } from "./stored-bytes.ts";
+import { StoredBytes, type WrittenJournal } from "./stored-bytes.ts";
 import { StoredKeeping, type StoreParts } from "./stored-keeping.ts";
 import { sealableSteps, type SuspendedRun } from "./suspended-run.ts";
 import { type Reference, Tokens } from "./token.ts";
@@ -162,7 +162,7 @@ export class StoredRuns {
     }
     // The executor of a stored run's call can always be asked.
     const past = recover(opened, tools, () => true);
-    const start = await this.#startOf(run, opened, past);
+    const start = await this.#startOf(opened, past);
     return new OpenStoredRun(this.#parts, {
       claim,
       past,
@@ -174,16 +174,12 @@ export class StoredRuns {
 
   /** Where the journal of an opened run goes on. */
   async #startOf(
-    { id, journal }: StoredRun,
-    { epoch, size, isCurrent, outcomes }: OpenedRun,
+    { written, outcomes }: { readonly written: WrittenJournal } & Pick<RecoverableRun, "outcomes">,
     { recorder, pending }: RunPast,
   ): Promise<JournalStart> {
-    const { bytes, namesTools } = this.#parts;
+    const { namesTools } = this.#parts;
     return {
-      bytes: bytes.following(id, epoch),
-      length: journal.length,
-      size,
-      mayStay: isCurrent,
+      ...written,
       posted: new Set([...outcomes.keys(), ...openCalls(recorder)]),
       facts: await inTurns(factsSteps(recorder.header, recorder, [...pending.keys()], namesTools)),
     };

@@ -213,13 +213,8 @@ function isSection(value: unknown): boolean {
   return Array.isArray(value) && value.length === 2 && isText(value[0]) && isCount(value[1]);
 }
 
-type WaitingFor = Omit<WaitState, "id" | "expiresAt">;
-
-interface KeptState extends WaitingFor {
-  readonly ledger: Ledger;
-}
-
-function isState(value: unknown): value is KeptState {
+/** Section `run`: all that is not in the header and in no other section. */
+function isState(value: unknown): value is Omit<SuspendedRun, "id" | "scope" | "expiresAt" | "snapshot"> {
   if (!isRecord(value)) return false;
   const { ledger } = value;
   return isLedger(ledger) && isWhole(ledger) && ledger.stopped === undefined && isWaiting(value, ledger);
@@ -241,7 +236,7 @@ function isWaiting(
     isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls.length)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
-    isOpen(pending as KeptState["pending"], ledger.deliveries)
+    isOpen(pending as WaitState["pending"], ledger.deliveries)
   );
 }
 
@@ -267,7 +262,7 @@ function isUnique(indices: readonly unknown[]): boolean {
 }
 
 /** No pending call may have an outcome already: it would get a second one. */
-function isOpen(pending: KeptState["pending"], deliveries: readonly Delivery[]): boolean {
+function isOpen(pending: WaitState["pending"], deliveries: readonly Delivery[]): boolean {
   const open = new Set(pending.map(([index]) => index));
   return deliveries.every(({ items }) =>
     items.every((item) => item.kind === "timer" || !open.has(item.call)),

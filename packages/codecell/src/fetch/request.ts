@@ -67,21 +67,6 @@ export function parseRequest(
   return { request: { url, method, headers, body }, redirect: parseRedirect(given["redirect"], url.href) };
 }
 
-/**
- * Whether a recorded request changes nothing, as HTTP defines it. Such a request can be made again when its outcome
- * is unknown.
- */
-export function isSafeRequest(input: string): boolean {
-  try {
-    const given: unknown = JSON.parse(input);
-    const method =
-      isRecord(given) && typeof given["method"] === "string" ? toMethod(given["method"]) : undefined;
-    return method !== undefined && !mayHaveBody(method);
-  } catch {
-    return false;
-  }
-}
-
 /** Where a response redirects its request to. */
 export interface Redirect {
   readonly status: number;

@@ -67,6 +67,13 @@ export const TEXT_FEATURES: readonly string[] = OPTIONAL.filter(([, { setting }]
   ([name]) => name,
 );
 
+/** The flags of the features that put a program into the catalog profile. */
+export const CATALOG_PROFILE_FLAGS: number = OPTIONAL.reduce(
+  (flags, [name, { isCatalogProfile }]) =>
+    isCatalogProfile ? flags | FEATURE_FLAGS[name as FeatureName] : flags,
+  0,
+);
+
 /** How a call is detached. */
 export const DETACHED = { unawaited: 0, pending: 1 } as const;
 

@@ -1,7 +1,8 @@
 /** Keywords for arrays. Runs anywhere. */
 import type { Rule, Judging, Evaluated } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
-import { numberIn, own, type SchemaRecord } from "./document.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
+import { numberIn } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
 /** The rule of `unevaluatedItems`, if the schema has that keyword, and the other rules. */
@@ -10,14 +11,14 @@ type ArrayRules = readonly [
   readonly Rule[],
 ];
 
-export function arrayRules(schema: SchemaRecord, compiler: RuleCompiler): ArrayRules {
+export function arrayRules(schema: SchemaObject, compiler: RuleCompiler): ArrayRules {
   return [
     unevaluated(schema, compiler),
     [...sizes(schema), ...places(schema, compiler), ...contains(schema, compiler), ...unique(schema)],
   ];
 }
 
-function sizes(schema: SchemaRecord): Rule[] {
+function sizes(schema: SchemaObject): Rule[] {
   const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
   const rules: Rule[] = [];
   if (typeof least === "number") {
@@ -38,7 +39,7 @@ function sizes(schema: SchemaRecord): Rule[] {
 /**
  * Rules for the first items, one each, and one rule for all items after them. Older drafts use other keywords for both.
  */
-function places(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
+function places(schema: SchemaObject, { document, compile }: RuleCompiler): Rule[] {
   const items = own(schema, "items");
   const prefix = document.draft === 2020 ? own(schema, "prefixItems") : undefined;
   // Older drafts write the first items as a list in `items`. This is understood in every draft, unless `prefixItems` is
@@ -69,7 +70,7 @@ function places(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule
   ];
 }
 
-function contains(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
+function contains(schema: SchemaObject, { document, compile }: RuleCompiler): Rule[] {
   const part = own(schema, "contains");
   if (part === undefined || document.draft === 4) return [];
   const rule = compile(part);
@@ -96,7 +97,7 @@ function contains(schema: SchemaRecord, { document, compile }: RuleCompiler): Ru
   ];
 }
 
-function unique(schema: SchemaRecord): Rule[] {
+function unique(schema: SchemaObject): Rule[] {
   if (own(schema, "uniqueItems") !== true) return [];
   return [
     (value, judging) => {
@@ -123,7 +124,7 @@ function keyOf(item: unknown, judging: Judging): string {
   return `s${item}`;
 }
 
-function unevaluated(schema: SchemaRecord, { document, compile }: RuleCompiler): ArrayRules[0] {
+function unevaluated(schema: SchemaObject, { document, compile }: RuleCompiler): ArrayRules[0] {
   const part = document.draft >= 2019 ? own(schema, "unevaluatedItems") : undefined;
   if (part === undefined) return undefined;
   const rule = compile(part);

@@ -8,7 +8,8 @@
  */
 import { arrayRules } from "./array-keywords.ts";
 import { type Rule, type Judging, SchemaFault, Evaluated } from "./judging.ts";
-import { type Document, isSchemaObject, own, type SchemaRecord } from "./document.ts";
+import { isSchemaObject, own, type SchemaObject } from "../contract/schema-object.ts";
+import type { Document } from "./document.ts";
 import { asPrinted } from "./equality.ts";
 import { logicRules, valueRules } from "./logic-keywords.ts";
 import { numberRules } from "./number-keywords.ts";
@@ -55,7 +56,7 @@ export function createCompiler(document: Document): RuleCompiler {
  * Records that a resource is entered: the meaning of a dynamic reference depends on all resources entered on the way to
  * it.
  */
-function inScope(schema: SchemaRecord, document: Document, rule: Rule): Rule {
+function inScope(schema: SchemaObject, document: Document, rule: Rule): Rule {
   const resource = document.resourceOf(schema);
   if (!document.isDynamic || resource.root !== schema) return rule;
   return (value, judging, seen) => {
@@ -72,7 +73,7 @@ function later(make: () => Rule): Rule {
   return (value, judging, seen) => (made ??= make())(value, judging, seen);
 }
 
-function toRule(schema: SchemaRecord, compiler: RuleCompiler): Rule {
+function toRule(schema: SchemaObject, compiler: RuleCompiler): Rule {
   const references = referenceRules(schema, compiler);
   // Older drafts ignore all keywords beside a reference.
   if (compiler.document.draft <= 7 && typeof own(schema, "$ref") === "string") return inOrder(references);

@@ -4,44 +4,35 @@
  * - Nothing outside the document is fetched. A reference to another document is a fault of the schema.
  * - Each part is visited once, without recursion, because a schema may come from anywhere.
  */
+import { isSchemaObject, own, type SchemaObject } from "../contract/schema-object.ts";
 import { type Scope, SchemaFault } from "./judging.ts";
-
-export type SchemaRecord = Readonly<Record<string, unknown>>;
 
 export type Draft = 4 | 7 | 2019 | 2020;
 
-export function isSchemaObject(value: unknown): value is SchemaRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function own(schema: SchemaRecord, key: string): unknown {
-  return Object.hasOwn(schema, key) ? schema[key] : undefined;
-}
-
 /** A keyword with a value of the wrong kind is a fault. To ignore it would drop a constraint that the author meant. */
-function typed<T>(schema: SchemaRecord, key: string, is: (value: unknown) => value is T): T | undefined {
+function typed<T>(schema: SchemaObject, key: string, is: (value: unknown) => value is T): T | undefined {
   const value = own(schema, key);
   if (value === undefined || is(value)) return value;
   throw new SchemaFault();
 }
 
-export function listIn(schema: SchemaRecord, key: string): readonly unknown[] | undefined {
+export function listIn(schema: SchemaObject, key: string): readonly unknown[] | undefined {
   return typed(schema, key, (value): value is readonly unknown[] => Array.isArray(value));
 }
 
-export function numberIn(schema: SchemaRecord, key: string): number | undefined {
+export function numberIn(schema: SchemaObject, key: string): number | undefined {
   return typed(schema, key, (value) => typeof value === "number");
 }
 
-export function textIn(schema: SchemaRecord, key: string): string | undefined {
+export function textIn(schema: SchemaObject, key: string): string | undefined {
   return typed(schema, key, (value) => typeof value === "string");
 }
 
-export function membersIn(schema: SchemaRecord, key: string): SchemaRecord | undefined {
+export function membersIn(schema: SchemaObject, key: string): SchemaObject | undefined {
   return typed(schema, key, isSchemaObject);
 }
 
-function draftOf(schema: SchemaRecord): Draft {
+function draftOf(schema: SchemaObject): Draft {
   const name = own(schema, "$schema");
   if (typeof name !== "string") return 2020;
   if (/draft-0[34]/u.test(name)) return 4;
@@ -84,7 +75,7 @@ export class Document {
   readonly #anchors = new Map<string, unknown>();
   readonly #root: Resource;
 
-  constructor(root: SchemaRecord) {
+  constructor(root: SchemaObject) {
     this.draft = draftOf(root);
     let isDynamic = false;
     const open: { part: unknown; owner: Resource | undefined; areNames: boolean }[] = [
@@ -137,7 +128,7 @@ export class Document {
   }
 
   /** The resource that a schema object starts, or the resource that contains it. */
-  #ownerOf(part: SchemaRecord, owner: Resource | undefined): Resource {
+  #ownerOf(part: SchemaObject, owner: Resource | undefined): Resource {
     const id = own(part, this.draft === 4 ? "id" : "$id");
     // Older drafts ignore all keywords beside a reference.
     const isHidden = this.draft <= 7 && own(part, "$ref") !== undefined;
@@ -159,7 +150,7 @@ export class Document {
   }
 
   /** Records the names of a part. Returns whether a dynamic reference can find the part. */
-  #name(part: SchemaRecord, owner: Resource): boolean {
+  #name(part: SchemaObject, owner: Resource): boolean {
     const id = own(part, this.draft === 4 ? "id" : "$id");
     if (this.draft <= 7 && typeof id === "string" && id.startsWith("#"))
       this.#anchor(owner, id.slice(1), part);
@@ -192,7 +183,7 @@ function pointed(root: unknown, pointer: string): unknown {
   for (const segment of pointer.split("/").slice(1)) {
     const key = segment.replaceAll("~1", "/").replaceAll("~0", "~");
     if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) throw new SchemaFault();
-    place = (place as SchemaRecord)[key];
+    place = (place as SchemaObject)[key];
   }
   return place;
 }

@@ -1,7 +1,8 @@
 /** Keywords for values of every type (type, const, enum), and keywords that combine schemas. Runs anywhere. */
 import { type Rule, Judging, type JudgedProblem, SchemaFault, Evaluated } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
-import { listIn, own, type SchemaRecord } from "./document.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
+import { listIn } from "./document.ts";
 import { canonicalText } from "./equality.ts";
 
 const TYPES: ReadonlyMap<unknown, readonly [article: string, is: (value: unknown) => boolean]> = new Map([
@@ -16,11 +17,11 @@ const TYPES: ReadonlyMap<unknown, readonly [article: string, is: (value: unknown
 
 const LONGEST_SHOWN = 200;
 
-export function valueRules(schema: SchemaRecord): Rule[] {
+export function valueRules(schema: SchemaObject): Rule[] {
   return [...typeRules(schema), ...constRules(schema), ...enumRules(schema)];
 }
 
-function typeRules(schema: SchemaRecord): Rule[] {
+function typeRules(schema: SchemaObject): Rule[] {
   const given = own(schema, "type");
   if (given === undefined) return [];
   const names = new Set<unknown>(Array.isArray(given) ? given : [given]);
@@ -50,11 +51,11 @@ function nameOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-function constRules(schema: SchemaRecord): Rule[] {
+function constRules(schema: SchemaObject): Rule[] {
   return Object.hasOwn(schema, "const") ? [oneOfValues([schema["const"]])] : [];
 }
 
-function enumRules(schema: SchemaRecord): Rule[] {
+function enumRules(schema: SchemaObject): Rule[] {
   const values = listIn(schema, "enum");
   return values === undefined ? [] : [oneOfValues(values)];
 }
@@ -91,7 +92,7 @@ function listed(values: readonly unknown[]): string {
   return `must be one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-export function logicRules(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
+export function logicRules(schema: SchemaObject, compiler: RuleCompiler): Rule[] {
   return [
     ...allOf(schema, compiler),
     ...anyOf(schema, compiler),
@@ -101,15 +102,15 @@ export function logicRules(schema: SchemaRecord, compiler: RuleCompiler): Rule[]
   ];
 }
 
-function listOf(schema: SchemaRecord, keyword: string, { compile }: RuleCompiler): Rule[] {
+function listOf(schema: SchemaObject, keyword: string, { compile }: RuleCompiler): Rule[] {
   return (listIn(schema, keyword) ?? []).map((one) => compile(one));
 }
 
-function allOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
+function allOf(schema: SchemaObject, compiler: RuleCompiler): Rule[] {
   return listOf(schema, "allOf", compiler);
 }
 
-function anyOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
+function anyOf(schema: SchemaObject, compiler: RuleCompiler): Rule[] {
   const rules = listOf(schema, "anyOf", compiler);
   if (rules.length === 0) return [];
   return [
@@ -127,7 +128,7 @@ function anyOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
   ];
 }
 
-function oneOf(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
+function oneOf(schema: SchemaObject, compiler: RuleCompiler): Rule[] {
   const rules = listOf(schema, "oneOf", compiler);
   if (rules.length === 0) return [];
   return [
@@ -168,7 +169,7 @@ function distance(problems: readonly JudgedProblem[]): number {
   return problems.filter(({ isTag }) => isTag).length * 1000 + problems.length - depth / 1000;
 }
 
-function not(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
+function not(schema: SchemaObject, { compile }: RuleCompiler): Rule[] {
   const part = own(schema, "not");
   if (part === undefined) return [];
   const rule = compile(part);
@@ -178,7 +179,7 @@ function not(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
   ];
 }
 
-function conditions(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
+function conditions(schema: SchemaObject, { document, compile }: RuleCompiler): Rule[] {
   const condition = own(schema, "if");
   if (condition === undefined || document.draft === 4) return [];
   const holds = compile(condition);

@@ -1,8 +1,9 @@
 /** Keywords for numbers. Runs anywhere. */
 import type { Rule } from "./judging.ts";
-import { numberIn, own, type SchemaRecord } from "./document.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
+import { numberIn } from "./document.ts";
 
-export function numberRules(schema: SchemaRecord): Rule[] {
+export function numberRules(schema: SchemaObject): Rule[] {
   const rules: Rule[] = [];
   const [least, most] = [numberIn(schema, "minimum"), numberIn(schema, "maximum")];
   // In draft 4 the exclusive keywords are flags that change `minimum` and `maximum`.

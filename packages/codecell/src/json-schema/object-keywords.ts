@@ -1,10 +1,11 @@
 /** Keywords for objects. They see only own members that JSON prints. Runs anywhere. */
 import type { Rule, Judging, Evaluated } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
-import { listIn, membersIn, numberIn, own, type SchemaRecord } from "./document.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
+import { listIn, membersIn, numberIn } from "./document.ts";
 import { isPrinted } from "./equality.ts";
 import { compilePattern, type PatternTest } from "./pattern.ts";
-import { shown } from "./string-keywords.ts";
+import { shortened } from "./string-keywords.ts";
 
 /** The rule of `unevaluatedProperties`, if the schema has that keyword, and the other rules. */
 type ObjectRules = readonly [
@@ -16,7 +17,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const MOST_NAMES_SHOWN = 12;
 
-export function objectRules(schema: SchemaRecord, compiler: RuleCompiler): ObjectRules {
+export function objectRules(schema: SchemaObject, compiler: RuleCompiler): ObjectRules {
   return [
     unevaluated(schema, compiler),
     [
@@ -39,7 +40,7 @@ function has(value: unknown, key: string): boolean {
   return Object.hasOwn(value as object, key) && isPrinted((value as Members)[key]);
 }
 
-function sizes(schema: SchemaRecord): Rule[] {
+function sizes(schema: SchemaObject): Rule[] {
   const [least, most] = [numberIn(schema, "minProperties"), numberIn(schema, "maxProperties")];
   const rules: Rule[] = [];
   if (typeof least === "number") {
@@ -61,7 +62,7 @@ function count(value: unknown, judging: Judging): number {
   return keysOf(value, judging).filter((key) => isPrinted((value as Members)[key])).length;
 }
 
-function required(schema: SchemaRecord): Rule[] {
+function required(schema: SchemaObject): Rule[] {
   // In draft 3 `required` was a flag.
   const given = own(schema, "required");
   const listed = typeof given === "boolean" ? [] : (listIn(schema, "required") ?? []);
@@ -76,13 +77,13 @@ function needs(keys: readonly string[]): Rule {
     for (const key of keys) {
       if (has(value, key)) continue;
       if (judging.isDone) return false;
-      fits = judging.fail(`lacks the property ${shown(JSON.stringify(key))}`);
+      fits = judging.fail(`lacks the property ${shortened(JSON.stringify(key))}`);
     }
     return fits;
   };
 }
 
-function members(schema: SchemaRecord, { compile }: RuleCompiler): Rule[] {
+function members(schema: SchemaObject, { compile }: RuleCompiler): Rule[] {
   const [properties, patterns] = [membersIn(schema, "properties"), membersIn(schema, "patternProperties")];
   const additional = own(schema, "additionalProperties");
   const named = new Map<string, Rule>(
@@ -149,14 +150,16 @@ function tooMuch(
   named: ReadonlyMap<string, Rule>,
   hasPatterns: boolean,
 ): (key: string, judging: Judging) => string {
-  const known = [...named.keys()].slice(0, MOST_NAMES_SHOWN).map((name) => shown(JSON.stringify(name)));
+  const known = [...named.keys()].slice(0, MOST_NAMES_SHOWN).map((name) => shortened(JSON.stringify(name)));
   const more = named.size > MOST_NAMES_SHOWN ? ", …" : "";
   const rest = known.length === 0 || hasPatterns ? "" : `, known are ${known.join(", ")}${more}`;
   return (key, { path }) =>
-    path === undefined ? "" : `must not have the property ${shown(JSON.stringify(key.slice(0, 200)))}${rest}`;
+    path === undefined
+      ? ""
+      : `must not have the property ${shortened(JSON.stringify(key.slice(0, 200)))}${rest}`;
 }
 
-function names(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
+function names(schema: SchemaObject, { document, compile }: RuleCompiler): Rule[] {
   const part = document.draft === 4 ? undefined : own(schema, "propertyNames");
   if (part === undefined) return [];
   const rule = compile(part);
@@ -165,7 +168,7 @@ function names(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[
       for (const key of keysOf(value, judging)) {
         if (!isPrinted((value as Members)[key]) || judging.quietly(rule, key, undefined)) continue;
         return judging.fail(
-          `must not have a property of the name ${shown(JSON.stringify(key.slice(0, 200)))}`,
+          `must not have a property of the name ${shortened(JSON.stringify(key.slice(0, 200)))}`,
         );
       }
       return true;
@@ -173,7 +176,7 @@ function names(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[
   ];
 }
 
-function dependencies(schema: SchemaRecord, { document, compile }: RuleCompiler): Rule[] {
+function dependencies(schema: SchemaObject, { document, compile }: RuleCompiler): Rule[] {
   const keywords =
     document.draft <= 7 ? ["dependencies"] : ["dependencies", "dependentRequired", "dependentSchemas"];
   const entries = keywords
@@ -191,7 +194,7 @@ function dependencies(schema: SchemaRecord, { document, compile }: RuleCompiler)
   ];
 }
 
-function unevaluated(schema: SchemaRecord, { document, compile }: RuleCompiler): ObjectRules[0] {
+function unevaluated(schema: SchemaObject, { document, compile }: RuleCompiler): ObjectRules[0] {
   const part = document.draft >= 2019 ? own(schema, "unevaluatedProperties") : undefined;
   if (part === undefined) return undefined;
   const rule = compile(part);

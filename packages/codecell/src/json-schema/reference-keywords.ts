@@ -1,9 +1,10 @@
 /** Keywords that refer to other parts of the schema. Runs anywhere. */
 import { type Rule, type Judging, SchemaFault } from "./judging.ts";
 import type { RuleCompiler } from "./compile.ts";
-import { own, type SchemaRecord, type Target } from "./document.ts";
+import { own, type SchemaObject } from "../contract/schema-object.ts";
+import type { Target } from "./document.ts";
 
-export function referenceRules(schema: SchemaRecord, compiler: RuleCompiler): Rule[] {
+export function referenceRules(schema: SchemaObject, compiler: RuleCompiler): Rule[] {
   const rules: Rule[] = [];
   const { document } = compiler;
   const [plain, dynamic, recursive] = ["$ref", "$dynamicRef", "$recursiveRef"].map((key) => own(schema, key));

@@ -1,12 +1,13 @@
 /** Keywords for strings. Runs anywhere. */
 import type { Rule } from "./judging.ts";
-import { numberIn, type SchemaRecord, textIn } from "./document.ts";
+import type { SchemaObject } from "../contract/schema-object.ts";
+import { numberIn, textIn } from "./document.ts";
 import { formatTest } from "./formats.ts";
 import { compilePattern } from "./pattern.ts";
 
 const LONGEST_SHOWN = 120;
 
-export function stringRules(schema: SchemaRecord): Rule[] {
+export function stringRules(schema: SchemaObject): Rule[] {
   const rules: Rule[] = [];
   const [least, most] = [numberIn(schema, "minLength"), numberIn(schema, "maxLength")];
   const [pattern, format] = [textIn(schema, "pattern"), textIn(schema, "format")];
@@ -30,7 +31,7 @@ export function stringRules(schema: SchemaRecord): Rule[] {
   }
   if (pattern !== undefined) {
     const test = compilePattern(pattern);
-    const text = `must match the pattern ${shown(pattern)}`;
+    const text = `must match the pattern ${shortened(pattern)}`;
     rules.push((value, judging) => test(value as string, judging) || judging.fail(text));
   }
   const test = format === undefined ? undefined : formatTest(format);
@@ -53,6 +54,6 @@ function characters(text: string): number {
   return count;
 }
 
-export function shown(text: string): string {
+export function shortened(text: string): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
 }

@@ -7,7 +7,8 @@
 import { Judging, NotHere, OutOfSteps, type Rule, type JudgedProblem, SchemaFault } from "./judging.ts";
 import { createCompiler } from "./compile.ts";
 import { asGiven } from "./directed-schema.ts";
-import { Document, type SchemaRecord } from "./document.ts";
+import type { SchemaObject } from "../contract/schema-object.ts";
+import { Document } from "./document.ts";
 import type { Direction } from "../contract/standard-schema.ts";
 
 export type Verdict =
@@ -33,7 +34,7 @@ const MOST_PROBLEMS = 3;
 const LONGEST_PATH = 200;
 
 /** Never throws. A schema that cannot be read gives "faulty" for every value. */
-export function createValidator(schema: SchemaRecord, direction: Direction): Validator {
+export function createValidator(schema: SchemaObject, direction: Direction): Validator {
   let rule: Rule;
   let document: Document;
   try {

@@ -13,7 +13,7 @@ import { StoreError } from "../contract/store.ts";
 import { persist, type PostgresPool, transact } from "./postgres-pool.ts";
 
 /** Migrations are only ever added: entry n takes a schema from version n to n + 1. */
-export const MIGRATIONS: readonly ((schema: string) => string)[] = [
+export const POSTGRES_MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `
   CREATE SEQUENCE ${schema}.fences;
   CREATE TABLE ${schema}.runs (
@@ -104,21 +104,21 @@ export function toPlace(name: string): PostgresPlace {
   return { name, schema: `"${name.replaceAll('"', '""')}"`, channel: `codecell_${hash}` };
 }
 
-export async function migrate(pool: PostgresPool, { name, schema }: PostgresPlace): Promise<void> {
+export async function migratePostgres(pool: PostgresPool, { name, schema }: PostgresPlace): Promise<void> {
   await persist(async () => {
-    if ((await readVersion(pool, name, schema)) === MIGRATIONS.length) return;
+    if ((await readVersion(pool, name, schema)) === POSTGRES_MIGRATIONS.length) return;
     await transact(pool, async (client) => {
       await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`codecell ${name}`]);
       // Another process may have migrated in between.
       const version = await readVersion(client, name, schema);
-      if (version === MIGRATIONS.length) return;
+      if (version === POSTGRES_MIGRATIONS.length) return;
       // Look first: creating a schema needs a right that the user of an existing schema may lack.
       const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [name]);
       if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
-      for (const migration of MIGRATIONS.slice(version)) await client.query(migration(schema));
+      for (const migration of POSTGRES_MIGRATIONS.slice(version)) await client.query(migration(schema));
       await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.meta (version integer NOT NULL)`);
       await client.query(`DELETE FROM ${schema}.meta`);
-      await client.query(`INSERT INTO ${schema}.meta VALUES ($1)`, [MIGRATIONS.length]);
+      await client.query(`INSERT INTO ${schema}.meta VALUES ($1)`, [POSTGRES_MIGRATIONS.length]);
     });
   });
 }
@@ -137,10 +137,10 @@ async function readVersion(
   if (table.rows.length === 0) return 0;
   const { rows } = await client.query(`SELECT version FROM ${schema}.meta`);
   const version = Number(rows[0]?.["version"] ?? 0);
-  if (version > MIGRATIONS.length) {
+  if (version > POSTGRES_MIGRATIONS.length) {
     throw new StoreError(
       "incompatible",
-      `Cannot open schema "${name}": its version is ${version}, this package knows versions up to ${MIGRATIONS.length}; update codecell`,
+      `Cannot open schema "${name}": its version is ${version}, this package knows versions up to ${POSTGRES_MIGRATIONS.length}; update codecell`,
     );
   }
   return version;

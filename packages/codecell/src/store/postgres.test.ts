@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from "../../../../test/postgres-se
 import type { Store } from "../contract/store.ts";
 import { bytes, claimed, FUTURE, LONG, newRun, OVER, refuses } from "../testing/store-cases.ts";
 import { testStore } from "../testing/store-suite.ts";
-import { MIGRATIONS } from "./postgres-schema.ts";
+import { POSTGRES_MIGRATIONS } from "./postgres-schema.ts";
 import { openPostgresStore, type PostgresClient, type PostgresPool } from "./postgres.ts";
 
 let server: PostgresServer;
@@ -182,7 +182,7 @@ describe("a schema", () => {
       const schema = `older_${version}`;
       const uuid = "00000000-0000-4000-8000-000000000000";
       await pool.query(`CREATE SCHEMA ${schema}`);
-      for (const migration of MIGRATIONS.slice(0, version)) await pool.query(migration(schema));
+      for (const migration of POSTGRES_MIGRATIONS.slice(0, version)) await pool.query(migration(schema));
       await pool.query(`
       CREATE TABLE ${schema}.meta (version integer NOT NULL);
       INSERT INTO ${schema}.meta VALUES (${version});

@@ -22,7 +22,7 @@ import {
   toStoreError,
   transact,
 } from "./postgres-pool.ts";
-import { migrate, toPlace } from "./postgres-schema.ts";
+import { migratePostgres, toPlace } from "./postgres-schema.ts";
 import { BEGAN, ENDED_ROW, NOW, StatementParameters, RUN_ROW } from "./postgres-terms.ts";
 
 export type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-pool.ts";
@@ -53,7 +53,7 @@ export async function openPostgresStore({
   }
   pool.on("error", ignore);
   try {
-    await migrate(pool, place);
+    await migratePostgres(pool, place);
   } catch (error) {
     pool.removeListener("error", ignore);
     throw error;

@@ -12,7 +12,7 @@ import { StoreError } from "../contract/store.ts";
 const APPLICATION_ID = 0x63656c6c;
 
 /** Migrations are only ever added: entry n takes a file from version n to n + 1. */
-export const MIGRATIONS: readonly string[] = [
+export const SQLITE_MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE runs (
     id TEXT NOT NULL PRIMARY KEY,
@@ -108,14 +108,14 @@ export function configure(db: DatabaseSync, maxBytes: number | undefined): void 
 }
 
 /** Brings a file up to date, or refuses it. The file may be locked. */
-export function migrate(db: DatabaseSync, path: string): void {
-  if (readVersion(db, path) === MIGRATIONS.length) return;
+export function migrateSqlite(db: DatabaseSync, path: string): void {
+  if (readVersion(db, path) === SQLITE_MIGRATIONS.length) return;
   db.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have migrated in between.
-    for (const migration of MIGRATIONS.slice(readVersion(db, path))) db.exec(migration);
+    for (const migration of SQLITE_MIGRATIONS.slice(readVersion(db, path))) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    db.exec(`PRAGMA user_version = ${SQLITE_MIGRATIONS.length}`);
     db.exec("COMMIT");
   } finally {
     if (db.isTransaction) db.exec("ROLLBACK");
@@ -128,10 +128,10 @@ function readVersion(db: DatabaseSync, path: string): number {
   if (numberOf(db, "application_id") !== APPLICATION_ID && (version !== 0 || tables !== 0)) {
     throw new StoreError("incompatible", `Cannot open "${path}": it belongs to another program`);
   }
-  if (version > MIGRATIONS.length) {
+  if (version > SQLITE_MIGRATIONS.length) {
     throw new StoreError(
       "incompatible",
-      `Cannot open "${path}": its version is ${version}, this package knows versions up to ${MIGRATIONS.length}; update codecell`,
+      `Cannot open "${path}": its version is ${version}, this package knows versions up to ${SQLITE_MIGRATIONS.length}; update codecell`,
     );
   }
   return version;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { bytes, claimed, FUTURE, LONG, newRun, OVER, refuses } from "../testing/store-cases.ts";
 import { testStore } from "../testing/store-suite.ts";
-import { MIGRATIONS } from "./sqlite-schema.ts";
+import { SQLITE_MIGRATIONS } from "./sqlite-schema.ts";
 import { openSqliteStore } from "./sqlite.ts";
 import { startStopwatch } from "../../../../test/processor-time.ts";
 
@@ -181,7 +181,7 @@ describe("a file", () => {
     async (version) => {
       const path = newPath();
       const db = new DatabaseSync(path);
-      for (const migration of MIGRATIONS.slice(0, version)) db.exec(migration);
+      for (const migration of SQLITE_MIGRATIONS.slice(0, version)) db.exec(migration);
       db.exec(`
       PRAGMA application_id = 0x63656c6c;
       PRAGMA user_version = ${version};

@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../contract/store.ts";
 import { createStore } from "./create-store.ts";
 import { SqliteQueue, whileLocked } from "./sqlite-queue.ts";
-import { configure, migrate, numberOf } from "./sqlite-schema.ts";
+import { configure, migrateSqlite, numberOf } from "./sqlite-schema.ts";
 import { SqliteStatements } from "./sqlite-statements.ts";
 import type { Watchers } from "./watchers.ts";
 
@@ -34,7 +34,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const db = openFile(path);
   try {
     await whileLocked(busyTimeoutMs, () => configure(db, maxBytes));
-    await whileLocked(busyTimeoutMs, () => migrate(db, path));
+    await whileLocked(busyTimeoutMs, () => migrateSqlite(db, path));
   } catch (error) {
     db.close();
     throw error;

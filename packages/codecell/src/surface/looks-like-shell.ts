@@ -5,6 +5,8 @@
  * - Asked only about sources that failed before they called anything. Nothing is refused because of the answer.
  * - In doubt the answer is no: what could be JavaScript counts as JavaScript.
  * - Reads a bounded beginning, once.
+ * - `source/` has two other questions and answers them otherwise. `shape.ts` refuses one statement of JavaScript that
+ *   can only be meant as a command, whatever its first word. `parse.ts` tells prose from a faulty program.
  */
 
 const MOST_CHARACTERS = 4000;

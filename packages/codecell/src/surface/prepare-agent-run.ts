@@ -13,9 +13,10 @@ import type { OnError } from "../contract/host-error.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { CallContext } from "../contract/tool.ts";
 import type { ShapeMemory } from "../contract/shape-memory.ts";
+import type { JudgeApart } from "../protocol/judges.ts";
 import { assertOptions } from "../run/host/assert-options.ts";
 import { assertIsHost } from "../run/host/assert-host.ts";
-import { defaultHost } from "../run/host/default-host.ts";
+import { defaultHost, judgeOutsideRuns } from "../run/host/default-host.ts";
 import type { Host } from "../run/host/host.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent-tools.ts";
@@ -114,9 +115,13 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
   /** Only runs that have something to end; others are not kept in memory. */
   const runs = new Set<AgentRun>();
   return {
-    prepareAgentRun: (given) =>
+    prepareAgentRun: (given) => {
+      const { host } = options;
       // The first run that needs the host creates it: without code mode there is no worker.
-      prepare(given, agentPrograms, () => options.host ?? defaultHost(), runs),
+      const run = prepare(given, agentPrograms, () => host ?? defaultHost(), runs);
+      if (host !== undefined) for (const one of run.visibleTools) hosts.set(one, host);
+      return run;
+    },
     get suspendedPrograms() {
       return agentPrograms.size;
     },
@@ -126,6 +131,14 @@ export function createAgentRuntime(options: AgentRuntimeOptions = {}): AgentRunt
       await Promise.all([...runs].map((run) => run.end({ isKept })));
     },
   };
+}
+
+/** The hosts that runtimes were given, by the tools that their models see. */
+const hosts = new WeakMap<VisibleTool, Host>();
+
+/** Judges inputs of a tool that the model calls directly, where the programs of the same agent run live. */
+export function judgeOf(visible: VisibleTool): JudgeApart {
+  return judgeOutsideRuns(hosts.get(visible));
 }
 
 let shared: AgentRuntime | undefined;

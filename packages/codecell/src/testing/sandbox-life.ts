@@ -17,7 +17,7 @@ function toGrown(bytes: number): string {
   return `const kept = new Uint8Array(${bytes}).fill(1); return [kept.length, await tools.now(1)]`;
 }
 
-export function testLife(
+export function testSandboxLife(
   sandbox: () => Sandbox,
   open: OpenSandbox,
   unless: (title: SandboxTest) => typeof test,

@@ -9,7 +9,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { testBounds } from "./sandbox-bounds.ts";
 import type { OpenSandbox, SandboxTest, SandboxTestSkip } from "./sandbox-cases.ts";
 import { testCells } from "./sandbox-cells.ts";
-import { testLife } from "./sandbox-life.ts";
+import { testSandboxLife } from "./sandbox-life.ts";
 import { testRepeats } from "./sandbox-repeats.ts";
 import { testSnapshots } from "./sandbox-snapshots.ts";
 
@@ -33,6 +33,6 @@ export function testSandbox(name: string, open: OpenSandbox, skip: readonly Sand
     testRepeats(sandbox);
     testSnapshots(sandbox, open);
     testBounds(sandbox, unless);
-    testLife(sandbox, open, unless);
+    testSandboxLife(sandbox, open, unless);
   });
 }

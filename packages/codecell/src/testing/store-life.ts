@@ -30,7 +30,7 @@ async function watch(
   return watching;
 }
 
-export function testLife(open: OpenStore, skip: readonly StoreTestSkip[]): void {
+export function testStoreLife(open: OpenStore, skip: readonly StoreTestSkip[]): void {
   const unless = (title: StoreTest): typeof test =>
     skip.some((one) => one.test === title) ? (test.skip as typeof test) : test;
 

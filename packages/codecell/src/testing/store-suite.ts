@@ -9,7 +9,7 @@ import { newPlace, type OpenStore } from "./store-cases.ts";
 import { testClaims } from "./store-claims.ts";
 import { testContents } from "./store-contents.ts";
 import { testEnded } from "./store-ended.ts";
-import { type StoreTestSkip, testLife } from "./store-life.ts";
+import { type StoreTestSkip, testStoreLife } from "./store-life.ts";
 import { testLists } from "./store-lists.ts";
 import { testModel } from "./store-model.ts";
 
@@ -20,7 +20,7 @@ export function testStore(name: string, open: OpenStore, skip: readonly StoreTes
     testContents(open);
     testLists(open);
     testEnded(open);
-    testLife(open, skip);
+    testStoreLife(open, skip);
     testModel(() => open(newPlace()));
   });
 }

@@ -12,6 +12,7 @@
  */
 import type { CellEnd, CellFailure, Report } from "../protocol/messages.ts";
 import type { Failure, FailureCode } from "../contract/failure.ts";
+import { hasCatalogProfile } from "../contract/features.ts";
 import type { Delivery, Progress } from "../contract/ledger.ts";
 import { BEHIND_NAMES, DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
@@ -335,7 +336,7 @@ export class Cell implements VmOwner, VmHolder {
     const result = args.string(1, resultBytes);
     if (typeof result === "string") {
       // In the catalog profile a program returns something only with an explicit `return`.
-      const isNothing = this.#command.features.catalog !== undefined && this.#prepared.isResultImplied;
+      const isNothing = this.#prepared.isResultImplied && hasCatalogProfile(this.#command.features);
       this.#returned = isNothing ? "null" : result;
       return;
     }

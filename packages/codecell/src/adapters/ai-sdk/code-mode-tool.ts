@@ -15,7 +15,7 @@ import { Execution } from "./execution.ts";
 import type { CodeModeToolExecutionOptions } from "./interrupt.ts";
 import { ModelOutput, toConsole } from "./model-output.ts";
 import {
-  assertOptions,
+  assertCodeModeOptions,
   checkTools,
   type CodeModeContinuationOptions,
   type CodeModeOptions,
@@ -44,7 +44,7 @@ export type CodeModeToolCaller = CodeModeTool & {
 export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
-  assertOptions(options);
+  assertCodeModeOptions(options);
   return toTool(tools, options, new ModelOutput(options.modelOutput), {
     tools,
     onLost: options.continuation?.onLost,
@@ -56,7 +56,7 @@ export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOpti
  * `experimental_toolCallers` routes to it.
  */
 export function codeModeTool(options: CodeModeOptions = {}): CodeModeToolCaller {
-  assertOptions(options);
+  assertCodeModeOptions(options);
   // All steps share it: the AI SDK asks the unbound tool what a model learns of an execution.
   const modelOutput = new ModelOutput(options.modelOutput);
   const parts: CodeModeParts = { tools: undefined, onLost: options.continuation?.onLost };

@@ -8,19 +8,21 @@
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
 import { SCHEMA_FAILED } from "../../calls/invoke.ts";
-import { type Validated, validatorOf } from "../../calls/schema.ts";
+import { type Validated, validatorOf, withJudge } from "../../calls/schema.ts";
 import { type HostError, type OnError, tellError, withCause } from "../../contract/host-error.ts";
 import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 import { assertOptions } from "../../run/host/assert-options.ts";
+import { judgeOutsideRuns } from "../../run/host/default-host.ts";
 import type { Host } from "../../run/host/host.ts";
-import { judgeOutsideRuns } from "../../run/host/open-sandbox.ts";
 import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/calls/nested-call.ts";
 import {
   type AgentRunOptions,
   createAgentRuntime,
+  judgeOf,
   prepareAgentRun,
   type PreparedAgentRun,
   type VisibleTool,
@@ -177,22 +179,23 @@ function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
   const described = schemaOf(tool.inputSchema);
   if (described !== undefined && asSchema(tool.inputSchema).validate === undefined) return described;
   const convert = (): unknown => described ?? true;
+  const validate = async (value: unknown, judgeApart: JudgeApart) => {
+    const checked = await validatedBy(tool, value, judgeApart);
+    return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problems }] };
+  };
   const standard = {
     version: 1 as const,
     vendor: "ai",
-    validate: async (value: unknown) => {
-      const checked = await validatedBy(tool, value);
-      return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problems }] };
-    },
+    validate: (value: unknown) => validate(value, judgeOutsideRuns()),
     jsonSchema: { input: convert, output: convert },
   };
-  return { "~standard": standard };
+  return withJudge({ "~standard": standard }, validate);
 }
 
 /** Throws what the schema's own code throws. */
-async function validatedBy(tool: Tool, value: unknown): Promise<Validated> {
+async function validatedBy(tool: Tool, value: unknown, judgeApart: JudgeApart): Promise<Validated> {
   try {
-    return await validatorFor(tool, judgeOutsideRuns())(value);
+    return await validatorFor(tool, judgeApart)(value);
   } catch (error) {
     throw error instanceof HostFault ? error.error : error;
   }
@@ -211,11 +214,9 @@ export function toAiTools(visible: readonly VisibleTool[], context?: unknown, on
   return Object.fromEntries(visible.map((one) => [one.name, toAiTool(one, context, onError)]));
 }
 
-function toAiTool(
-  { name, tool: own }: VisibleTool,
-  context: unknown,
-  onError: OnError | undefined,
-): ToolSet[string] {
+function toAiTool(visible: VisibleTool, context: unknown, onError: OnError | undefined): ToolSet[string] {
+  const { name, tool: own } = visible;
+  const judgeApart = judgeOf(visible);
   const schema = inputSchemaOf(own);
   const tell = (report: Pick<HostError, "error" | "source">, callId?: string): void =>
     tellError(onError, {
@@ -229,7 +230,9 @@ function toAiTool(
     inputSchema: jsonSchema(
       typeof schema === "boolean" ? {} : schema,
       // Exec and wait answer invalid inputs themselves.
-      isMarkedControl(own) ? {} : { validate: validating(own, (error) => tell({ error, source: "schema" })) },
+      isMarkedControl(own)
+        ? {}
+        : { validate: validating(own, judgeApart, (error) => tell({ error, source: "schema" })) },
     ),
     // The trajectory contains the provider's ids. Aborting the agent aborts the program.
     execute: async (
@@ -244,7 +247,7 @@ function toAiTool(
           callId: toolCallId,
           signal: abortSignal ?? new AbortController().signal,
           context,
-          judgeApart: judgeOutsideRuns(),
+          judgeApart,
           asking: new CodeModeProtocolError(
             "A tool that the model calls by itself cannot ask for a decision",
           ),
@@ -263,11 +266,11 @@ function toAiTool(
 type Validation = { success: true; value: unknown } | { success: false; error: Error };
 
 /** Validates with the tool's own schema. The AI SDK validates once, and calls the tool with the validated input. */
-function validating({ input }: AgentTool, onFault: (error: unknown) => void) {
+function validating({ input }: AgentTool, judgeApart: JudgeApart, onFault: (error: unknown) => void) {
   return async (value: unknown): Promise<Validation> => {
     let checked: Validated;
     try {
-      checked = await validatorOf(input, "input")(value, "input", judgeOutsideRuns());
+      checked = await validatorOf(input, "input")(value, "input", judgeApart);
     } catch (error) {
       onFault(error);
       checked = { ok: false, problems: SCHEMA_FAILED.input };

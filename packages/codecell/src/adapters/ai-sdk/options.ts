@@ -249,7 +249,7 @@ export function assertOptionNames(options: CodeModeOptions): void {
 }
 
 /** Throws for options that no invocation could start with: the creator of the tool should hear of them, not a model. */
-export function assertOptions(options: CodeModeOptions): void {
+export function assertCodeModeOptions(options: CodeModeOptions): void {
   const { executionPolicy, fetchPolicy, approval } = options;
   assertOptionNames(options);
   assertToolApproval(approval?.toolApproval);

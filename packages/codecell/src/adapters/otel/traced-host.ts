@@ -36,6 +36,7 @@ import type {
   RunOptions,
   StartOptions,
 } from "../../run/host/host.ts";
+import { noteSandbox, sandboxOf } from "../../run/host/host-sandbox.ts";
 import { quietly } from "./quietly.ts";
 
 export interface TracingOptions {
@@ -54,6 +55,7 @@ class TracedHost implements Host {
 
   constructor(host: Host, tracer: Tracer | undefined) {
     this.#host = host;
+    noteSandbox(this, sandboxOf(host));
     this.#tracer = tracer;
   }
 

@@ -5,7 +5,7 @@
  *   words, never an error: `MAX_PARAMETERS` and `MAX_DEPTH` bound the walk.
  */
 
-import { isSchemaObject } from "../../declare/schema-object.ts";
+import { isSchemaObject } from "../../contract/schema-object.ts";
 
 export interface SearchDocument {
   readonly id: string;

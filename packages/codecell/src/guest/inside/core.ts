@@ -6,7 +6,7 @@
  * - Calls are numbered in the order of their creation. The worker counts them too, and the numbers must agree.
  */
 import type { CallFailure } from "../../contract/failure.ts";
-import { DETACHED, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
+import { CATALOG_PROFILE_FLAGS, DETACHED, HOST, NO_CALL, SOURCE_FILE, THROWN } from "../abi.ts";
 import { type Ask, type CallWatch, createCallWatch, errorStack } from "./calls/call-watch.ts";
 import { startClock } from "./calls/clock.ts";
 import { encode } from "./calls/encode.ts";
@@ -191,7 +191,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     startClock();
     const names = jsonParse(toolNames) as string[];
     toolCount = names.length;
-    tools.addTools(names);
+    tools.addTools(names, (flags & CATALOG_PROFILE_FLAGS) !== 0);
     if (flags !== 0) installFeatures(core, flags, texts);
     tools.close();
   }

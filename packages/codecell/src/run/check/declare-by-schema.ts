@@ -7,7 +7,7 @@ import type { ToolDeclaration } from "../../check/declare-tools.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool } from "../../contract/tool.ts";
 import { renderSignature } from "../../declare/render-declarations.ts";
-import { listOf, References } from "../../declare/schema-object.ts";
+import { listOf, References } from "../../declare/references.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { isRecord } from "../../value/shape.ts";
 import { refusesMissingProperties } from "./refuses-missing-properties.ts";

@@ -1,7 +1,7 @@
 /** Runs on the host. Refuses options of the wrong kind: misuse by the host programmer throws. */
 import type { CallMiddleware } from "../../calls/middleware.ts";
 import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
-import { assertTools as assertEach } from "../../contract/assert-tools.ts";
+import { assertTools } from "../../contract/assert-tools.ts";
 import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
 import { type Ledger, LEDGER_VERSION } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
@@ -175,14 +175,14 @@ interface NewRunOptions {
 
 function assertNew({ source, tools = {}, scope, has }: NewRunOptions, purpose: "start" | "fork"): void {
   if (typeof source !== "string") throw new TypeError(`Cannot ${purpose} a run: source must be a string`);
-  assertTools(tools, purpose, has);
+  assertRunTools(tools, purpose, has);
   assertScope(scope, purpose);
 }
 
 /** Tools and resolutions have to fit the run that is resumed. */
 export function assertFits(past: RunPast, tools: ToolSet, resolutions: Resolutions): void {
   const { features } = past.recorder.header;
-  assertTools(tools, "resume", (feature) => features[feature] !== undefined);
+  assertRunTools(tools, "resume", (feature) => features[feature] !== undefined);
   assertPending(past, resolutions);
 }
 
@@ -192,9 +192,9 @@ const NOT_OF_TOOLS = [...BEHIND_CALLS.values()].filter(({ endedBy }) => endedBy 
 /** Tool sets that cannot change any more, so that a set of thousands is not looked through for every run. */
 const whole = new WeakSet<ToolSet>();
 
-export function assertTools(tools: ToolSet, purpose: Purpose, has: HasFeature = () => false): void {
+export function assertRunTools(tools: ToolSet, purpose: Purpose, has: HasFeature = () => false): void {
   if (!whole.has(tools)) {
-    assertEach(tools, `${purpose} a run`);
+    assertTools(tools, `${purpose} a run`);
     if (Object.isFrozen(tools)) whole.add(tools);
   }
   for (const { name, shown, feature } of NOT_OF_TOOLS) {

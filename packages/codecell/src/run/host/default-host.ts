@@ -6,8 +6,10 @@
  *   threads unless somebody asks for more.
  */
 import type { RunResult } from "../../contract/result.ts";
+import type { JudgeApart } from "../../protocol/judges.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { createHost, type Host, type StartOptions } from "./host.ts";
+import { sandboxOf } from "./host-sandbox.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
 let sandbox: Sandbox | undefined;
@@ -19,6 +21,14 @@ export function defaultSandbox(): Sandbox {
 
 export function defaultHost(): Host {
   return (host ??= createHost({ sandbox: defaultSandbox() }));
+}
+
+/** Judges values that belong to no run: in the sandbox of the given host, otherwise in that of the process. */
+export function judgeOutsideRuns(given?: Host): JudgeApart {
+  return (apart) => {
+    const judging = (given === undefined ? undefined : sandboxOf(given)) ?? defaultSandbox();
+    return judging.judgeFor("", new AbortController().signal)(apart);
+  };
 }
 
 /** Runs one program on the process's own host. */

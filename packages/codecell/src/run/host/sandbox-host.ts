@@ -32,7 +32,7 @@ import {
   assertRun,
   assertStart,
   assertSuspended,
-  assertTools,
+  assertRunTools,
 } from "./assert-options.ts";
 import { hostToolsOf, isGiven, resolveServing, type Serving } from "./features.ts";
 import { forkPast } from "./fork.ts";
@@ -48,6 +48,7 @@ import type {
   RunOptions,
   StartOptions,
 } from "./host-options.ts";
+import { noteSandbox } from "./host-sandbox.ts";
 import { missingTools } from "./missing-tools.ts";
 import { assertResolutions } from "./resolutions.ts";
 
@@ -79,6 +80,7 @@ export class SandboxHost implements Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#sandbox = sandbox;
+    noteSandbox(this, sandbox);
     this.#keeper = keeper;
   }
 
@@ -139,7 +141,7 @@ export class SandboxHost implements Host {
     assertRun(options, "resume");
     const { token = "", tools = {}, resolutions = {}, scope = "" } = options;
     assertSuspended(options, "resume");
-    assertTools(tools, "resume");
+    assertRunTools(tools, "resume");
     assertResolutions(resolutions);
     const serving = resolveServing(options);
     const refusal = this.#refusal(options);

@@ -3,7 +3,8 @@
  *
  * - Reads like an object with one function per tool; nothing can be added, changed or removed.
  * - In the direct profile a name without a tool also gives a function: calling it asks the host, which answers with the
- *   closest names. In the catalog profile such a name gives undefined, and there are helpers.
+ *   closest names. In the catalog profile such a name gives undefined.
+ * - Features may add functions that are not tools.
  */
 import { exposeFixed } from "../expose.ts";
 import { freeze, hasOwn, keys, primordial, record } from "../primordials.ts";
@@ -18,8 +19,8 @@ export type ToolFunctions = Readonly<Record<string, ToolFunction>>;
 export type MakeCall = (tool: number | string, input: unknown, error: Error) => Promise<unknown>;
 
 interface InstalledTools {
-  readonly addTools: (names: readonly string[]) => void;
-  /** Adds the helpers of the catalog profile. */
+  readonly addTools: (names: readonly string[], isCatalogProfile: boolean) => void;
+  /** Adds functions of features. */
   readonly addFunctions: (functions: ToolFunctions) => void;
   /** Ends the adding of tools. */
   readonly close: () => void;
@@ -86,11 +87,11 @@ export function installTools(call: MakeCall): InstalledTools {
   exposeFixed("tools", tools);
 
   return {
-    addTools: (names) => {
+    addTools: (names, isCatalogProfile) => {
+      isCatalog = isCatalogProfile;
       for (let index = 0; index < names.length; index++) known[names[index] as string] = index;
     },
     addFunctions: (added) => {
-      isCatalog = true;
       const names = keys(added);
       for (let index = 0; index < names.length; index++) {
         const name = names[index] as string;

@@ -7,7 +7,7 @@
  */
 import { clip, formatArguments } from "./format.ts";
 import { renderTable } from "./inspect-table.ts";
-import { inspect } from "./inspect.ts";
+import { renderValue } from "./inspect.ts";
 import { indentLines } from "./inspect-layout.ts";
 import {
   captureGetter,
@@ -51,7 +51,7 @@ export function createConsole(emit: (level: string, text: string) => void): obje
 
   function labelOf(label: unknown): string {
     if (typeof label === "string") return stringSlice(label, 0, 256);
-    return label === undefined ? "default" : stringSlice(inspect(label, 0, 256), 0, 256);
+    return label === undefined ? "default" : stringSlice(renderValue(label, 0, 256), 0, 256);
   }
 
   function elapsed(label: unknown): string {
@@ -80,7 +80,7 @@ export function createConsole(emit: (level: string, text: string) => void): obje
       write("log", () => {
         const asked = typeof options === "object" && options !== null ? ownData(options, "depth") : undefined;
         const depth = isInteger(asked) && (asked as number) >= 0 && (asked as number) < 4 ? asked : 4;
-        return clip(inspect(item, (depth as number) + 1, 16_384));
+        return clip(renderValue(item, (depth as number) + 1, 16_384));
       });
     },
     dirxml(...data: unknown[]): void {

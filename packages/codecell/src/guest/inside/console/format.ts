@@ -2,7 +2,7 @@
  * Format: joins the arguments of one console call into one bounded text, with printf-like specifiers. Runs inside the
  * guest.
  */
-import { inspect, renderBigInt, renderPrimitive } from "./inspect.ts";
+import { renderValue, renderBigInt, renderPrimitive } from "./inspect.ts";
 import {
   is,
   isError,
@@ -47,7 +47,7 @@ export function formatArguments(args: readonly unknown[]): string {
 }
 
 function formatOne(value: unknown, room: number): string {
-  return typeof value === "string" ? value : inspect(value, DEPTH, room);
+  return typeof value === "string" ? value : renderValue(value, DEPTH, room);
 }
 
 function formatTemplate(template: string, args: readonly unknown[]): { text: string; used: number } {
@@ -75,8 +75,8 @@ function formatSpecifier(letter: string, value: unknown, room: number): string {
     case "s":
       if (typeof value === "string") return value;
       return typeof value === "object" && value !== null && !isError(value)
-        ? inspect(value, 1, room)
-        : inspect(value, DEPTH, room);
+        ? renderValue(value, 1, room)
+        : renderValue(value, DEPTH, room);
     case "d":
     case "i":
     case "f":
@@ -86,7 +86,7 @@ function formatSpecifier(letter: string, value: unknown, room: number): string {
     case "c":
       return "";
     default:
-      return inspect(value, DEPTH, room);
+      return renderValue(value, DEPTH, room);
   }
 }
 

@@ -3,7 +3,7 @@
  * the guest.
  */
 import { brandOf, unwrapProxy } from "../brands.ts";
-import { inspect } from "./inspect.ts";
+import { renderValue } from "./inspect.ts";
 import {
   append,
   arrayJoin,
@@ -33,17 +33,17 @@ const { Map } = primordial;
 type Row = { readonly index: string; readonly cells: Map<string, string> };
 
 function cell(value: unknown): string {
-  const text = inspect(value, 0, MAX_CELL);
+  const text = renderValue(value, 0, MAX_CELL);
   return text.length > MAX_CELL ? `${stringSlice(text, 0, MAX_CELL)}…` : text;
 }
 
 export function renderTable(given: unknown, properties: unknown): string {
   if (typeof given !== "object" || given === null) {
-    return typeof given === "string" ? given : inspect(given, 4, 16_384);
+    return typeof given === "string" ? given : renderValue(given, 4, 16_384);
   }
   const data = unwrapProxy(given);
   const brand = brandOf(data);
-  if (brand !== "Array" && brand !== "Object") return inspect(data, 4, 16_384);
+  if (brand !== "Array" && brand !== "Object") return renderValue(data, 4, 16_384);
   const rowKeys = keys(data) as List<string>;
   const columns = new Map<string, number>();
   const wanted = columnList(properties, columns);

@@ -15,7 +15,7 @@ import {
 
 const IDENTIFIER = /^[a-zA-Z_$][\w$]*$/;
 
-export function quote(text: string, room: number): string {
+export function renderString(text: string, room: number): string {
   const shown = text.length > room ? stringSlice(text, 0, max(room, 16)) : text;
   const mark =
     stringIndexOf(shown, "'") < 0
@@ -71,5 +71,5 @@ const HEX = "0123456789ABCDEF";
 export function renderKey(key: string | symbol): string {
   if (typeof key === "symbol") return symbolToString(key);
   if (key === "__proto__") return "['__proto__']";
-  return key.length < 256 && regExpExec(IDENTIFIER, key) !== null ? key : quote(key, 256);
+  return key.length < 256 && regExpExec(IDENTIFIER, key) !== null ? key : renderString(key, 256);
 }

@@ -7,7 +7,7 @@
 import { type Brand, brandOf, isProxy, isRevoked, unwrapProxy } from "../brands.ts";
 import { describeError, describeFunction, describePrototype } from "./inspect-names.ts";
 import { layOut, type LayoutPlace } from "./inspect-layout.ts";
-import { quote, renderKey } from "./inspect-text.ts";
+import { renderKey, renderString } from "./inspect-text.ts";
 import {
   append,
   arrayBufferByteLength,
@@ -66,7 +66,7 @@ type InspectState = {
   innerDepth: number;
 };
 
-export function inspect(value: unknown, maxDepth: number, room: number): string {
+export function renderValue(value: unknown, maxDepth: number, room: number): string {
   const state: InspectState = {
     room,
     maxDepth,
@@ -90,7 +90,7 @@ function render(value: unknown, state: InspectState): string {
 export function renderPrimitive(value: unknown, room: number): string {
   switch (typeof value) {
     case "string":
-      return quote(value, room);
+      return renderString(value, room);
     case "number":
       return is(value, -0) ? "-0" : numberToString(value);
     case "bigint":

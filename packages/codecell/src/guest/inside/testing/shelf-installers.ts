@@ -1,6 +1,6 @@
 /**
  * The installers, plus the installer of a feature that exists only in a test (test/features/shelf.ts). It has a
- * namespace of its own. Runs inside the guest.
+ * namespace of its own, and a function in `tools`. Runs inside the guest.
  */
 import { BEHIND } from "../../abi.ts";
 import { exposeFixed } from "../expose.ts";
@@ -10,10 +10,14 @@ import { freeze, primordial, record } from "../primordials.ts";
 
 const PUT = (BEHIND as Readonly<Record<string, number>>)["shelf.put"] ?? 0;
 
-function installShelf({ ask }: GuestCore, label: string): void {
+function installShelf({ ask, addToTools }: GuestCore, label: string): void {
+  const put = freeze((value: unknown) => ask(PUT, value, new primordial.Error()));
   const shelf = record<unknown>();
   shelf["label"] = label;
-  shelf["put"] = freeze((value: unknown) => ask(PUT, value, new primordial.Error()));
+  shelf["put"] = put;
+  const functions = record<typeof put>();
+  functions["shelve"] = put;
+  addToTools(functions);
   exposeFixed("shelf", freeze(shelf));
 }
 

@@ -1,19 +1,10 @@
 /**
- * Schema object: reads a value that claims to be a schema, and resolves its references. Runs anywhere.
+ * References: finds what the references of a schema point to, and cuts its long lists. Runs anywhere.
  *
- * - Reads own properties only, because a schema may come from anywhere.
+ * - Work is bounded, because a schema may come from anywhere.
  */
+import { isSchemaObject, own } from "../contract/schema-object.ts";
 import { isRecord } from "../value/shape.ts";
-
-export type SchemaObject = Readonly<Record<string, unknown>>;
-
-export function isSchemaObject(value: unknown): value is SchemaObject {
-  return isRecord(value) && !Array.isArray(value);
-}
-
-export function own(object: object, key: string): unknown {
-  return Object.hasOwn(object, key) ? (object as SchemaObject)[key] : undefined;
-}
 
 /** Longer lists are cut to one entry more than this, so that a caller can see that there was more. */
 export const MOST_LISTED = 2000;
