@@ -1,4 +1,7 @@
-/** The documents say what is: their code runs, what is made from the code equals it, their links lead somewhere. */
+/**
+ * The documents say what is: their code runs or is the code of a file, what is made from the code equals it, their links
+ * lead somewhere.
+ */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,12 +34,22 @@ const BLOCKS_TIMEOUT_MS = 300_000;
 /** One for each core of the smallest machine that tests run on. */
 const PROCESSES = 2;
 
-const blocks = DOCUMENTS.flatMap((path) =>
-  [...read(path).matchAll(/^```ts\n(?<code>.*?)^```$/gmsu)].map(({ groups, index }) => {
+const fences = DOCUMENTS.flatMap((path) =>
+  [...read(path).matchAll(/^```(?<info>.*)\n(?<code>[^]*?)^```$/gmu)].map(({ groups, index }) => {
     const place = `${path}:${read(path).slice(0, index).split("\n").length}`;
-    return { place, file: `${place.replaceAll(/\W/gu, "-")}.ts`, code: groups?.["code"] ?? "" };
+    return { path, place, info: groups?.["info"] ?? "", code: groups?.["code"] ?? "" };
   }),
 );
+
+const blocks = fences
+  .filter(({ info }) => info === "ts")
+  .map(({ place, code }) => ({ place, file: `${place.replaceAll(/\W/gu, "-")}.ts`, code }));
+
+/** Blocks that show lines of a file. */
+const SHOWS = /^ts file=/u;
+const shown = fences
+  .filter(({ info }) => SHOWS.test(info))
+  .map(({ path, place, info, code }) => ({ path, place, file: info.replace(SHOWS, ""), code }));
 
 // Inside the repository, where package names resolve as they do for its users.
 const folder = mkdtempSync(`${ROOT}test/.blocks-`);
@@ -45,6 +58,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function read(path: string): string {
   return readFileSync(`${ROOT}${path}`, "utf8");
+}
+
+/** Whole lines, without their indentation: a part of a file may stand further to the left in a document. */
+function linesOf(code: string): string {
+  return `\n${code.replaceAll(/^ +/gmu, "")}`;
 }
 
 /** What became of each block, by its file; and of the process, under an empty name. */
@@ -106,13 +124,23 @@ describe("code in the documents", () => {
     expect(await checked.catch((error: { stdout: string }) => error)).toMatchObject({ stdout: "" });
   });
 
+  test.each(shown)("the block at $place shows lines of $file [docs:true]", ({ file, code }) => {
+    expect(linesOf(read(file)), `copy the lines from ${file}`).toContain(linesOf(code));
+  });
+
+  test("the guide shows all of a driver that passes the tests of stores [store:driver]", () => {
+    const files = shown.filter(({ path }) => path === "docs/guide/write-a-store.md");
+    expect(files.map(({ file }) => file)).toEqual([
+      "test/guide/json-store.ts",
+      "test/guide/json-store.test.ts",
+    ]);
+    for (const { file, code } of files) expect(read(file).replace(/^\/\*\*.*\*\/\n/u, "")).toBe(code);
+  });
+
   test("what is not TypeScript is a command or a drawing", () => {
-    const fences = DOCUMENTS.filter((path) => !path.startsWith("bench/")).flatMap((path) =>
-      [...read(path).matchAll(/^```(.*)\n[^]*?^```$/gmu)].map(([, language]) => language),
-    );
-    expect(fences.filter((language) => !["ts", "sh", "text", "mermaid"].includes(language ?? ""))).toEqual(
-      [],
-    );
+    const isKnown = ({ info, code }: (typeof fences)[number]): boolean =>
+      info === "text" ? /[│─]/u.test(code) : ["ts", "sh", "mermaid"].includes(info) || SHOWS.test(info);
+    expect(fences.filter((fence) => !isKnown(fence)).map(({ place }) => place)).toEqual([]);
   });
 
   test("every command the documents name is a script", () => {

@@ -17,6 +17,6 @@ test("properties without a seed try the same cases each time", () => {
 
 const byName: number[] = [];
 property.prop([fc.nat()])("properties of @fast-check/vitest too", (number) => void byName.push(number));
-test("the cases of the test before this one are those of the seed", () => {
+test("the test above tried the cases of that seed", () => {
   expect(byName).toEqual(fc.sample(fc.tuple(fc.nat()), { seed: PROPERTY_SEED, numRuns: 100 }).flat());
 });

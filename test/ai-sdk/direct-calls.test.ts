@@ -107,7 +107,7 @@ describe("a tool that the model calls by itself", () => {
   });
 });
 
-test("exec itself answers to an invalid input", async () => {
+test("exec answers invalid_input to an input that is not a program", async () => {
   await using runtime = createAgentRuntime();
   const pay = tool({ inputSchema: z.object({}), execute: async () => "paid" });
   await using codeMode = createExecWaitTools({ pay }, { runtime, context });

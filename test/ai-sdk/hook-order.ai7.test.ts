@@ -48,7 +48,7 @@ test("a continued run tells of all calls made before, and then of those that it 
   expect(told).toEqual([...read, ...read, "call ask", "result ask"]);
 });
 
-test("a call's times are those of the call, however long hooks keep the trace waiting [events:one]", async () => {
+test("a trace has the times at which a call began and ended, however long hooks take [events:one]", async () => {
   const ended: { completedAtMs: number; startedAtMs: number }[] = [];
   let releasedAtMs = Infinity;
   const options = {

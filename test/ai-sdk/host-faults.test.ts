@@ -81,7 +81,7 @@ describe.each([...cases, ...late])("%s", (_name, tools, options) => {
 });
 
 describe.each(cases)("%s", (_name, tools, options) => {
-  test("that throws and is not caught tells a model no more [host:errors]", async () => {
+  test("that throws tells a model nothing more if the program does not catch it [host:errors]", async () => {
     const codeMode = createCodeModeTool(tools, options);
     const error: unknown = await codeMode
       .execute({ js: "return await tools.pay({})" }, { toolCallId: "1", messages: [] })

@@ -74,7 +74,7 @@ describe("compression of a host", () => {
     });
   });
 
-  test("holds for all that a store gets, and what the store has is written anew", async () => {
+  test("applies to everything that a store gets, and a resumed run is stored anew", async () => {
     const memory = createMemoryStore();
     const sealed: Uint8Array[] = [];
     const seen = (value: unknown): void => {

@@ -390,7 +390,7 @@ describe("an abort in the program", () => {
     });
   });
 
-  test("is not needed: a run whose time is up says what it waited for", async () => {
+  test("is not needed when a run's time is up: the failure says that the run waited for fetch", async () => {
     // Long enough for the program to reach its fetch on a busy machine.
     const limits = { wallTimeMs: 2000 };
     expect(

@@ -131,7 +131,7 @@ describe("wrong options", () => {
     expect(() => prepare({ onError: 5 })).toThrow("onError must be a function");
   });
 
-  test("by names that nobody reads are refused: a misspelt policy must not look like one in force [host:misuse]", async () => {
+  test("with unknown names are refused: nobody must believe that a misspelt policy is in force [host:misuse]", async () => {
     const made = await ledger;
     const wrong = { authorise: () => ({ deny: "no" }) } as object;
     const message = 'a run: no such option "authorise", known are tools, signal, ';

@@ -72,7 +72,7 @@ test("no two features have the same global, or a call of the same name", () => {
   expect(flags.reduce((sum, flag) => sum | flag, 0)).toBe(2 ** flags.length - 1);
 });
 
-test("calls that code makes by name are in the table", () => {
+test("the calls that the library names in its code are in the table", () => {
   const named = [FETCH_TOOL, ...Object.values(CATALOG_TOOLS)];
   expect([...BEHIND_CALLS.keys()]).toEqual(expect.arrayContaining(named));
 });

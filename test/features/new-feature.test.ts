@@ -15,18 +15,18 @@ import { renderWorkerText } from "../../scripts/build-embedded.ts";
 import { renderPreludeModule } from "../../scripts/build-guest.ts";
 import { keepBundle } from "../../scripts/bundle.ts";
 import { suspensionOf } from "../api/suspension-of.ts";
-import type { ShelfGiven } from "./shelf.ts";
+import type { ShelfOptions } from "./shelf.ts";
 
 vi.mock("../../packages/codecell/src/contract/feature-table.ts", async (importOriginal) => {
   const { FEATURE_TABLE } = await importOriginal<typeof Features>();
-  const { SHELF } = await import("./shelf.ts");
-  return { FEATURE_TABLE: { ...FEATURE_TABLE, shelf: SHELF } };
+  const { SHELF_FEATURE } = await import("./shelf.ts");
+  return { FEATURE_TABLE: { ...FEATURE_TABLE, ...SHELF_FEATURE } };
 });
 
 vi.mock("../../packages/codecell/src/run/host/feature-options.ts", async (importOriginal) => {
   const { FEATURE_OPTIONS } = await importOriginal<typeof Options>();
   const { SHELF_OPTION } = await import("./shelf.ts");
-  return { FEATURE_OPTIONS: { ...FEATURE_OPTIONS, shelf: SHELF_OPTION } };
+  return { FEATURE_OPTIONS: { ...FEATURE_OPTIONS, ...SHELF_OPTION } };
 });
 
 const TABLE = new URL("./shelf-table.ts", import.meta.url);
@@ -72,7 +72,9 @@ afterAll(async () => {
   await checker[Symbol.asyncDispose]();
 });
 
-function withShelf(source: string, shelf: ShelfGiven, more: Partial<StartOptions> = {}): StartOptions {
+type Shelf = NonNullable<ShelfOptions["shelf"]>;
+
+function withShelf(source: string, shelf: Shelf, more: Partial<StartOptions> = {}): StartOptions {
   return { source, ...more, shelf } as StartOptions;
 }
 
@@ -193,7 +195,7 @@ describe("a feature with a namespace of its own", () => {
   });
 
   test("refuses an option of the wrong kind, wherever a run begins or goes on", async () => {
-    const wrong = { label: 7, things: [] } as unknown as ShelfGiven;
+    const wrong = { label: 7, things: [] } as unknown as Shelf;
     expect(() => other.start(withShelf("", wrong))).toThrow("Cannot start a run: shelf must have a label");
     const first = other.start(
       withShelf("await yield_control()", { label: "", things: [] }, { mayYield: true }),

@@ -158,7 +158,7 @@ describe.each(PACKINGS)(
       );
     });
 
-    test("replaced by random bytes it is refused", async () => {
+    test("random bytes in its place are refused", async () => {
       await fc.assert(
         fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
           for (const given of [bytes, Buffer.concat([whole.subarray(0, LENGTH_AT), bytes])]) {

@@ -106,7 +106,7 @@ describe("records of calls", () => {
     ]);
   });
 
-  test("do not change the reason if a call ends while its program is being suspended", async () => {
+  test("do not change why a program waits if a call ends while the program is suspended", async () => {
     await using desk = openDesk({ config: { enabled: true, timeoutMs: 300 } });
     await valueOf(desk.exec("return 'the worker has started'"));
     // The program is always in a call, and each call is short.

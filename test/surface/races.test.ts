@@ -35,7 +35,7 @@ describe("two prepared runs of one scope", () => {
     expect(codeOf(await desk.wait(runId))).toBe("invalid_input");
   });
 
-  test("save a large value where the run that shows its ref can load it", async () => {
+  test("save a large value for the run that shows its ref, even if the other run made it", async () => {
     await using desk = await openWarmDesk();
     const again = desk.prepare();
     const { runId } = waitingOf(await desk.exec("await yield_control(); return 'x'.repeat(100_000)"));

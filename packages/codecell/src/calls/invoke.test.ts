@@ -51,7 +51,7 @@ describe("invoke", () => {
     expect(outputBytes).toHaveBeenCalledExactlyOnceWith(9);
   });
 
-  test("what a refusal says is bounded, whoever wrote the words", async () => {
+  test("bounds the message of a refusal, whether a schema, a policy or a program wrote it", async () => {
     const said = "x".repeat(100_000);
     const issues = [{ message: said, path: [said] }];
     const schema = { "~standard": { version: 1, vendor: "own", validate: () => ({ issues }) } } as const;

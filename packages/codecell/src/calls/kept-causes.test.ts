@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KeptCauses } from "./kept-causes.ts";
 
-test("the causes of 200 small calls are all kept, thousands of them only the last", () => {
+test("keeps the causes of 200 small calls, and only the last of thousands", () => {
   const causes = new KeptCauses<number>();
   for (let key = 0; key < 200; key++) expect(causes.add(key, `${key}`, 2)).toEqual([]);
   expect([causes.get(0), causes.get(199)]).toEqual(["0", "199"]);
@@ -14,7 +14,7 @@ test("the causes of 200 small calls are all kept, thousands of them only the las
   ]);
 });
 
-test("the newest is kept, however large its call, and the same call counts once", () => {
+test("keeps the newest cause however large its call is, and counts a call once", () => {
   const causes = new KeptCauses<string>();
   causes.add("small", 1, 10);
   expect(causes.add("large", 2, 1_000_000)).toEqual(["small"]);

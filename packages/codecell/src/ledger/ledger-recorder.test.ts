@@ -89,7 +89,7 @@ describe("ledger recorder", () => {
       expect(recorder.seen.timers).toBe(3);
     });
 
-    test("that differs in any piece has diverged", () => {
+    test("has diverged if any piece differs from the ledger", () => {
       for (const wrong of [0, 1, 2]) {
         const recorder = rewound();
         const calls = ["1", "2", "3"].map((input, at) => call(at === wrong ? "other" : input));
@@ -100,7 +100,7 @@ describe("ledger recorder", () => {
       }
     });
 
-    test("counts for nothing if the cell is lost before its end", () => {
+    test("is forgotten if the cell is lost before the last piece", () => {
       const recorder = rewound();
       recorder.readPiece({ calls: [call("1"), call("2"), call("3"), call("4")], timers: [set(1)] });
       recorder.rewind();
@@ -122,7 +122,7 @@ describe("ledger recorder", () => {
     expect(recorder.toLedger().calls).toEqual([call("1")]);
   });
 
-  test("the texts of failures count, as outputs do", () => {
+  test("the texts of failures count towards its size, like outputs", () => {
     const sizeWith = (failure: CallFailure): number => {
       const recorder = new LedgerRecorder(header);
       recorder.addDelivery({ clock: 1, items: [{ kind: "failure", call: 0, failure }] });

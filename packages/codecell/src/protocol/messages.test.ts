@@ -126,7 +126,7 @@ describe("pieces of a report", () => {
     timers: [{ timer: 1, delayMs: null }],
   };
 
-  test("have calls or timer changes, and nothing that is spoilt", () => {
+  test("are accepted with calls, with timer changes or with both, and refused if any field is wrong", () => {
     expect(parseAnswers([piece])).toEqual([piece]);
     for (const one of ["calls", "timers"]) expect(parseAnswers([{ ...piece, [one]: [] }])).toBeDefined();
     for (const changed of withOneFieldChanged(piece, Symbol.iterator)) {
@@ -134,7 +134,7 @@ describe("pieces of a report", () => {
     }
   });
 
-  test("are not empty: a worker could send such without end", () => {
+  test("are refused if empty: a worker could send empty pieces without end", () => {
     expect(parseAnswers([{ ...piece, calls: [], timers: [] }])).toBeUndefined();
   });
 });

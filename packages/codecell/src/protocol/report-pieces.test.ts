@@ -17,7 +17,7 @@ function reportOf(inputs: readonly number[], timers: number): Report {
   };
 }
 
-test("a report divided into pieces stays the same, and a piece is large only if one call is", () => {
+test("the pieces of a report together are the report, and a piece exceeds the bound by at most one call", () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat({ max: 700_000 }), { maxLength: 10 }),

@@ -40,7 +40,7 @@ describe("a program that returns while timers are due", () => {
   });
 });
 
-test("inputs that are large together, but not at once, replay as in the run", async () => {
+test("a run with many large inputs, one after the other, can be replayed", async () => {
   const source = "let n = 0; for (let i = 0; i < 9; i++) n += await tools.size('x'.repeat(1e6)); return n";
   const handle = host.start({ source, tools: { size: { execute: (text: string) => text.length } } });
   expect(await handle.result).toMatchObject({ status: "completed", value: 9e6 });
@@ -112,7 +112,7 @@ describe("resuming with what is not a resolution", () => {
   });
 });
 
-test("a run too large to be sealed fails before it is printed", async () => {
+test("a run that is too large to be sealed fails with suspension_limit", async () => {
   const source = "for (let i = 0; i < 5; i++) await tools.big(); await tools.gate()";
   const result = await host.start({
     source,
@@ -125,7 +125,7 @@ test("a run too large to be sealed fails before it is printed", async () => {
   expect(result).toMatchObject({ failure: { code: "suspension_limit" } });
 });
 
-test("timers count for what a run may move", async () => {
+test("timers count against ledgerSize", async () => {
   const source = "for (let i = 0; i < 100; i++) setInterval(() => {}, 1); await new Promise(() => {})";
   const result = await host.start({ source, limits: { ledgerSize: 64 * 1024 } }).result;
   expect(result).toMatchObject({ failure: { code: "call_limit" } });

@@ -49,7 +49,7 @@ test("the first of many small inputs are kept as values, the others as texts", a
   expect(kept.length * inputText.length).toBeLessThanOrEqual(131_072);
 });
 
-test("a reader that waits gets every cause, one that comes late those of the last calls [host:errors]", async () => {
+test("a waiting reader gets every cause, a late reader only the causes of the last calls [host:errors]", async () => {
   const end = (index: number, cause: unknown): RunEvent => {
     const failure = { code: "tool_failed", name: "Error", message: `${index}` } as const;
     const outcome = summarizeOutcome({ kind: "failure", call: index, failure }, 0, false, cause);

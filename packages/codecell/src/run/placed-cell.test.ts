@@ -137,7 +137,7 @@ describe("a cell whose memory others need", () => {
     expect(driver.placedCell.rebuilds).toBe(0);
   });
 
-  test("gives no snapshot of an earlier moment", async () => {
+  test("gives no snapshot after it was evicted, not even the earlier one", async () => {
     const driver = await asleep(LONG);
     await driver.give(1);
     expect(pool.evict(1)).toBeGreaterThan(0);
@@ -244,7 +244,7 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a run that is taken up gets its full processor time again, whichever way it comes back", async () => {
+  test("a run that is taken up gets its full processor time again, from a snapshot or from its ledger", async () => {
     const first = new Driver();
     await first.place();
     await first.give(0);
@@ -265,7 +265,7 @@ describe("placed cell", () => {
     }
   });
 
-  test("a cell that computes is placed again with its deliveries, and says how often it was moved [host:fair]", async () => {
+  test("a cell that computes is placed again with its deliveries and the number of its moves [host:fair]", async () => {
     const driver = new Driver();
     await driver.place();
     await driver.give(0);
@@ -315,7 +315,7 @@ describe("placed cell", () => {
     driver.placedCell.leave();
   });
 
-  test("a cell that is moved without end is lost", async () => {
+  test("a cell is lost if its worker asks for more moves than a quantum allows", async () => {
     const driver = new Driver();
     await driver.place();
     const ended = driver.give(0);

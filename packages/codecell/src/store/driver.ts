@@ -77,7 +77,8 @@ export interface DriverPut {
 }
 
 /**
- * What everybody may read of a run. Lists and claims read nothing else, so keep the run's bytes apart from this row.
+ * What everybody may read of a run. Lists, and the look at a run before a claim, read nothing else: keep the run's bytes
+ * apart from this row.
  */
 export interface RunRow {
   readonly id: string;

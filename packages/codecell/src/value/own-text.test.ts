@@ -8,7 +8,7 @@ test.each(["", "short", 'quotes " and \\ and \n', "必要", "\ud800 alone", "\u2
   },
 );
 
-test("copies the beginning of a longer text, also if that ends within a pair of units", () => {
+test("copies the beginning of a longer text, even if it ends inside a surrogate pair", () => {
   expect(ownText("abcdef", 3)).toBe("abc");
   expect(ownText("a🙂", 2)).toBe("a\ud83d");
 });

@@ -113,7 +113,7 @@ describe("JSON in pieces", () => {
     },
   );
 
-  test("knows a name once, even if the text has it twice", async () => {
+  test("lists a name once, even if the text has it twice", async () => {
     const names: RecordNames = new Map();
     const parsed = await parseJson('{"a":1,"b":2,"a":3,"c":[1,2]}', ALL, 1, names);
     expect(parsed).toEqual({ ok: true, value: { a: 3, b: 2, c: [1, 2] } });

@@ -108,7 +108,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("computes");
   });
 
-  test("a verdict never changes", () => {
+  test("a verdict stays, even if no cell waits any more and the limit passes", () => {
     const time = timeOf();
     waiting = 1;
     time.begin(1);

@@ -301,7 +301,7 @@ describe("a snapshot is refused", () => {
     expect(decode(withState({ settledCalls: 5 }))).toBeUndefined();
   });
 
-  test("or accepted and sound, whatever bytes are given", () => {
+  test("unless its memory is sound, whatever its bytes are", () => {
     const bodies = fc.uint8Array({ minLength: 16, maxLength: 300 });
     fc.assert(
       fc.property(bodies, fc.nat(3), fc.constantFrom(...METHODS), (body, kind, method) => {

@@ -22,7 +22,7 @@ describe("vm pool", () => {
     expect(pool.acquire(MEMORY_BYTES)).toBe(used);
   });
 
-  test("has no more vms than it was told, free ones included, as long as somebody waits", () => {
+  test("keeps to its number of vms, free ones included, and parks waiting cells instead of making more", () => {
     let dropped = 0;
     const pool = new VmPool(image, 2, () => dropped++);
     const created = vi.spyOn(image, "createVm");

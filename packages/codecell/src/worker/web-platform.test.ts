@@ -43,7 +43,7 @@ describe("what a page gives the worker", () => {
     expect(engineDigestOf(await compileEngine(wasm))).toEqual(engineDigestOf(await loadEngine()));
   });
 
-  test("bytes that are not compressed, were cut or were altered are refused or unpack to other bytes", async () => {
+  test("bytes that are not compressed or were cut are refused, and altered bytes unpack to no more than allowed", async () => {
     const content = Buffer.from(Array.from({ length: 20_000 }, (_, n) => (n * n) & 0xff));
     const packed = deflateRawSync(content);
     expect(await decompress(new Uint8Array(), "deflate", MAX)).toBeUndefined();
@@ -61,7 +61,7 @@ describe("what a page gives the worker", () => {
     );
   });
 
-  test("no more bytes are unpacked than allowed, and few more are produced", async () => {
+  test("content larger than allowed is refused before much of it is unpacked", async () => {
     const content = Buffer.alloc(128 << 20);
     const bomb = deflateRawSync(content);
     for (const maxBytes of [0, 1, 1000, MAX]) {

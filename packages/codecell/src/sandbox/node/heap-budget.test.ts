@@ -55,7 +55,7 @@ describe("a heap budget", () => {
     expect(pool.waiting).toEqual([30]);
   });
 
-  test("drops the largest waiting cells after that moment, no more than needed, and expects another question", () => {
+  test("drops the largest waiting cells after that moment, no more than needed, and has room when asked again", () => {
     const pool = new Figures();
     pool.due = 40;
     pool.waiting = [10, 30, 20];

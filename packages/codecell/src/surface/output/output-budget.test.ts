@@ -170,7 +170,7 @@ describe("the output budget", () => {
     expect(await values.load("r_1")).toEqual({ ok: true, json: JSON.stringify(whole) });
   });
 
-  test("what is large is cut the same, whether or not the text it was read from is known", async () => {
+  test("cuts a large value the same with and without the text that it was parsed from", async () => {
     const whole = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`field ${n}`, [n, { n }]]));
     const printed = JSON.stringify(whole);
     const names: RecordNames = new Map();
@@ -183,7 +183,7 @@ describe("the output budget", () => {
     expect(given).toEqual(finish(new OutputBudget(4096, saved()), [json(whole)], 0, whole));
   });
 
-  test("what is large and fits counts as a model reads it, however it was written", () => {
+  test("counts a large value as JSON prints it, even if the worker wrote it shorter", () => {
     // A worker that was taken over may write numbers in a shorter way than JSON prints them.
     const items = atOnce(toItems([{ level: "json", text: `[${"1e20,".repeat(20_000)}0]` }]));
     for (const cap of [120_000, 300_000, 460_000]) {

@@ -68,7 +68,7 @@ describe("saved values", () => {
     expect(await saved.load(list, { count: 1, maxBytes: 5 })).toEqual({ ok: true, json: "[1]" });
   });
 
-  test("parts of lists and texts are those of their values", async () => {
+  test("a part of a list or text equals the same slice of the value", async () => {
     const anyItem = fc.oneof(fc.jsonValue(), fc.constantFrom('",]', "\\", '\\"', "[", "}"));
     await fc.assert(
       fc.asyncProperty(

@@ -48,7 +48,7 @@ describe("telemetry", () => {
     expect(telemetry.read()).toMatchObject({ moreCalledTools: 200, counts: { ...counts, call: 1150 } });
   });
 
-  test("later changes of its inputs do not change it, and later counts do not change a reading", () => {
+  test("copies its inputs, and a reading does not change with later counts", () => {
     const sources = { core: 1 };
     const visible = ["exec"];
     const telemetry = new Telemetry(visible, { size: 1, sources });

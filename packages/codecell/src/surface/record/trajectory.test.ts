@@ -118,7 +118,7 @@ describe("the trajectory", () => {
     expect(bytesOf(record?.result)).toBeLessThanOrEqual(1000);
   });
 
-  test("a value that turns out not to be JSON does no harm", async () => {
+  test("a value that is not JSON is replaced by words or by its JSON form", async () => {
     const trajectory = create();
     const loop: Record<string, unknown> = {};
     loop["loop"] = loop;
@@ -133,7 +133,7 @@ describe("the trajectory", () => {
     expect(record?.input).toMatchObject({ prefix: expect.arrayContaining(["1970-01-01T00:00:00.000Z"]) });
   });
 
-  test("stays within its bytes whatever happens, and counts everything", async () => {
+  test("never exceeds maxBytes, and counts every call and entry", async () => {
     const action = fc.record({
       kind: fc.constantFrom("begin", "end", "start", "complete", "fail", "abort"),
       size: fc.oneof(fc.nat(20), fc.nat(5000)),
@@ -226,7 +226,7 @@ describe("the trajectory", () => {
     expect(calls.at(-1)).toMatchObject({ callId: "open", status: "running" });
   });
 
-  test("a late result of an old call is short", async () => {
+  test("the result of an old call is cut if later calls have used up the bytes", async () => {
     const trajectory = create({ maxBytes: 10_000, maxValueBytes: 4000 });
     trajectory.startCall(call("old"));
     for (let id = 0; id < 5; id++) {
@@ -252,7 +252,7 @@ describe("redaction on export", () => {
     return trajectory;
   };
 
-  test("changes values alone, and says so", async () => {
+  test("changes values but no ids, and marks the record as redacted", async () => {
     const exported = await filled((record) => ({
       ...(JSON.parse(JSON.stringify(record).replaceAll("S3CRET", "***")) as TrajectoryRecord),
       callId: "forged",
@@ -266,7 +266,7 @@ describe("redaction on export", () => {
     expect(exported.entries[0]).toMatchObject({ input: "*** source", redacted: true });
   });
 
-  test("that changes nothing leaves no mark", async () => {
+  test("does not mark a record that it leaves unchanged", async () => {
     const exported = await filled((record) => record).export();
     expect(exported).toEqual({ ...(await filled((record) => record).export()) });
     expect(JSON.stringify(exported)).not.toContain("redacted");
