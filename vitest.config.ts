@@ -44,6 +44,7 @@ export default defineConfig({
     reporters: ["default", "./scripts/tally-reporter.ts"],
     // Far longer than any test takes on a quiet machine: only what hangs takes as long on a busy one.
     testTimeout: 120_000,
+    hookTimeout: 120_000,
     // One more than there are cores: many tests wait for others' processes, and Vitest itself needs hardly anything.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
