@@ -3,11 +3,19 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { createHost, type Decision, type HostError, run, type StartOptions } from "codecell";
+import {
+  type CallContext,
+  createHost,
+  type Decision,
+  type HostError,
+  run,
+  type StartOptions,
+} from "codecell";
 import { createChecker } from "codecell/check";
 import { createMemoryStore } from "codecell/store";
 import {
   codeModeTool,
+  continueCodeModeApproval,
   continueCodeModeInterrupt,
   continueCodeModeInterrupts,
   createCodeModeTool,
@@ -15,6 +23,7 @@ import {
   runCodeMode,
 } from "codecell/ai";
 import { createCatalog } from "codecell/catalog";
+import { withTracing } from "codecell/otel";
 import { createAgentRuntime, prepareAgentRun } from "codecell/surface";
 import { describe, expect, test } from "vitest";
 import { SOURCE_FLAGS } from "../../scripts/source-flags.ts";
@@ -158,8 +167,78 @@ describe("wrong options", () => {
     );
   });
 
+  test("of hosts, lists and tracers by names that nobody reads are refused [host:misuse]", async () => {
+    await using store = createMemoryStore();
+    const wrong = { scpoe: "ana" } as object;
+    await expect(host.discard({ id: "r", ...wrong })).rejects.toThrow(
+      'Cannot discard a run: no such option "scpoe", known are token, id, scope',
+    );
+    const message = 'a run: no such option "scpoe", known are id, scope';
+    await expect(host.readEnded({ id: "r", ...wrong })).rejects.toThrow(`Cannot read ${message}`);
+    await expect(host.deleteEnded({ id: "r", ...wrong })).rejects.toThrow(`Cannot delete ${message}`);
+    // Without its scope, the list would have the runs of everybody.
+    await expect(store.list(wrong)).rejects.toThrow('Cannot list runs: no such option "scpoe", known are ');
+    const keepEnded = { forMs: 1000, run: 5 } as object as { forMs: number };
+    expect(() => createHost({ store, keepEnded })).toThrow(
+      'Cannot create a host: no such option "keepEnded.run", known are forMs, runs, bytes',
+    );
+    const check = { checker: { check: () => {} }, declares: () => "" } as never;
+    expect(() => createHost({ check })).toThrow('no such option "check.declares", known are checker, ');
+    expect(() => createChecker({ checkTime: 5 } as object)).toThrow(
+      'Cannot create a checker: no such option "checkTime", known are typescript, checkTimeMs',
+    );
+    expect(() => withTracing(host, { trace: {} } as object)).toThrow(
+      'Cannot trace a host: no such option "trace", known are tracer',
+    );
+    expect(() => withTracing(host, { tracer: {} as never })).toThrow("with startSpan()");
+  });
+
+  test.each<[string, object]>([
+    ["a misspelt denial", { resolution: true, denied: "no" }],
+    ["a denial in other words", { resolution: true, approved: false }],
+  ])("%s beside a resolution does not allow the call [host:misuse]", async (_what, resolution) => {
+    const tools = {
+      pay: { execute: (_: unknown, call: CallContext) => call.resolution ?? call.suspend("May it?") },
+    };
+    const result = await host.start({ source: "return await tools.pay()", tools }).result;
+    if (result.status !== "suspended") throw new Error("Not suspended");
+    const { token, pending } = result.suspension;
+    const resolutions = { [pending[0]?.callId ?? ""]: resolution as { resolution: boolean } };
+    const name = Object.keys(resolution)[1];
+    expect(() => host.resume({ token, tools, resolutions })).toThrow(
+      new RegExp(
+        `^Cannot resume a run: no such option "resolutions\\[.*\\]\\.${name}", known are resolution, deny$`,
+        "u",
+      ),
+    );
+    // The token was not used up.
+    const allowed = { [pending[0]?.callId ?? ""]: { resolution: true } };
+    expect(await host.resume({ token, tools, resolutions: allowed }).result).toMatchObject({ value: true });
+  });
+
+  test.each<[string, object, string]>([
+    ["a text for approvals", { approval: "interrupt" }, "approval must be an object of options"],
+    [
+      "a misspelt mode of approvals",
+      { approval: { mode: "interupt" } },
+      'approval.mode must be "callback" or "interrupt"',
+    ],
+    [
+      "approvals by a text",
+      { approval: { onApprovalRequired: "denied" } },
+      "approval.onApprovalRequired must be a function",
+    ],
+    ["a number for limits", { executionPolicy: 5 }, "executionPolicy must be an object of options"],
+  ])("of code mode of the wrong kind are refused: %s [host:misuse]", async (_what, wrong, problem) => {
+    const message = `Cannot run code mode: ${problem}`;
+    expect(() => createCodeModeTool({}, wrong)).toThrow(message);
+    expect(() => codeModeTool(wrong)).toThrow(message);
+    await expect(runCodeMode({ js: "return 1", tools: {}, options: wrong })).rejects.toThrow(message);
+  });
+
   test.each<[string, object]>([
     ["approvals", { approvals: {} }],
+    ["modelOutput.includeOutputs", { modelOutput: { includeOutputs: false } }],
     ["approval.onApproval", { approval: { onApproval: () => "denied" } }],
     ["executionPolicy.timeout", { executionPolicy: { timeout: 5 } }],
     ["lifecycle.onTool", { lifecycle: { onTool: () => {} } }],
@@ -179,6 +258,13 @@ describe("wrong options", () => {
     await expect(continueCodeModeInterrupt(continued)).rejects.toThrow('no such option "approval"');
     const several = { interrupt: {} as never, resolutions: {}, tools: {}, approval };
     await expect(continueCodeModeInterrupts(several)).rejects.toThrow('no such option "approval"');
+    const answered = {
+      interrupt: {} as never,
+      approvalResponse: { approvalId: "a", approved: true },
+      tools: {},
+      approval,
+    };
+    await expect(continueCodeModeApproval(answered)).rejects.toThrow('no such option "approval"');
     const trajectory = { redcat: () => undefined } as object;
     expect(() => prepareAgentRun({ config: true, tools: {}, context, trajectory })).toThrow(
       'Cannot prepare an agent run: no such option "trajectory.redcat", known are maxBytes, ',

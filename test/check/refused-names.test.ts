@@ -245,3 +245,13 @@ describe("names that are wrong are refused", () => {
     if (code !== "syntax_error") expect(problems[0]?.message).toContain(`(line ${line}, column ${column})`);
   });
 });
+
+test("a message repeats only the beginning of a long name or expression", async () => {
+  const name = "a".repeat(100_000);
+  const { problems } = await check(`await tools.${name}(); await connectors.github.${name}()`);
+  expect(problems.map(({ code }) => code)).toEqual(["unknown_tool", "unknown_method"]);
+  for (const { message } of problems) {
+    expect(message.length).toBeLessThan(2100);
+    expect(message).toMatch(/^Cannot call .*… \(line 1, column \d+\)$/u);
+  }
+});

@@ -20,9 +20,12 @@ import { NestedTools } from "../../packages/codecell/src/surface/calls/nested-to
 import { SavedValues } from "../../packages/codecell/src/surface/output/saved-values.ts";
 import { Telemetry } from "../../packages/codecell/src/surface/record/telemetry.ts";
 import { Trajectory } from "../../packages/codecell/src/surface/record/trajectory.ts";
+import { toolCallIdOf } from "../../packages/codecell/src/adapters/ai-sdk/continuation.ts";
+import { Hooks } from "../../packages/codecell/src/adapters/ai-sdk/events.ts";
 import { InvocationCall } from "../../packages/codecell/src/adapters/ai-sdk/nested-call.ts";
 import { createMiddleware } from "../../packages/codecell/src/adapters/ai-sdk/nested-tools.ts";
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
+import { TraceRecorder } from "../../packages/codecell/src/adapters/ai-sdk/trace-recorder.ts";
 import { toCallSetup } from "../call-setup.ts";
 import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
 import {
@@ -109,6 +112,14 @@ const asksFor = async (input: Json): Promise<unknown> => {
   const call = { runId: "r", callId: "r:0", tool: "t", input, signal };
   return decide?.({ ...call, context: undefined, resolution: undefined }, judgeApart);
 };
+/** The trace of an invocation with a hook. */
+const watched = (): TraceRecorder =>
+  new TraceRecorder("i", "c", new Hooks({ onNestedToolCall: () => {} }), {
+    outputOf: () => undefined,
+    errorOf: () => undefined,
+    forget: () => {},
+  });
+
 export const CALL_SURFACES: readonly Surface[] = [
   {
     name: "call: a tool that gives its input back",
@@ -200,6 +211,33 @@ export const CALL_SURFACES: readonly Surface[] = [
     prepare: (json) => {
       const input = parsed(json);
       return () => asksFor(input);
+    },
+  },
+  {
+    name: "codecell/ai: hooks are told of a call",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const input = parsed(json);
+      const ids = { runId: "r", callId: "r:0", index: 0, tool: "t" };
+      return async () => {
+        const trace = watched();
+        trace.hear({ type: "call-start", ...ids, input, at: 0, inputText: json });
+        await trace.started(new InvocationCall("r:0", "t", input, "c"));
+      };
+    },
+  },
+  {
+    name: "codecell/ai: hooks are told of a call that still waits",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const pending = [{ toolCallId: toolCallIdOf("c", 0), toolName: "t", input: parsed(json) }];
+      return () =>
+        watched().interrupted(
+          { type: "code-mode-interrupt", outerToolCallId: "c", continuation: { pending } } as never,
+          { logs: [], logsDropped: 0 } as never,
+        );
     },
   },
   ...INTERRUPT_SURFACES,

@@ -1,5 +1,7 @@
 /** Whole programs of `exec` at its own limits, which are larger than those of a run: each holds the thread shortly. */
 import { describe, expect, test } from "vitest";
+import type { HostOptions } from "codecell";
+import { createMemoryStore } from "codecell/store";
 import type { CodeModeResult } from "codecell/surface";
 import { openDesk } from "../surface/fixtures.ts";
 import { RULE_MS } from "./fuzzer.ts";
@@ -13,9 +15,13 @@ const namesOf = (record: string, count: number): string =>
   `const ${record} = {}; for (let i = 0; i < ${count}; i++) ${record}["${record}${(++made).toString(36)}_" + i.toString(36)] = 0;`;
 
 /** The largest turn, and what the programs gave. */
-async function measured(toCode: () => string): Promise<{ ms: number; results: CodeModeResult[] }> {
+async function measured(
+  toCode: () => string,
+  hosting: HostOptions = {},
+): Promise<{ ms: number; results: CodeModeResult[] }> {
   await using desk = openDesk({
     config: CONFIG,
+    hosting,
     tools: {
       core: {
         ask: {
@@ -79,6 +85,19 @@ describe("a program of exec, on the host's thread", () => {
       const { ms, results } = await measured(code);
       for (const given of results) expect(given).toMatchObject(result);
       expect(ms).toBeLessThan(RULE_MS);
+    },
+  );
+
+  test(
+    "[host:short-turns] does not block a host that keeps it: a result of as many names as fit",
+    { timeout: 240_000 },
+    async () => {
+      await using store = createMemoryStore();
+      const hosting = { store, keepEnded: { forMs: 86_400_000 } };
+      const { ms, results } = await measured(() => `${namesOf("o", 290_000)} return o`, hosting);
+      for (const given of results) expect(given).toMatchObject({ status: "completed" });
+      expect(ms).toBeLessThan(RULE_MS);
+      expect(await store.list({ status: "completed" })).toHaveLength(results.length + 1);
     },
   );
 });

@@ -300,8 +300,28 @@ const AI_ERROR_CASES: readonly RoomCase[] = [
   },
 }));
 
+/** Nobody is there to approve, so each error has the input in its details. */
+const AI_APPROVAL_CASE: RoomCase = {
+  name: "a program of code mode calls a tool 32 times that needs an approval, and a hook gets the trace",
+  room: ROOM + 32 * RECORDS_TEXT,
+  prepare: () => {
+    const pay = tool({
+      inputSchema: jsonSchema<object>({ type: "array" }),
+      needsApproval: true,
+      execute: () => 1,
+    });
+    return () =>
+      runCodeMode({
+        js: `${RECORDS} for (let n = 0; n < 32; n++) await tools.pay(records).catch(() => 0);`,
+        tools: { pay },
+        options: { lifecycle: { onTrace: () => {} }, executionPolicy: { timeoutMs: PATIENCE_MS } },
+      });
+  },
+};
+
 export const CASES: readonly RoomCase[] = [
   ...AI_CASES,
+  AI_APPROVAL_CASE,
   ...AI_ERROR_CASES,
   ...SURFACES.flatMap(surfaceCases),
   ...SCHEMA_CASES,

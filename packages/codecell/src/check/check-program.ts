@@ -23,6 +23,8 @@ import type { CheckCommand, Declared, DeclaredTool, Findings } from "./messages.
 /** Most tools whose declarations are asked for. All further tools that a program names take and give anything. */
 const MOST_TOOLS = 200;
 const MOST_DIAGNOSTICS = 20;
+/** Room for a long name, what is closest to it, and a signature. */
+const LONGEST_MESSAGE = 2000;
 const NOTHING: Findings = { problems: [], advice: [], failure: undefined };
 
 export type Declare = (names: readonly string[]) => Promise<Declared>;
@@ -59,7 +61,8 @@ export async function checkProgram(
 
   const place = (code: DiagnosticCode, start: number, what: string): Diagnostic => {
     const position = toPosition(source, typed.toSourceOffset(toBodyOffset(start)));
-    return { code, message: `${what} (line ${position.line}, column ${position.column})`, position };
+    const told = cut(what);
+    return { code, message: `${told} (line ${position.line}, column ${position.column})`, position };
   };
   const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
   const others = language === "typescript" ? toAdvice(compiler.ts, diagnostics) : [];
@@ -82,6 +85,11 @@ function withRest({ tools, names }: Declared, wanted: readonly string[]): Declar
   if (wanted.length <= MOST_TOOLS) return { tools, names };
   const rest = wanted.slice(MOST_TOOLS).map((name): [string, DeclaredTool] => [name, toAnything(name)]);
   return { tools: new Map([...tools, ...rest]), names };
+}
+
+/** A message may repeat a name or an expression of the program, however long it is. */
+function cut(what: string): string {
+  return what.length > LONGEST_MESSAGE ? `${what.slice(0, LONGEST_MESSAGE).toWellFormed()}…` : what;
 }
 
 function toDiagnostic({ code, message, position }: Failure): Diagnostic {

@@ -6,6 +6,7 @@
  * - The thread starts with the first check, is replaced after it had to be ended, and keeps no process alive.
  */
 import { fileURLToPath } from "node:url";
+import { assertNames, type OptionNames } from "../contract/assert-names.ts";
 import type { Diagnostic } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Language } from "../contract/ledger.ts";
@@ -66,10 +67,13 @@ const CHECK_TIME_MS = 2000;
 const NOT_IN_BUNDLES =
   "Cannot check programs: the file of the check's thread is missing, as in a bundle, mark codecell as external for the bundler";
 
+const OF_CHECKER: OptionNames<CheckerOptions> = { typescript: true, checkTimeMs: true };
+
 export function createChecker(options: CheckerOptions = {}): Checker {
   if (typeof options !== "object" || options === null) {
     throw new TypeError("Cannot create a checker: expected an object of options");
   }
+  assertNames(options, OF_CHECKER, "create a checker");
   const { checkTimeMs = CHECK_TIME_MS } = options;
   if (!Number.isInteger(checkTimeMs) || checkTimeMs < 1) {
     throw new RangeError(

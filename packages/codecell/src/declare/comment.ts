@@ -18,8 +18,18 @@ const MOST_CHARACTERS = 20_000;
  */
 export function toDocText(text: unknown): string {
   return typeof text === "string"
-    ? toSafeLine(withoutMarkup(text.slice(0, MOST_CHARACTERS))).replace(/[.;,\s]+$/u, "")
+    ? withoutTail(toSafeLine(withoutMarkup(text.slice(0, MOST_CHARACTERS))), /[.;,\s]/u)
     : "";
+}
+
+/**
+ * The text without such characters at its end. An expression that looks for all of them before the end takes the square
+ * of their number where something else follows.
+ */
+function withoutTail(text: string, character: RegExp): string {
+  let end = text.length;
+  while (end > 0 && character.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 /** The text on one line, without anything that could act as a directive or change the order of characters. */
@@ -75,8 +85,5 @@ export function cut(text: string, most: number): string {
   const head = text.slice(0, most - 1);
   const ends = [head.lastIndexOf(". ") + 1, head.lastIndexOf(" ")];
   const end = ends.find((place) => place > most * 0.4) ?? head.length;
-  return `${head
-    .slice(0, end)
-    .toWellFormed()
-    .replace(/[\uFFFD\s,;:.]+$/u, "")}…`;
+  return `${withoutTail(head.slice(0, end).toWellFormed(), /[\uFFFD\s,;:.]/u)}…`;
 }

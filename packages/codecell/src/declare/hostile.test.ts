@@ -54,6 +54,15 @@ const HOSTILE: Readonly<Record<string, unknown>> = {
     type: "string",
     description: "[a](".repeat(500_000) + "**".repeat(500_000),
   },
+  "descriptions of full stops before a word": {
+    type: "object",
+    properties: Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [
+        `f${index}`,
+        { type: "string", description: `${".".repeat(19_990)}${index}` },
+      ]),
+    ),
+  },
   "a very long name": { type: "object", properties: { ["x".repeat(1_000_000)]: { type: "string" } } },
   "a very long pointer": { $ref: `#${"/a".repeat(500_000)}` },
 };

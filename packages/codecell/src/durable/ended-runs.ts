@@ -16,6 +16,7 @@ import { inTurns, type Steps } from "../loop/turn.ts";
 import { pause } from "../loop/wait.ts";
 import type { Sealable } from "../seal/seal.ts";
 import { type Vault, versionFailure } from "../seal/vault.ts";
+import { textOfLargeResult } from "../value/large-results.ts";
 import { isLedger, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { answered } from "./answered.ts";
@@ -163,7 +164,7 @@ function endOf(runId: string): string {
 /** Undefined if the text would be longer than `mostBytes`. */
 async function tryPrint(record: object, mostBytes: number): Promise<Sealable["content"] | undefined> {
   try {
-    return Buffer.concat(await inTurns(toJsonPieces(record, mostBytes)));
+    return Buffer.concat(await inTurns(toJsonPieces(record, mostBytes, { textOf: textOfLargeResult })));
   } catch {
     return undefined;
   }

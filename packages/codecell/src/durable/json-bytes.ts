@@ -1,6 +1,6 @@
 /** Runs on the host. JSON as the bytes that are sealed, and back. */
 import { buildBytesSteps } from "../value/parse-json.ts";
-import { printSteps } from "../value/print-json.ts";
+import { type PrintOptions, printSteps } from "../value/print-json.ts";
 import type { Steps } from "../loop/turn.ts";
 
 export function toJsonBytes(value: unknown): Buffer {
@@ -8,7 +8,11 @@ export function toJsonBytes(value: unknown): Buffer {
 }
 
 /** Like toJsonBytes, in pieces, for values that grow with a run. Throws if there are more than `mostBytes`. */
-export function* toJsonPieces(value: unknown, mostBytes: number = Infinity): Steps<Buffer[]> {
+export function* toJsonPieces(
+  value: unknown,
+  mostBytes: number = Infinity,
+  options: Pick<PrintOptions, "textOf"> = {},
+): Steps<Buffer[]> {
   const pieces: Buffer[] = [];
   let left = mostBytes;
   const put = (text: string): void => {
@@ -17,7 +21,7 @@ export function* toJsonPieces(value: unknown, mostBytes: number = Infinity): Ste
     left -= piece.length;
     if (left < 0) throw new RangeError("There are more bytes than there may be");
   };
-  if (!(yield* printSteps(value, put))) put("null");
+  if (!(yield* printSteps(value, put, options))) put("null");
   return pieces;
 }
 

@@ -3,17 +3,28 @@
  * work is allowed. Runs anywhere.
  */
 import { type Judging, NotHere, SchemaFault } from "./judging.ts";
-import { costOf, stepsFor } from "./pattern-cost.ts";
+import { type Cost, costOf, stepsFor } from "./pattern-cost.ts";
 
 /** A matcher's step is far cheaper than a step of judging. */
 const STEPS_PER_STEP = 8;
 
 export type PatternTest = (text: string, judging: Judging) => boolean;
 
+/**
+ * Compiling is native work that nothing can stop, and a Unicode class takes a tenth of a millisecond each time it is
+ * compiled. A schema may have thousands of patterns and classes.
+ */
+const STEPS_OF_CLASS = 250;
+const UNICODE_CLASS = /\\p\{/giu;
+
 export function compilePattern(pattern: string): PatternTest {
-  const cost = costOf(pattern);
+  const toCompile = (pattern.length >> 3) + STEPS_OF_CLASS * (pattern.match(UNICODE_CLASS)?.length ?? 0);
+  let known: { readonly cost: Cost | undefined } | undefined;
   let expression: RegExp | undefined;
   return (text, judging) => {
+    // Only the first text pays, so a value may be judged on another thread once, and here from then on.
+    if (known === undefined) judging.spend(toCompile);
+    const { cost } = (known ??= { cost: costOf(pattern) });
     const steps =
       cost === undefined ? Number.POSITIVE_INFINITY : stepsFor(cost, text.length) / STEPS_PER_STEP;
     if (steps > judging.steps) {

@@ -309,3 +309,23 @@ describe("a schema that cannot be used", () => {
     expect(["unknown", "faulty"]).toContain(verdict(schema as Readonly<Record<string, unknown>>, 1).kind);
   });
 });
+
+describe("patterns that take long to compile", () => {
+  // A class of a few characters takes a tenth of a millisecond to compile, wherever it stands.
+  const many = `^[${"\\p{L}".repeat(700)}]+$`;
+
+  test("[host:short-turns] are compiled on another thread", () => {
+    expect(verdict({ pattern: many }, "a")).toEqual({ kind: "unknown" });
+    expect(verdict({ pattern: many }, "a", ANYWHERE)).toEqual({ kind: "fits" });
+    expect(verdict({ patternProperties: { [many]: false } }, { a: 1 })).toEqual({ kind: "unknown" });
+  });
+
+  test("are compiled a few at a time, so that all are known in the end", () => {
+    const pattern = `^${"[\\p{L}\\p{N}]".repeat(20)}`;
+    const properties = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`f${at}`, { pattern }]));
+    const value = Object.fromEntries(Object.keys(properties).map((name) => [name, "a".repeat(20)]));
+    const validate = createValidator({ properties }, "input");
+    const kinds = Array.from({ length: 4 }, () => validate(value, "input", HERE).kind);
+    expect(kinds).toEqual(["unknown", "unknown", "fits", "fits"]);
+  });
+});

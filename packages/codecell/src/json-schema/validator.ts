@@ -2,7 +2,8 @@
  * Validator: checks values against a JSON Schema, with a bound on the cost of each check. Runs anywhere.
  *
  * - Interprets the schema, generates no code, fetches nothing. Understands drafts 4 to 2020-12.
- * - The answer depends only on schema, value and steps, never on the clock or the load of the machine.
+ * - The answer depends only on schema, value and steps, never on the clock or the load of the machine. Whether there is
+ *   an answer also depends on which patterns were used before: compiling them costs steps, once.
  */
 import { Judging, NotHere, OutOfSteps, type Rule, type JudgedProblem, SchemaFault } from "./judging.ts";
 import { createCompiler } from "./compile.ts";

@@ -14,6 +14,7 @@ import type { Json } from "../contract/value.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import type { RecordNames } from "../value/json-text.ts";
+import { noteLargeResult } from "../value/large-results.ts";
 import { isLargeText, parseJson } from "../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import { CallQueue } from "../calls/call-queue.ts";
@@ -34,7 +35,6 @@ import {
   unhandledFailure,
 } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
-import { noteLargeResult } from "./large-results.ts";
 import { platform } from "../platform/host-platform.ts";
 import type { Journal } from "../durable/journal.ts";
 import { decisionsLeft } from "../durable/run-past.ts";

@@ -3,6 +3,7 @@
  *
  * Every database can keep what passes here. Misuse throws before anything happens.
  */
+import { assertNames, type OptionNames } from "../contract/assert-names.ts";
 import {
   type Claim,
   type EndedBounds,
@@ -21,8 +22,21 @@ const LIST_MOST = 1000;
 const STATUSES: ReadonlySet<RunStatus> = new Set(["running", "suspended", "completed", "failed"]);
 const LIVE: readonly RunStatus[] = ["running", "suspended"];
 
+const OF_LIST: OptionNames<ListQuery> = {
+  status: true,
+  scope: true,
+  claimable: true,
+  createdFrom: true,
+  createdBefore: true,
+  order: true,
+  after: true,
+  limit: true,
+};
+
 /** One page for ended runs and one for runs that go on, as far as the query asks for them. */
 export function resolvePages(query: ListQuery): ListPage[] {
+  // A misspelt scope would list the runs of all scopes.
+  assertNames(query, OF_LIST, "list runs");
   const { scope, claimable = false, order = "id", after, limit = LIST_DEFAULT } = query;
   const { status = LIVE, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = query;
   if (scope !== undefined) checkText("scope", scope);

@@ -13,7 +13,7 @@ import { type OnError, tellError } from "../contract/host-error.ts";
 import type { Resolutions, RunResult } from "../contract/result.ts";
 import type { Host, ResumeOptions, RunHandle, RunOptions } from "../run/host/host.ts";
 import { assertResolutions } from "../run/host/resolutions.ts";
-import { takeLargeResult } from "../run/large-results.ts";
+import { takeLargeResult } from "../value/large-results.ts";
 import { toJsonText } from "../value/json-text.ts";
 import { AgentProgram, type ProgramEnd, type ExchangeOptions } from "./agent-program.ts";
 import type { AgentPrograms } from "./agent-programs.ts";

@@ -103,6 +103,14 @@ describe("printJson", () => {
     expect(copyJson({ set: new Set([1]) }, { spell })).toEqual({ set: [1] });
   });
 
+  test("takes the text of a part where it is known", () => {
+    const part = { b: [1] };
+    const textOf = (one: object): string | undefined => (one === part ? '{ "b": [1] }' : undefined);
+    expect(printed({ a: part, c: [part, { d: 1 }] }, { textOf })).toBe(
+      '{"a":{ "b": [1] },"c":[{ "b": [1] },{"d":1}]}',
+    );
+  });
+
   test("gives undefined for a value nested too deeply to be read again", async () => {
     let deep: unknown = "a".repeat(70_000);
     for (let level = 0; level < 20_000; level++) deep = [deep];

@@ -24,6 +24,8 @@ export interface PrintOptions {
   readonly isSorted?: boolean;
   /** Returns the value to print instead of a part. */
   readonly spell?: ((part: unknown) => unknown) | undefined;
+  /** The text of a list or record, where it is known: it is not printed again, and its names are not listed. */
+  readonly textOf?: ((part: object) => string | undefined) | undefined;
 }
 
 /** Undefined if the value is not JSON: a cycle, a BigInt, a function, undefined. */
@@ -191,7 +193,7 @@ interface OpenValue {
 export function* printSteps(
   value: unknown,
   put: (piece: string) => void,
-  { isSorted = false, spell }: PrintOptions = {},
+  { isSorted = false, spell, textOf }: PrintOptions = {},
 ): Steps<boolean> {
   const open: OpenValue[] = [];
   const holders = new Set<object>();
@@ -200,6 +202,8 @@ export function* printSteps(
     const own = ownJson(given, name);
     const part = spell === undefined ? own : spell(own);
     if (typeof part !== "object" || part === null || isLeaf(part)) return JSON.stringify(part);
+    const known = textOf?.(part);
+    if (known !== undefined) return known;
     if (holders.has(part)) throw new TypeError("Cannot print a value that is part of itself");
     if (open.length === MOST_LEVELS) throw new RangeError("Cannot print a value that is nested so deeply");
     holders.add(part);

@@ -4,16 +4,19 @@
  * - Functions that return a promise tell of no interrupt whose content differs from its seal.
  */
 import { generateText, type ModelMessage, streamText } from "ai";
+import { assertNames } from "../../contract/assert-names.ts";
 import { isRecord } from "../../value/shape.ts";
 import { isCodeModeInterrupt, openInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeApprovalInterrupt, type CodeModeInterrupt } from "./interrupt.ts";
 import {
+  CONTINUE,
   type ContinueCommon,
   continueCodeModeInterrupts,
   findInterrupt,
   getCodeModeInterrupt,
   goOn,
+  OF_CONTINUED,
 } from "./interrupts.ts";
 import type { CodeModeOptions } from "./options.ts";
 import { parseApproval } from "./run-code-mode.ts";
@@ -42,6 +45,7 @@ interface ContinueApproval extends ContinueCommon {
 export async function continueCodeModeApproval(
   input: ContinueApproval & { approvalResponse: CodeModeApprovalResponse },
 ): Promise<unknown> {
+  assertNames(input, { ...OF_CONTINUED, approvalResponse: true }, CONTINUE);
   const { approvalResponse, interrupt, options, ...rest } = input;
   const opened = await openInterrupt(interrupt);
   const { interruptId } = opened.interrupt;

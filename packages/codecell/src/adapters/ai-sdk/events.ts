@@ -8,6 +8,7 @@ export interface CodeModeTraceError {
   message: string;
   stack?: string;
   code?: string;
+  /** JSON. Of long details, the beginning of their text. */
   details?: unknown;
 }
 

@@ -36,8 +36,8 @@ export interface ContinueCommon {
   toolExecutionOptions?: Partial<CodeModeToolExecutionOptions>;
 }
 
-const CONTINUE = "continue code mode";
-const OF_CONTINUED: OptionNames<ContinueCommon & { interrupt: unknown }> = {
+export const CONTINUE = "continue code mode";
+export const OF_CONTINUED: OptionNames<ContinueCommon & { interrupt: unknown }> = {
   tools: true,
   options: true,
   toolExecutionOptions: true,

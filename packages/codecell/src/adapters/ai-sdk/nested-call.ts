@@ -4,7 +4,7 @@
  */
 import type { Json } from "../../contract/value.ts";
 import { copyJson, isLargeJson } from "../../value/print-json.ts";
-import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { toJsonText } from "../../value/json-text.ts";
 import type { CallState } from "../../contract/events.ts";
 import { callIndexOf, toolCallIdOf } from "./continuation.ts";
 import type { CodeModeInterruptExecutionContext } from "./interrupt.ts";
@@ -24,7 +24,6 @@ export class InvocationCall {
   output: unknown;
   /** What was thrown on the host, until the call's end was told. */
   error: unknown;
-  #inputBytes: number | undefined;
 
   constructor(callId: string, toolName: string, input: unknown, outerToolCallId: string) {
     this.callId = callId;
@@ -40,11 +39,6 @@ export class InvocationCall {
     this.validated = undefined;
     this.output = undefined;
     this.error = undefined;
-  }
-
-  /** Counted when first asked for. */
-  get inputBytes(): number {
-    return (this.#inputBytes ??= utf8Bytes(toJsonText(this.input) ?? ""));
   }
 }
 

@@ -197,6 +197,7 @@ interface Within {
   approval: CodeModeApprovalOptions;
   executionPolicy: CodeModeExecutionPolicy;
   lifecycle: CodeModeLifecycle;
+  modelOutput: CodeModeModelOutputOptions;
   continuation: CodeModeContinuationOptions;
 }
 
@@ -222,6 +223,12 @@ const WITHIN: { readonly [Name in keyof Within]: OptionNames<Within[Name]> } = {
     onTrace: true,
     onHookError: true,
   },
+  modelOutput: {
+    includeNestedToolSummary: true,
+    includeNestedToolOutputs: true,
+    includeFetchSummary: true,
+    maxSummaryEntries: true,
+  },
   continuation: { store: true, scope: true, onLost: true },
 };
 
@@ -239,12 +246,21 @@ export function assertInputNames(input: RunCodeModeInput): void {
   assertNames(input, OF_INPUT, "run code mode");
 }
 
-/** Throws for names that are no options: a misspelt approval would be ignored. */
+/** Throws for names and kinds of values that nobody reads: a misspelt approval would be ignored. */
 export function assertOptionNames(options: CodeModeOptions): void {
   assertNames(options, OF_CODE_MODE, "run code mode");
   for (const [name, names] of Object.entries(WITHIN)) {
-    const inner = options[name as keyof Within];
-    if (isRecord(inner)) assertNames(inner, names, "run code mode", name);
+    const inner: unknown = options[name as keyof Within];
+    if (inner === undefined || inner === null) continue;
+    if (!isRecord(inner)) throw new TypeError(`Cannot run code mode: ${name} must be an object of options`);
+    assertNames(inner, names, "run code mode", name);
+  }
+  const { mode, onApprovalRequired } = options.approval ?? {};
+  if (mode !== undefined && mode !== "callback" && mode !== "interrupt") {
+    throw new TypeError('Cannot run code mode: approval.mode must be "callback" or "interrupt"');
+  }
+  if (onApprovalRequired !== undefined && typeof onApprovalRequired !== "function") {
+    throw new TypeError("Cannot run code mode: approval.onApprovalRequired must be a function");
   }
 }
 

@@ -16,3 +16,15 @@ test("a trace keeps the beginning of a long message, and all frames of the stack
   expect(stack).toBe(`Error: ${message}${frames}`);
   expect(toTraceError("y".repeat(10_000))).toEqual({ name: "Error", message: "y".repeat(4096) });
 });
+
+test("a trace keeps a copy of short details, the beginning of long ones, and none that are not JSON", () => {
+  const input = "z".repeat(1_000_000);
+  const long = toTraceError(Object.assign(new Error("no"), { details: { toolName: "t", input } }));
+  expect(long.details).toBe(`${JSON.stringify({ toolName: "t", input }).slice(0, 4096)}…`);
+  const details = { when: new Date(0), again: undefined };
+  const short = toTraceError(Object.assign(new Error("no"), { details }));
+  expect(short.details).toEqual({ when: "1970-01-01T00:00:00.000Z" });
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  expect(toTraceError(Object.assign(new Error("no"), { details: cyclic }))).not.toHaveProperty("details");
+});

@@ -9,8 +9,10 @@
 import type { CallFailure, CallFailureCode, Failure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
+import type { Json } from "../../contract/value.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { ownText } from "../../value/own-text.ts";
+import { printBeginning } from "../../value/print-json.ts";
 import { isRecord } from "../../value/shape.ts";
 import type { CodeModeTraceError } from "./events.ts";
 import {
@@ -213,10 +215,12 @@ export function toFetchError({ message }: CallFailure, thrown: unknown): CodeMod
 
 const LONGEST_MESSAGE = 4096;
 const LONGEST_STACK = 16_384;
+/** Characters of their JSON text. */
+const LONGEST_DETAILS = 4096;
 
 /**
  * An error as traces keep it. What a tool threw is kept as far as it can be read. Long texts are cut: a tool may repeat
- * its input in its message, and a stack repeats the message.
+ * its input in its message and its details, and a stack repeats the message.
  */
 export function toTraceError(error: unknown): CodeModeTraceError {
   try {
@@ -234,8 +238,16 @@ function traceErrorOf({ name, message, stack, code, details }: Record<string, un
     message: typeof message === "string" ? ownText(message, LONGEST_MESSAGE) : "",
     ...(typeof stack === "string" ? { stack: stackOf(stack, message) } : {}),
     ...(typeof code === "string" ? { code: ownText(code, LONGEST_NAME) } : {}),
-    ...(details === undefined ? {} : { details }),
+    ...detailsOf(details),
   };
+}
+
+/** A copy of the details, or the beginning of their text if they are long. Nothing if they are not JSON. */
+function detailsOf(details: unknown): Pick<CodeModeTraceError, "details"> {
+  const text = printBeginning(details, LONGEST_DETAILS + 1);
+  if (text === "") return {};
+  const isWhole = text.length <= LONGEST_DETAILS;
+  return { details: isWhole ? (JSON.parse(text) as Json) : `${ownText(text, LONGEST_DETAILS)}…` };
 }
 
 /** Cuts the message in the stack like the message itself, so that the frames behind it stay. */

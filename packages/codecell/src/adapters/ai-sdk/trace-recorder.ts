@@ -20,7 +20,8 @@ import type { RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host/host.ts";
 import { buildJson, parseJson } from "../../value/parse-json.ts";
 import { isTurnLong, nextTurn } from "../../loop/turn.ts";
-import { toJsonText, utf8Bytes } from "../../value/json-text.ts";
+import { utf8Bytes } from "../../value/json-text.ts";
+import { printJson } from "../../value/print-json.ts";
 import { isRecord } from "../../value/shape.ts";
 import { indexOfToolCall, toolCallIdOf } from "./continuation.ts";
 import type {
@@ -28,6 +29,7 @@ import type {
   CodeModeNestedToolCallEvent,
   CodeModeTrace,
   CodeModeTraceEntry,
+  CodeModeTraceError,
   Hooks,
 } from "./events.ts";
 import type { CodeModeInterrupt, CodeModePendingInterrupt } from "./interrupt.ts";
@@ -47,12 +49,18 @@ export interface CallEnds {
   readonly forget: (callId: string) => void;
 }
 
+/** Characters of stacks and details of errors that a trace keeps. */
+const MOST_OF_ERRORS = 4 * 1024 * 1024;
+/** What details count for: as values they take several times as much as their text. */
+const MOST_OF_DETAILS = 16_384;
+
 type CallEndEvent = Extract<RunEvent, { readonly type: "call-end" }>;
 
-/** When a call began, and when it ended or asked, as the events of the run say. */
-interface Times {
+/** When a call began, and when it ended or asked, and how large its input is, as the events of the run say. */
+interface CallNotes {
   readonly startedAtMs: number;
   readonly completedAtMs: number;
+  readonly inputBytes: number;
 }
 
 interface Started {
@@ -75,8 +83,10 @@ export class TraceRecorder {
   readonly #open = new Map<number, Started>();
   /** Inputs of calls that have not ended, by index. */
   readonly #asked = new Map<number, unknown>();
-  /** Times of calls whose end was not told yet, by index. */
-  readonly #times = new Map<number, Times>();
+  /** Notes of calls whose end was not told yet, by index. */
+  readonly #notes = new Map<number, CallNotes>();
+  /** How many characters of stacks and details of errors may still be kept. */
+  #errorRoom = MOST_OF_ERRORS;
   /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
   #retold: Promise<void> | undefined;
   /** Set when the invocation starts. */
@@ -107,26 +117,31 @@ export class TraceRecorder {
   hear(event: LiveEvent): void {
     if (!this.isWanted) return;
     const { type, at } = event;
-    if (type === "call-start") this.#times.set(event.index, { startedAtMs: at, completedAtMs: at });
+    if (type === "call-start") {
+      // The input itself may be large, and would have to be printed to be measured.
+      const inputBytes = utf8Bytes(event.inputText);
+      this.#notes.set(event.index, { startedAtMs: at, completedAtMs: at, inputBytes });
+    }
     if (type !== "call-end" && type !== "call-ask") return;
-    const { startedAtMs } = this.#times.get(event.index) ?? {
+    const noted = this.#notes.get(event.index) ?? {
       startedAtMs: type === "call-end" ? at - event.durationMs : at,
+      inputBytes: 0,
     };
-    this.#times.set(event.index, { startedAtMs, completedAtMs: at });
+    this.#notes.set(event.index, { ...noted, completedAtMs: at });
   }
 
   /** A call that this invocation did not make gets the present time. */
-  #timesOf(index: number): Times {
+  #notesOf(index: number): CallNotes {
     const now = Date.now();
-    return this.#times.get(index) ?? { startedAtMs: now, completedAtMs: now };
+    return this.#notes.get(index) ?? { startedAtMs: now, completedAtMs: now, inputBytes: 0 };
   }
 
   /** Called before a call is decided on. The tool is not called before this promise settles. */
   async started(call: InvocationCall): Promise<void> {
     if (!this.isWanted) return;
     if (this.#retold !== undefined) await this.#retold;
-    const { index, toolName: tool, input, inputBytes } = call;
-    const { startedAtMs } = this.#timesOf(index);
+    const { index, toolName: tool, input } = call;
+    const { startedAtMs, inputBytes } = this.#notesOf(index);
     await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
@@ -151,19 +166,17 @@ export class TraceRecorder {
       this.#asked.set(index, input);
       return;
     }
-    const inputBytes = utf8Bytes(JSON.stringify(input));
-    const { startedAtMs } = this.#timesOf(index);
+    const { startedAtMs, inputBytes } = this.#notesOf(index);
     await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
   async #endCall({ index, tool, outcome, callId }: CallEndEvent): Promise<void> {
     const input = this.#asked.get(index);
     this.#asked.delete(index);
-    const { startedAtMs, completedAtMs } = this.#timesOf(index);
-    this.#times.delete(index);
+    const { startedAtMs, completedAtMs, inputBytes } = this.#notesOf(index);
+    this.#notes.delete(index);
     // A call of a tool that does not exist was never decided on, so it was not started.
     if (!this.#open.has(index)) {
-      const inputBytes = utf8Bytes(toJsonText(input) ?? "");
       await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
     }
     const end = toEnd(outcome, this.#ends.outputOf(callId), this.#ends.errorOf(callId));
@@ -217,7 +230,7 @@ export class TraceRecorder {
     const ended =
       end.status === "fulfilled"
         ? { status: end.status, outputBytes: end.outputBytes }
-        : { status: end.status, error: toTraceError(end.error) };
+        : { status: end.status, error: this.#toKept(toTraceError(end.error)) };
     this.spans?.endCall(index, started.tool === FETCH_TOOL ? "fetch" : "tool", ended);
     if (started.tool === FETCH_TOOL) {
       const event = this.#fetchEvent(started);
@@ -231,6 +244,15 @@ export class TraceRecorder {
     }
   }
 
+  /** Of the errors of very many calls, only the first ones are kept with stacks and details. */
+  #toKept(error: CodeModeTraceError): CodeModeTraceError {
+    const { stack, details, ...rest } = error;
+    const length = (stack?.length ?? 0) + (details === undefined ? 0 : MOST_OF_DETAILS);
+    if (length > this.#errorRoom) return rest;
+    this.#errorRoom -= length;
+    return error;
+  }
+
   async interrupted(interrupt: CodeModeInterrupt, result: RunResult): Promise<void> {
     if (!this.isWanted) return;
     const { continuation, outerToolCallId, type } = interrupt;
@@ -238,7 +260,7 @@ export class TraceRecorder {
       while (isTurnLong()) await nextTurn();
       const started = await this.#waiting(pending);
       this.#open.delete(started.index);
-      const { completedAtMs } = this.#timesOf(started.index);
+      const { completedAtMs } = this.#notesOf(started.index);
       const times = { completedAtMs, durationMs: Math.max(0, completedAtMs - started.startedAtMs) };
       const event = this.#toolEvent(started);
       const { toolName, toolCallId, bridgeIndex, replayed, startedAtMs, inputBytes } = event;
@@ -258,7 +280,7 @@ export class TraceRecorder {
     const index = indexOfToolCall(toolCallId);
     const open = this.#open.get(index);
     if (open !== undefined) return open;
-    const inputBytes = utf8Bytes(JSON.stringify(input));
+    const inputBytes = utf8Bytes((await printJson(input)) ?? "");
     const started = { index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: true };
     await this.#start(started);
     return started;

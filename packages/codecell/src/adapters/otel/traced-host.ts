@@ -21,6 +21,7 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { CallMiddleware } from "../../calls/middleware.ts";
+import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
 import { shownHostCall } from "../../contract/features.ts";
 import type { LiveEvent } from "../../contract/events.ts";
 import type { CallOutcome, Ledger } from "../../contract/ledger.ts";
@@ -44,8 +45,15 @@ export interface TracingOptions {
   readonly tracer?: Tracer;
 }
 
+const OF_TRACING: OptionNames<TracingOptions> = { tracer: true };
+
 /** The same host with spans. Closing either host closes both. */
 export function withTracing(host: Host, options: TracingOptions = {}): Host {
+  assertNames(options, OF_TRACING, "trace a host");
+  // Whatever a tracer does later changes nothing, so nobody would notice that there are no spans.
+  if (options.tracer !== undefined && quietly(() => typeof options.tracer?.startSpan) !== "function") {
+    throw new TypeError("Cannot trace a host: tracer must be a tracer of OpenTelemetry, with startSpan()");
+  }
   return new TracedHost(host, options.tracer);
 }
 

@@ -5,7 +5,7 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { isRecord } from "../../value/shape.ts";
 import { assertLimits } from "./assert-options.ts";
 import type { HostCheck } from "../check/host-check.ts";
-import type { HostOptions } from "./host-options.ts";
+import type { HostOptions, KeepEnded } from "./host-options.ts";
 import { LONGEST_MS } from "../../loop/wait.ts";
 
 /** The methods of a store that a host calls. */
@@ -50,6 +50,9 @@ const NAMES: OptionNames<HostOptions> = {
   check: true,
 };
 
+const OF_KEEPING: OptionNames<KeepEnded> = { forMs: true, runs: true, bytes: true };
+const OF_CHECK: OptionNames<HostCheck> = { checker: true, declare: true, globals: true };
+
 export function assertHost(options: HostOptions): void {
   assertNames(options, NAMES, ACTION);
   const { workers = 1, liveRuns = 1, leaseMs = 1, heapBudgetBytes = 1 } = options;
@@ -71,6 +74,7 @@ export function assertHost(options: HostOptions): void {
   if (check !== undefined && typeof (check as Partial<HostCheck> | null)?.checker?.check !== "function") {
     throw new TypeError(`Cannot ${ACTION}: check must be an object with a checker, of createChecker()`);
   }
+  if (check !== undefined) assertNames(check, OF_CHECK, ACTION, "check");
   if (onError !== undefined && typeof onError !== "function") {
     throw new TypeError(`Cannot ${ACTION}: onError must be a function`);
   }
@@ -125,6 +129,7 @@ function assertSandbox(options: HostOptions): void {
 function assertKeeping(keepEnded: unknown, store: Store | undefined): void {
   if (store === undefined) throw new TypeError(`Cannot ${ACTION}: keepEnded needs a store`);
   if (!isRecord(keepEnded)) throw new TypeError(`Cannot ${ACTION}: keepEnded must be an object`);
+  assertNames(keepEnded, OF_KEEPING, ACTION, "keepEnded");
   const { forMs, runs = 1, bytes = 1 } = keepEnded;
   for (const [name, value] of Object.entries({ forMs, runs, bytes })) {
     const most = name === "runs" ? MOST_ENDED_RUNS : MOST_KEPT;

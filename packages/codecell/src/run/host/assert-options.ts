@@ -11,7 +11,14 @@ import { isLanguage, isLedger, isWhole } from "../../value/ledger-shape.ts";
 import { isRecord } from "../../value/shape.ts";
 import type { OptionOfFeature } from "./feature-options.ts";
 import { assertFeatures, featureOptionNames, isGiven } from "./features.ts";
-import type { DiscardOptions, ForkOptions, ResumeOptions, RunOptions, StartOptions } from "./host-options.ts";
+import type {
+  DiscardOptions,
+  ForkOptions,
+  ReadEndedOptions,
+  ResumeOptions,
+  RunOptions,
+  StartOptions,
+} from "./host-options.ts";
 import { assertPending } from "./resolutions.ts";
 
 type Purpose = "start" | "resume" | "fork" | "discard" | "read" | "delete";
@@ -55,6 +62,8 @@ const OF_FORK: OptionNames<Omit<ForkOptions, OptionOfFeature>> = {
   outcome: true,
   source: true,
 };
+const OF_DISCARD: OptionNames<DiscardOptions> = { token: true, id: true, scope: true };
+const OF_READ: OptionNames<ReadEndedOptions> = { id: true, scope: true };
 const NAMES = {
   start: { ...OF_START, ...featureOptionNames("start") },
   resume: { ...OF_RESUME, ...featureOptionNames("resume") },
@@ -213,10 +222,16 @@ export function assertSuspended({ token, id, scope }: DiscardOptions, purpose: "
   assertScope(scope, purpose);
 }
 
-export function assertEnded(
-  { id, scope }: { readonly id: unknown; readonly scope?: unknown },
-  purpose: "read" | "delete",
-): void {
+export function assertDiscard(options: DiscardOptions): void {
+  assertOptions(options, "discard a run");
+  assertNames(options, OF_DISCARD, "discard a run");
+  assertSuspended(options, "discard");
+}
+
+export function assertEnded(options: ReadEndedOptions, purpose: "read" | "delete"): void {
+  assertOptions(options, `${purpose} a run`);
+  assertNames(options, OF_READ, `${purpose} a run`);
+  const { id, scope }: { readonly id: unknown; readonly scope?: unknown } = options;
   if (typeof id !== "string") throw new TypeError(`Cannot ${purpose} a run: id must be a string`);
   assertScope(scope, purpose);
 }

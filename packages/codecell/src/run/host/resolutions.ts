@@ -1,4 +1,5 @@
 /** Runs on the host. Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
+import { assertNames } from "../../contract/assert-names.ts";
 import { buildJson } from "../../value/parse-json.ts";
 import { printJson } from "../../value/print-json.ts";
 import type { CallResolution, Resolutions } from "../../contract/result.ts";
@@ -6,6 +7,8 @@ import { isResolution } from "../../value/ledger-shape.ts";
 import { asInput, isProtoText, toJsonText } from "../../value/json-text.ts";
 import type { RunPast } from "../../durable/run-past.ts";
 import { toCallId } from "../../contract/ledger.ts";
+
+const OF_RESOLUTION = { resolution: true, deny: true };
 
 export function assertResolutions(resolutions: unknown): asserts resolutions is Resolutions {
   if (typeof resolutions !== "object" || resolutions === null) {
@@ -16,6 +19,8 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
     const text =
       isResolution(resolution) && "resolution" in resolution ? toJsonText(resolution.resolution) : "null";
     if (!isResolution(resolution) || text === undefined) throw noResolution(callId);
+    // A misspelt denial beside a resolution would allow the call.
+    assertNames(resolution, OF_RESOLUTION, "resume a run", `resolutions["${callId}"]`);
     if (isProtoText(text)) throw hasProto(callId);
   }
 }

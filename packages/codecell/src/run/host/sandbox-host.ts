@@ -24,11 +24,11 @@ import { abortedFailure, sourceRefusal } from "../failures.ts";
 import { RunErrors } from "../run-errors.ts";
 import { Run } from "../run.ts";
 import {
+  assertDiscard,
   assertEnded,
   assertFits,
   assertFork,
   assertLedger,
-  assertOptions,
   assertRun,
   assertStart,
   assertSuspended,
@@ -260,8 +260,7 @@ export class SandboxHost implements Host {
   }
 
   async discard(options: DiscardOptions): Promise<boolean> {
-    assertOptions(options, "discard a run");
-    assertSuspended(options, "discard");
+    assertDiscard(options);
     const { scope = "" } = options;
     try {
       return await this.#keeper.discard(options, scope);
@@ -273,7 +272,6 @@ export class SandboxHost implements Host {
   }
 
   async readEnded(options: ReadEndedOptions): Promise<EndedRecord | undefined> {
-    assertOptions(options, "read a run");
     assertEnded(options, "read");
     const { ended } = this.#keeper;
     if (ended === undefined) throw new TypeError("Cannot read a stored run: the host has no store");
@@ -283,7 +281,6 @@ export class SandboxHost implements Host {
   }
 
   async deleteEnded(options: ReadEndedOptions): Promise<boolean> {
-    assertOptions(options, "delete a run");
     assertEnded(options, "delete");
     const { ended } = this.#keeper;
     if (ended === undefined) throw new TypeError("Cannot delete a stored run: the host has no store");
