@@ -10,7 +10,7 @@ import { renderSignature } from "../../declare/render-declarations.ts";
 import { listOf, References } from "../../declare/schema-object.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { isRecord } from "../../value/shape.ts";
-import { refusesMissingProperties } from "./refuses-missing-properties.ts";
+import { refusesMissingProperties, refusesUnknownProperties } from "./tried-schema.ts";
 
 /** A longer declaration leaves parts out. */
 const MOST_CHARACTERS = 20_000;
@@ -28,7 +28,7 @@ export async function declareBySchema(name: string, tool: AnyTool): Promise<Tool
   }
   return {
     member: renderSignature(name, tool, { maxCharacters: MOST_CHARACTERS }),
-    isClosed: isClosed(schema),
+    isClosed: isClosed(schema) && (await refusesUnknownProperties(input)),
   };
 }
 
