@@ -15,7 +15,12 @@ import { printJson } from "../value/print-json.ts";
 
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: string };
+  | {
+      readonly ok: false;
+      readonly problems: string;
+      /** What a Standard Schema said, as it said it. */
+      readonly issues?: readonly StandardIssue[];
+    };
 
 /** `text` is the value as JSON, if that text exists already. */
 export type Validate = (
@@ -36,11 +41,38 @@ const STEPS_HERE = 20_000;
 
 const accept: Validate = (value) => ({ ok: true, value });
 
+type AnySchema = StandardSchema | JsonSchema;
+
+const READ: unique symbol = Symbol("codecell.read-schema");
+
+/** A schema that is read when it is needed, each time: other libraries make schemas on demand. */
+export interface LateSchema extends StandardSchema {
+  readonly [READ]: () => AnySchema | Promise<AnySchema>;
+}
+
+/** `standard` is for code that knows Standard Schemas only. */
+export function toLateSchema(
+  read: LateSchema[typeof READ],
+  standard: StandardSchema["~standard"] & { readonly jsonSchema: object },
+): LateSchema {
+  return { "~standard": standard, [READ]: read };
+}
+
+/** The schema itself, or what a late schema turns out to be. Throws what reading it throws. */
+export function readSchema(schema: AnySchema | undefined): AnySchema | undefined | Promise<AnySchema> {
+  return isLate(schema) ? schema[READ]() : schema;
+}
+
+function isLate(schema: AnySchema | undefined): schema is LateSchema {
+  return typeof schema === "object" && READ in schema;
+}
+
 const validators = { input: new WeakMap<object, Validate>(), output: new WeakMap<object, Validate>() };
 
-export function validatorOf(schema: StandardSchema | JsonSchema | undefined, direction: Direction): Validate {
+export function validatorOf(schema: AnySchema | undefined, direction: Direction): Validate {
   if (schema === undefined || schema === true) return accept;
   if (schema === false) return () => ({ ok: false, problems: "nothing is allowed here" });
+  if (isLate(schema)) return fromLateSchema(schema, direction);
   let validate = validators[direction].get(schema);
   if (validate === undefined) {
     validate = isStandardSchema(schema) ? fromStandardSchema(schema) : fromJsonSchema(schema, direction);
@@ -55,6 +87,15 @@ function isStandardSchema(
   return "~standard" in schema;
 }
 
+function fromLateSchema(schema: LateSchema, direction: Direction): Validate {
+  return (...given) => {
+    const read = schema[READ]();
+    return read instanceof Promise
+      ? read.then((known) => validatorOf(known, direction)(...given))
+      : validatorOf(read, direction)(...given);
+  };
+}
+
 function fromStandardSchema(schema: StandardSchema): Validate {
   return async (value, root) => {
     const result = await schema["~standard"].validate(value);
@@ -65,6 +106,7 @@ function fromStandardSchema(schema: StandardSchema): Validate {
         result.issues,
         (issue) => `${root}${path(issue)}: ${cut(issue.message, LONGEST_PROBLEM)}`,
       ),
+      issues: result.issues,
     };
   };
 }

@@ -27,11 +27,11 @@ import {
 } from "../../surface/prepare-agent-run.ts";
 import { isRecord } from "../../value/shape.ts";
 import { HostFault, needsApproval } from "./approval-status.ts";
-import { schemaOf } from "./describe-tool.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
-import { callTool, validatorFor } from "./nested-tools.ts";
+import { callTool } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
+import { inputOf, schemaOf } from "./tool-schema.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { callDirectly } from "../../calls/direct-call.ts";
 import { type CallDetails, type Decision, withOwnMiddleware } from "../../calls/middleware.ts";
@@ -88,7 +88,7 @@ function toAgentTool(tool: Tool): AgentTool {
   const output = schemaOf((tool as { outputSchema?: Tool["outputSchema"] }).outputSchema);
   const own: AgentTool = {
     ...(typeof description === "string" ? { description } : {}),
-    input: toStandard(tool),
+    input: toInput(tool),
     ...(output === undefined ? {} : { output }),
     execute: async (input: unknown, call) => {
       const { resolution } = call;
@@ -172,30 +172,11 @@ async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
   return { deny: `it was not approved${typeof reason === "string" && reason !== "" ? `: ${reason}` : ""}` };
 }
 
-/** A schema that describes itself, and validates as the tool wants. */
-function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
+/** JSON Schema, where that is all there is. A schema that cannot be described throws now. */
+function toInput(tool: Tool): NonNullable<AgentTool["input"]> {
   const described = schemaOf(tool.inputSchema);
-  if (described !== undefined && asSchema(tool.inputSchema).validate === undefined) return described;
-  const convert = (): unknown => described ?? true;
-  const standard = {
-    version: 1 as const,
-    vendor: "ai",
-    validate: async (value: unknown) => {
-      const checked = await validatedBy(tool, value);
-      return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problems }] };
-    },
-    jsonSchema: { input: convert, output: convert },
-  };
-  return { "~standard": standard };
-}
-
-/** Throws what the schema's own code throws. */
-async function validatedBy(tool: Tool, value: unknown): Promise<Validated> {
-  try {
-    return await validatorFor(tool, judgeOutsideRuns())(value);
-  } catch (error) {
-    throw error instanceof HostFault ? error.error : error;
-  }
+  const isAll = described !== undefined && asSchema(tool.inputSchema).validate === undefined;
+  return isAll ? described : inputOf(tool);
 }
 
 /** Whether a call that asked for an interrupt was resolved: with `{ resolution }`, and whatever the host adds. */
@@ -244,7 +225,6 @@ function toAiTool(
           callId: toolCallId,
           signal: abortSignal ?? new AbortController().signal,
           context,
-          judgeApart: judgeOutsideRuns(),
           asking: new CodeModeProtocolError(
             "A tool that the model calls by itself cannot ask for a decision",
           ),
