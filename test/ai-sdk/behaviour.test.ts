@@ -1,5 +1,5 @@
 /** What the contract leaves open or goes beyond: log lines, hooks, the description, odd options. */
-import { tool } from "ai";
+import { jsonSchema, tool, type ToolSet } from "ai";
 import {
   type CodeModeInterrupt,
   type CodeModeLifecycle,
@@ -181,6 +181,38 @@ describe("values that are not JSON", () => {
     expect(interrupt.input).toEqual({ id: "5" });
     await continueCodeModeInterrupt({ interrupt, resolution: { approved: true }, tools: { remove } });
     expect(given).toEqual([{ id: 5n }]);
+  });
+});
+
+describe("an input that a schema refuses", () => {
+  const schema = z.object({ path: z.string(), size: z.number() });
+  const own = new Error("too large, by 5 bytes");
+  test.each<[string, unknown, string]>([
+    ["of zod", schema, schema.safeParse({ path: 1 }).error?.message ?? ""],
+    [
+      "with a validator of its own",
+      jsonSchema({}, { validate: () => ({ success: false, error: own }) }),
+      own.message,
+    ],
+    ["without a validator", jsonSchema({ required: ["size"] }), 'input: lacks the property "size"'],
+  ])("is told in the schema's own words: a schema %s", async (_, inputSchema, words) => {
+    const told: unknown[] = [];
+    const lifecycle: CodeModeLifecycle = {
+      onNestedToolCall: ({ input }) => void told.push(input),
+      onNestedToolResult: (event) =>
+        void told.push("error" in event ? (event.error as Error).message : event),
+    };
+    const save = { inputSchema, execute: async () => "saved" } as ToolSet[string];
+    const message = `Invalid input for tool "save": ${words}`;
+    const js =
+      "return await tools.save({ path: 1 }).catch(({ name, code, message }) => [name, code, message])";
+    expect(await runCodeMode({ js, tools: { save }, options: { lifecycle } })).toEqual([
+      "CodeModeToolError",
+      "CODE_MODE_TOOL_ERROR",
+      message,
+    ]);
+    // Hooks hear of the call with its input as it was given, and why it failed.
+    expect(told).toEqual([{ path: 1 }, message]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The check before a run, as users of a host see it. */
-import { createHost, defineTool, type HostCheck, type ToolSet } from "codecell";
+import { createHost, defineTool, type HostCheck, type StandardSchema, type ToolSet } from "codecell";
 import { type Checker, createChecker } from "codecell/check";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -160,7 +160,13 @@ test("declarations are made from schemas if none are given", async () => {
   });
 });
 
-test.each<[name: string, input: z.ZodType, source: string]>([
+/** The schema, with another description of itself. */
+function saying(schema: z.ZodType, json: object): StandardSchema {
+  const jsonSchema = { input: () => json, output: () => json };
+  return { "~standard": { ...schema["~standard"], jsonSchema } as StandardSchema["~standard"] };
+}
+
+test.each<[name: string, input: StandardSchema, source: string]>([
   ["the schema gives another value instead", z.object({ city: z.string() }).catch({ city: "b" }), "{}"],
   [
     "the schema makes the value of nothing",
@@ -180,6 +186,16 @@ test.each<[name: string, input: z.ZodType, source: string]>([
     "{ at: [{}] }",
   ],
   ["a part has a default", z.object({ city: z.string().default("b") }), "{}"],
+  [
+    "the schema leaves out what its JSON Schema forbids",
+    saying(z.object({ city: z.string() }), {
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+      additionalProperties: false,
+    }),
+    "{ city: 'b', more: 1 }",
+  ],
 ])("an input is not refused when its schema takes it: %s [check:provable]", async (_name, input, given) => {
   await using plain = createHost({ workers: 1, check: { checker } });
   const lenient: ToolSet = { weather: { input, execute: (value) => value } };

@@ -6,6 +6,7 @@ import { jsonSchema } from "ai";
 import { inTurns } from "../../packages/codecell/src/loop/turn.ts";
 import { CallRunner } from "../../packages/codecell/src/calls/call-runner.ts";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
+import { VALIDATE } from "../../packages/codecell/src/calls/middleware.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { EventStream } from "../../packages/codecell/src/run/event-stream.ts";
@@ -98,19 +99,22 @@ const loaded = async (json: string, options: object): Promise<unknown> => {
 };
 const asksFor = async (input: Json): Promise<unknown> => {
   const sdkTool = { inputSchema: jsonSchema({}), needsApproval: true, execute: () => null } as never;
-  const { decide } = createMiddleware({
+  let begun: InvocationCall | undefined;
+  const { [VALIDATE]: validate, decide } = createMiddleware({
     tools: { t: sdkTool },
     approval: { mode: "interrupt" },
     execution: {},
     resolutions: new Map(),
-    begin: async (callId, name, given) => new InvocationCall(callId, name, given, "c"),
-    callOf: () => undefined,
+    begin: async (callId, name, given) => (begun = new InvocationCall(callId, name, given, "c")),
+    callOf: () => begun,
     complete: () => {},
     track: async (_, execute) => execute(),
   });
   const { signal } = new AbortController();
-  const call = { runId: "r", callId: "r:0", tool: "t", input, signal };
-  return decide?.({ ...call, context: undefined, resolution: undefined }, judgeApart);
+  const one = { runId: "r", callId: "r:0", tool: "t", input, signal };
+  const call = { ...one, context: undefined, resolution: undefined };
+  await validate?.(call, async (value) => ({ ok: true, value }));
+  return decide?.(call);
 };
 /** The trace of an invocation with a hook. */
 const watched = (): TraceRecorder =>

@@ -10,7 +10,14 @@
  */
 import { CallRefusal, inWords, type MapCallFailure } from "./call-failure.ts";
 import { type CallSetup, invoke } from "./invoke.ts";
-import { type Authorize, type CallMiddleware, ownMiddlewareOf, parseDecision } from "./middleware.ts";
+import {
+  type AdapterMiddleware,
+  type Authorize,
+  type CallMiddleware,
+  ownMiddlewareOf,
+  parseDecision,
+  VALIDATE,
+} from "./middleware.ts";
 import { type CallStep, type CallStepEvent, type RunEvent, summarizeOutcome } from "../contract/events.ts";
 import type { HostError, HostErrorSource } from "../contract/host-error.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
@@ -29,7 +36,7 @@ export interface CallRunnerSetup {
   readonly tools: ToolSet;
   readonly limits: Limits;
   readonly context: unknown;
-  readonly middleware: readonly CallMiddleware[];
+  readonly middleware: readonly AdapterMiddleware[];
   /** Decides after all middleware, so it sees what will be executed. */
   readonly authorize: Authorize | undefined;
   readonly mapCallFailure: MapCallFailure | undefined;
@@ -50,7 +57,7 @@ export interface CallRunnerSetup {
 export class CallRunner {
   readonly #setup: CallRunnerSetup;
   readonly #inCallerContext = platform.captureContext();
-  readonly #middleware: readonly CallMiddleware[];
+  readonly #middleware: readonly AdapterMiddleware[];
   /** Calls that wait for a turn, in their order. */
   readonly #line: (() => void)[] = [];
 
@@ -147,7 +154,7 @@ export class CallRunner {
     });
   }
 
-  #middlewareFor(name: string): readonly CallMiddleware[] {
+  #middlewareFor(name: string): readonly AdapterMiddleware[] {
     const { tools } = this.#setup;
     const own = Object.hasOwn(tools, name) ? ownMiddlewareOf(tools[name]) : undefined;
     return own === undefined ? this.#middleware : [...this.#middleware, this.#withFreeDecisions(own)];
@@ -167,22 +174,23 @@ export class CallRunner {
     }
   }
 
-  /** The time that a decision takes does not count as the run's. */
-  #withFreeDecisions(middleware: CallMiddleware): CallMiddleware {
-    const { decide, execute, end } = middleware;
+  /** The time that a decision takes, and what comes before it, does not count as the run's. */
+  #withFreeDecisions(middleware: AdapterMiddleware): AdapterMiddleware {
+    const { [VALIDATE]: validate, decide, execute, end } = middleware;
     // Bind each method to its middleware: the middleware may be an instance of a class, with state and methods.
     return {
+      ...(validate === undefined
+        ? {}
+        : { [VALIDATE]: (call, next) => this.#freely(() => validate.call(middleware, call, next)) }),
       ...(decide === undefined
         ? {}
-        : {
-            decide: (call, judgeApart) => this.#decideFreely(() => decide.call(middleware, call, judgeApart)),
-          }),
+        : { decide: (call) => this.#freely(() => decide.call(middleware, call)) }),
       ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
       ...(end === undefined ? {} : { end: end.bind(middleware) }),
     };
   }
 
-  async #decideFreely<T>(decide: () => T | Promise<T>): Promise<T> {
+  async #freely<T>(decide: () => T | Promise<T>): Promise<T> {
     this.#setup.deadline.pause();
     try {
       return await decide();

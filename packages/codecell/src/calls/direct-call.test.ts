@@ -15,7 +15,6 @@ function call(tool: AnyTool, middleware?: CallMiddleware): Promise<unknown> {
     callId: "c",
     signal: new AbortController().signal,
     context: "whose",
-    judgeApart: () => Promise.resolve({ kind: "unknown" }),
     asking,
   });
 }

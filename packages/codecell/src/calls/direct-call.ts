@@ -7,7 +7,6 @@
  *   does with what `suspend` throws.
  */
 import type { AnyTool, CallContext } from "../contract/tool.ts";
-import type { JudgeApart } from "../protocol/judges.ts";
 import { CallRefusal } from "./call-failure.ts";
 import { type CallDetails, type Decision, ownMiddlewareOf, parseDecision, UNDECIDED } from "./middleware.ts";
 
@@ -18,7 +17,6 @@ export interface DirectCall {
   readonly callId: string;
   readonly signal: AbortSignal;
   readonly context: unknown;
-  readonly judgeApart: JudgeApart;
   /** Thrown if the call asks for a decision. */
   readonly asking: Error;
 }
@@ -55,11 +53,11 @@ export async function callDirectly(given: DirectCall): Promise<unknown> {
   return output;
 }
 
-async function decide({ tool, judgeApart }: DirectCall, call: CallDetails): Promise<Decision> {
+async function decide({ tool }: DirectCall, call: CallDetails): Promise<Decision> {
   const own = ownMiddlewareOf(tool);
   if (own?.decide === undefined) return "allow";
   try {
-    return parseDecision(await own.decide(call, judgeApart), "middleware");
+    return parseDecision(await own.decide(call), "middleware");
   } catch (error) {
     throw new CallRefusal("denied", `Cannot call the tool: ${UNDECIDED}`, error);
   }

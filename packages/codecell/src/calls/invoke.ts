@@ -25,12 +25,14 @@ import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
 import { encodeOutput } from "./encode-output.ts";
 import {
+  type AdapterMiddleware,
   type CallDetails,
-  type CallMiddleware,
   type ExecuteTool,
   KeptInput,
   parseCallDecision,
   UNDECIDED,
+  VALIDATE,
+  type ValidateInput,
 } from "./middleware.ts";
 import { CallSuspended, Question } from "./question.ts";
 import { type Validated, validatorOf } from "./schema.ts";
@@ -43,7 +45,7 @@ export interface CallSetup {
   readonly input: string;
   readonly context: Omit<CallContext, "suspend">;
   readonly limits: Limits;
-  readonly middleware: readonly CallMiddleware[];
+  readonly middleware: readonly AdapterMiddleware[];
   /** Why the call is not to be made, if somebody resolved it with a denial. */
   readonly denial?: string | undefined;
   readonly judgeApart: JudgeApart;
@@ -109,8 +111,12 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
   let outcome: CallOutcome;
   let isHeeded = false;
   try {
-    const checked = validated(setup, tool, "input", parsed.value, setup.input);
+    const checked =
+      call !== undefined && setup.middleware.some((one) => one[VALIDATE] !== undefined)
+        ? (hasEnded(setup) ?? validatedAround(setup, tool, call))
+        : validated(setup, tool, "input", parsed.value, setup.input);
     const input = checked instanceof Promise ? await checked : checked;
+    if ("kind" in input) return input;
     if (!input.ok) return refused(setup, "invalid_input", `Cannot call ${calledAs(name)}: ${input.problems}`);
     if (call !== undefined) call.input = input.value;
     if (setup.onStep !== undefined) {
@@ -183,6 +189,37 @@ function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Questio
   return execute();
 }
 
+/**
+ * Validation with all middleware around it, the first one outermost; or the outcome of a call that is refused before it
+ * is decided on.
+ */
+async function validatedAround(
+  setup: CallSetup,
+  tool: AnyTool,
+  call: Call,
+): Promise<Validated | SettledOutcome> {
+  const said: Validated[] = [];
+  let validate: ValidateInput = async (input) => {
+    // The text spares printing the input, if it is judged on another thread.
+    const text = input === call.input ? setup.input : undefined;
+    const checked = await validatorOf(tool.input, "input")(input, "input", setup.judgeApart, text);
+    said.push(checked);
+    return checked;
+  };
+  for (const { [VALIDATE]: around } of setup.middleware.toReversed()) {
+    if (around === undefined) continue;
+    const inner = validate;
+    validate = (input) => around({ ...call, input }, inner);
+  }
+  try {
+    const checked = await validate(call.input);
+    if (!said.includes(checked)) throw new TypeError("middleware gave what no schema said");
+    return checked;
+  } catch (error) {
+    return undecidable(setup, error);
+  }
+}
+
 /** If the schema itself fails, the error is for the host alone: the program does not see what the schema threw. */
 function validated(
   { onError, judgeApart }: CallSetup,
@@ -224,7 +261,7 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
   try {
     for (const { decide } of setup.middleware) {
       if (decide === undefined) continue;
-      const decision = parseCallDecision(await decide({ ...call }, setup.judgeApart));
+      const decision = parseCallDecision(await decide({ ...call }));
       if (decision === "allow") continue;
       if (decision instanceof KeptInput) {
         call.input = decision.input;
@@ -238,10 +275,15 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
       setup.onStep?.({ type: "call-rewrite", input: checked.value });
     }
   } catch (error) {
-    setup.onError(error, "authorize");
-    return denied(setup, UNDECIDED);
+    return undecidable(setup, error);
   }
   return undefined;
+}
+
+/** The outcome of a call when middleware threw before the call was decided on. Only a refusal is told to the program. */
+function undecidable(setup: CallSetup, error: unknown): SettledOutcome {
+  setup.onError(error, "authorize");
+  return error instanceof CallRefusal ? refused(setup, error.code, error.message) : denied(setup, UNDECIDED);
 }
 
 function denied(setup: CallSetup, reason: string): SettledOutcome {

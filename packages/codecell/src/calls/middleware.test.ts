@@ -4,15 +4,16 @@ import { z } from "zod";
 import { toCallSetup } from "../../../../test/call-setup.ts";
 import type { CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool, CallContext } from "../contract/tool.ts";
+import { CallRefusal } from "./call-failure.ts";
 import { invoke } from "./invoke.ts";
-import { type CallMiddleware, KeptInput } from "./middleware.ts";
+import { type AdapterMiddleware, type CallMiddleware, KeptInput, VALIDATE } from "./middleware.ts";
 
 const told = vi.fn<(error: unknown, source: string) => void>();
 const progress = vi.fn<(part: unknown) => void>();
 
 function call(
   tool: AnyTool,
-  middleware: readonly CallMiddleware[],
+  middleware: readonly AdapterMiddleware[],
   { input = { a: " x " }, ...more }: { input?: unknown; name?: string; denial?: string } = {},
 ): Promise<CallOutcome> {
   return invoke(
@@ -68,6 +69,78 @@ test("an input that was kept is not validated again", async () => {
   };
   const keeping: CallMiddleware = { decide: ({ input }) => new KeptInput(input) };
   expect(await call(tool, [keeping], { input: {} })).toMatchObject({ output: '"id1"' });
+});
+
+describe("middleware around validation", () => {
+  const execute = vi.fn<(input: unknown) => unknown>((input) => input);
+  const tool: AnyTool = { ...trimming, execute };
+
+  test("gets the input as it was given, and decisions see what the schema made of it", async () => {
+    const seen: unknown[] = [];
+    const around: AdapterMiddleware = {
+      [VALIDATE]: (given, validate) => (seen.push(given.input), validate(given.input)),
+      decide: ({ input }) => (seen.push(input), "allow"),
+    };
+    expect(await call(tool, [around])).toMatchObject({ output: '{"a":"x"}' });
+    expect(seen).toEqual([{ a: " x " }, { a: "x" }]);
+  });
+
+  test("may have another input validated, and is nested in the order given", async () => {
+    const adding = (text: string): AdapterMiddleware => ({
+      [VALIDATE]: ({ input }, validate) => validate({ a: `${(input as { a: string }).a.trim()}${text}` }),
+    });
+    expect(await call(tool, [adding("1"), adding("2")])).toMatchObject({ output: '{"a":"x12"}' });
+  });
+
+  test("hears what is wrong with an input, and the program is told", async () => {
+    const heard: unknown[] = [];
+    const around: AdapterMiddleware = {
+      [VALIDATE]: async ({ input }, validate) => {
+        const checked = await validate(input);
+        heard.push(checked);
+        return checked;
+      },
+    };
+    expect(await call(tool, [around], { input: { a: 1 } })).toMatchObject({
+      failure: { code: "invalid_input", message: expect.stringContaining("input.a") },
+    });
+    expect(heard).toMatchObject([{ ok: false }]);
+  });
+
+  test("cannot let a tool have an input that no schema has seen", async () => {
+    execute.mockClear();
+    const around: AdapterMiddleware = { [VALIDATE]: async () => ({ ok: true, value: { a: 1 } }) };
+    expect(await call(tool, [around])).toMatchObject({ failure: { code: "denied" } });
+    expect(told).toHaveBeenLastCalledWith(expect.any(TypeError), "authorize");
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test.each<[string, unknown, object]>([
+    ["a refusal is told to the program", new CallRefusal("denied", "no"), { code: "denied", message: "no" }],
+    [
+      "anything else is not",
+      new Error("secret"),
+      { code: "denied", message: 'Cannot call tool "t": it could not be authorised' },
+    ],
+  ])("may throw: %s", async (_, error, failure) => {
+    execute.mockClear();
+    const decide = vi.fn<() => "allow">(() => "allow");
+    const around: AdapterMiddleware = { [VALIDATE]: () => Promise.reject(error as Error), decide };
+    expect(await call(tool, [around])).toMatchObject({ failure });
+    expect(told).toHaveBeenLastCalledWith(error, "authorize");
+    expect(decide).not.toHaveBeenCalled();
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test("is not asked about a call of a run that has ended", async () => {
+    const asked = vi.fn<NonNullable<AdapterMiddleware[typeof VALIDATE]>>();
+    const signal = AbortSignal.abort();
+    const outcome = invoke(
+      toCallSetup({ tools: { t: tool }, context: { signal }, middleware: [{ [VALIDATE]: asked }] }),
+    );
+    expect(await outcome).toMatchObject({ failure: { code: "denied" } });
+    expect(asked).not.toHaveBeenCalled();
+  });
 });
 
 describe("a decision", () => {

@@ -6,11 +6,12 @@
  * - It runs in the order given. Each middleware sees the input as earlier middleware left it, and the last one sees
  *   what will be executed. An input that was rewritten is validated again.
  * - If `decide` throws, the call is denied. The error is for the host alone.
+ * - An adapter may also wrap validation (`VALIDATE`). The same holds for that as for `decide`.
  */
 import type { CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
-import type { JudgeApart } from "../protocol/judges.ts";
+import type { Validated } from "./schema.ts";
 
 /**
  * What the host's policy says about a call: allow it, deny it, or ask somebody. To ask, the run is suspended with the
@@ -62,8 +63,8 @@ export type ExecuteTool = (changes?: {
 export type CallDecision = Decision | Rewrite | KeptInput;
 
 export interface CallMiddleware {
-  /** `judgeApart` judges a value by a JSON Schema on another thread, if judging may take long. */
-  readonly decide?: (call: CallDetails, judgeApart: JudgeApart) => CallDecision | Promise<CallDecision>;
+  /** Decides whether the call may be made. May also give the call another input, which is validated again. */
+  readonly decide?: (call: CallDetails) => CallDecision | Promise<CallDecision>;
   /** Wraps the tool. `suspend` suspends the run from here: it throws, as it does in a tool. */
   readonly execute?: (
     call: CallDetails & { readonly suspend: (payload: Json) => never },
@@ -77,8 +78,21 @@ export interface CallMiddleware {
   readonly end?: (call: CallDetails, outcome: CallOutcome) => void | Promise<void>;
 }
 
-// Known by its name, so that a second copy of this package asks it too.
+// Known by their names, so that a second copy of this package asks them too.
+export const VALIDATE: unique symbol = Symbol.for("codecell.validate-call");
 const OF_TOOL: unique symbol = Symbol.for("codecell.tool-middleware");
+
+/** Validates an input by the schema of the call's tool. Throws what the schema throws. */
+export type ValidateInput = (input: unknown) => Promise<Validated>;
+
+/** Middleware of an adapter, whose contract has its own rules for what comes before a decision. */
+export interface AdapterMiddleware extends CallMiddleware {
+  /**
+   * Wraps validation. It gets the call with the input as the program gave it, and gives what `validate` said of that
+   * input or of another one. It may throw a `CallRefusal`: then the call is not made, whatever its schema would say.
+   */
+  readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Promise<Validated>;
+}
 
 type WithMiddleware = AnyTool & { readonly [OF_TOOL]?: CallMiddleware };
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { Judges } from "../sandbox/node/judges.ts";
 import { defaultWorkerUrl } from "../sandbox/node/worker-script.ts";
-import { validatorOf as createValidator, type Validated } from "./schema.ts";
+import { toLateSchema, validatorOf as createValidator, type Validated } from "./schema.ts";
 
 const judges = new Judges(defaultWorkerUrl(), 500);
 
@@ -180,5 +180,29 @@ describe("a schema and a value that together would take for ever", () => {
       ok: false,
       problems: "input cannot be checked, the tool's schema is faulty",
     });
+  });
+});
+
+describe("a late schema", () => {
+  const standard = z.unknown()["~standard"];
+  const text: JsonSchema = { type: "string" };
+
+  test.each<[string, () => StandardSchema | JsonSchema | Promise<JsonSchema>]>([
+    ["JSON Schema", () => text],
+    ["JSON Schema, later", () => Promise.resolve(text)],
+    ["a Standard Schema", () => z.string()],
+  ])("validates as what it turns out to be: %s", async (_, read) => {
+    const validate = validatorOf(toLateSchema(read, { ...standard, jsonSchema: {} }));
+    expect(await validate("a", "input")).toEqual({ ok: true, value: "a" });
+    expect(await validate(1, "input")).toMatchObject({ ok: false });
+  });
+
+  test("is not read before something is validated", async () => {
+    let reads = 0;
+    const late = toLateSchema(() => (reads++, text), { ...standard, jsonSchema: {} });
+    const validate = createValidator(late, "input");
+    expect(reads).toBe(0);
+    await validate("a", "input", () => Promise.resolve({ kind: "unknown" }));
+    expect(reads).toBe(1);
   });
 });

@@ -7,13 +7,7 @@
  *   that can be ended.
  * - What is told of a value is bounded: a Standard Schema may repeat all names that a program gave.
  */
-import type {
-  Direction,
-  JsonSchema,
-  StandardIssue,
-  StandardResult,
-  StandardSchema,
-} from "../contract/standard-schema.ts";
+import type { Direction, JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
 import { createValidator } from "../json-schema/validator.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { JudgeApart, VerdictApart } from "../protocol/judges.ts";
@@ -21,7 +15,12 @@ import { printJson } from "../value/print-json.ts";
 
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: string };
+  | {
+      readonly ok: false;
+      readonly problems: string;
+      /** What a Standard Schema said, as it said it. */
+      readonly issues?: readonly StandardIssue[];
+    };
 
 /** `text` is the value as JSON, if that text exists already. */
 export type Validate = (
@@ -42,11 +41,38 @@ const STEPS_HERE = 20_000;
 
 const accept: Validate = (value) => ({ ok: true, value });
 
+type AnySchema = StandardSchema | JsonSchema;
+
+const READ: unique symbol = Symbol("codecell.read-schema");
+
+/** A schema that is read when it is needed, each time: other libraries make schemas on demand. */
+export interface LateSchema extends StandardSchema {
+  readonly [READ]: () => AnySchema | Promise<AnySchema>;
+}
+
+/** `standard` is for code that knows Standard Schemas only. */
+export function toLateSchema(
+  read: LateSchema[typeof READ],
+  standard: StandardSchema["~standard"] & { readonly jsonSchema: object },
+): LateSchema {
+  return { "~standard": standard, [READ]: read };
+}
+
+/** The schema itself, or what a late schema turns out to be. Throws what reading it throws. */
+export function readSchema(schema: AnySchema | undefined): AnySchema | undefined | Promise<AnySchema> {
+  return isLate(schema) ? schema[READ]() : schema;
+}
+
+function isLate(schema: AnySchema | undefined): schema is LateSchema {
+  return typeof schema === "object" && READ in schema;
+}
+
 const validators = { input: new WeakMap<object, Validate>(), output: new WeakMap<object, Validate>() };
 
-export function validatorOf(schema: StandardSchema | JsonSchema | undefined, direction: Direction): Validate {
+export function validatorOf(schema: AnySchema | undefined, direction: Direction): Validate {
   if (schema === undefined || schema === true) return accept;
   if (schema === false) return () => ({ ok: false, problems: "nothing is allowed here" });
+  if (isLate(schema)) return fromLateSchema(schema, direction);
   let validate = validators[direction].get(schema);
   if (validate === undefined) {
     validate = isStandardSchema(schema) ? fromStandardSchema(schema) : fromJsonSchema(schema, direction);
@@ -61,26 +87,18 @@ function isStandardSchema(
   return "~standard" in schema;
 }
 
-/** Validates with the judge of whoever validates: a Standard Schema itself gets a value and nothing else. */
-type ValidateWithJudge = (
-  value: unknown,
-  judgeApart: JudgeApart,
-) => StandardResult<unknown> | Promise<StandardResult<unknown>>;
-
-// Known by its name, so that a second copy of this package validates in the same way.
-const WITH_JUDGE: unique symbol = Symbol.for("codecell.validate-with-judge");
-
-/** For a schema of another library that leaves judging to us. Its own `validate` is for everybody else. */
-export function withJudge<T extends StandardSchema>(schema: T, validate: ValidateWithJudge): T {
-  return { ...schema, [WITH_JUDGE]: validate };
+function fromLateSchema(schema: LateSchema, direction: Direction): Validate {
+  return (...given) => {
+    const read = schema[READ]();
+    return read instanceof Promise
+      ? read.then((known) => validatorOf(known, direction)(...given))
+      : validatorOf(read, direction)(...given);
+  };
 }
 
-function fromStandardSchema(
-  schema: StandardSchema & { readonly [WITH_JUDGE]?: ValidateWithJudge },
-): Validate {
-  const validate: ValidateWithJudge = schema[WITH_JUDGE] ?? ((value) => schema["~standard"].validate(value));
-  return async (value, root, judgeApart) => {
-    const result = await validate(value, judgeApart);
+function fromStandardSchema(schema: StandardSchema): Validate {
+  return async (value, root) => {
+    const result = await schema["~standard"].validate(value);
     if (result.issues === undefined) return { ok: true, value: result.value };
     return {
       ok: false,
@@ -88,6 +106,7 @@ function fromStandardSchema(
         result.issues,
         (issue) => `${root}${path(issue)}: ${cut(issue.message, LONGEST_PROBLEM)}`,
       ),
+      issues: result.issues,
     };
   };
 }

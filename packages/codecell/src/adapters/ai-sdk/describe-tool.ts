@@ -5,13 +5,12 @@
  *   allowed.
  * - The bytes follow from tools and options alone, so that a provider's cache stays warm.
  */
-import { asSchema, type Tool, type ToolSet } from "ai";
-import type { JsonSchema } from "../../contract/standard-schema.ts";
+import type { Tool, ToolSet } from "ai";
 import type { AnyTool, ToolSet as RunTools } from "../../contract/tool.ts";
 import { toMethodName } from "../../declare/literal.ts";
 import { renderDeclarations } from "../../declare/render-declarations.ts";
-import { isRecord } from "../../value/shape.ts";
 import type { CodeModeFetchPolicy, CodeModeOptions } from "./options.ts";
+import { schemaOf } from "./tool-schema.ts";
 
 export const JS_DESCRIPTION = "The program: TypeScript, the body of an async function.";
 
@@ -67,11 +66,4 @@ function toDeclared(tools: ToolSet): RunTools {
     };
   }
   return declared;
-}
-
-/** Undefined if there is no schema, or if the schema is not known yet. */
-export function schemaOf(schema: Tool["inputSchema"] | undefined): JsonSchema | undefined {
-  if (schema === undefined || schema === null) return undefined;
-  const { jsonSchema } = asSchema(schema) as { jsonSchema: unknown };
-  return isRecord(jsonSchema) && typeof jsonSchema["then"] !== "function" ? jsonSchema : undefined;
 }

@@ -8,14 +8,13 @@
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
 import { SCHEMA_FAILED } from "../../calls/invoke.ts";
-import { type Validated, validatorOf, withJudge } from "../../calls/schema.ts";
+import { type Validated, validatorOf } from "../../calls/schema.ts";
 import { type HostError, type OnError, tellError, withCause } from "../../contract/host-error.ts";
 import type { CallContext } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import type { JudgeApart } from "../../protocol/judges.ts";
 import { assertOptions } from "../../run/host/assert-options.ts";
-import { judgeOutsideRuns } from "../../run/host/default-host.ts";
 import type { Host } from "../../run/host/host.ts";
 import { type AgentTool, type AgentToolSet, isMarkedControl } from "../../surface/agent-tools.ts";
 import type { AgentScope } from "../../surface/calls/nested-call.ts";
@@ -29,11 +28,11 @@ import {
 } from "../../surface/prepare-agent-run.ts";
 import { isRecord } from "../../value/shape.ts";
 import { HostFault, needsApproval } from "./approval-status.ts";
-import { schemaOf } from "./describe-tool.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
-import { callTool, validatorFor } from "./nested-tools.ts";
+import { callTool } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
+import { inputOf, schemaOf } from "./tool-schema.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { callDirectly } from "../../calls/direct-call.ts";
 import { type CallDetails, type Decision, withOwnMiddleware } from "../../calls/middleware.ts";
@@ -90,7 +89,7 @@ function toAgentTool(tool: Tool): AgentTool {
   const output = schemaOf((tool as { outputSchema?: Tool["outputSchema"] }).outputSchema);
   const own: AgentTool = {
     ...(typeof description === "string" ? { description } : {}),
-    input: toStandard(tool),
+    input: toInput(tool),
     ...(output === undefined ? {} : { output }),
     execute: async (input: unknown, call) => {
       const { resolution } = call;
@@ -174,31 +173,11 @@ async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
   return { deny: `it was not approved${typeof reason === "string" && reason !== "" ? `: ${reason}` : ""}` };
 }
 
-/** A schema that describes itself, and validates as the tool wants. */
-function toStandard(tool: Tool): NonNullable<AgentTool["input"]> {
+/** JSON Schema, where that is all there is. A schema that cannot be described throws now. */
+function toInput(tool: Tool): NonNullable<AgentTool["input"]> {
   const described = schemaOf(tool.inputSchema);
-  if (described !== undefined && asSchema(tool.inputSchema).validate === undefined) return described;
-  const convert = (): unknown => described ?? true;
-  const validate = async (value: unknown, judgeApart: JudgeApart) => {
-    const checked = await validatedBy(tool, value, judgeApart);
-    return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problems }] };
-  };
-  const standard = {
-    version: 1 as const,
-    vendor: "ai",
-    validate: (value: unknown) => validate(value, judgeOutsideRuns()),
-    jsonSchema: { input: convert, output: convert },
-  };
-  return withJudge({ "~standard": standard }, validate);
-}
-
-/** Throws what the schema's own code throws. */
-async function validatedBy(tool: Tool, value: unknown, judgeApart: JudgeApart): Promise<Validated> {
-  try {
-    return await validatorFor(tool, judgeApart)(value);
-  } catch (error) {
-    throw error instanceof HostFault ? error.error : error;
-  }
+  const isAll = described !== undefined && asSchema(tool.inputSchema).validate === undefined;
+  return isAll ? described : inputOf(tool);
 }
 
 /** Whether a call that asked for an interrupt was resolved: with `{ resolution }`, and whatever the host adds. */
@@ -247,7 +226,6 @@ function toAiTool(visible: VisibleTool, context: unknown, onError: OnError | und
           callId: toolCallId,
           signal: abortSignal ?? new AbortController().signal,
           context,
-          judgeApart,
           asking: new CodeModeProtocolError(
             "A tool that the model calls by itself cannot ask for a decision",
           ),

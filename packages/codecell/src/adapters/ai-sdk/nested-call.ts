@@ -18,8 +18,6 @@ export class InvocationCall {
   input: unknown;
   /** The state that the events of the run report. */
   state: CallState = "running";
-  /** The input as the tool gets it; set once the call may be executed. */
-  validated: unknown;
   interrupt: CodeModeInterruptExecutionContext | undefined;
   output: unknown;
   /** What was thrown on the host, until the call's end was told. */
@@ -36,7 +34,6 @@ export class InvocationCall {
   /** Called when the call's end was told: a program may make many calls, and their values are not kept. */
   forget(): void {
     this.input = undefined;
-    this.validated = undefined;
     this.output = undefined;
     this.error = undefined;
   }

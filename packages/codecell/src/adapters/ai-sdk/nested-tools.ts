@@ -1,16 +1,27 @@
 /**
  * Runs on the host. NestedTools makes tools of the AI SDK callable by a run.
  *
- * - The tool's own schema validates an input. The tool is executed with the input that was approved.
+ * - calls/ validates inputs by the tools' own schemas. This file adds the rules of the contract around that: hooks hear
+ *   of a call first, a denial needs no schema, and a call that waited is made with the input that was approved.
  * - Whether a call may be executed is decided before its time counts: the program does not pay for waiting for a
  *   person.
  * - A tool gets what the outer call was given, with an id of its own and a signal that ends with the invocation.
  */
-import { asSchema, type Tool, type ToolSet } from "ai";
+import type { Tool, ToolSet } from "ai";
+import { CallRefusal } from "../../calls/call-failure.ts";
 import { noSuchTool } from "../../calls/closest-names.ts";
-import { validatorOf } from "../../calls/schema.ts";
+import { drain, isAsyncIterable } from "../../calls/drain.ts";
+import {
+  type AdapterMiddleware,
+  type CallMiddleware,
+  type Decision,
+  type ExecuteTool,
+  UNDECIDED,
+  VALIDATE,
+  type ValidateInput,
+} from "../../calls/middleware.ts";
+import type { Validated } from "../../calls/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
-import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -32,9 +43,7 @@ import {
 } from "./interrupt.ts";
 import { type InvocationCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
-import type { JudgeApart } from "../../protocol/judges.ts";
-import { type CallMiddleware, type Decision, type ExecuteTool, UNDECIDED } from "../../calls/middleware.ts";
-import { drain, isAsyncIterable } from "../../calls/drain.ts";
+import { inputOf, problemsOf } from "./tool-schema.ts";
 
 /** What an invocation does for its calls. */
 export interface CallKeeper {
@@ -62,38 +71,55 @@ export type StoredResolution = { readonly input: Json } & (
     }
 );
 
-/** The tools have no schemas here: schemas of the AI SDK are read where a call is decided on. */
+/** A tool that is not there, or that cannot be called, needs no schema: none of its calls gets so far. */
 export function toRunTools(names: readonly string[], keeper: CallKeeper): RunTools {
-  const tool: AnyTool = { execute: (input: unknown, call) => called(keeper, input, call) };
-  return Object.fromEntries(names.map((name) => [name, tool]));
+  const execute: AnyTool["execute"] = (input: unknown, call) => called(keeper, input, call);
+  return Object.fromEntries(
+    names.map((name): [string, AnyTool] => {
+      const tool = toolOf(keeper, name);
+      return [name, isCallable(tool) ? { input: inputOf(tool), execute } : { execute }];
+    }),
+  );
+}
+
+function toolOf({ tools }: CallKeeper, name: string): Tool | undefined {
+  return Object.hasOwn(tools, name) ? (tools[name] as Tool) : undefined;
+}
+
+function isCallable(tool: Tool | undefined): tool is Tool {
+  return tool?.execute !== undefined && tool.execute !== null;
 }
 
 /** The middleware of an invocation: it stands between the program's calls and their tools. */
-export function createMiddleware(keeper: CallKeeper): CallMiddleware {
+export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
   return {
-    decide: createDecide(keeper),
+    [VALIDATE]: async ({ callId, tool, input, resolution }, validate) => {
+      const call = await keeper.begin(callId, tool, input);
+      const given = resolution as StoredResolution | undefined;
+      return attempt(call, () => validated(keeper, call, given, validate));
+    },
+    decide: async ({ callId, input, resolution }) => {
+      const call = callOf(keeper, callId);
+      return attempt(call, () => decide(keeper, call, input, resolution as StoredResolution | undefined));
+    },
     execute: (call, execute) => executed(keeper, call, execute),
   };
 }
 
-/** Decides whether a call may be executed, and with which input. Finds out first everything the decision needs. */
-function createDecide(keeper: CallKeeper): NonNullable<CallMiddleware["decide"]> {
-  return async ({ callId, tool: toolName, input, resolution }, judgeApart) => {
-    const call = await keeper.begin(callId, toolName, input);
-    try {
-      const decision = await decide(keeper, call, resolution as StoredResolution | undefined, judgeApart);
-      return decision === "allow" ? { rewrite: call.validated } : decision;
-    } catch (error) {
-      if (!(error instanceof CodeModeError)) {
-        // The caller of `decide` denies the call, and tells only the host of this error.
-        const thrown: unknown = error instanceof HostFault ? error.error : error;
-        call.error = toUndecided(toolName, thrown);
-        throw thrown;
-      }
+/** Keeps why a call is refused: hooks and the program learn of it in the words of the AI SDK's contract. */
+async function attempt<T>(call: InvocationCall, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CodeModeError) {
       call.error = error;
-      return { deny: error.message };
+      throw new CallRefusal("denied", error.message);
     }
-  };
+    // calls/ denies the call, and tells only the host of this error.
+    const thrown: unknown = error instanceof HostFault ? error.error : error;
+    call.error = toUndecided(call.toolName, thrown);
+    throw thrown;
+  }
 }
 
 /**
@@ -106,29 +132,65 @@ function toUndecided(toolName: string, thrown: unknown): CodeModeError {
   return withCause(Object.assign(undecided, { name: "Error" }), thrown);
 }
 
-async function decide(
+/** A call that was denied is refused whatever has become of its tool. So are calls that no input could save. */
+async function validated(
   keeper: CallKeeper,
   call: InvocationCall,
   resolution: StoredResolution | undefined,
-  judgeApart: JudgeApart,
-): Promise<Decision> {
-  const { tools, approval, execution } = keeper;
-  const { toolName, toolCallId } = call;
+  validate: ValidateInput,
+): Promise<Validated> {
+  const { toolName, toolCallId, input } = call;
   if (resolution?.kind === "approval" && !resolution.approved) {
     throw new CodeModeToolApprovalDeniedError(toolName, resolution.input, toolCallId, resolution.reason);
   }
-  const tool = (Object.hasOwn(tools, toolName) ? tools[toolName] : undefined) as Tool | undefined;
-  if (tool === undefined) {
-    const why = noSuchTool(toolName, tools);
+  const tool = toolOf(keeper, toolName);
+  if (!isCallable(tool)) {
+    const why = tool === undefined ? noSuchTool(toolName, keeper.tools) : "it has no execute()";
     throw new CodeModeToolError(`Cannot call tool "${toolName}": ${why}`, { toolName });
   }
-  if (tool.execute === undefined || tool.execute === null) {
-    throw new CodeModeToolError(`Cannot call tool "${toolName}": it has no execute()`, { toolName });
+  // Schemas may be the host's own code.
+  const ask: ValidateInput = (given) => askHost(() => validate(given));
+  let checked = await ask(input);
+  // The program called the tool without an input: the tool may accept an empty object.
+  if (!checked.ok && input === null) {
+    const empty = await ask({});
+    if (empty.ok) checked = empty;
   }
-  const input = await (resolution === undefined
-    ? validated(tool, call, judgeApart)
-    : validatedAs(resolution.input, tool, call, judgeApart));
-  call.validated = input;
+  if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, ask);
+  const problems = problemsOf(checked);
+  call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
+  return checked;
+}
+
+/**
+ * The input of a call that waited. The schema may have changed meanwhile, and some schemas make another value each
+ * time. So the tool is called with the input that was shown, or not at all.
+ */
+async function sameAs(
+  shown: Json,
+  again: Validated,
+  { toolName }: InvocationCall,
+  validate: ValidateInput,
+): Promise<Validated> {
+  const isShown = async (checked: Validated): Promise<boolean> =>
+    checked.ok && isSameJson(await toShown(checked.value), shown);
+  if (await isShown(again)) return again;
+  const kept = await validate(shown);
+  if (await isShown(kept)) return kept;
+  throw new CodeModeProtocolError(
+    `Cannot call tool "${toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
+  );
+}
+
+/** Decides whether a call may be executed with its input. */
+async function decide(
+  keeper: CallKeeper,
+  call: InvocationCall,
+  input: unknown,
+  resolution: StoredResolution | undefined,
+): Promise<Decision> {
+  const { tools, approval, execution } = keeper;
+  const { toolName, toolCallId } = call;
   if (resolution?.kind === "approval") return "allow";
   if (resolution?.kind === "interrupt") {
     const { interruptId, payload } = resolution;
@@ -144,7 +206,7 @@ async function decide(
   const { messages = [], context, experimental_context: experimental } = execution;
   const status = await approvalStatusOf({
     tools,
-    tool,
+    tool: tools[toolName] as Tool,
     toolName,
     toolCallId,
     input,
@@ -162,7 +224,7 @@ async function decide(
     case "denied":
       throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, status.reason);
     case "user-approval":
-      return ask(approval, call, status.reason);
+      return ask(approval, call, input, status.reason);
     default:
       return status.type satisfies never;
   }
@@ -171,9 +233,10 @@ async function decide(
 async function ask(
   { mode = "callback", onApprovalRequired }: CodeModeApprovalOptions,
   call: InvocationCall,
+  input: unknown,
   reason: string | undefined,
 ): Promise<Decision> {
-  const { toolName, toolCallId, validated: input } = call;
+  const { toolName, toolCallId } = call;
   if (mode === "interrupt") {
     const shown = await toShown(input);
     const isAsGiven = input === call.input || (await isSameJson(call.input, shown));
@@ -207,76 +270,9 @@ function parseDecision(
   return { approved, ...(reason === undefined ? {} : { reason }) };
 }
 
-/**
- * The input of a call that waited. The schema may have changed meanwhile, and some schemas make another value each
- * time. So the tool is called with the input that was shown, or not at all.
- */
-async function validatedAs(
-  shown: Json,
-  tool: Tool,
-  call: InvocationCall,
-  judgeApart: JudgeApart,
-): Promise<unknown> {
-  const isShown = async (input: unknown): Promise<boolean> => isSameJson(await toShown(input), shown);
-  const again = await validated(tool, call, judgeApart);
-  if (await isShown(again)) return again;
-  const kept = await validatorFor(tool, judgeApart)(shown);
-  if (kept.ok && (await isShown(kept.value))) return kept.value;
-  throw new CodeModeProtocolError(
-    `Cannot call tool "${call.toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
-  );
-}
-
-async function validated(
-  tool: Tool,
-  { toolName, input }: InvocationCall,
-  judgeApart: JudgeApart,
-): Promise<unknown> {
-  const validate = validatorFor(tool, judgeApart);
-  let checked = await validate(input);
-  // The program called the tool without an input: the tool may accept an empty object.
-  if (!checked.ok && input === null) {
-    const empty = await validate({});
-    if (empty.ok) checked = empty;
-  }
-  if (checked.ok) return checked.value;
-  throw invalid(toolName, checked.problems);
-}
-
-type Checked =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: string };
-
-/**
- * Validates with the schema's own validator, or against its JSON Schema if it has no validator. Both may be the host's
- * own code.
- */
-export function validatorFor(tool: Tool, judgeApart: JudgeApart): (input: unknown) => Promise<Checked> {
-  return async (input) => {
-    const schema = await askHost(() => asSchema(tool.inputSchema));
-    const { validate } = schema;
-    if (validate === undefined) {
-      const said: unknown = await askHost(() => schema.jsonSchema);
-      return validatorOf(toSchema(said), "input")(input, "input", judgeApart);
-    }
-    const result = await askHost(() => validate(input));
-    return result.success ? { ok: true, value: result.value } : { ok: false, problems: result.error.message };
-  };
-}
-
-/** A schema that is made late may turn out to be no schema. That must not count as a schema that accepts everything. */
-function toSchema(said: unknown): JsonSchema {
-  if (isRecord(said) || typeof said === "boolean") return said;
-  throw new HostFault(new TypeError("The tool's inputSchema gave no JSON Schema"));
-}
-
-function invalid(toolName: string, problems: string): CodeModeToolError {
-  return new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
-}
-
 async function executed(
   keeper: CallKeeper,
-  { callId, suspend }: Parameters<NonNullable<CallMiddleware["execute"]>>[0],
+  { callId, input, suspend }: Parameters<NonNullable<CallMiddleware["execute"]>>[0],
   execute: ExecuteTool,
 ): Promise<unknown> {
   const call = callOf(keeper, callId);
@@ -288,7 +284,7 @@ async function executed(
     return output;
   } catch (error) {
     const payload = requestedBy(error);
-    if (payload !== undefined) suspend(toKept(payload, await toShown(call.validated)));
+    if (payload !== undefined) suspend(toKept(payload, await toShown(input)));
     call.error = error;
     throw error;
   }

@@ -3,6 +3,7 @@
  *
  * - A declaration is never stricter than the tool: if the schema does not say everything, the declaration says less.
  */
+import { readSchema } from "../../calls/schema.ts";
 import type { ToolDeclaration } from "../../check/declare-tools.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool } from "../../contract/tool.ts";
@@ -10,7 +11,7 @@ import { renderSignature } from "../../declare/render-declarations.ts";
 import { listOf, References } from "../../declare/references.ts";
 import { inputSchemaOf } from "../../declare/tool-schemas.ts";
 import { isRecord } from "../../value/shape.ts";
-import { refusesMissingProperties } from "./refuses-missing-properties.ts";
+import { refusesMissingProperties, refusesUnknownProperties } from "./tried-schema.ts";
 
 /** A longer declaration leaves parts out. */
 const MOST_CHARACTERS = 20_000;
@@ -18,17 +19,18 @@ const MOST_CHARACTERS = 20_000;
 /** Beside one of these keywords, `properties` does not list all properties. */
 const OTHER_PROPERTIES = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if"];
 
-export async function declareBySchema(name: string, tool: AnyTool): Promise<ToolDeclaration> {
+export async function declareBySchema(name: string, given: AnyTool): Promise<ToolDeclaration> {
+  const input = await readSchema(given.input);
+  const tool: AnyTool = { ...given, input };
   const schema = inputSchemaOf(tool);
   // A schema with a default for unusable inputs refuses no input.
   const isLenient = isRecord(schema) && Object.hasOwn(schema, "default");
-  const { input } = tool;
   if (isLenient || !(await refusesMissingProperties(input, schema))) {
     return { member: `${JSON.stringify(name)}(input?: any): Promise<any>` };
   }
   return {
     member: renderSignature(name, tool, { maxCharacters: MOST_CHARACTERS }),
-    isClosed: isClosed(schema),
+    isClosed: isClosed(schema) && (await refusesUnknownProperties(input)),
   };
 }
 

@@ -1,8 +1,9 @@
 /**
- * Runs on the host. Finds out whether a schema refuses an input without the properties that its JSON Schema requires.
+ * Runs on the host. Tried schema: finds out by trying what a schema refuses.
  *
- * - A library's schema may fill in missing values (in a preprocessing step, or with a fallback) and cannot say so in
- *   JSON Schema. So the schema is tried: it must refuse inputs without required properties, and name each of them.
+ * - JSON Schema cannot say all that a library's schema does, and may say more than it does. The schema may fill in
+ *   missing values (in a preprocessing step, or with a fallback). It may leave out unknown properties where its JSON
+ *   Schema allows none. So it must refuse what its JSON Schema refuses, and name each of these properties.
  */
 import type { JsonSchema, StandardIssue, StandardSchema } from "../../contract/standard-schema.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -10,18 +11,43 @@ import { isRecord } from "../../value/shape.ts";
 /** How deep objects inside objects are tried. */
 const MOST_LEVELS = 5;
 
-const known = new WeakMap<object, Promise<boolean>>();
+/** No schema knows it. */
+const UNKNOWN = "codecellUnknownProperty";
 
+const known = {
+  missing: new WeakMap<object, Promise<boolean>>(),
+  unknown: new WeakMap<object, Promise<boolean>>(),
+};
+
+/** Whether a schema refuses an input without the properties that its JSON Schema requires. */
 export function refusesMissingProperties(
   schema: StandardSchema | JsonSchema | undefined,
   json: JsonSchema,
 ): boolean | Promise<boolean> {
+  return tried(schema, known.missing, (standard) => refusesAllMissing(standard, json));
+}
+
+/** Whether a schema refuses an input with a property that it does not know. */
+export function refusesUnknownProperties(
+  schema: StandardSchema | JsonSchema | undefined,
+): boolean | Promise<boolean> {
+  return tried(schema, known.unknown, async (standard) => {
+    const { issues = [] } = await standard["~standard"].validate({ [UNKNOWN]: null });
+    return issues.some((issue) => pathOf(issue) === `/${UNKNOWN}` || keysOf(issue).includes(UNKNOWN));
+  });
+}
+
+function tried(
+  schema: StandardSchema | JsonSchema | undefined,
+  answers: WeakMap<object, Promise<boolean>>,
+  ask: (schema: StandardSchema) => Promise<boolean>,
+): boolean | Promise<boolean> {
   // A JSON Schema does what it says.
   if (!isStandard(schema)) return true;
-  let answer = known.get(schema);
+  let answer = answers.get(schema);
   if (answer === undefined) {
-    answer = ask(schema, json);
-    known.set(schema, answer);
+    answer = ask(schema).catch(() => false);
+    answers.set(schema, answer);
   }
   return answer;
 }
@@ -32,14 +58,10 @@ function isStandard(schema: StandardSchema | JsonSchema | undefined): schema is 
   return isObject && "~standard" in schema;
 }
 
-async function ask(schema: StandardSchema, json: JsonSchema): Promise<boolean> {
-  try {
-    const inputs = [{}, emptyObjects(json, MOST_LEVELS)];
-    const answers = await Promise.all(inputs.map((input) => refusesAll(schema, json, input)));
-    return answers.every(Boolean);
-  } catch {
-    return false;
-  }
+async function refusesAllMissing(schema: StandardSchema, json: JsonSchema): Promise<boolean> {
+  const inputs = [{}, emptyObjects(json, MOST_LEVELS)];
+  const answers = await Promise.all(inputs.map((input) => refusesAll(schema, json, input)));
+  return answers.every(Boolean);
 }
 
 async function refusesAll(schema: StandardSchema, json: JsonSchema, input: object): Promise<boolean> {
@@ -82,6 +104,12 @@ function missingIn(json: unknown, input: object, path: string): string[] {
 function propertiesOf(json: unknown): Readonly<Record<string, unknown>> {
   const properties = isRecord(json) ? json["properties"] : undefined;
   return isRecord(properties) ? properties : {};
+}
+
+/** Zod says of the object which of its keys it does not know. A message proves nothing: it may repeat the input. */
+function keysOf(issue: StandardIssue): readonly unknown[] {
+  const { keys } = issue as { readonly keys?: unknown };
+  return Array.isArray(keys) ? keys : [];
 }
 
 function pathOf({ path = [] }: StandardIssue): string {
