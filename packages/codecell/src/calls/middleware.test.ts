@@ -125,7 +125,7 @@ describe("middleware around validation", () => {
   ])("may throw: %s", async (_, error, failure) => {
     execute.mockClear();
     const decide = vi.fn<() => "allow">(() => "allow");
-    const around: AdapterMiddleware = { [VALIDATE]: () => Promise.reject(error as Error), decide };
+    const around: AdapterMiddleware = { [VALIDATE]: () => Promise.reject(error), decide };
     expect(await call(tool, [around])).toMatchObject({ failure });
     expect(told).toHaveBeenLastCalledWith(error, "authorize");
     expect(decide).not.toHaveBeenCalled();

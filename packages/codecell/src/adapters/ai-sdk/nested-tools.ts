@@ -149,14 +149,14 @@ async function validated(
     throw new CodeModeToolError(`Cannot call tool "${toolName}": ${why}`, { toolName });
   }
   // Schemas may be the host's own code.
-  const ask: ValidateInput = (given) => askHost(() => validate(given));
-  let checked = await ask(input);
+  const judge: ValidateInput = (given) => askHost(() => validate(given));
+  let checked = await judge(input);
   // The program called the tool without an input: the tool may accept an empty object.
   if (!checked.ok && input === null) {
-    const empty = await ask({});
+    const empty = await judge({});
     if (empty.ok) checked = empty;
   }
-  if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, ask);
+  if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, judge);
   const problems = problemsOf(checked);
   call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
   return checked;

@@ -51,7 +51,9 @@ function schemaFor(given: Given | undefined): Schema {
   // Only the function itself knows whether it would make another schema now.
   if (typeof given === "function" && !("~standard" in given)) return asSchema(given);
   const key = given ?? NONE;
-  const schema = schemas.get(key) ?? asSchema(given);
+  const known = schemas.get(key);
+  if (known !== undefined) return known;
+  const schema: Schema = asSchema(given);
   schemas.set(key, schema);
   return schema;
 }
