@@ -90,9 +90,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
   const { tools, tool: name, limits } = setup;
   if (setup.denial !== undefined) return denied(setup, setup.denial);
   const parsing = parseJson(setup.input, limits.callInputBytes);
-  const read = parsing instanceof Promise ? await parsing : parsing;
-  if (parsing instanceof Promise) while (isTurnLong()) await nextTurn();
-  const parsed = asInput(setup.input, read);
+  const parsed = asInput(setup.input, parsing instanceof Promise ? await parsing : parsing);
   // A value that was large to build is large to judge: judging gets a turn of its own.
   if (parsing instanceof Promise) await nextTurn();
   if (!parsed.ok)
