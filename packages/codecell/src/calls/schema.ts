@@ -59,7 +59,7 @@ export function toLateSchema(
 }
 
 /** The schema itself, or what a late schema turns out to be. Throws what reading it throws. */
-export function readSchema(schema: AnySchema | undefined): AnySchema | undefined | Promise<AnySchema> {
+export function readLateSchema(schema: AnySchema | undefined): AnySchema | undefined | Promise<AnySchema> {
   return isLate(schema) ? schema[READ]() : schema;
 }
 

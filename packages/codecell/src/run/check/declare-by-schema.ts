@@ -3,7 +3,7 @@
  *
  * - A declaration is never stricter than the tool: if the schema does not say everything, the declaration says less.
  */
-import { readSchema } from "../../calls/schema.ts";
+import { readLateSchema } from "../../calls/schema.ts";
 import type { ToolDeclaration } from "../../check/declare-tools.ts";
 import type { JsonSchema } from "../../contract/standard-schema.ts";
 import type { AnyTool } from "../../contract/tool.ts";
@@ -20,7 +20,7 @@ const MOST_CHARACTERS = 20_000;
 const OTHER_PROPERTIES = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if"];
 
 export async function declareBySchema(name: string, given: AnyTool): Promise<ToolDeclaration> {
-  const input = await readSchema(given.input);
+  const input = await readLateSchema(given.input);
   const tool: AnyTool = { ...given, input };
   const schema = inputSchemaOf(tool);
   // A schema with a default for unusable inputs refuses no input.
