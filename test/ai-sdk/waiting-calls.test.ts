@@ -1,5 +1,6 @@
 /** Calls that wait: what is shown of them is what is made of them, by the tool that was asked for. */
 import { generateText, type ModelMessage, tool, type ToolSet } from "ai";
+import { createHost } from "codecell";
 import {
   type CodeModeApprovalInterrupt,
   type CodeModeToolExecutionOptions,
@@ -51,6 +52,38 @@ describe("the input that was approved", () => {
     const interrupt = await interruptedBy({}, tools);
     await answered(interrupt, tools, true);
     expect(made).toEqual([interrupt.input]);
+  });
+
+  test("is not replaced by what middleware of a wrapped host makes of the call later", async () => {
+    await using host = createHost({ workers: 1 });
+    let more = 0;
+    const decide = ({ input }: { input: unknown }) => ({
+      rewrite: { path: `${(input as { path: string }).path}${++more}` },
+    });
+    const wrapped = new Proxy(host, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        return (options: object) => {
+          const { middleware } = options as { middleware?: readonly unknown[] };
+          const given =
+            middleware === undefined ? options : { ...options, middleware: [{ decide }, ...middleware] };
+          return Reflect.apply(member, target, [given]) as unknown;
+        };
+      },
+    });
+    const made: unknown[] = [];
+    const tools = deleting(z.object({ path: z.string() }), made);
+    const options = { host: wrapped, approval: { mode: "interrupt" as const } };
+    const js = `return await tools.deleteFile({ path: "a" })`;
+    const interrupt = await runCodeMode({ js, tools, options });
+    if (!isCodeModeApprovalInterrupt(interrupt)) throw new Error("Not interrupted");
+    expect(interrupt.input).toEqual({ path: "a1" });
+    const approvalResponse = { approvalId: interrupt.interruptId, approved: true };
+    await expect(continueCodeModeApproval({ interrupt, approvalResponse, tools, options })).rejects.toThrow(
+      "another input than the one that was shown",
+    );
+    expect(made).toEqual([]);
   });
 
   test("is not replaced by what the schema of a later version makes of the call", async () => {

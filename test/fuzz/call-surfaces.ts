@@ -232,6 +232,17 @@ export const CALL_SURFACES: readonly Surface[] = [
     },
   },
   {
+    name: "codecell/ai: hooks are told that a program failed while many calls were open",
+    given: "json",
+    most: INPUT,
+    prepare: async (json) => {
+      const error = Object.assign(new Error("Not approved"), { details: { input: parsed(json) } });
+      const trace = watched();
+      for (let at = 0; at < 32; at++) await trace.started(new InvocationCall(`r:${at}`, "t", null, "c"));
+      return () => trace.end("failed", { logs: [], logsDropped: 0 } as never, error);
+    },
+  },
+  {
     name: "codecell/ai: hooks are told of a call that still waits",
     given: "json",
     most: INPUT,

@@ -22,7 +22,7 @@ export function compilePattern(pattern: string): PatternTest {
   let known: { readonly cost: Cost | undefined } | undefined;
   let expression: RegExp | undefined;
   return (text, judging) => {
-    // Only the first text pays, so a value may be judged on another thread once, and here from then on.
+    // Only the first text pays. A pattern that costs more than all steps is judged on another thread each time.
     if (known === undefined) judging.spend(toCompile);
     const { cost } = (known ??= { cost: costOf(pattern) });
     const steps =

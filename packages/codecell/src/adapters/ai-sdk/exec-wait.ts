@@ -177,7 +177,7 @@ async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
 function toInput(tool: Tool): NonNullable<AgentTool["input"]> {
   const described = schemaOf(tool.inputSchema);
   const isAll = described !== undefined && asSchema(tool.inputSchema).validate === undefined;
-  return isAll ? described : inputOf(tool);
+  return isAll ? described : inputOf(() => tool);
 }
 
 /** Whether a call that asked for an interrupt was resolved: with `{ resolution }`, and whatever the host adds. */

@@ -18,6 +18,8 @@ export class InvocationCall {
   input: unknown;
   /** The state that the events of the run report. */
   state: CallState = "running";
+  /** The input of a call that waited, once it was compared with the input that was shown meanwhile. */
+  compared: unknown;
   interrupt: CodeModeInterruptExecutionContext | undefined;
   output: unknown;
   /** What was thrown on the host, until the call's end was told. */
@@ -34,6 +36,7 @@ export class InvocationCall {
   /** Called when the call's end was told: a program may make many calls, and their values are not kept. */
   forget(): void {
     this.input = undefined;
+    this.compared = undefined;
     this.output = undefined;
     this.error = undefined;
   }

@@ -71,13 +71,17 @@ export type StoredResolution = { readonly input: Json } & (
     }
 );
 
-/** A tool that is not there, or that cannot be called, needs no schema: none of its calls gets so far. */
+/** A host may exchange a tool while a program runs: then the new one validates, and is executed. */
 export function toRunTools(names: readonly string[], keeper: CallKeeper): RunTools {
   const execute: AnyTool["execute"] = (input: unknown, call) => called(keeper, input, call);
   return Object.fromEntries(
     names.map((name): [string, AnyTool] => {
-      const tool = toolOf(keeper, name);
-      return [name, isCallable(tool) ? { input: inputOf(tool), execute } : { execute }];
+      // A tool that cannot be called needs no schema: none of its calls gets so far.
+      const find = (): Tool | undefined => {
+        const tool = toolOf(keeper, name);
+        return isCallable(tool) ? tool : undefined;
+      };
+      return [name, { input: inputOf(find), execute }];
     }),
   );
 }
@@ -169,16 +173,23 @@ async function validated(
 async function sameAs(
   shown: Json,
   again: Validated,
-  { toolName }: InvocationCall,
+  call: InvocationCall,
   validate: ValidateInput,
 ): Promise<Validated> {
-  const isShown = async (checked: Validated): Promise<boolean> =>
-    checked.ok && isSameJson(await toShown(checked.value), shown);
+  const isShown = async (checked: Validated): Promise<boolean> => {
+    if (!checked.ok || !(await isSameJson(await toShown(checked.value), shown))) return false;
+    call.compared = checked.value;
+    return true;
+  };
   if (await isShown(again)) return again;
   const kept = await validate(shown);
   if (await isShown(kept)) return kept;
-  throw new CodeModeProtocolError(
-    `Cannot call tool "${toolName}": its schema makes another input than the one that was shown while the call waited, start the program again`,
+  throw notShown(call, "its schema makes");
+}
+
+function notShown({ toolName }: InvocationCall, who: string): CodeModeProtocolError {
+  return new CodeModeProtocolError(
+    `Cannot call tool "${toolName}": ${who} another input than the one that was shown while the call waited, start the program again`,
   );
 }
 
@@ -191,6 +202,10 @@ async function decide(
 ): Promise<Decision> {
   const { tools, approval, execution } = keeper;
   const { toolName, toolCallId } = call;
+  // Middleware of the host may have rewritten the input since it was compared.
+  if (resolution !== undefined && input !== call.compared) {
+    if (!(await isSameJson(await toShown(input), resolution.input))) throw notShown(call, "middleware makes");
+  }
   if (resolution?.kind === "approval") return "allow";
   if (resolution?.kind === "interrupt") {
     const { interruptId, payload } = resolution;

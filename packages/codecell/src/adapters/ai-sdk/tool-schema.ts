@@ -13,10 +13,17 @@ import { isRecord } from "../../value/shape.ts";
 
 type Given = Tool["inputSchema"];
 
-/** The schema of a tool's input, as calls/ validates by it and as the check declares it. */
-export function inputOf({ inputSchema }: Tool): LateSchema {
-  const describe = (): unknown => schemaOf(inputSchema) ?? true;
-  const late: LateSchema = toLateSchema(() => read(inputSchema), {
+/**
+ * The schema of a tool's input, as calls/ validates by it and as the check declares it. `find` gives the tool as it is
+ * now. Without a tool everything is right: nothing can be called.
+ */
+export function inputOf(find: () => Tool | undefined): LateSchema {
+  const describe = (): unknown => schemaOf(find()?.inputSchema) ?? true;
+  const readNow = (): StandardSchema | JsonSchema | Promise<StandardSchema | JsonSchema> => {
+    const tool = find();
+    return tool === undefined ? true : read(tool.inputSchema);
+  };
+  const late: LateSchema = toLateSchema(readNow, {
     version: 1,
     vendor: "ai",
     validate: async (value) => {
@@ -28,8 +35,15 @@ export function inputOf({ inputSchema }: Tool): LateSchema {
   return late;
 }
 
-function read(given: Given): StandardSchema | JsonSchema | Promise<JsonSchema> {
-  const schema = schemaFor(given);
+function read(given: Given): StandardSchema | JsonSchema | Promise<StandardSchema | JsonSchema> {
+  const schema: Schema | PromiseLike<Schema> = schemaFor(given);
+  // A function that makes a schema may give a promise of one.
+  return isThenable(schema)
+    ? Promise.resolve(schema as PromiseLike<Schema>).then(fromSchema)
+    : fromSchema(schema);
+}
+
+function fromSchema(schema: Schema): StandardSchema | JsonSchema | Promise<JsonSchema> {
   const { validate } = schema;
   if (validate !== undefined) return standardOf(schema, validate);
   const said: unknown = schema.jsonSchema;
@@ -79,14 +93,15 @@ function standardOf(schema: Schema, validate: NonNullable<Schema["validate"]>): 
   return made;
 }
 
-/** Errors of validators, by the issues that were found in them. */
+/** Errors of validators, by the issues that were found in them. Each error has a list of its own as the key. */
 const errors = new WeakMap<readonly StandardIssue[], Error>();
 
 /** What a validator says is wrong. Those of libraries list it by its places, beside a text with all of it. */
 function issuesOf(error: Error): readonly StandardIssue[] {
   const { issues, cause } = error as { readonly issues?: unknown; readonly cause?: unknown };
   const listed = [issues, cause].find((list) => Array.isArray(list) && list.length > 0);
-  const found = Array.isArray(listed) && listed.every(isIssue) ? listed : [{ message: error.message }];
+  // A copy: a schema may give the same list for every value, and then one call would get the words of another.
+  const found = Array.isArray(listed) && listed.every(isIssue) ? [...listed] : [{ message: error.message }];
   errors.set(found, error);
   return found;
 }

@@ -220,9 +220,16 @@ export class TraceRecorder {
     else await this.#hooks.call("onNestedToolCall", this.#toolEvent(started));
   }
 
-  async #end(index: number, end: End, completedAtMs: number = Date.now()): Promise<void> {
+  /** `told` is the error of the end as traces keep it, if that is known: making it may take as long as a turn. */
+  async #end(
+    index: number,
+    end: End,
+    completedAtMs: number = Date.now(),
+    told?: CodeModeTraceError,
+  ): Promise<void> {
     const started = this.#open.get(index);
     if (started === undefined) return;
+    while (isTurnLong()) await nextTurn();
     this.#open.delete(index);
     const times = { completedAtMs, durationMs: Math.max(0, completedAtMs - started.startedAtMs) };
     const { startedAtMs, replayed, inputBytes } = started;
@@ -230,7 +237,7 @@ export class TraceRecorder {
     const ended =
       end.status === "fulfilled"
         ? { status: end.status, outputBytes: end.outputBytes }
-        : { status: end.status, error: this.#toKept(toTraceError(end.error)) };
+        : { status: end.status, error: this.#toKept(told ?? toTraceError(end.error)) };
     this.spans?.endCall(index, started.tool === FETCH_TOOL ? "fetch" : "tool", ended);
     if (started.tool === FETCH_TOOL) {
       const event = this.#fetchEvent(started);
@@ -288,8 +295,11 @@ export class TraceRecorder {
 
   async end(status: CodeModeTrace["status"], result: RunResult, error?: unknown): Promise<void> {
     if (!this.isWanted) return;
+    const told = error === undefined ? undefined : toTraceError(error);
     // Calls that were stopped with the program get an end too.
-    for (const index of this.#open.keys()) await this.#end(index, { status: "rejected", error });
+    for (const index of this.#open.keys()) {
+      await this.#end(index, { status: "rejected", error }, undefined, told);
+    }
     const completedAtMs = Date.now();
     this.spans?.end(
       {
@@ -299,7 +309,7 @@ export class TraceRecorder {
         "code_mode.bridge_requests.replayed_count": this.#entries.filter(({ replayed }) => replayed).length,
         ...(status === "interrupted" ? { "code_mode.interrupt.type": "code-mode-interrupt" } : {}),
       },
-      error === undefined ? undefined : toTraceError(error),
+      told,
     );
     await this.#hooks.call("onTrace", {
       ...this.#common(),
@@ -310,7 +320,7 @@ export class TraceRecorder {
       bridgeRequests: this.#entries,
       consoleLines: result.logs.length + result.logsDropped,
       ...(status === "interrupted" ? { interruptedBy: "code-mode-interrupt" } : {}),
-      ...(error === undefined ? {} : { error: toTraceError(error) }),
+      ...(told === undefined ? {} : { error: told }),
     });
   }
 

@@ -1,0 +1,40 @@
+import type { Tool } from "ai";
+import { expect, test } from "vitest";
+import { validatorOf } from "../../calls/schema.ts";
+import { inputOf, problemsOf } from "./tool-schema.ts";
+
+async function problems(tool: () => Tool | undefined, value: unknown): Promise<string> {
+  const checked = await validatorOf(inputOf(tool), "input")(value, "input", () => {
+    throw new Error("Not judged here");
+  });
+  // Another validation may end meanwhile.
+  await Promise.resolve();
+  return checked.ok ? "" : problemsOf(checked);
+}
+
+test("a schema that gives one list of issues for all values gives no caller the words of another", async () => {
+  const issues = [{ message: "bad" }];
+  const schema = { "~standard": { version: 1, vendor: "own", validate: async () => ({ issues }) } };
+  const tool = { inputSchema: schema, execute: () => 1 } as unknown as Tool;
+  const [mine, other] = await Promise.all([problems(() => tool, "mine"), problems(() => tool, "other")]);
+  expect(mine).toContain("mine");
+  expect(mine).not.toContain("other");
+  expect(other).toContain("other");
+});
+
+test("a function may give a promise of a schema", async () => {
+  const { jsonSchema } = await import("ai");
+  const inputSchema = async () => jsonSchema({ type: "string" });
+  const tool = { inputSchema, execute: () => 1 } as unknown as Tool;
+  expect(await problems(() => tool, "a")).toBe("");
+  expect(await problems(() => tool, 1)).not.toBe("");
+});
+
+test("a tool that was exchanged validates by its new schema", async () => {
+  const { jsonSchema, tool: defineAiTool } = await import("ai");
+  let tool = defineAiTool({ inputSchema: jsonSchema({ type: "string" }), execute: () => 1 }) as Tool;
+  const find = (): Tool => tool;
+  expect(await problems(find, 1)).not.toBe("");
+  tool = defineAiTool({ inputSchema: jsonSchema({ type: "number" }), execute: () => 1 }) as Tool;
+  expect(await problems(find, 1)).toBe("");
+});
