@@ -1,4 +1,4 @@
-import type { Tool } from "ai";
+import { jsonSchema, tool as toAiTool, type Tool } from "ai";
 import { expect, test } from "vitest";
 import { validatorOf } from "../../calls/schema.ts";
 import { inputOf, problemsOf } from "./tool-schema.ts";
@@ -23,7 +23,6 @@ test("a schema that gives one list of issues for all values gives no caller the 
 });
 
 test("a function may give a promise of a schema", async () => {
-  const { jsonSchema } = await import("ai");
   const inputSchema = async () => jsonSchema({ type: "string" });
   const tool = { inputSchema, execute: () => 1 } as unknown as Tool;
   expect(await problems(() => tool, "a")).toBe("");
@@ -31,10 +30,9 @@ test("a function may give a promise of a schema", async () => {
 });
 
 test("a tool that was exchanged validates by its new schema", async () => {
-  const { jsonSchema, tool: defineAiTool } = await import("ai");
-  let tool = defineAiTool({ inputSchema: jsonSchema({ type: "string" }), execute: () => 1 }) as Tool;
+  let tool: Tool = toAiTool({ inputSchema: jsonSchema({ type: "string" }), execute: () => 1 });
   const find = (): Tool => tool;
   expect(await problems(find, 1)).not.toBe("");
-  tool = defineAiTool({ inputSchema: jsonSchema({ type: "number" }), execute: () => 1 }) as Tool;
+  tool = toAiTool({ inputSchema: jsonSchema({ type: "number" }), execute: () => 1 });
   expect(await problems(find, 1)).toBe("");
 });
