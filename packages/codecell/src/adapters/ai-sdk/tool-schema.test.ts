@@ -1,10 +1,10 @@
-import { jsonSchema, tool as toAiTool, type Tool } from "ai";
+import { jsonSchema, tool, type Tool } from "ai";
 import { expect, test } from "vitest";
 import { validatorOf } from "../../calls/schema.ts";
 import { inputOf, problemsOf } from "./tool-schema.ts";
 
-async function problems(tool: () => Tool | undefined, value: unknown): Promise<string> {
-  const checked = await validatorOf(inputOf(tool), "input")(value, "input", () => {
+async function problems(find: () => Tool | undefined, value: unknown): Promise<string> {
+  const checked = await validatorOf(inputOf(find), "input")(value, "input", () => {
     throw new Error("Not judged here");
   });
   // Another validation may end meanwhile.
@@ -15,8 +15,8 @@ async function problems(tool: () => Tool | undefined, value: unknown): Promise<s
 test("a schema that gives one list of issues for all values gives no caller the words of another", async () => {
   const issues = [{ message: "bad" }];
   const schema = { "~standard": { version: 1, vendor: "own", validate: async () => ({ issues }) } };
-  const tool = { inputSchema: schema, execute: () => 1 } as unknown as Tool;
-  const [mine, other] = await Promise.all([problems(() => tool, "mine"), problems(() => tool, "other")]);
+  const given = { inputSchema: schema, execute: () => 1 } as unknown as Tool;
+  const [mine, other] = await Promise.all([problems(() => given, "mine"), problems(() => given, "other")]);
   expect(mine).toContain("mine");
   expect(mine).not.toContain("other");
   expect(other).toContain("other");
@@ -24,15 +24,15 @@ test("a schema that gives one list of issues for all values gives no caller the 
 
 test("a function may give a promise of a schema", async () => {
   const inputSchema = async () => jsonSchema({ type: "string" });
-  const tool = { inputSchema, execute: () => 1 } as unknown as Tool;
-  expect(await problems(() => tool, "a")).toBe("");
-  expect(await problems(() => tool, 1)).not.toBe("");
+  const given = { inputSchema, execute: () => 1 } as unknown as Tool;
+  expect(await problems(() => given, "a")).toBe("");
+  expect(await problems(() => given, 1)).not.toBe("");
 });
 
 test("a tool that was exchanged validates by its new schema", async () => {
-  let tool: Tool = toAiTool({ inputSchema: jsonSchema({ type: "string" }), execute: () => 1 });
-  const find = (): Tool => tool;
+  let present: Tool = tool({ inputSchema: jsonSchema({ type: "string" }), execute: () => 1 });
+  const find = (): Tool => present;
   expect(await problems(find, 1)).not.toBe("");
-  tool = toAiTool({ inputSchema: jsonSchema({ type: "number" }), execute: () => 1 });
+  present = tool({ inputSchema: jsonSchema({ type: "number" }), execute: () => 1 });
   expect(await problems(find, 1)).toBe("");
 });
