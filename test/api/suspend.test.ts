@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { text as textOf } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { zstdDecompressSync } from "node:zlib";
 import { createHost, type Host, type Json, type RunResult, type Suspension, type ToolSet } from "codecell";
@@ -105,6 +106,22 @@ describe("suspension", () => {
       failure: { details: { call: { code: "denied" } } },
     });
     expect(paid).toHaveLength(1);
+  });
+
+  test("calls that ask are listed in the order of the program, whichever asked first [suspend:resume]", async () => {
+    const last = Promise.withResolvers<void>();
+    const authorize = async ({ input }: { input: Json }): Promise<{ suspend: Json }> => {
+      if (input === 2) last.resolve();
+      // Nobody before the last call asks before it has asked.
+      else await last.promise.then(() => nextTurn());
+      return { suspend: "may it?" };
+    };
+    const pay = { execute: (input: Json) => input };
+    const source = "return await Promise.all([0, 1, 2].map((at) => tools.pay(at)))";
+    const suspension = suspensionOf(await host.start({ source, tools: { pay }, authorize }).result);
+    expect(suspension.pending.map(({ input }) => input)).toEqual([0, 1, 2]);
+    const again = host.resume({ token: suspension.token, tools: { pay }, authorize });
+    expect(suspensionOf(await again.result).pending).toEqual(suspension.pending);
   });
 
   test("a denied call fails in the program", async () => {

@@ -354,7 +354,8 @@ export class Run {
     const { keeping, past, errors } = this.#setup;
     try {
       return await keeping.suspend({
-        pending: new Map(this.#suspended),
+        // By call, whichever asked first: the same program gives the same list each time.
+        pending: new Map([...this.#suspended].toSorted(([one], [other]) => one - other)),
         // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
