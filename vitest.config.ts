@@ -9,9 +9,12 @@ const conditions = [SOURCE_CONDITION];
 const PROPERTY_SEED_FILE = fileURLToPath(new URL("test/property-seed.ts", import.meta.url));
 const exclude = [...configDefaults.exclude, "bench/peers/**"];
 
-/** Tests of code without processes, threads or state of its own: their files share a process, which halves their time. */
+/**
+ * Tests of code without processes, threads or state of its own: their files share a process, which halves their time.
+ * A file that replaces a module cannot be among them.
+ */
 const units =
-  "packages/codecell/src/{catalog,contract,declare,json-schema,ledger,loop,protocol,source,value}/**/*.test.ts";
+  "packages/codecell/src/{catalog,contract,declare,durable,fetch,guest,json-schema,ledger,loop,protocol,seal,source,surface,value}/**/*.test.ts";
 
 /** Threads of tests' hosts, unless coverage wants to know which files they execute. */
 const bundledWorker: Plugin = {

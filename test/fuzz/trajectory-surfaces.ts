@@ -19,6 +19,8 @@ function piecesOf(whole: Json): Json[] {
     return Array.from({ length: count }, (_, at) => whole.slice(at * ONE, (at + 1) * ONE));
   }
   if (typeof whole !== "object" || whole === null) return [whole];
+  // A deep value: what is wide inside it is split, and each piece is as deep.
+  if (Array.isArray(whole) && whole.length === 1) return piecesOf(whole[0] as Json).map((piece) => [piece]);
   const pieces: Json[] = [];
   const names = Array.isArray(whole) ? undefined : Object.keys(whole);
   const members = names === undefined ? (whole as readonly Json[]) : Object.values(whole);
