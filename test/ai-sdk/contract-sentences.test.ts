@@ -183,19 +183,23 @@ describe("Concurrency", () => {
     expect(await failureOf(run("tools.echo({}); return 1"))).toBeInstanceOf(
       codeMode.CodeModeDetachedBridgeRequestError,
     );
+    const begun = Promise.withResolvers<unknown>();
     const stopped = Promise.withResolvers<unknown>();
     const slow = tool({
       inputSchema: anything,
-      execute: async (_input, { abortSignal }) =>
-        new Promise((_resolve, reject) =>
+      execute: async (_input, { abortSignal }) => {
+        begun.resolve(1);
+        return new Promise((_resolve, reject) =>
           abortSignal?.addEventListener("abort", () => {
             stopped.resolve(abortSignal.aborted);
             reject(new Error("stopped"));
           }),
-        ),
+        );
+      },
     });
-    const js = "return await Promise.race([tools.echo({ a: 1 }), tools.slow({}).then(() => 0)])";
-    const raced = runCodeMode({ js, tools: { ...tools, slow } });
+    const quick = tool({ inputSchema: anything, execute: async () => begun.promise });
+    const js = "return await Promise.race([tools.quick({}), tools.slow({}).then(() => 0)])";
+    const raced = runCodeMode({ js, tools: { quick, slow } });
     expect(await failureOf(raced)).toBeInstanceOf(codeMode.CodeModeDetachedBridgeRequestError);
     expect(await stopped.promise).toBe(true);
   });

@@ -117,6 +117,12 @@ describe("a run that is moved", () => {
 
   test("makes no call twice and loses none, whatever messages were under way [host:fair]", async () => {
     host = createHost({ workers: 1, limits });
+    // Whether a rival comes while the run computes is a matter of luck: hardly ever is a second attempt needed.
+    for (let attempt = 0; attempt < 20; attempt++) if (await isMoved()) return;
+    expect.unreachable("the run was never moved");
+  });
+
+  async function isMoved(): Promise<boolean> {
     const executed: string[] = [];
     const gate = Promise.withResolvers<void>();
     const rivals: RunHandle[] = [];
@@ -140,12 +146,12 @@ describe("a run that is moved", () => {
     const result = await handle.result;
     expect(result).toMatchObject({ status: "completed", value });
     expect(result.logs.map(({ text }) => text)).toEqual(["one", "two"]);
-    expect(result.stats.rebuilds).toBeGreaterThan(0);
     expect(executed).toEqual(["first", "second", "gate"]);
     for (const rival of rivals) expect(await rival.result).toMatchObject({ failure: { code: "aborted" } });
     await using calm = createHost({ workers: 1 });
     expect(await calm.replay(handle.ledger()).result).toMatchObject({ status: "completed", value });
-  });
+    return result.stats.rebuilds > 0;
+  }
 
   test("keeps to its limit of processor time [host:fair] [limits:hold]", async () => {
     for (let n = 0; n < 2; n++) startHostile(HOSTILE.loops);

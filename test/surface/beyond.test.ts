@@ -168,7 +168,7 @@ describe("the same program", () => {
     const got = await Promise.all([3, 1, 2].map((n) => tools.echo({ n })));
     text("half");
     PAUSE
-    seen.set("late", await Promise.race([tools.echo("x"), tools.echo("y")]));
+    seen.set("late", await Promise.race([tools.echo("x"), new Promise((end) => setTimeout(end, 1e6))]));
     json([...seen]);
     const sorted = [5, 1, 4].toSorted((a, b) => a - b);
     return { got, sorted, text: "é😀".normalize("NFD").length, re: "a1b22".replaceAll(/\\d+/gu, (d) => d * 2), deep: structuredClone({ at: [1, { n: null }] }) }`;
