@@ -110,15 +110,15 @@ describe("suspension", () => {
 
   test("calls that ask are listed in the order of the program, whichever asked first [suspend:resume]", async () => {
     const last = Promise.withResolvers<void>();
-    const authorize = async ({ input }: { input: Json }): Promise<{ suspend: Json }> => {
+    const authorize = async ({ input }: { input: unknown }): Promise<{ suspend: Json }> => {
       if (input === 2) last.resolve();
       // Nobody before the last call asks before it has asked.
       else await last.promise.then(() => nextTurn());
       return { suspend: "may it?" };
     };
     const pay = { execute: (input: Json) => input };
-    const source = "return await Promise.all([0, 1, 2].map((at) => tools.pay(at)))";
-    const suspension = suspensionOf(await host.start({ source, tools: { pay }, authorize }).result);
+    const program = "return await Promise.all([0, 1, 2].map((at) => tools.pay(at)))";
+    const suspension = suspensionOf(await host.start({ source: program, tools: { pay }, authorize }).result);
     expect(suspension.pending.map(({ input }) => input)).toEqual([0, 1, 2]);
     const again = host.resume({ token: suspension.token, tools: { pay }, authorize });
     expect(suspensionOf(await again.result).pending).toEqual(suspension.pending);
