@@ -60,7 +60,7 @@ export interface Suspension {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Calls that wait for a decision. */
+  /** Calls that wait for a decision, in the order the program made them. */
   readonly pending: readonly PendingCall[];
   /**
    * The reasons of the program's yields, in the order the program made them. A yield without a reason gives an empty

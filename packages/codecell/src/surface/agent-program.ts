@@ -99,8 +99,11 @@ export class AgentProgram {
     return this.#began.keys();
   }
 
+  /** In the order the program made them. Ids of calls end in their numbers, so a shorter id came before. */
   get pending(): readonly PendingToolCall[] {
-    return [...this.#pending.values()];
+    return [...this.#pending.values()].toSorted(
+      ({ id: one }, { id: other }) => one.length - other.length || (one < other ? -1 : 1),
+    );
   }
 
   /** The input that was decided on for a call that comes again. */
