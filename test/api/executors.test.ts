@@ -128,7 +128,9 @@ test("nobody waits for an executor once the run has ended here [store:executor]"
   const { store: watched, watchers } = watching(store);
   await using second = open(watched);
   const wrong = second.resume({ id, tools, resolutions: { "x:0": { resolution: 1 } } });
-  await expect(wrong.result).rejects.toThrow("no call");
+  expect(await wrong.result).toMatchObject({
+    failure: { code: "resume_invalid", message: expect.stringContaining("no call") },
+  });
   expect(await second.resume({ id, tools }).result).toMatchObject({ status: "suspended" });
   await until(() => watchers() === 0);
 });

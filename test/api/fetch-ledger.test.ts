@@ -192,7 +192,9 @@ describe("misuse", () => {
     const { token } = suspensionOf(
       await host.start({ source: program(), tools: asking, fetchPolicy }).result,
     );
-    expect(() => host.resume({ token, tools: { ...asking, ...reserved } })).toThrow("rename the tool");
+    expect(await host.resume({ token, tools: { ...asking, ...reserved } }).result).toMatchObject({
+      failure: { code: "resume_invalid", message: expect.stringContaining("rename the tool") },
+    });
   });
 });
 

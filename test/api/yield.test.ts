@@ -180,9 +180,13 @@ describe("yields and calls that wait for a decision", () => {
     const { token } = suspensionOf(await handle.result);
     const callId = `${handle.runId}:0`;
     for (const resolution of [{ resolution: null }, { deny: "no" }]) {
-      expect(() => host.resume({ token, resolutions: { [callId]: resolution } })).toThrow(
-        `no call "${callId}" is pending, there are none`,
-      );
+      const refused = await host.resume({ token, resolutions: { [callId]: resolution } }).result;
+      expect(refused).toMatchObject({
+        failure: {
+          code: "resume_invalid",
+          message: expect.stringContaining(`no call "${callId}" is pending, there are none`),
+        },
+      });
     }
     expect(await resume(token)).toMatchObject({ value: 1 });
   });
@@ -262,12 +266,13 @@ describe("a run that may not yield", () => {
 describe("the name", () => {
   const tools: ToolSet = { yield_control: { execute: () => 1 } };
   const refusal = 'no tool can be named "yield_control"';
+  const refused = { failure: { code: "resume_invalid", message: expect.stringContaining(refusal) } };
 
   test("no tool can have it if the program may yield, not at the start, in a resume or in a fork", async () => {
     expect(() => host.start({ source: "", tools, mayYield })).toThrow(`Cannot start a run: its program`);
     const handle = host.start({ source: "await yield_control(); return 1", mayYield });
     const { token } = suspensionOf(await handle.result);
-    expect(() => host.resume({ token, tools })).toThrow(refusal);
+    expect(await resume(token, { tools })).toMatchObject(refused);
     expect(() => host.fork(handle.ledger(), { atCall: 0, tools })).toThrow(refusal);
     expect(await resume(token)).toMatchObject({ value: 1 });
   });
@@ -276,7 +281,7 @@ describe("the name", () => {
     await using store = createMemoryStore();
     await using keeping = createHost({ workers: 1, store });
     const { runId: id } = await keeping.start({ source: "await yield_control(); return 1", mayYield }).result;
-    await expect(keeping.resume({ id, tools }).result).rejects.toThrow(refusal);
+    expect(await keeping.resume({ id, tools }).result).toMatchObject(refused);
     expect(await keeping.resume({ id }).result).toMatchObject({ value: 1 });
   });
 

@@ -31,6 +31,7 @@ const CLASSES: Readonly<Record<FailureCode, AttackClass>> = {
   run_held: "denied",
   run_unknown: "denied",
   tool_missing: "denied",
+  resume_invalid: "denied",
   run_taken: "denied",
   store_failed: "host_fault",
   internal: "host_fault",

@@ -36,6 +36,7 @@ export const FAILURE_CODES = {
   run_held: "The run to resume is held by another process",
   run_unknown: "The store has no run with this id: it ended, expired or never existed",
   tool_missing: "The host lacks a tool that the run waits for; the run stays suspended",
+  resume_invalid: "The tools or the resolutions do not fit the suspended run, which stays suspended",
   run_taken: "Another process took the run over while it executed here",
   store_failed: "The store refused what the run needed to keep",
   internal: "Codecell itself is at fault",

@@ -100,9 +100,10 @@ describe("resuming with what is not a resolution", () => {
     expect(() => host.resume({ token, tools, resolutions: { [callId]: resolution as never } })).toThrow(
       TypeError,
     );
-    expect(() => host.resume({ token, tools, resolutions: { other: { resolution: 1 } } })).toThrow(
-      'no call "other" is pending',
-    );
+    const strange = await host.resume({ token, tools, resolutions: { other: { resolution: 1 } } }).result;
+    expect(strange).toMatchObject({
+      failure: { code: "resume_invalid", message: expect.stringContaining('no call "other" is pending') },
+    });
     expect(() => host.resume({ token, tools: { gate: {} as never }, resolutions: {} })).toThrow(
       'tool "gate" has no execute',
     );

@@ -98,6 +98,7 @@ function errorFor(failure: Failure, { js, limits, errorOf }: FailedInvocation): 
     case "run_held":
     case "run_unknown":
     case "tool_missing":
+    case "resume_invalid":
     case "run_taken":
       return new CodeModeProtocolError(message);
     case "check_failed":

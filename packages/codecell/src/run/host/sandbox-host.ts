@@ -182,13 +182,16 @@ export class SandboxHost implements Host {
       handle = await takeUp();
       return await handle.result;
     };
-    const result = begin().catch((error: unknown) => {
-      events.end();
-      throw error;
+    const result = begin().catch(async (error: unknown) => {
+      errors.end({ source: "internal", cause: error });
+      const failure = {
+        code: "internal",
+        message: "Cannot resume the run: an internal error occurred",
+      } as const;
+      return this.#refuse(failure, options, { errors, events }, runId).result;
     });
-    const forget = (): boolean => this.#resumed.delete(result);
     this.#resumed.add(result);
-    result.then(forget, forget);
+    void result.then(() => this.#resumed.delete(result));
     return {
       runId,
       events,
@@ -210,15 +213,7 @@ export class SandboxHost implements Host {
     const { tools = {}, scope = "" } = options;
     const opened = await this.#keeper.open(found, scope, tools, errors);
     if ("code" in opened) return opened;
-    let refusal: Failure | undefined;
-    try {
-      // If the host refuses now, do not look into the token at all.
-      const before = "id" in found ? undefined : this.#refusal(options);
-      refusal = before ?? misfitOf(opened.past, options) ?? this.#refusal(options);
-    } catch (error) {
-      await opened.giveBack();
-      throw error;
-    }
+    const refusal = this.#refusal(options) ?? misfitOf(opened.past, options);
     if (refusal !== undefined) await opened.giveBack();
     return refusal ?? opened;
   }
@@ -361,10 +356,18 @@ export class SandboxHost implements Host {
   }
 }
 
-/** Why a past cannot go on with these options. Throws if the options do not fit the run. */
+/**
+ * Why a past cannot go on with these options. This is never thrown: resolutions often come from a client, and whether
+ * a run is opened at once depends on its size.
+ */
 function misfitOf(past: RunPast, options: ResumeOptions): Failure | undefined {
   const { tools = {}, resolutions = {} } = options;
-  assertFits(past, tools, resolutions);
+  try {
+    assertFits(past, tools, resolutions);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return { code: "resume_invalid", message: error.message };
+  }
   return missingTools(past, { tools, resolutions, serves: (feature) => isGiven(options, feature) });
 }
 

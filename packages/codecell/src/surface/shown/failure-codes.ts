@@ -40,6 +40,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "syntax_error">, CodeModeError
   run_held: "invalid_input",
   run_unknown: "invalid_input",
   tool_missing: "runtime_unavailable",
+  resume_invalid: "invalid_input",
   run_taken: "internal_error",
   store_failed: "internal_error",
   internal: "internal_error",

@@ -10,6 +10,7 @@ export const UNTOUCHED: ReadonlySet<FailureCode> = new Set([
   "too_many_runs",
   "run_held",
   "tool_missing",
+  "resume_invalid",
   "store_failed",
 ]);
 /** Failures of a resume that did nothing. */

@@ -22,6 +22,7 @@ test("a program that could not go on counts as lost, whatever class its failure 
     "token_expired",
     "run_unknown",
     "tool_missing",
+    "resume_invalid",
     "store_failed",
   ]);
 });

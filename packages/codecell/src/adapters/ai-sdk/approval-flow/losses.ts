@@ -25,6 +25,7 @@ const LOST: ReadonlySet<unknown> = new Set<FailureCode>([
   "token_expired",
   "run_unknown",
   "tool_missing",
+  "resume_invalid",
   "store_failed",
 ]);
 
