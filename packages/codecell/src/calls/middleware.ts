@@ -23,7 +23,10 @@ export interface CallDetails {
   readonly runId: string;
   readonly callId: string;
   readonly tool: string;
-  /** The input after validation, as the tool will receive it. */
+  /**
+   * The input after validation, as the tool will receive it. In `end` of a call that was refused: as the program gave
+   * it, or undefined.
+   */
   readonly input: unknown;
   readonly signal: AbortSignal;
   readonly context: unknown;

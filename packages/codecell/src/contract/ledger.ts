@@ -4,7 +4,8 @@
  *
  * - Append-only. A delivery is recorded before the guest sees it, a call before it is dispatched.
  * - Calls are numbered in the order in which the guest made them, from 0, without gaps.
- * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run.
+ * - Values are JSON text and never truncated: a shortened value would corrupt a rebuilt run. Only a hollow ledger has
+ *   no outputs, and its run cannot be rebuilt from it.
  * - Not every call is a call of a tool: features make some calls behind the tools (./feature-table.ts). A yield gets
  *   its outcome when the run is resumed; the host itself serves a fetch.
  */

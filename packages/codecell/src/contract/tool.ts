@@ -9,9 +9,9 @@ export interface CallContext {
   readonly callId: string;
   /** The same for every attempt at this call, also after a crash. Every other call has a different key. */
   readonly idempotencyKey: string;
-  /** Aborted when the run is aborted, times out or fails. */
+  /** Aborted when the run ends before the call does. */
   readonly signal: AbortSignal;
-  /** The `context` that was given to `start`. */
+  /** The `context` that was given to `start`, `resume` or `fork`. */
   readonly context: unknown;
   /**
    * Ends this execution and suspends the run until somebody resolves the call; see `host.resume`. It throws: do not

@@ -1,6 +1,6 @@
 /**
  * HostPlatform: what the host's code takes from its environment: the order of the event loop, the context of callers,
- * random ids. Runs anywhere.
+ * random ids, timers that keep no process alive. Runs anywhere.
  *
  * - The platform is chosen once, when this file is loaded. It asks Node.js for modules by name and never imports them,
  *   so a page can load this file too.

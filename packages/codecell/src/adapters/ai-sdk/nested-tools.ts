@@ -1,5 +1,5 @@
 /**
- * Runs on the host. NestedTools makes tools of the AI SDK callable by a run.
+ * Runs on the host. Makes tools of the AI SDK callable by a run.
  *
  * - calls/ validates inputs by the tools' own schemas. This file adds the rules of the contract around that: hooks hear
  *   of a call first, a denial needs no schema, and a call that waited is made with the input that was approved.
