@@ -1,8 +1,6 @@
 /** Runs a case in a process of its own, so that a dead host is a result and does not crash the suite. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { AttackCase } from "./case.ts";
 import type { Verdict } from "./child.ts";
 import { bundleFixture } from "../../scripts/bundle.ts";
@@ -16,8 +14,6 @@ const SHOWN_OUTPUT = 2000;
 export async function launch(file: URL, attack: AttackCase): Promise<Verdict> {
   const child = fork(await script, [file.href], {
     execArgv: [...SOURCE_FLAGS],
-    // A cache of compiled modules halves the start of each child.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "codecell-attacks") },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
