@@ -1,7 +1,13 @@
 /** Approvals of tools of the AI SDK under `exec` and `wait`: decided in the one pipeline of calls. */
 import { tool } from "ai";
-import { createHost } from "codecell";
-import { createExecWaitTools, toAgentTools } from "codecell/ai";
+import { createHost, type Json } from "codecell";
+import {
+  type CodeModeToolExecutionOptions,
+  createExecWaitTools,
+  requestCodeModeInterrupt,
+  toAgentTools,
+} from "codecell/ai";
+import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -113,4 +119,122 @@ describe("needsApproval", () => {
     expect(kept.status).toBe("suspended");
     expect(executed).toEqual([]);
   });
+});
+
+describe("an answer of the wrong kind", () => {
+  /** A tool that needs approval and then asks which account it may use. */
+  function payFrom(executed: unknown[]) {
+    return tool({
+      inputSchema,
+      needsApproval: true,
+      execute: async (_input, options) => {
+        const { codeModeInterrupt } = options as CodeModeToolExecutionOptions;
+        if (codeModeInterrupt === undefined) return requestCodeModeInterrupt({ kind: "account" });
+        executed.push(codeModeInterrupt.resolution);
+        return "paid";
+      },
+    });
+  }
+
+  test.each<[string, Json]>([
+    ["a no in the place of another answer", { resolution: { approved: false } }],
+    ["a yes in the place of another answer", { resolution: { approved: true } }],
+    ["a no beside another answer", { approved: false, resolution: "x" }],
+    ["a word beside another answer", { approved: "yes", resolution: "x" }],
+    ["another answer alone", { resolution: "x" }],
+    ["a reason that is not text", { approved: true, reason: 1 }],
+  ])("%s approves nothing [policy:fails-closed]", async (_what, resolution) => {
+    const executed: unknown[] = [];
+    const pay = tool({ inputSchema, needsApproval: true, execute: async () => executed.push("paid") });
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools({ pay }, { runtime, context });
+    const { run } = codeMode;
+    const code = "return await tools.pay({}).catch(({ code }) => code)";
+    const waiting = await run.exec({ code });
+    if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+    run.resolve({ [waiting.pendingToolCalls?.[0]?.id ?? ""]: { resolution } });
+    expect(await run.wait({ runId: waiting.runId })).toMatchObject({ status: "completed", value: "denied" });
+    expect(executed).toEqual([]);
+  });
+
+  test("the answers of two calls, swapped, execute neither", async () => {
+    const executed: unknown[] = [];
+    const pay = tool({ inputSchema, needsApproval: true, execute: async () => executed.push("paid") });
+    const connect = tool({
+      inputSchema,
+      execute: async (_input, options) => {
+        const { codeModeInterrupt } = options as CodeModeToolExecutionOptions;
+        return codeModeInterrupt?.resolution ?? requestCodeModeInterrupt({ kind: "auth" });
+      },
+    });
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools({ pay, connect }, { runtime, context });
+    const { run } = codeMode;
+    const code = `const ends = await Promise.allSettled([tools.pay({}), tools.connect({})]);
+return ends.map(({ status }) => status)`;
+    const waiting = await run.exec({ code });
+    if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+    const [first, second] = waiting.pendingToolCalls ?? [];
+    run.resolve({
+      [first?.id ?? ""]: { resolution: { resolution: { token: "t" } } },
+      [second?.id ?? ""]: { resolution: { approved: false } },
+    });
+    await run.wait({ runId: waiting.runId });
+    expect(executed).toEqual([]);
+  });
+
+  test("the answer to a question of the host approves nothing", async () => {
+    const executed: unknown[] = [];
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools(
+      { pay: payFrom(executed) },
+      {
+        runtime,
+        context,
+        approve: ({ resolution }) => (resolution === undefined ? { suspend: { kind: "account" } } : "allow"),
+      },
+    );
+    const { run } = codeMode;
+    const waiting = await run.exec({ code: "return await tools.pay({}).catch(({ code }) => code)" });
+    if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+    run.resolve({ [waiting.pendingToolCalls?.[0]?.id ?? ""]: { resolution: { resolution: "x" } } });
+    expect(await run.wait({ runId: waiting.runId })).toMatchObject({ status: "completed", value: "denied" });
+    expect(executed).toEqual([]);
+  });
+
+  test.each(["here", "in another process"])(
+    "a tool that was approved and then asked gets its answer %s",
+    async (where) => {
+      const executed: unknown[] = [];
+      const store = createMemoryStore();
+      const sealKey = new Uint8Array(32).fill(7);
+      const open = () => {
+        const host = createHost({ store, sealKey });
+        const codeMode = createExecWaitTools({ pay: payFrom(executed) }, { host, context });
+        return { host, run: codeMode.run };
+      };
+      const hosts = [open()];
+      onTestFinished(async () => {
+        for (const { host } of hosts) await host[Symbol.asyncDispose]();
+      });
+      let { run } = hosts[0] as ReturnType<typeof open>;
+      let waiting = await run.exec({ code: "return await tools.pay({})" });
+      for (const resolution of [{ approved: true }, { resolution: "ana" }]) {
+        if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+        const { runId } = waiting;
+        if (where === "in another process") {
+          const other = open();
+          hosts.push(other);
+          ({ run } = other);
+          // It learns what waits.
+          waiting = await run.wait({ runId });
+          if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+        }
+        run.resolve({ [waiting.pendingToolCalls?.[0]?.id ?? ""]: { resolution } });
+        waiting = await run.wait({ runId });
+      }
+      expect(waiting).toMatchObject({ status: "completed", value: "paid" });
+      expect(executed).toEqual(["ana"]);
+    },
+  );
 });

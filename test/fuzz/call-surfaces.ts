@@ -264,7 +264,9 @@ export const CALL_SURFACES: readonly Surface[] = [
     own: 8 * INPUT + (WAITING + 1) * VALUE_BYTES,
     prepare: (json) => {
       const recorder = recorderOf(json);
-      const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, parsed(json)]));
+      const pending = new Map(
+        Array.from({ length: WAITING }, (_, at) => [at + 1, { payload: parsed(json) }]),
+      );
       const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
       return async () => {
         const printed = await printRun(recorder, "", "e", { ...REST, pending });

@@ -16,14 +16,20 @@ import {
   type CallMiddleware,
   ownMiddlewareOf,
   parseDecision,
+  REMEMBERS,
   VALIDATE,
 } from "./middleware.ts";
 import { type CallStep, type CallStepEvent, type RunEvent, summarizeOutcome } from "../contract/events.ts";
 import type { HostError, HostErrorSource } from "../contract/host-error.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
-import { type CallOutcome, type LedgerCall, type SettledOutcome, toCallId } from "../contract/ledger.ts";
+import {
+  type CallOutcome,
+  type Decided,
+  type LedgerCall,
+  type SettledOutcome,
+  toCallId,
+} from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
-import type { CallResolution } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
@@ -70,11 +76,7 @@ export class CallRunner {
     this.#middleware = all.map((one) => this.#withFreeDecisions(one));
   }
 
-  async execute(
-    index: number,
-    call: LedgerCall,
-    resolution: CallResolution | undefined,
-  ): Promise<CallOutcome> {
+  async execute(index: number, call: LedgerCall, resolution: Decided | undefined): Promise<CallOutcome> {
     const { runId, emit, tellStep, signal } = this.#setup;
     const callId = toCallId(runId, index);
     const { tool } = call;
@@ -128,7 +130,7 @@ export class CallRunner {
     callId: string,
     index: number,
     { tool, input }: LedgerCall,
-    decision: CallResolution | undefined,
+    decision: Decided | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, judgeApart, emit, tellStep, hostTools } = this.#setup;
@@ -145,6 +147,7 @@ export class CallRunner {
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       middleware: isOfHost ? [] : this.#middlewareFor(tool),
       denial,
+      before: decision?.before,
       judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
@@ -176,9 +179,10 @@ export class CallRunner {
 
   /** The time that a decision takes, and what comes before it, does not count as the run's. */
   #withFreeDecisions(middleware: AdapterMiddleware): AdapterMiddleware {
-    const { [VALIDATE]: validate, decide, execute, end } = middleware;
+    const { [VALIDATE]: validate, [REMEMBERS]: remembers, decide, execute, end } = middleware;
     // Bind each method to its middleware: the middleware may be an instance of a class, with state and methods.
     return {
+      ...(remembers === undefined ? {} : { [REMEMBERS]: remembers }),
       ...(validate === undefined
         ? {}
         : { [VALIDATE]: (call, next) => this.#freely(() => validate.call(middleware, call, next)) }),

@@ -10,7 +10,7 @@ import type { CallStep } from "../contract/events.ts";
 import type { CallFailureCode } from "../contract/failure.ts";
 import { calledAs } from "../contract/features.ts";
 import type { HostErrorSource } from "../contract/host-error.ts";
-import type { CallOutcome, SettledOutcome } from "../contract/ledger.ts";
+import type { BeforeAsking, CallOutcome, SettledOutcome } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Direction } from "../contract/standard-schema.ts";
 import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
@@ -25,11 +25,12 @@ import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
 import { encodeOutput } from "./encode-output.ts";
 import {
+  type AdapterCall,
   type AdapterMiddleware,
-  type CallDetails,
   type ExecuteTool,
   KeptInput,
   parseCallDecision,
+  REMEMBERS,
   UNDECIDED,
   VALIDATE,
   type ValidateInput,
@@ -48,6 +49,8 @@ export interface CallSetup {
   readonly middleware: readonly AdapterMiddleware[];
   /** Why the call is not to be made, if somebody resolved it with a denial. */
   readonly denial?: string | undefined;
+  /** How far the call had come when it asked, if that was remembered. */
+  readonly before?: BeforeAsking | undefined;
   readonly judgeApart: JudgeApart;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
@@ -63,7 +66,7 @@ export interface CallSetup {
 }
 
 /** The call as middleware sees it. Its input changes on the way. */
-type Call = { -readonly [Key in keyof CallDetails]: CallDetails[Key] };
+type Call = { -readonly [Key in keyof AdapterCall]: AdapterCall[Key] };
 
 export function invoke(setup: CallSetup): Promise<CallOutcome> {
   // A run may make very many calls at once, so a call without middleware does no extra work.
@@ -73,6 +76,7 @@ export function invoke(setup: CallSetup): Promise<CallOutcome> {
 async function attend(setup: CallSetup): Promise<CallOutcome> {
   const { runId, callId, signal, context, resolution } = setup.context;
   const call: Call = { runId, callId, tool: setup.tool, input: undefined, signal, context, resolution };
+  if (setup.before !== undefined) call.before = setup.before;
   const outcome = await attempt(setup, call);
   for (const { end } of setup.middleware) {
     try {
@@ -160,7 +164,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     setup.onError(new Error(message), "tool");
   }
   const asked = question.end();
-  return asked === undefined ? outcome : toAsked(setup, asked.payload);
+  return asked === undefined ? outcome : toAsked(setup, asked.payload, { isAllowed: true });
 }
 
 /** The tool with all middleware around it, the first one outermost. */
@@ -293,8 +297,9 @@ function toDenial({ tool }: CallSetup, reason: string): string {
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
-function toAsked(setup: CallSetup, payload: Json): CallOutcome | Promise<CallOutcome> {
+function toAsked(setup: CallSetup, payload: Json, before?: BeforeAsking): CallOutcome | Promise<CallOutcome> {
   const { index: call, tool } = setup;
+  const isRemembered = before !== undefined && setup.middleware.some((one) => one[REMEMBERS]);
   const toOutcome = (kept: Json | undefined): CallOutcome =>
     kept === undefined
       ? refused(
@@ -302,7 +307,7 @@ function toAsked(setup: CallSetup, payload: Json): CallOutcome | Promise<CallOut
           "invalid_output",
           `${calledAs(tool, "Tool")} suspended the run with a payload that is not JSON`,
         )
-      : { kind: "asked", call, payload: kept };
+      : { kind: "asked", call, payload: kept, ...(isRemembered ? { before } : {}) };
   const copying = copyJson(payload ?? null);
   return copying instanceof Promise ? copying.then(toOutcome) : toOutcome(copying);
 }

@@ -8,7 +8,7 @@
  * - If `decide` throws, the call is denied. The error is for the host alone.
  * - An adapter may also wrap validation (`VALIDATE`). The same holds for that as for `decide`.
  */
-import type { CallOutcome } from "../contract/ledger.ts";
+import type { BeforeAsking, CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import type { Validated } from "./schema.ts";
@@ -83,10 +83,17 @@ export interface CallMiddleware {
 
 // Known by their names, so that a second copy of this package asks them too.
 export const VALIDATE: unique symbol = Symbol.for("codecell.validate-call");
+export const REMEMBERS: unique symbol = Symbol.for("codecell.remembers-before-asking");
 const OF_TOOL: unique symbol = Symbol.for("codecell.tool-middleware");
 
 /** Validates an input by the schema of the call's tool. Throws what the schema throws. */
 export type ValidateInput = (input: unknown) => Promise<Validated>;
+
+/** A call as middleware of this package sees it. */
+export interface AdapterCall extends CallDetails {
+  /** How far a call that comes again had come when it asked, if middleware `REMEMBERS` that. */
+  readonly before?: BeforeAsking;
+}
 
 /** Middleware of an adapter, whose contract has its own rules for what comes before a decision. */
 export interface AdapterMiddleware extends CallMiddleware {
@@ -95,19 +102,26 @@ export interface AdapterMiddleware extends CallMiddleware {
    * input or of another one. It may throw a `CallRefusal`: then the call is not made, whatever its schema would say.
    */
   readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Promise<Validated>;
+  /** If the call asks, the run keeps with the question how far the call had come. */
+  readonly [REMEMBERS]?: true;
+  readonly decide?: (call: AdapterCall) => CallDecision | Promise<CallDecision>;
+  readonly execute?: (
+    call: AdapterCall & { readonly suspend: (payload: Json) => never },
+    execute: ExecuteTool,
+  ) => Promise<unknown>;
 }
 
-type WithMiddleware = AnyTool & { readonly [OF_TOOL]?: CallMiddleware };
+type WithMiddleware = AnyTool & { readonly [OF_TOOL]?: AdapterMiddleware };
 
 /**
  * Gives the tool middleware of its own, for tools of other libraries that decide on their calls. It decides after all others,
  * and stands closest to the tool. A copy of the tool keeps it.
  */
-export function withOwnMiddleware<T extends AnyTool>(tool: T, middleware: CallMiddleware): T {
+export function withOwnMiddleware<T extends AnyTool>(tool: T, middleware: AdapterMiddleware): T {
   return { ...tool, [OF_TOOL]: middleware };
 }
 
-export function ownMiddlewareOf(tool: AnyTool | undefined): CallMiddleware | undefined {
+export function ownMiddlewareOf(tool: AnyTool | undefined): AdapterMiddleware | undefined {
   return (tool as WithMiddleware | undefined)?.[OF_TOOL];
 }
 

@@ -12,6 +12,7 @@
 import type { CallFailure, Failure } from "./failure.ts";
 import type { FeatureSettings } from "./features.ts";
 import type { Limits } from "./limits.ts";
+import type { CallResolution } from "./result.ts";
 import type { Json } from "./value.ts";
 
 export type Language = "javascript" | "typescript";
@@ -28,12 +29,30 @@ export type SettledOutcome =
   | { readonly kind: "output"; readonly call: number; readonly output: string }
   | { readonly kind: "failure"; readonly call: number; readonly failure: CallFailure };
 
-/** The call waits for a decision. The payload says about what. */
-export interface AskedOutcome {
+/** What a call that waits for a decision asked, and how far it had come. */
+export interface Asked {
+  /** Says what the decision is about. */
+  readonly payload: Json;
+  readonly before?: BeforeAsking;
+}
+
+/**
+ * How far a call had come when it asked. It is kept beside the payload, where no tool and no program can write, and the
+ * call has it when it comes again.
+ */
+export interface BeforeAsking {
+  /** All who decide about the call had allowed it. Then its tool asked. */
+  readonly isAllowed?: true;
+}
+
+/** The call waits for a decision. */
+export interface AskedOutcome extends Asked {
   readonly kind: "asked";
   readonly call: number;
-  readonly payload: Json;
 }
+
+/** The decision about a call that asked, as a run keeps it. */
+export type Decided = CallResolution & { readonly before?: BeforeAsking };
 
 /** The outcome of a call. It has this shape from the tool to the guest, and in every store on the way. */
 export type CallOutcome = SettledOutcome | AskedOutcome;

@@ -7,15 +7,21 @@
  */
 import type { Steps } from "../loop/turn.ts";
 import type { TimerChange } from "../protocol/messages.ts";
-import type { AskedOutcome, CallOutcome, Delivery, LedgerCall, Progress } from "../contract/ledger.ts";
-import type { CallResolution } from "../contract/result.ts";
+import type {
+  AskedOutcome,
+  CallOutcome,
+  Decided,
+  Delivery,
+  LedgerCall,
+  Progress,
+} from "../contract/ledger.ts";
 import {
   isAsked,
   isCall,
+  isDecided,
   isDelivery,
   isOutcome,
   isProgress,
-  isResolution,
   isTimerChange,
 } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord } from "../value/shape.ts";
@@ -33,7 +39,7 @@ export type JournalEntry =
       readonly seen: Seen;
     }
   /** From here on the call may have happened. */
-  | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: CallResolution }
+  | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: Decided }
   /** The call's tool asked for a decision. */
   | AskedOutcome
   /** What the guest is about to receive. */
@@ -76,9 +82,7 @@ function isJournalEntry(value: unknown): value is JournalEntry {
         isSeen(value["seen"])
       );
     case "dispatch":
-      return (
-        isCount(value["call"]) && (value["resolution"] === undefined || isResolution(value["resolution"]))
-      );
+      return isCount(value["call"]) && (value["resolution"] === undefined || isDecided(value["resolution"]));
     case "asked":
       return isAsked(value);
     case "delivery":

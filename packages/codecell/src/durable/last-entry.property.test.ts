@@ -5,10 +5,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CallResolution } from "../contract/result.ts";
-import type { Delivery, LedgerCall } from "../contract/ledger.ts";
+import type { Asked, Delivery, LedgerCall } from "../contract/ledger.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { Json } from "../contract/value.ts";
 import { createMemoryStore } from "../store/memory.ts";
 import { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { RunAtRest } from "./suspended-run.ts";
@@ -51,7 +50,7 @@ class Driven {
   #journal: Journal;
   #keeping: RunKeeping;
   #recorder: LedgerRecorder;
-  #pending = new Map<number, Json>();
+  #pending = new Map<number, Asked>();
   #decisions: (readonly [number, CallResolution])[] = [];
   #timers = new Map<number, number>();
 
@@ -103,7 +102,7 @@ class Driven {
       case "ask": {
         const call = this.#open(given.which);
         if (call === undefined) return;
-        this.#pending.set(call, given.which);
+        this.#pending.set(call, { payload: given.which });
         await this.#journal.write({ kind: "asked", call, payload: given.which });
         return;
       }

@@ -11,7 +11,13 @@ import type { Ledger } from "../contract/ledger.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { inTurns } from "../loop/turn.ts";
 import { type Sealable, sizeOf } from "../seal/seal.ts";
-import { type RunAtRest, sealableSteps, type SuspendedRun, type WaitState } from "./suspended-run.ts";
+import {
+  type RunAtRest,
+  sealableSteps,
+  type SuspendedRun,
+  toPendingAtRest,
+  type WaitState,
+} from "./suspended-run.ts";
 
 /** The bytes of a suspended run, with the id and the expiry of its suspension. */
 export interface PrintedRun extends Sealable, Pick<SuspendedRun, "id" | "expiresAt"> {}
@@ -112,7 +118,7 @@ export function toWaitState(
     expiresAt: Date.now() + recorder.header.limits.suspensionTimeMs,
     seen: recorder.seen,
     timers,
-    pending: [...pending],
+    pending: [...pending].map(toPendingAtRest),
     executing: [...executing].map(([call, left]) => [call, left ?? executor]),
     resolutions,
   };

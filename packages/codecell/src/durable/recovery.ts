@@ -14,15 +14,20 @@
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import { BEHIND_CALLS, calledAs, isHostServed } from "../contract/features.ts";
 import type { RepeatableInputs } from "../contract/feature-table.ts";
-import type { CallOutcome, DeliveryItem, LedgerCall, SettledOutcome } from "../contract/ledger.ts";
-import type { CallResolution } from "../contract/result.ts";
+import type {
+  Asked,
+  CallOutcome,
+  Decided,
+  DeliveryItem,
+  LedgerCall,
+  SettledOutcome,
+} from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
-import type { Json } from "../contract/value.ts";
 import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
 import { isYield, LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { settledCalls } from "../ledger/settled-calls.ts";
 import type { Elsewhere, RunPast } from "./run-past.ts";
-import type { SuspendedRun } from "./suspended-run.ts";
+import { fromPendingAtRest, type SuspendedRun } from "./suspended-run.ts";
 import { endOfYield } from "../ledger/yields.ts";
 import { isRecord } from "../value/shape.ts";
 
@@ -45,7 +50,7 @@ export function recover(
 ): RunPast {
   const calls = [...state.ledger.calls];
   const deliveries = [...state.ledger.deliveries];
-  const pending = new Map<number, Json>(state.pending);
+  const pending = new Map<number, Asked>(state.pending.map(fromPendingAtRest));
   const dispatched = new Map<number, DispatchEntry>();
   const taken = entries.find((entry) => entry.kind === "taken");
   const timers = new TimersLeft(state.timers, taken?.at);
@@ -62,7 +67,7 @@ export function recover(
         pending.delete(entry.call);
         break;
       case "asked":
-        pending.set(entry.call, entry.payload);
+        pending.set(...fromPendingAtRest([entry.call, entry.payload, entry.before]));
         break;
       case "delivery":
         deliveries.push(entry.delivery);
@@ -77,7 +82,7 @@ export function recover(
     }
   }
   const settled = settledCalls(deliveries);
-  const open = new Map<number, CallResolution | undefined>();
+  const open = new Map<number, Decided | undefined>();
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Elsewhere>();
   const executing = new Map(state.executing);
@@ -108,7 +113,8 @@ export function recover(
     if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
       served.push(index);
     }
-    if (outcome?.kind === "asked") pending.set(index, outcome.payload);
+    if (outcome?.kind === "asked")
+      pending.set(...fromPendingAtRest([index, outcome.payload, outcome.before]));
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && isAwaited(index)) elsewhere.set(index, { executor, resolution });
     else if (!mayHaveHappened || isRepeatable(tools, call)) open.set(index, resolution);
@@ -150,7 +156,7 @@ function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | un
 }
 
 /** A denied call did not reach its tool. */
-function isDenied(resolution: CallResolution | undefined): boolean {
+function isDenied(resolution: Decided | undefined): boolean {
   return resolution !== undefined && "deny" in resolution;
 }
 

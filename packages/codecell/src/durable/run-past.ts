@@ -6,18 +6,17 @@
  *   yields.
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
-import { type DeliveryItem, toCallId } from "../contract/ledger.ts";
-import type { CallResolution, Resolutions } from "../contract/result.ts";
-import type { Json } from "../contract/value.ts";
+import { type Asked, type Decided, type DeliveryItem, toCallId } from "../contract/ledger.ts";
+import type { Resolutions } from "../contract/result.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 
 export interface RunPast {
   /** Holds the ledger, and goes on recording it. */
   readonly recorder: LedgerRecorder;
   /** Calls that wait for a decision, with what their tools asked for. */
-  readonly pending: ReadonlyMap<number, Json>;
+  readonly pending: ReadonlyMap<number, Asked>;
   /** Calls to execute here, with the decision that was made about them. */
-  readonly open: ReadonlyMap<number, CallResolution | undefined>;
+  readonly open: ReadonlyMap<number, Decided | undefined>;
   /** Outcomes that the program has not seen yet, in the order in which they came. */
   readonly items: readonly DeliveryItem[];
   /** Timers that were set, with the time they have left. */
@@ -34,7 +33,7 @@ export interface RunPast {
 export interface Elsewhere {
   readonly executor: string;
   /** The decision with which the call was dispatched. */
-  readonly resolution: CallResolution | undefined;
+  readonly resolution: Decided | undefined;
 }
 
 const NOTHING: Omit<RunPast, "recorder"> = {
@@ -56,11 +55,12 @@ export function newPast(recorder: LedgerRecorder): RunPast {
 export function withResolutions(past: RunPast, resolutions: Resolutions): RunPast {
   const pending = new Map(past.pending);
   const open = new Map(past.open);
-  for (const index of past.pending.keys()) {
+  for (const [index, { before }] of past.pending) {
     const callId = toCallId(past.recorder.header.runId, index);
-    if (!Object.hasOwn(resolutions, callId)) continue;
+    const resolution = Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined;
+    if (resolution === undefined) continue;
     pending.delete(index);
-    open.set(index, resolutions[callId]);
+    open.set(index, before === undefined ? resolution : { ...resolution, before });
   }
   return { ...past, pending, open };
 }
@@ -69,8 +69,8 @@ export function withResolutions(past: RunPast, resolutions: Resolutions): RunPas
  * The decisions that a run begins with. Decisions about calls of executors count too: this host may have to repeat such
  * a call.
  */
-export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResolution> {
-  const decisions = new Map<number, CallResolution>();
+export function decisionsOf({ open, elsewhere }: RunPast): Map<number, Decided> {
+  const decisions = new Map<number, Decided>();
   for (const [index, { resolution }] of elsewhere)
     if (resolution !== undefined) decisions.set(index, resolution);
   for (const [index, resolution] of open) if (resolution !== undefined) decisions.set(index, resolution);
@@ -78,7 +78,7 @@ export function decisionsOf({ open, elsewhere }: RunPast): Map<number, CallResol
 }
 
 /** The decisions about calls that have no outcome yet and have not asked again. */
-export function decisionsLeft(past: RunPast, asked: ReadonlyMap<number, Json>): [number, CallResolution][] {
+export function decisionsLeft(past: RunPast, asked: ReadonlyMap<number, Asked>): [number, Decided][] {
   const { recorder } = past;
   return [...decisionsOf(past)].filter(([index]) => !recorder.isSettled(index) && !asked.has(index));
 }

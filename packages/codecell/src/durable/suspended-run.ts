@@ -13,15 +13,28 @@
  */
 import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
 import type { Steps } from "../loop/turn.ts";
-import type { Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type { Asked, BeforeAsking, Decided, Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
-import type { CallResolution } from "../contract/result.ts";
 import type { Json } from "../contract/value.ts";
-import { isLedger, isResolution, isTimerChange, isWhole } from "../value/ledger-shape.ts";
+import { isBefore, isDecided, isLedger, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { isSeen, type Seen } from "../ledger/ledger-recorder.ts";
 import type { Sealable } from "../seal/seal.ts";
+
+/**
+ * A pending call: its index, what it asked for and, if anything is known of it, how far it had come. A version that
+ * does not know the third part refuses the run.
+ */
+export type PendingAtRest = readonly [number, Json, (BeforeAsking | undefined)?];
+
+export function toPendingAtRest([index, { payload, before }]: readonly [number, Asked]): PendingAtRest {
+  return before === undefined ? [index, payload] : [index, payload, before];
+}
+
+export function fromPendingAtRest([index, payload, before]: PendingAtRest): [number, Asked] {
+  return [index, before === undefined ? { payload } : { payload, before }];
+}
 
 /** What a suspended run waits for, beside its ledger. Its size does not depend on the length of the ledger. */
 export interface WaitState {
@@ -31,12 +44,12 @@ export interface WaitState {
   readonly seen: Seen;
   /** Timers that were set, with the time they had left. */
   readonly timers: readonly TimerChange[];
-  /** Index of each pending call, with what its tool asked for. */
-  readonly pending: readonly (readonly [number, Json])[];
+  /** Each pending call. */
+  readonly pending: readonly PendingAtRest[];
   /** Calls whose tools went on executing, each with the executor that has it. */
   readonly executing: readonly (readonly [number, string])[];
   /** Decisions about calls that had no outcome yet. */
-  readonly resolutions: readonly (readonly [number, CallResolution])[];
+  readonly resolutions: readonly (readonly [number, Decided])[];
 }
 
 export interface SuspendedRun extends WaitState {
@@ -50,7 +63,7 @@ export interface SuspendedRun extends WaitState {
 /** What a run that nothing moves still waits for. */
 export interface RunAtRest {
   /** Calls that wait for a decision, with what was asked. */
-  readonly pending: ReadonlyMap<number, Json>;
+  readonly pending: ReadonlyMap<number, Asked>;
   readonly timers: readonly TimerChange[];
   /**
    * Calls whose tools go on executing: in this process (undefined), or with the executor to which they were left
@@ -58,7 +71,7 @@ export interface RunAtRest {
    */
   readonly executing: ReadonlyMap<number, string | undefined>;
   /** Decisions about calls that have no outcome yet. */
-  readonly resolutions: readonly (readonly [number, CallResolution])[];
+  readonly resolutions: readonly (readonly [number, Decided])[];
   /** The memory of its cell, if going on from it is cheaper than repeating the ledger. */
   readonly snapshot: CellSnapshot | undefined;
 }
@@ -242,7 +255,8 @@ function isWaiting(
 
 /** An index of a call in the ledger, with any payload. */
 function isPending(value: unknown, calls: number): boolean {
-  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls);
+  if (!Array.isArray(value) || (value.length !== 2 && value.length !== 3)) return false;
+  return isIndex(value[0], calls) && isBefore(value[2]);
 }
 
 function isExecuting(value: unknown, calls: number): boolean {
@@ -250,7 +264,7 @@ function isExecuting(value: unknown, calls: number): boolean {
 }
 
 function isDecision(value: unknown, calls: number): boolean {
-  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isResolution(value[1]);
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isDecided(value[1]);
 }
 
 function isIndex(value: unknown, calls: number): boolean {

@@ -14,7 +14,7 @@ import { Suspender } from "./suspender.ts";
 
 const vault = new Vault({ sealKey: new Uint8Array(32).fill(7) });
 const rest: RunAtRest = {
-  pending: new Map([[0, "?"]]),
+  pending: new Map([[0, { payload: "?" }]]),
   timers: [],
   executing: new Map(),
   resolutions: [],

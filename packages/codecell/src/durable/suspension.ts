@@ -15,7 +15,8 @@ export async function toSuspension(
   issued: Pick<Suspension, "token" | "expiresAt">,
 ): Promise<Suspension> {
   const pending: PendingCall[] = [];
-  for (const [index, payload] of rest.pending) pending.push(await toPendingCall(recorder, index, payload));
+  for (const [index, { payload }] of rest.pending)
+    pending.push(await toPendingCall(recorder, index, payload));
   return { ...issued, pending, yielded: await reasonsOf(recorder) };
 }
 

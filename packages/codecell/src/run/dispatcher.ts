@@ -6,8 +6,7 @@
  * - A call whose executor is gone may have happened: the dispatcher repeats it only if its tool allows that.
  */
 import { isHostServed } from "../contract/features.ts";
-import type { CallOutcome, LedgerCall } from "../contract/ledger.ts";
-import type { CallResolution } from "../contract/result.ts";
+import type { CallOutcome, Decided, LedgerCall } from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { CallRunner } from "../calls/call-runner.ts";
 import { isRepeatable, unknownOutcome } from "../durable/recovery.ts";
@@ -25,7 +24,7 @@ export interface DispatcherSetup {
 
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
-  readonly #decisions: ReadonlyMap<number, CallResolution>;
+  readonly #decisions: ReadonlyMap<number, Decided>;
   readonly #here = new Set<number>();
   readonly #elsewhere: Map<number, string>;
 

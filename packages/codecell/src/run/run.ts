@@ -8,9 +8,8 @@
  */
 import type { Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { CallOutcome, Ledger } from "../contract/ledger.ts";
+import type { Asked, CallOutcome, Ledger } from "../contract/ledger.ts";
 import type { LogLine, RunResult, Suspension } from "../contract/result.ts";
-import type { Json } from "../contract/value.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import type { Loss } from "../sandbox/sandbox.ts";
 import type { RecordNames } from "../value/json-text.ts";
@@ -69,7 +68,7 @@ export class Run {
   readonly #deadline: Deadline;
   readonly #onAbort = (): void => this.#stop(abortedFailure(this.#setup.signal?.reason));
   /** Calls whose tools suspended the run, with what they asked for. */
-  readonly #suspended = new Map<number, Json>();
+  readonly #suspended = new Map<number, Asked>();
   readonly #placedCell: PlacedCell;
   readonly #inbox: Inbox;
   #grace: ReturnType<typeof setTimeout> | undefined;
@@ -176,7 +175,7 @@ export class Run {
     }
     this.#enter({ name: "running" });
     const { pending, items, timers } = this.#setup.past;
-    for (const [index, payload] of pending) this.#suspended.set(index, payload);
+    for (const [index, asked] of pending) this.#suspended.set(index, asked);
     this.#placedCell.place();
     this.#timers.apply(timers);
     for (const item of items) this.#inbox.add(item);
@@ -275,7 +274,7 @@ export class Run {
       if (outcome.kind === "output") this.#setup.keeping.takeLate(outcome);
     } else if (outcome.kind === "asked") {
       // Set first, so that a suspension that begins meanwhile includes the question.
-      this.#suspended.set(index, outcome.payload);
+      this.#suspended.set(index, outcome);
       await this.#journal?.write(outcome);
     } else this.#inbox.add(outcome);
     // After the queue has let go of this call.

@@ -10,7 +10,9 @@ import type { CallFailure } from "../contract/failure.ts";
 import { type FeatureSettings, isSetting } from "../contract/features.ts";
 import {
   type AskedOutcome,
+  type BeforeAsking,
   type CallOutcome,
+  type Decided,
   type Delivery,
   type DeliveryItem,
   type Language,
@@ -78,7 +80,11 @@ export function isOutcome(value: unknown): value is CallOutcome {
 
 export function isAsked(value: unknown): value is AskedOutcome {
   return (
-    isRecord(value) && value["kind"] === "asked" && isCount(value["call"]) && value["payload"] !== undefined
+    isRecord(value) &&
+    value["kind"] === "asked" &&
+    isCount(value["call"]) &&
+    value["payload"] !== undefined &&
+    isBefore(value["before"])
   );
 }
 
@@ -109,6 +115,17 @@ export function isTimerChange(
   return (
     isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]))
   );
+}
+
+export function isBefore(value: unknown): value is BeforeAsking | undefined {
+  return (
+    value === undefined ||
+    (isRecord(value) && (value["isAllowed"] === undefined || value["isAllowed"] === true))
+  );
+}
+
+export function isDecided(value: unknown): value is Decided {
+  return isResolution(value) && isBefore((value as { readonly before?: unknown }).before);
 }
 
 /** A resolution or a denial; a value with `deny` counts as a denial. */

@@ -133,6 +133,23 @@ export async function needsApproval(tool: Tool, input: unknown, options: object)
   return Boolean(needs);
 }
 
+export interface Approval {
+  readonly approved: boolean;
+  readonly reason?: string;
+}
+
+/** Only a boolean in `approved` decides. Throws for anything else; `problem` says what was wrong. */
+export function parseApproval(
+  value: unknown,
+  problem = "Cannot resolve an approval: expected { approved: true or false } and, if any, a reason as text",
+): Approval {
+  const { approved, reason }: Record<string, unknown> = isRecord(value) ? value : {};
+  if (typeof approved !== "boolean" || (reason !== undefined && typeof reason !== "string")) {
+    throw new CodeModeProtocolError(problem);
+  }
+  return { approved, ...(reason === undefined ? {} : { reason }) };
+}
+
 function parse(status: unknown, toolName: string): ApprovalStatus {
   if (status === undefined) return { type: "not-applicable" };
   const { type, reason }: Record<string, unknown> = isRecord(status) ? status : { type: status };

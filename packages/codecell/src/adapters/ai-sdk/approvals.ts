@@ -6,6 +6,7 @@
 import { generateText, type ModelMessage, streamText } from "ai";
 import { assertNames } from "../../contract/assert-names.ts";
 import { isRecord } from "../../value/shape.ts";
+import { parseApproval } from "./approval-status.ts";
 import { isCodeModeInterrupt, openInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeApprovalInterrupt, type CodeModeInterrupt } from "./interrupt.ts";
@@ -19,7 +20,6 @@ import {
   OF_CONTINUED,
 } from "./interrupts.ts";
 import type { CodeModeOptions } from "./options.ts";
-import { parseApproval } from "./run-code-mode.ts";
 
 export interface CodeModeApprovalResponse {
   /** The interrupt's id. */

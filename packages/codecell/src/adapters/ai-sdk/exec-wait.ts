@@ -4,6 +4,8 @@
  * - A tool that needs approval is not executed without approval. A tool that calls `requestCodeModeInterrupt` is called
  *   again with the answer. In both cases the program waits for `run.resolve`, with `{ approved, reason? }` or `{
  *   resolution }`.
+ * - What a call asked decides which of the two its answer is, not the form of the answer. The run remembers what it
+ *   asked, in every process. If `approved` is there, it decides in both cases.
  * - Tools validate with their own schemas, as they do when the model calls them.
  */
 import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
@@ -27,7 +29,7 @@ import {
   type VisibleTool,
 } from "../../surface/prepare-agent-run.ts";
 import { isRecord } from "../../value/shape.ts";
-import { HostFault, needsApproval } from "./approval-status.ts";
+import { HostFault, needsApproval, parseApproval } from "./approval-status.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool } from "./nested-tools.ts";
@@ -35,7 +37,7 @@ import { checkTools } from "./options.ts";
 import { inputOf, schemaOf } from "./tool-schema.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { callDirectly } from "../../calls/direct-call.ts";
-import { type CallDetails, type Decision, withOwnMiddleware } from "../../calls/middleware.ts";
+import { type AdapterCall, type Decision, REMEMBERS, withOwnMiddleware } from "../../calls/middleware.ts";
 
 export interface ExecWaitOptions extends Omit<AgentRunOptions<AgentScope>, "tools"> {
   /** Runs the programs, on a runtime made for this host. */
@@ -87,26 +89,27 @@ export function toAgentTools(tools: ToolSet): AgentToolSet {
 function toAgentTool(tool: Tool): AgentTool {
   const { description } = tool as { description?: unknown };
   const output = schemaOf((tool as { outputSchema?: Tool["outputSchema"] }).outputSchema);
-  const own: AgentTool = {
+  const own: Omit<AgentTool, "execute"> = {
     ...(typeof description === "string" ? { description } : {}),
     input: toInput(tool),
     ...(output === undefined ? {} : { output }),
-    execute: async (input: unknown, call) => {
-      const { resolution } = call;
-      try {
-        return await callTool(tool, input, {
-          ...toToolOptions(call),
-          ...(isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
-        });
-      } catch (error) {
-        const payload = requestedBy(error);
-        // `suspend` turns the payload into JSON.
-        if (payload !== undefined) call.suspend(payload as unknown as Json);
-        throw error;
-      }
-    },
   };
   return withApproval(tool, own);
+}
+
+async function execute(tool: Tool, input: unknown, call: CallContext, hasAsked: boolean): Promise<unknown> {
+  const { resolution } = call;
+  try {
+    return await callTool(tool, input, {
+      ...toToolOptions(call),
+      ...(hasAsked && isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
+    });
+  } catch (error) {
+    const payload = requestedBy(error);
+    // `suspend` turns the payload into JSON.
+    if (payload !== undefined) call.suspend(payload as unknown as Json);
+    throw error;
+  }
 }
 
 type CalledWith = Pick<CallContext, "callId" | "signal" | "context">;
@@ -125,20 +128,26 @@ function toToolOptions({ callId, signal, context }: CalledWith) {
 /**
  * Calls are decided on before they are made. A caller that skips the decision cannot call a tool that needs approval.
  */
-function withApproval(tool: Tool, own: AgentTool): AgentTool {
-  const decided = new Set<string>();
-  const execute: AgentTool["execute"] = (input: unknown, call) => {
-    if (!decided.has(call.callId) && mayNeedApproval(tool)) {
-      throw new CallRefusal("denied", "Cannot call the tool: nobody decided whether it may be called");
-    }
-    return own.execute(input, call);
-  };
+function withApproval(tool: Tool, own: Omit<AgentTool, "execute">): AgentTool {
+  /** The calls that were decided on, and whether they come again because their tool asked. */
+  const decided = new Map<string, boolean>();
   return withOwnMiddleware(
-    { ...own, execute },
     {
+      ...own,
+      execute: async (input: unknown, call: CallContext) => {
+        const hasAsked = decided.get(call.callId);
+        if (hasAsked === undefined && mayNeedApproval(tool)) {
+          throw new CallRefusal("denied", "Cannot call the tool: nobody decided whether it may be called");
+        }
+        return execute(tool, input, call, hasAsked ?? true);
+      },
+    },
+    {
+      [REMEMBERS]: true,
       decide: (call) => decide(tool, call),
-      execute: async ({ callId }, executeTool) => {
-        decided.add(callId);
+      execute: async (call, executeTool) => {
+        const { callId } = call;
+        decided.set(callId, hasToolAsked(call));
         try {
           return await executeTool();
         } finally {
@@ -157,20 +166,30 @@ function mayNeedApproval(tool: Tool): boolean {
   }
 }
 
-/** Allows a call that needs approval only after a yes. Without an answer the program waits for an answer. */
-async function decide(tool: Tool, call: CallDetails): Promise<Decision> {
+/**
+ * Allows a call that needs approval only after a yes. Without an answer the program waits for an answer. Throws for an
+ * answer that is neither a yes nor a no.
+ */
+async function decide(tool: Tool, call: AdapterCall): Promise<Decision> {
   const { input, resolution } = call;
-  // The call was approved before its tool asked for an interrupt.
-  if (isInterruptResolution(resolution)) return "allow";
-  try {
-    if (!(await needsApproval(tool, input, toToolOptions(call)))) return "allow";
-  } catch (error) {
-    throw error instanceof HostFault ? error.error : error;
+  if (hasToolAsked(call)) {
+    // The call was allowed before its tool asked. Only a word about the approval can change that.
+    if (!isRecord(resolution) || !("approved" in resolution)) return "allow";
+  } else {
+    try {
+      if (!(await needsApproval(tool, input, toToolOptions(call)))) return "allow";
+    } catch (error) {
+      throw error instanceof HostFault ? error.error : error;
+    }
+    if (resolution === undefined) return { suspend: { kind: APPROVAL_KIND } };
   }
-  if (resolution === undefined) return { suspend: { kind: APPROVAL_KIND } };
-  const { approved, reason }: Record<string, unknown> = isRecord(resolution) ? resolution : {};
-  if (approved === true) return "allow";
-  return { deny: `it was not approved${typeof reason === "string" && reason !== "" ? `: ${reason}` : ""}` };
+  const { approved, reason = "" } = parseApproval(resolution);
+  return approved ? "allow" : { deny: `it was not approved${reason === "" ? "" : `: ${reason}`}` };
+}
+
+/** Whether the call comes again because its tool asked. The answer itself proves nothing: anybody may have sent it. */
+function hasToolAsked({ before }: AdapterCall): boolean {
+  return before?.isAllowed === true;
 }
 
 /** JSON Schema, where that is all there is. A schema that cannot be described throws now. */
@@ -180,7 +199,7 @@ function toInput(tool: Tool): NonNullable<AgentTool["input"]> {
   return isAll ? described : inputOf(() => tool);
 }
 
-/** Whether a call that asked for an interrupt was resolved: with `{ resolution }`, and whatever the host adds. */
+/** Whether the answer is one for a tool that asked for an interrupt: `{ resolution }`, and whatever the host adds. */
 function isInterruptResolution(given: Json | undefined): given is { readonly resolution: Json } & Json {
   return isRecord(given) && !Array.isArray(given) && "resolution" in given;
 }

@@ -24,8 +24,7 @@ import type { Validated } from "../../calls/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
-import { isRecord } from "../../value/shape.ts";
-import { approvalStatusOf, askHost, HostFault } from "./approval-status.ts";
+import { type Approval, approvalStatusOf, askHost, HostFault, parseApproval } from "./approval-status.ts";
 import { isSameJson } from "./continuation.ts";
 import {
   CodeModeError,
@@ -62,7 +61,7 @@ export interface CallKeeper {
 
 /** How a call that waited goes on, as a run stores it, with the input that was shown while the call waited. */
 export type StoredResolution = { readonly input: Json } & (
-  | { readonly kind: "approval"; readonly approved: boolean; readonly reason?: string }
+  | ({ readonly kind: "approval" } & Approval)
   | {
       readonly kind: "interrupt";
       readonly interruptId: string;
@@ -269,20 +268,14 @@ async function ask(
   throw new CodeModeToolApprovalDeniedError(toolName, input, toolCallId, answer.reason);
 }
 
-function parseDecision(
-  decision: ApprovalDecision | undefined,
-  toolName: string,
-): { readonly approved: boolean; readonly reason?: string } | undefined {
+function parseDecision(decision: ApprovalDecision | undefined, toolName: string): Approval | undefined {
   if (decision === undefined) return undefined;
   if (decision === "approved") return { approved: true };
   if (decision === "denied") return { approved: false };
-  const { approved, reason }: Record<string, unknown> = isRecord(decision) ? decision : {};
-  if (typeof approved !== "boolean" || (reason !== undefined && typeof reason !== "string")) {
-    throw new CodeModeProtocolError(
-      `Cannot call tool "${toolName}": onApprovalRequired gave neither "approved" nor "denied" nor { approved, reason }`,
-    );
-  }
-  return { approved, ...(reason === undefined ? {} : { reason }) };
+  return parseApproval(
+    decision,
+    `Cannot call tool "${toolName}": onApprovalRequired gave neither "approved" nor "denied" nor { approved, reason }`,
+  );
 }
 
 async function executed(

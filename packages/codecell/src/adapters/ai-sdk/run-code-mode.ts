@@ -3,13 +3,13 @@ import { copyJson } from "../../value/print-json.ts";
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import { toKnown } from "../../run/host/resolutions.ts";
+import { parseApproval } from "./approval-status.ts";
 import { callIdOf, digestOf, openContinuation, type OpenedContinuation } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
 import { type Continued, Invocation, type InvocationSetup } from "./invocation.ts";
 import type { StoredResolution } from "./nested-tools.ts";
 import { assertInputNames, type RunCodeModeInput } from "./options.ts";
-import { isRecord } from "../../value/shape.ts";
 
 /** Gives the program's value or an interrupt. Throws an error of code mode if the program fails. */
 export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
@@ -97,15 +97,4 @@ async function toStored(waiting: CodeModePendingInterrupt, resolution: unknown):
   if (payload.kind === APPROVAL_KIND) return { kind: "approval", input, ...parseApproval(resolution) };
   const answer = (await copyJson(resolution)) ?? null;
   return { kind: "interrupt", input, interruptId, payload: payload as unknown as Json, resolution: answer };
-}
-
-/** Only a boolean in `approved` decides. */
-export function parseApproval(value: unknown): { readonly approved: boolean; readonly reason?: string } {
-  const { approved, reason }: Record<string, unknown> = isRecord(value) ? value : {};
-  if (typeof approved !== "boolean" || (reason !== undefined && typeof reason !== "string")) {
-    throw new CodeModeProtocolError(
-      "Cannot resolve an approval: expected { approved: true or false } and, if any, a reason as text",
-    );
-  }
-  return { approved, ...(reason === undefined ? {} : { reason }) };
 }
