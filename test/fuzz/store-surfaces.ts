@@ -28,9 +28,11 @@ export const STORE_SURFACES: readonly Surface[] = [
     name: "store: open a run",
     given: "json",
     most: INPUT,
-    own: 8 * INPUT + (WAITING + 1) * VALUE_BYTES,
-    prepare: (json) => {
+    own: 8 * INPUT + (WAITING + 2) * VALUE_BYTES,
+    prepare: async (json) => {
       const recorder = recorderOf(json);
+      const question = { kind: "asked", call: WAITING + 1, payload: parsed(json) } as const;
+      const outcomes = new Map([[question.call, await stored.sealOutcome("r", question)]]);
       const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, parsed(json)]));
       const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
       return async () => {
@@ -40,8 +42,18 @@ export const STORE_SURFACES: readonly Surface[] = [
         const state = await stored.sealState("r", printed);
         const { bytes } = await stored.following("r", id).sealEntries(0, entries);
         const journal = Array.from({ length: 1 }, () => bytes);
-        return stored.open({ id: "r", scope: "", expiresAt, state, journal, outcomes: new Map() });
+        return stored.open({ id: "r", scope: "", expiresAt, state, journal, outcomes });
       };
+    },
+  },
+  {
+    name: "store: two calls ask after their run was suspended",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const payload = parsed(json);
+      const asked = [0, 1].map((call) => ({ kind: "asked", call, payload }) as const);
+      return () => Promise.all(asked.map((question) => stored.sealOutcome("r", question)));
     },
   },
   {
