@@ -170,6 +170,35 @@ test("an error in mapCallFailure is reported, and the failure stays [host:errors
   expect(told.map(({ source }) => source)).toEqual(["tool", "mapCallFailure"]);
 });
 
+test("a tool that asks after its run has ended is not reported as a failing store [host:errors]", async () => {
+  const told: HostError[] = [];
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const tools: ToolSet = {
+    late: {
+      execute: async (_input, { suspend }) => {
+        begun.resolve();
+        await end.promise;
+        setImmediate(asked.resolve);
+        return suspend("May I?");
+      },
+    },
+  };
+  await using store = createMemoryStore();
+  await using stored = createHost({ workers: 1, store, onError: (report) => told.push(report) });
+  const abort = new AbortController();
+  const { result } = stored.start({ source: "await tools.late({})", tools, signal: abort.signal });
+  await begun.promise;
+  abort.abort();
+  expect(await result).toMatchObject({ failure: { code: "aborted" } });
+  end.resolve();
+  await asked.promise;
+  // What was asked would be written in a later turn.
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  expect(told).toEqual([]);
+});
+
 test("a failing store is reported, and the result has its error [host:errors]", async () => {
   const told: HostError[] = [];
   const { store, failed } = failing();

@@ -11,8 +11,6 @@ import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { EventStream } from "../../packages/codecell/src/run/event-stream.ts";
 import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
-import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
-import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { CATALOG_TOOLS } from "../../packages/codecell/src/contract/features.ts";
 import { catalogTools } from "../../packages/codecell/src/surface/catalog-tools.ts";
@@ -28,25 +26,21 @@ import { createMiddleware } from "../../packages/codecell/src/adapters/ai-sdk/ne
 import { ModelOutput } from "../../packages/codecell/src/adapters/ai-sdk/model-output.ts";
 import { TraceRecorder } from "../../packages/codecell/src/adapters/ai-sdk/trace-recorder.ts";
 import { toCallSetup } from "../call-setup.ts";
-import { INTERRUPT_SURFACES, WAITING } from "./interrupt-surfaces.ts";
+import { INTERRUPT_SURFACES } from "./interrupt-surfaces.ts";
+import { STORE_SURFACES } from "./store-surfaces.ts";
 import {
   EXEC_LIMITS,
-  recorderOf,
   INPUT,
   LIMITS,
   OUTPUT,
   parsed,
-  REST,
   RESULT,
   SETTINGS,
   type Surface,
   tool,
-  VALUE_BYTES,
-  vault,
 } from "./surface-parts.ts";
 import { TRAJECTORY_SURFACES } from "./trajectory-surfaces.ts";
 
-const stored = new StoredBytes(vault);
 const judgeApart = async (): Promise<{ readonly kind: "fits" }> => ({ kind: "fits" });
 const callOf = (input: string, execute: AnyTool["execute"]): CallSetup =>
   toCallSetup({ tools: { t: { ...tool, execute } }, input, limits: LIMITS, judgeApart });
@@ -257,26 +251,5 @@ export const CALL_SURFACES: readonly Surface[] = [
   },
   ...INTERRUPT_SURFACES,
   ...TRAJECTORY_SURFACES,
-  {
-    name: "store: open a run",
-    given: "json",
-    most: INPUT,
-    own: 8 * INPUT + (WAITING + 1) * VALUE_BYTES,
-    prepare: (json) => {
-      const recorder = recorderOf(json);
-      const pending = new Map(
-        Array.from({ length: WAITING }, (_, at) => [at + 1, { payload: parsed(json) }]),
-      );
-      const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
-      return async () => {
-        const printed = await printRun(recorder, "", "e", { ...REST, pending });
-        if ("code" in printed) throw new Error(printed.message);
-        const { id, expiresAt } = printed;
-        const state = await stored.sealState("r", printed);
-        const { bytes } = await stored.following("r", id).sealEntries(0, entries);
-        const journal = Array.from({ length: 1 }, () => bytes);
-        return stored.open({ id: "r", scope: "", expiresAt, state, journal, outcomes: new Map() });
-      };
-    },
-  },
+  ...STORE_SURFACES,
 ];

@@ -7,7 +7,6 @@
  *   suspended result hands over, which `suspensionBytes` bounds (the input and payload of each pending call, as
  *   values).
  */
-import { createCipheriv } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { jsonSchema, tool } from "ai";
 import { createHost, type ToolSet } from "codecell";
@@ -17,7 +16,7 @@ import { OpenToken, Tokens } from "../../packages/codecell/src/durable/token.ts"
 import { Vault } from "../../packages/codecell/src/seal/vault.ts";
 import { CALL_SURFACES } from "./call-surfaces.ts";
 import type { RoomCase } from "./heap-room.ts";
-import { nastyText, unknownWords } from "./nasty-texts.ts";
+import { nastyText, noise, unknownWords } from "./nasty-texts.ts";
 import { KINDS, nastyJson } from "./nasty-values.ts";
 import { Random } from "./random.ts";
 import { schemaValues } from "./schema-values.ts";
@@ -81,12 +80,6 @@ function orRefused(work: () => unknown): () => Promise<unknown> {
       return error;
     }
   };
-}
-
-/** Text that hardly compresses and is the same each time. One character makes an engine use two bytes for each. */
-function noise(seed: number, length: number): string {
-  const cipher = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16));
-  return `${cipher.update(Buffer.alloc(length)).toString("base64url").slice(1, length)}\u5fc5`;
 }
 
 /** A ledger as large as a suspended run may be, in inputs or in outputs. */

@@ -3,8 +3,9 @@
  *
  * They consist of units that are cheap alone and expensive in large numbers: a few units, in long runs or by turns,
  * after a beginning and before an end that some pattern looks for and does not find. Words take longest to correct if
- * nobody knows them and many known words begin like them.
+ * nobody knows them and many known words begin like them. Noise takes most room where texts are compressed.
  */
+import { createCipheriv } from "node:crypto";
 import type { Random } from "./random.ts";
 
 const UNITS = [
@@ -138,4 +139,10 @@ function arrange(random: Random, units: readonly string[], room: number): string
 
 function fill(unit: string, room: number): string {
   return unit.repeat(Math.ceil(room / unit.length)).slice(0, room);
+}
+
+/** Text that hardly compresses and is the same each time. One character makes an engine use two bytes for each. */
+export function noise(seed: number, length: number): string {
+  const cipher = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16));
+  return `${cipher.update(Buffer.alloc(length)).toString("base64url").slice(1, length)}\u5fc5`;
 }

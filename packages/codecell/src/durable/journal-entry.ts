@@ -58,8 +58,8 @@ export function* parseJournalEntries(bytes: Uint8Array): Steps<readonly JournalE
 }
 
 /** Undefined if this version does not understand the bytes. */
-export function parseOutcome(bytes: Uint8Array): CallOutcome | undefined {
-  const value = fromJsonBytes(bytes);
+export function* parseOutcome(bytes: Uint8Array): Steps<CallOutcome | undefined> {
+  const value = yield* fromJsonPieces(bytes);
   return isOutcome(value) ? value : undefined;
 }
 

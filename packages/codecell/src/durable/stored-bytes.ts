@@ -81,7 +81,7 @@ export class StoredBytes {
   async sealOutcome(runId: string, outcome: CallOutcome): Promise<Uint8Array> {
     // A store does not keep the order in which outcomes came.
     const header = toJsonBytes({ at: performance.timeOrigin + performance.now() });
-    const sealable = { header, content: toJsonBytes(outcome) };
+    const sealable = { header, content: Buffer.concat(await inTurns(toJsonPieces(outcome))) };
     return this.#vault.sealer.sealInTurns(sealable, outcomeOf(runId, outcome.call));
   }
 
@@ -133,7 +133,7 @@ export class StoredBytes {
   async #openPosted(runId: string, call: number, sealed: Uint8Array): Promise<Posted | Failure> {
     const unpacked = await this.#unpack(sealed, outcomeOf(runId, call));
     if ("code" in unpacked) return unpacked;
-    const outcome = parseOutcome(unpacked.content);
+    const outcome = await inTurns(parseOutcome(unpacked.content));
     if (outcome === undefined) return versionFailure("stored run");
     const header = fromJsonBytes(unpacked.header);
     const at = isRecord(header) ? header["at"] : undefined;

@@ -5,18 +5,17 @@
  *   whoever resumes the run finds them.
  * - If the store refuses or does not answer in time, it has the run as it was: the run can go on from there.
  */
-import { CodecellError, type Failure } from "../contract/failure.ts";
+import type { Failure } from "../contract/failure.ts";
 import type { CallOutcome } from "../contract/ledger.ts";
 import type { RunResult, Suspension } from "../contract/result.ts";
-import { type EndState, type LastEntry, type NextState, type Store, StoreError } from "../contract/store.ts";
+import type { EndState, LastEntry, NextState, Store } from "../contract/store.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 import { inTurns } from "../loop/turn.ts";
 import { within } from "../loop/wait.ts";
-import { answered } from "./answered.ts";
+import { AwaitedOutcomes } from "./awaited-outcomes.ts";
 import type { EndedRuns } from "./ended-runs.ts";
 import type { Executor } from "./executor.ts";
 import type { Journal } from "./journal.ts";
-import { persistently, RENEWALS } from "./persistently.ts";
 import { printRun, toWaitState } from "./print-run.ts";
 import { factsSteps } from "./run-facts.ts";
 import type { KeepingTerms, RunKeeping } from "./run-keeping.ts";
@@ -52,12 +51,15 @@ export class StoredKeeping implements RunKeeping {
   readonly #parts: StoreParts;
   readonly #recorder: LedgerRecorder;
   readonly #terms: KeepingTerms;
+  readonly #awaited: AwaitedOutcomes;
 
   constructor(parts: StoreParts, journal: Journal, recorder: LedgerRecorder, terms: KeepingTerms) {
     this.#parts = parts;
     this.journal = journal;
     this.#recorder = recorder;
     this.#terms = terms;
+    const { store, bytes, leaseMs } = parts;
+    this.#awaited = new AwaitedOutcomes(store, bytes, leaseMs, recorder.header.runId);
   }
 
   async suspend(rest: RunAtRest): Promise<Suspension | Failure> {
@@ -132,56 +134,8 @@ export class StoredKeeping implements RunKeeping {
     await executor.post(runId, outcome, until, () => store.post(runId, call, sealed));
   }
 
-  /**
-   * Waits however long it takes. Rejects if the run is gone, the outcome cannot be opened, or the store does not
-   * answer.
-   */
-  async awaitOutcome(
-    call: number,
-    executor: string,
-    isOver: () => boolean,
-  ): Promise<CallOutcome | undefined> {
-    const { store, bytes, leaseMs } = this.#parts;
-    const { runId } = this.#recorder.header;
-    let changed = Promise.withResolvers<void>();
-    const onChange = (): void => {
-      changed.resolve();
-      changed = Promise.withResolvers();
-    };
-    const unwatch = await persistently(() => this.#watch(onChange), "endless");
-    try {
-      while (!isOver()) {
-        const change = changed.promise;
-        // Asked before the outcomes are read, because an executor posts before it leaves.
-        const isThere = await persistently(() => answered(store.attends(executor)), "endless");
-        const outcomes = await persistently(() => answered(store.outcomes(runId)), "endless");
-        if (outcomes === undefined) throw new StoreError("stale_claim", `Run "${runId}" is gone`);
-        const sealed = outcomes.get(call);
-        const outcome = sealed === undefined ? undefined : await bytes.openOutcome(runId, call, sealed);
-        // There is an outcome, but this host cannot open it. A process with the executor's key can go on with the run.
-        if (outcome !== undefined && "code" in outcome) throw new CodecellError(outcome);
-        if (outcome !== undefined) return outcome;
-        if (!isThere) return undefined;
-        await within(leaseMs / RENEWALS, change, false);
-      }
-      return undefined;
-    } finally {
-      unwatch();
-    }
-  }
-
-  async #watch(onChange: () => void): Promise<() => void> {
-    const watching = this.#parts.store.watch(this.#recorder.header.runId, onChange);
-    try {
-      return await answered(watching);
-    } catch (error) {
-      // The watch may still begin when nobody waits for it any more.
-      watching.then(
-        (unwatch) => unwatch(),
-        () => {},
-      );
-      throw error;
-    }
+  awaitOutcome(call: number, executor: string, isOver: () => boolean): Promise<CallOutcome | undefined> {
+    return this.#awaited.await(call, executor, isOver);
   }
 
   async conclude(isLeft: boolean, result: RunResult): Promise<void> {

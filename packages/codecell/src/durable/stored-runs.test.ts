@@ -181,6 +181,25 @@ test("an outcome sealed with a missing key does not count as no outcome [suspend
   await expect(outcome).rejects.toMatchObject({ code: "token_key" });
 });
 
+test("one watch and one reading serve all calls that wait for their executor [store:executor]", async () => {
+  const calls = Array.from({ length: 20 }, () => ({ tool: "t", input: "null" }));
+  const recorder = new LedgerRecorder(newRecorder().header, { calls, deliveries: [] });
+  const executing = new Map(calls.map((_, call) => [call, undefined]));
+  const first = runs.keep(recorder, TERMS);
+  await first.suspend({ ...REST, timers: [], executing });
+  const { past, keeping } = await take();
+  const [watch, read] = [vi.spyOn(store, "watch"), vi.spyOn(store, "outcomes")];
+  const awaited = [...past.elsewhere].map(([call, { executor }]) =>
+    keeping.awaitOutcome(call, executor, () => false),
+  );
+  const outputs = calls.map((_, call) => ({ kind: "output", call, output: `${call}` }) as const);
+  for (const output of outputs) first.takeLate(output);
+  expect(await Promise.all(awaited)).toEqual(outputs);
+  expect(watch).toHaveBeenCalledTimes(1);
+  // One when the calls begin to wait, and at most one for each outcome.
+  expect(read.mock.calls.length).toBeLessThanOrEqual(1 + calls.length);
+});
+
 describe("an expiry", () => {
   /** As anybody can who writes to the database. */
   async function prolong(ms: number): Promise<void> {

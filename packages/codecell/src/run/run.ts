@@ -272,6 +272,9 @@ export class Run {
     else if (this.#isLeft && this.#journal !== undefined) {
       // The host closed, or its store failed: whoever takes the run up finds the output.
       if (outcome.kind === "output") this.#setup.keeping.takeLate(outcome);
+    } else if (this.#phase.name === "ended") {
+      // Nobody needs the outcome, and the run's claim is gone.
+      return;
     } else if (outcome.kind === "asked") {
       // Set first, so that a suspension that begins meanwhile includes the question.
       this.#suspended.set(index, outcome);
