@@ -149,6 +149,39 @@ describe("values that are not JSON", () => {
     });
   });
 
+  test("of outputs that are too long together the model is shown the beginning", async () => {
+    const say = tool({ inputSchema: anything, execute: async ({ text }) => text });
+    const made = createCodeModeTool({ echo, say }, { modelOutput: { includeNestedToolOutputs: true } });
+    const input = {
+      js: `for (const length of [600_000, 500_000, 400_000]) await tools.echo({ text: "x".repeat(length) });
+        await tools.say({ text: "y".repeat(60_000) });`,
+    };
+    const output = await made.execute(input, OUTER);
+    const told = await made.toModelOutput?.({ toolCallId: "call_1", input, output });
+    const { nestedTools } = (told as unknown as { value: { nestedTools: { output: unknown }[] } }).value;
+    expect(nestedTools.map((entry) => entry.output)).toEqual([
+      { type: "json", value: { text: "x".repeat(600_000) } },
+      { type: "text", value: `{"text":"${"x".repeat(7_991)}…` },
+      { type: "json", value: { text: "x".repeat(400_000) } },
+      { type: "text", value: `${"y".repeat(8_000)}…` },
+    ]);
+  });
+
+  test("a tool that cannot say what a model sees of its output fails the model output", async () => {
+    const broken = tool({
+      inputSchema: anything,
+      execute: async () => 1,
+      toModelOutput: () => {
+        throw new Error("no words");
+      },
+    });
+    const made = createCodeModeTool({ broken }, { modelOutput: { includeNestedToolOutputs: true } });
+    const input = { js: "return await tools.broken({})" };
+    const output = await made.execute(input, OUTER);
+    expect(output).toBe(1);
+    await expect(made.toModelOutput?.({ toolCallId: "call_1", input, output })).rejects.toThrow("no words");
+  });
+
   test.each([
     ["a bigint", { kind: "k", id: 1n }],
     ["toJSON that gives nothing", { kind: "k", toJSON: () => null }],

@@ -10,7 +10,7 @@
 import { setTimeout } from "node:timers/promises";
 import { jsonSchema, tool } from "ai";
 import { createHost, type ToolSet } from "codecell";
-import { runCodeMode } from "codecell/ai";
+import { createCodeModeTool, runCodeMode } from "codecell/ai";
 import { LedgerRecorder } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
 import { OpenToken, Tokens } from "../../packages/codecell/src/durable/token.ts";
 import { Vault } from "../../packages/codecell/src/seal/vault.ts";
@@ -270,6 +270,28 @@ const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: ()
   }),
 );
 
+/** What the model is shown of calls lives as long as the input of the tool call. */
+const AI_SHOWN_CASES: readonly RoomCase[] = [
+  { shown: "a summary", modelOutput: { includeNestedToolSummary: true } },
+  { shown: "outputs", modelOutput: { includeNestedToolOutputs: true } },
+].map(({ shown, modelOutput }) => ({
+  name: `a program of code mode calls a tool 20 times that gives its input back, and the model is shown ${shown}`,
+  room: ROOM + 20 * 2 * RECORDS_TEXT,
+  prepare: () => {
+    const echo = tool({
+      inputSchema: jsonSchema<object>({ type: "array" }),
+      execute: (input) => input,
+      toModelOutput: ({ output }) => ({ type: "json", value: output as never }),
+    });
+    const made = createCodeModeTool({ echo }, { modelOutput, executionPolicy: { timeoutMs: PATIENCE_MS } });
+    const input = { js: `${RECORDS} for (let n = 0; n < 20; n++) await tools.echo(records);` };
+    return async () => {
+      const output = await made.execute(input, { toolCallId: "call", messages: [] });
+      return [input, await made.toModelOutput?.({ toolCallId: "call", input, output })];
+    };
+  },
+}));
+
 /** A tool that repeats its input in its error, with and without hooks that are given the error. */
 const AI_ERROR_CASES: readonly RoomCase[] = [
   { told: "nobody is told", lifecycle: {} },
@@ -314,6 +336,7 @@ const AI_APPROVAL_CASE: RoomCase = {
 
 export const CASES: readonly RoomCase[] = [
   ...AI_CASES,
+  ...AI_SHOWN_CASES,
   AI_APPROVAL_CASE,
   ...AI_ERROR_CASES,
   ...SURFACES.flatMap(surfaceCases),

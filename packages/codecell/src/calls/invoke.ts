@@ -24,10 +24,10 @@ import { boundedReason, CallRefusal, toCallFailure, toRefusal } from "./call-fai
 import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
 import { encodeOutput } from "./encode-output.ts";
+import { toExecuteTool } from "./execute-tool.ts";
 import {
   type AdapterCall,
   type AdapterMiddleware,
-  type ExecuteTool,
   KeptInput,
   parseCallDecision,
   REMEMBERS,
@@ -170,18 +170,14 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
 /** The tool with all middleware around it, the first one outermost. */
 function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Question): Promise<unknown> {
   const { suspend } = question;
-  let execute: ExecuteTool = async ({ signal = call.signal, hasAsked, onPart = setup.onProgress } = {}) => {
-    // Middleware may have waited meanwhile, or caught what `suspend` threw. Then the tool is not called.
-    question.assertOpen();
-    if (call.signal.aborted) throw new CallRefusal("denied", toDenial(setup, RUN_ENDED));
-    const output: unknown = await tool.execute(call.input, { ...setup.context, signal, suspend });
-    if (!isAsyncIterable(output)) return output;
-    return drain(output, {
-      hasAsked: () => question.isAsked || call.signal.aborted || hasAsked?.() === true,
-      signal,
-      onPart,
-    });
-  };
+  let execute = toExecuteTool({
+    tool,
+    input: call.input,
+    context: setup.context,
+    question,
+    abortedMessage: toDenial(setup, RUN_ENDED),
+    onProgress: setup.onProgress,
+  });
   for (const { execute: around } of setup.middleware.toReversed()) {
     if (around === undefined) continue;
     const inner = execute;

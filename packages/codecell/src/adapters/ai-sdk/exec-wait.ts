@@ -245,6 +245,8 @@ function toAiTool(visible: VisibleTool, context: unknown, onError: OnError | und
           callId: toolCallId,
           signal: abortSignal ?? new AbortController().signal,
           context,
+          judgeApart,
+          onFault: (error) => tell({ error, source: "schema" }, toolCallId),
           asking: new CodeModeProtocolError(
             "A tool that the model calls by itself cannot ask for a decision",
           ),

@@ -4,10 +4,14 @@
  *
  * - An account belongs to one execution, by the identity of that execution's input. If the identity is lost, the model
  *   learns nothing, and never what another execution did.
+ * - An account lives as long as that input, so it keeps no values of calls. Only if outputs are shown, it keeps texts
+ *   of as many outputs as are shown, within a bound.
  */
 import type { ToolSet } from "ai";
-import { copyJson } from "../../value/print-json.ts";
-import { inTurns } from "../../loop/turn.ts";
+import { inTurns, isTurnLong, nextTurn } from "../../loop/turn.ts";
+import { ownText } from "../../value/own-text.ts";
+import { buildJson } from "../../value/parse-json.ts";
+import { copyJson, printJson } from "../../value/print-json.ts";
 import type { LogLine } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import type {
@@ -35,11 +39,20 @@ export interface CodeModeModelOutput {
 /** How many characters of a program's log lines are shown. */
 const LONGEST_CONSOLE = 8_000;
 const MOST_ENTRIES = 32;
+/** How many characters of outputs of calls are shown whole: as many as a program's own result may have. */
+const MOST_OF_OUTPUTS = 1024 * 1024;
+/** How many characters are shown of an output that is not shown whole. */
+const LONGEST_BEGINNING = 8_000;
 
 /** What one execution left for the model. */
 export class Account {
   trace: CodeModeTrace | undefined;
-  readonly outputs: Map<number, CodeModeNestedToolResultEvent> = new Map();
+  /** By `bridgeIndex`: JSON texts of outputs, as the model is shown them. */
+  readonly outputs: Map<number, Promise<string>> = new Map();
+  /** How many calls of tools have ended. */
+  ended = 0;
+  /** How many characters of outputs may still be kept whole. */
+  outputRoom: number = MOST_OF_OUTPUTS;
   logs: readonly LogLine[] = [];
   logsDropped = 0;
   isInterrupted = false;
@@ -70,22 +83,40 @@ export class ModelOutput {
     return account;
   }
 
-  /** The host's hooks, followed by our own. */
+  get #mostEntries(): number {
+    return Math.max(0, this.#options.maxSummaryEntries ?? MOST_ENTRIES);
+  }
+
+  /** The host's hooks, and our own beside them. */
   watch(lifecycle: CodeModeLifecycle | undefined, account: Account): CodeModeLifecycle | undefined {
     if (!this.tellsCalls) return lifecycle;
     return {
       ...lifecycle,
-      onNestedToolResult: async (event) => {
-        // Earlier outputs of a program that went on from its memory alone are no longer known.
-        const isKnown = event.status === "fulfilled" && !(event.replayed && event.output === undefined);
-        if (isKnown) account.outputs.set(event.bridgeIndex, event);
-        await lifecycle?.onNestedToolResult?.(event);
-      },
+      ...(this.#options.includeNestedToolOutputs
+        ? {
+            onNestedToolResult: async (event: CodeModeNestedToolResultEvent) => {
+              const keeping = this.#keepOutput(account, event);
+              await lifecycle?.onNestedToolResult?.(event);
+              await keeping;
+            },
+          }
+        : {}),
       onTrace: async (trace) => {
         account.trace = trace;
         await lifecycle?.onTrace?.(trace);
       },
     };
+  }
+
+  /** Keeps what the model is shown of an output. Calls are shown in the order in which they ended. */
+  async #keepOutput(account: Account, event: CodeModeNestedToolResultEvent): Promise<void> {
+    if (account.ended++ >= this.#mostEntries || event.status !== "fulfilled") return;
+    // Earlier outputs of a program that went on from its memory alone are no longer known.
+    if (event.replayed && event.output === undefined) return;
+    const text = toShownText(account, event);
+    account.outputs.set(event.bridgeIndex, text);
+    // If the tool's own `toModelOutput` fails, whoever asks for the model output hears of it.
+    await text.catch(() => {});
   }
 
   async toModelOutput({
@@ -108,42 +139,52 @@ export class ModelOutput {
   }
 
   async #summary(account: Account | undefined): Promise<CodeModeModelVisibleBridgeSummary[]> {
-    const { includeNestedToolSummary, includeNestedToolOutputs, includeFetchSummary, maxSummaryEntries } =
-      this.#options;
+    const { includeNestedToolSummary, includeNestedToolOutputs, includeFetchSummary } = this.#options;
     const told = (account?.trace?.bridgeRequests ?? [])
       .filter(({ kind }) =>
         kind === "fetch" ? includeFetchSummary : includeNestedToolSummary || includeNestedToolOutputs,
       )
-      .slice(0, Math.max(0, maxSummaryEntries ?? MOST_ENTRIES));
-    return Promise.all(
-      told.map(async (entry) => {
-        const { status, replayed } = entry;
-        if (entry.kind === "fetch") {
-          const { url, method } = entry;
-          return { kind: "fetch", url, method, status: entry.status, replayed };
-        }
-        const { toolName, toolCallId } = entry;
-        const ended = includeNestedToolOutputs ? account?.outputs.get(entry.bridgeIndex) : undefined;
-        const output =
-          ended?.status === "fulfilled" ? await this.#outputOf(ended, account?.tools) : undefined;
-        const own = { kind: "tool", toolName, toolCallId, status, replayed } as const;
-        return output === undefined ? own : Object.assign(own, { output });
-      }),
-    );
+      .slice(0, this.#mostEntries);
+    const summary: CodeModeModelVisibleBridgeSummary[] = [];
+    for (const entry of told) {
+      const { status, replayed } = entry;
+      if (entry.kind === "fetch") {
+        const { url, method } = entry;
+        summary.push({ kind: "fetch", url, method, status: entry.status, replayed });
+        continue;
+      }
+      const { toolName, toolCallId } = entry;
+      const output = await account?.outputs.get(entry.bridgeIndex);
+      while (isTurnLong()) await nextTurn();
+      summary.push({
+        kind: "tool",
+        toolName,
+        toolCallId,
+        status,
+        replayed,
+        ...(output === undefined ? {} : { output: await buildJson(output) }),
+      });
+    }
+    return summary;
   }
+}
 
-  /** The output as the tool itself would show it to a model. */
-  async #outputOf(
-    event: CodeModeNestedToolResultEvent & { status: "fulfilled" },
-    tools: ToolSet | undefined,
-  ): Promise<unknown> {
-    const { toolName, toolCallId, input, output } = event;
-    const tool = tools?.[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
-    // An output that is not JSON must not break the other outputs and the result.
-    return (
-      (await copyJson(await tool?.toModelOutput?.({ toolCallId, input, output }))) ?? toToolOutput(output)
-    );
+/** The output as the tool itself would show it to a model, as JSON text. Of an output without room, the beginning. */
+async function toShownText(
+  account: Account,
+  { toolName, toolCallId, input, output }: CodeModeNestedToolResultEvent & { status: "fulfilled" },
+): Promise<string> {
+  const tool = account.tools[toolName] as { toModelOutput?: (options: object) => unknown } | undefined;
+  // An output that is not JSON must not break the other outputs and the result.
+  const own = await printJson(await tool?.toModelOutput?.({ toolCallId, input, output }));
+  const json = own ?? (await printJson(output)) ?? "null";
+  const isText = own === undefined && typeof output === "string";
+  if (json.length <= account.outputRoom) {
+    account.outputRoom -= json.length;
+    return own ?? `{"type":"${isText ? "text" : "json"}","value":${json}}`;
   }
+  const beginning = ownText(isText ? output : json, LONGEST_BEGINNING);
+  return JSON.stringify({ type: "text", value: `${beginning}…` });
 }
 
 export type ToolOutput =

@@ -70,8 +70,10 @@ export interface CodeModeApprovalOptions {
 
 export interface CodeModeModelOutputOptions {
   includeNestedToolSummary?: boolean;
+  /** Outputs of 1 MiB in all are shown whole. Of others the beginning is shown. */
   includeNestedToolOutputs?: boolean;
   includeFetchSummary?: boolean;
+  /** Default: 32. */
   maxSummaryEntries?: number;
 }
 
