@@ -33,7 +33,9 @@ export const STORE_SURFACES: readonly Surface[] = [
       const recorder = recorderOf(json);
       const question = { kind: "asked", call: WAITING + 1, payload: parsed(json) } as const;
       const outcomes = new Map([[question.call, await stored.sealOutcome("r", question)]]);
-      const pending = new Map(Array.from({ length: WAITING }, (_, at) => [at + 1, { payload: parsed(json) }]));
+      const pending = new Map(
+        Array.from({ length: WAITING }, (_, at) => [at + 1, { payload: parsed(json) }]),
+      );
       const entries = [{ kind: "dispatch", call: 0, resolution: { resolution: parsed(json) } }] as const;
       return async () => {
         const printed = await printRun(recorder, "", "e", { ...REST, pending });
