@@ -3,6 +3,7 @@ import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { StoredRuns } from "../../packages/codecell/src/durable/stored-runs.ts";
 import { LedgerRecorder } from "../../packages/codecell/src/ledger/ledger-recorder.ts";
+import { createMemoryStore } from "../../packages/codecell/src/store/memory.ts";
 import { openSqliteStore } from "../../packages/codecell/src/store/sqlite.ts";
 import { takeRun, TERMS } from "../taken-run.ts";
 import { WAITING } from "./interrupt-surfaces.ts";
@@ -45,6 +46,20 @@ export const STORE_SURFACES: readonly Surface[] = [
         const { bytes } = await stored.following("r", id).sealEntries(0, entries);
         const journal = Array.from({ length: 1 }, () => bytes);
         return stored.open({ id: "r", scope: "", expiresAt, state, journal, outcomes });
+      };
+    },
+  },
+  {
+    name: "store: keep a fork",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const recorder = recorderOf(json);
+      const store = createMemoryStore();
+      const runs = new StoredRuns(store, vault, 30_000);
+      return async () => {
+        await runs.keep(recorder, TERMS).journal.delete();
+        await store[Symbol.asyncDispose]();
       };
     },
   },

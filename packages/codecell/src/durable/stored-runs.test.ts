@@ -181,6 +181,21 @@ test("an outcome sealed with a missing key does not count as no outcome [suspend
   await expect(outcome).rejects.toMatchObject({ code: "token_key" });
 });
 
+test("a fork with a large past is kept like any other run [ledger:fork]", async () => {
+  const calls = [{ tool: "t", input: JSON.stringify("x".repeat(100_000)) }];
+  const forked = (): LedgerRecorder => new LedgerRecorder(newRecorder().header, { calls, deliveries: [] });
+  const { journal } = runs.keep(forked(), TERMS);
+  // Written after the run was put, which takes several turns.
+  await journal.write({ kind: "turn", at: 0, calls, timers: [], seen: forked().seen });
+  await journal.release();
+  expect((await take()).past.recorder.calls).toEqual([...calls, ...calls]);
+  die(2 * LEASE_MS);
+  const claimed = await store.claim("r", { owner: "", ms: LEASE_MS });
+  if (claimed.status === "claimed") await store.delete(claimed.claim);
+  await runs.keep(forked(), TERMS).suspend({ ...REST, snapshot: SNAPSHOT });
+  expect((await take()).past.recorder.calls).toEqual(calls);
+});
+
 test("one watch and one reading serve all calls that wait for their executor [store:executor]", async () => {
   const calls = Array.from({ length: 20 }, () => ({ tool: "t", input: "null" }));
   const recorder = new LedgerRecorder(newRecorder().header, { calls, deliveries: [] });

@@ -42,6 +42,9 @@ import { type Reference, Tokens } from "./token.ts";
 
 const NO_FACTS: StoreFacts = { namesTools: false, ended: undefined };
 
+/** A past of this size is printed and sealed at once. Only a fork has more when it begins. */
+const SMALL_PAST = 65_536;
+
 const OWNER = `process ${process.pid}`;
 
 export class StoredRuns {
@@ -84,19 +87,22 @@ export class StoredRuns {
       executing: [],
       resolutions: [],
     };
-    // At once: a run that has just begun is small.
-    const sealable = atOnce(sealableSteps(first));
-    const state = bytes.sealFirst(runId, sealable);
     const facts = atOnce(factsSteps(ledger, ledger, [], namesTools));
-    const claim = store.put({ id: runId, scope, expiresAt, state, facts }, this.#lease);
-    const journal = openJournal(this.#parts, claim, {
-      bytes: bytes.following(runId, first.id),
-      length: 0,
-      size: sizeOf(sealable),
-      mayStay: true,
-      posted: new Set(),
-      facts,
-    });
+    const put = (state: Uint8Array): Promise<Claim> =>
+      store.put({ id: runId, scope, expiresAt, state, facts }, this.#lease);
+    const start = { bytes: bytes.following(runId, first.id), length: 0, posted: new Set<number>(), facts };
+    let journal: Journal;
+    if (recorder.size > SMALL_PAST) {
+      const claim = inTurns(sealableSteps(first)).then(async (sealable) =>
+        put(await bytes.sealState(runId, sealable)),
+      );
+      // How large the run is is known too late to leave its journal in place: it is printed when it is suspended.
+      journal = openJournal(this.#parts, claim, { ...start, size: 0, mayStay: false });
+    } else {
+      const sealable = atOnce(sealableSteps(first));
+      const claim = put(bytes.sealFirst(runId, sealable));
+      journal = openJournal(this.#parts, claim, { ...start, size: sizeOf(sealable), mayStay: true });
+    }
     return new StoredKeeping(this.#parts, journal, recorder, terms);
   }
 
