@@ -6,11 +6,11 @@ import { jsonSchema } from "ai";
 import { inTurns } from "../../packages/codecell/src/loop/turn.ts";
 import { CallRunner } from "../../packages/codecell/src/calls/call-runner.ts";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
-import { VALIDATE } from "../../packages/codecell/src/calls/middleware.ts";
+import { type CallMiddleware, VALIDATE } from "../../packages/codecell/src/calls/middleware.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { EventStream } from "../../packages/codecell/src/run/event-stream.ts";
-import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
+import { assertResolutions, toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { StoredBytes } from "../../packages/codecell/src/durable/stored-bytes.ts";
 import { printRun } from "../../packages/codecell/src/durable/print-run.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
@@ -65,7 +65,11 @@ const nested = (): NestedTools =>
     saved: new SavedValues({ maxBytes: 1024, maxValues: 1 }),
   });
 /** A call of an agent's program, recorded from its events. */
-const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> => {
+const recorded = (
+  input: string,
+  execute: AnyTool["execute"],
+  before: readonly CallMiddleware[] = [],
+): Promise<unknown> => {
   const { middleware, onEvent } = nested().watch(new AgentProgram("c"));
   const events = new EventStream(onEvent);
   const runner = new CallRunner({
@@ -73,7 +77,7 @@ const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> 
     tools: { t: { ...tool, execute } },
     limits: LIMITS,
     context: undefined,
-    middleware,
+    middleware: [...middleware, ...before],
     authorize: undefined,
     mapCallFailure: undefined,
     hostTools: {},
@@ -170,6 +174,27 @@ export const CALL_SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => () => recorded(json, () => null),
+  },
+  {
+    name: "call: another input that a hook gave it, in the catalog profile",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const rewrite = parsed(json);
+      return () => recorded("null", () => null, [{ decide: () => ({ rewrite }) }]);
+    },
+  },
+  {
+    name: "call: a resolution of the host's own with its input",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const input = parsed(json);
+      // A name that is escaped as text.
+      if (typeof input === "object" && input !== null && !Array.isArray(input))
+        Object.assign(input, { "\u0001": 0 });
+      return () => assertResolutions({ "r:0": { resolution: { approved: true, input } } });
+    },
   },
   {
     name: "exec: calls that wait for a decision",
