@@ -6,11 +6,11 @@ import { jsonSchema } from "ai";
 import { inTurns } from "../../packages/codecell/src/loop/turn.ts";
 import { CallRunner } from "../../packages/codecell/src/calls/call-runner.ts";
 import { type CallSetup, invoke } from "../../packages/codecell/src/calls/invoke.ts";
-import { VALIDATE } from "../../packages/codecell/src/calls/middleware.ts";
+import { type CallMiddleware, VALIDATE } from "../../packages/codecell/src/calls/middleware.ts";
 import type { AnyTool } from "../../packages/codecell/src/contract/tool.ts";
 import type { Json } from "../../packages/codecell/src/contract/value.ts";
 import { EventStream } from "../../packages/codecell/src/run/event-stream.ts";
-import { toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
+import { assertResolutions, toKnown } from "../../packages/codecell/src/run/host/resolutions.ts";
 import { createCatalog } from "../../packages/codecell/src/catalog/catalog.ts";
 import { CATALOG_TOOLS } from "../../packages/codecell/src/contract/features.ts";
 import { catalogTools } from "../../packages/codecell/src/surface/catalog-tools.ts";
@@ -59,7 +59,11 @@ const nested = (): NestedTools =>
     saved: new SavedValues({ maxBytes: 1024, maxValues: 1 }),
   });
 /** A call of an agent's program, recorded from its events. */
-const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> => {
+const recorded = (
+  input: string,
+  execute: AnyTool["execute"],
+  before: readonly CallMiddleware[] = [],
+): Promise<unknown> => {
   const { middleware, onEvent } = nested().watch(new AgentProgram("c"));
   const events = new EventStream(onEvent);
   const runner = new CallRunner({
@@ -67,7 +71,7 @@ const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> 
     tools: { t: { ...tool, execute } },
     limits: LIMITS,
     context: undefined,
-    middleware,
+    middleware: [...middleware, ...before],
     authorize: undefined,
     mapCallFailure: undefined,
     hostTools: {},
@@ -164,6 +168,27 @@ export const CALL_SURFACES: readonly Surface[] = [
     given: "json",
     most: INPUT,
     prepare: (json) => () => recorded(json, () => null),
+  },
+  {
+    name: "call: another input that a hook gave it, in the catalog profile",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const rewrite = parsed(json);
+      return () => recorded("null", () => null, [{ decide: () => ({ rewrite }) }]);
+    },
+  },
+  {
+    name: "call: a resolution of the host's own with its input",
+    given: "json",
+    most: INPUT,
+    prepare: (json) => {
+      const input = parsed(json);
+      // A name that is escaped as text.
+      if (typeof input === "object" && input !== null && !Array.isArray(input))
+        Object.assign(input, { "\u0001": 0 });
+      return () => assertResolutions({ "r:0": { resolution: { approved: true, input } } });
+    },
   },
   {
     name: "exec: calls that wait for a decision",

@@ -17,9 +17,9 @@ import type { AnyTool, CallContext, ToolSet } from "../contract/tool.ts";
 import type { Json } from "../contract/value.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
-import { asInput } from "../value/json-text.ts";
+import { asInput, utf8Bytes } from "../value/json-text.ts";
 import { parseJson } from "../value/parse-json.ts";
-import { copyJson } from "../value/print-json.ts";
+import { copyJson, printJson } from "../value/print-json.ts";
 import { boundedReason, CallRefusal, toCallFailure, toRefusal } from "./call-failure.ts";
 import { noSuchTool } from "./closest-names.ts";
 import { drain, isAsyncIterable } from "./drain.ts";
@@ -270,7 +270,16 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
       const checked = await validated(setup, tool, "input", decision.rewrite);
       if (!checked.ok) return denied(setup, `a hook gave it another input, ${checked.problems}`);
       call.input = checked.value;
-      setup.onStep?.({ type: "call-rewrite", input: checked.value });
+      if (setup.onStep === undefined) continue;
+      // Whoever records a large input cannot print it at once to measure it, and needs a turn of its own.
+      const text = await printJson(checked.value);
+      while (isTurnLong()) await nextTurn();
+      if (setup.context.signal.aborted) continue;
+      setup.onStep({
+        type: "call-rewrite",
+        input: checked.value,
+        inputBytes: text === undefined ? 0 : utf8Bytes(text),
+      });
     }
   } catch (error) {
     return undecidable(setup, error);

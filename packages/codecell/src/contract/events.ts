@@ -79,6 +79,8 @@ export type CallStep =
       readonly type: "call-rewrite";
       /** The input that middleware gave, after validation. */
       readonly input: unknown;
+      /** The size of its JSON text; 0 if it is not JSON. */
+      readonly inputBytes: number;
     }
   | {
       readonly type: "call-execute";

@@ -63,7 +63,8 @@ export function asInput(text: string, parsed: ParsedJson): ParsedJson {
   return { ok: false, problem: `it has a key "${PROTO}", which inputs may not have, use another name` };
 }
 
-const PROTO = "__proto__";
+/** The key that inputs may not have. */
+export const PROTO = "__proto__";
 
 /** Whether a JSON text has a key `__proto__` at any depth. */
 export function isProtoText(text: string): boolean {

@@ -134,40 +134,44 @@ function weighMember(member: unknown, left: number): number {
 
 /**
  * Whether the value consists of plain JSON data alone and has a long text. Visits every part once, however many there
- * are. Ignores record members that are undefined.
+ * are. Ignores record members that are undefined. `onRecord` gets every record.
  */
-export function isLargeJson(value: unknown): value is Json {
-  const left = typeof value === "object" && value !== null ? leftOf(value, SMALL, 1) : undefined;
+export function isLargeJson(value: unknown, onRecord?: OnRecord): value is Json {
+  const left = typeof value === "object" && value !== null ? leftOf(value, SMALL, 1, onRecord) : undefined;
   return left !== undefined && left < 0;
 }
+
+type OnRecord = (record: object) => void;
 
 /**
  * Like `weigh`, but visits every part. Undefined if the value is not JSON, contains itself, or could read differently
  * the next time.
  */
-function leftOf(part: object, most: number, level: number): number | undefined {
+function leftOf(part: object, most: number, level: number, onRecord?: OnRecord): number | undefined {
   let left: number | undefined = most - 2;
   if (level > MAX_JSON_DEPTH) return undefined;
   if (Array.isArray(part)) {
     left -= 2 * part.length;
-    for (let at = 0; at < part.length && left !== undefined; at++) left = leftOfMember(part[at], left, level);
+    for (let at = 0; at < part.length && left !== undefined; at++)
+      left = leftOfMember(part[at], left, level, onRecord);
     return left;
   }
   const prototype: unknown = Object.getPrototypeOf(part);
   if (prototype !== Object.prototype && prototype !== null) return undefined;
   if (typeof (part as { readonly toJSON?: unknown }).toJSON === "function") return undefined;
+  onRecord?.(part);
   for (const name of Object.keys(part)) {
     const member = (part as Readonly<Record<string, unknown>>)[name];
     // Its text leaves this member out.
     if (member === undefined) continue;
-    left = leftOfMember(member, left - name.length - 5, level);
+    left = leftOfMember(member, left - name.length - 5, level, onRecord);
     if (left === undefined) return undefined;
   }
   return left;
 }
 
-function leftOfMember(member: unknown, left: number, level: number): number | undefined {
-  if (typeof member === "object" && member !== null) return leftOf(member, left, level + 1);
+function leftOfMember(member: unknown, left: number, level: number, onRecord?: OnRecord): number | undefined {
+  if (typeof member === "object" && member !== null) return leftOf(member, left, level + 1, onRecord);
   const isJson =
     member === null ||
     typeof member === "string" ||

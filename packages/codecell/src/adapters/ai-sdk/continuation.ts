@@ -279,7 +279,7 @@ function refusal(why: string): CodeModeProtocolError {
 const tokenDigests = new WeakMap<CodeModeContinuation, readonly [token: string, digest: string]>();
 
 /** The digest is cached: a token may have megabytes, and callers ask about the same interrupt repeatedly. */
-function tokenDigestOf(continuation: CodeModeContinuation): string {
+export function tokenDigestOf(continuation: CodeModeContinuation): string {
   const { token } = continuation;
   const [known, kept] = tokenDigests.get(continuation) ?? [];
   if (known === token && kept !== undefined) return kept;

@@ -1,10 +1,10 @@
 /** Runs on the host. Resolutions: how the pending calls of a suspended run go on. They often come from a client. */
 import { assertNames } from "../../contract/assert-names.ts";
 import { buildJson } from "../../value/parse-json.ts";
-import { printJson } from "../../value/print-json.ts";
+import { isLargeJson, printJson } from "../../value/print-json.ts";
 import type { CallResolution, Resolutions } from "../../contract/result.ts";
 import { isResolution } from "../../value/ledger-shape.ts";
-import { asInput, isProtoText, toJsonText } from "../../value/json-text.ts";
+import { asInput, isProtoText, PROTO, toJsonText } from "../../value/json-text.ts";
 import type { RunPast } from "../../durable/run-past.ts";
 import { toCallId } from "../../contract/ledger.ts";
 
@@ -16,13 +16,27 @@ export function assertResolutions(resolutions: unknown): asserts resolutions is 
   }
   for (const [callId, resolution] of Object.entries(resolutions as Record<string, unknown>)) {
     if (typeof resolution === "object" && resolution !== null && looked.has(resolution)) continue;
-    const text =
-      isResolution(resolution) && "resolution" in resolution ? toJsonText(resolution.resolution) : "null";
-    if (!isResolution(resolution) || text === undefined) throw noResolution(callId);
+    if (!isResolution(resolution)) throw noResolution(callId);
+    const isTaken = "resolution" in resolution ? takes(resolution.resolution) : true;
+    if (isTaken === undefined) throw noResolution(callId);
     // A misspelt denial beside a resolution would allow the call.
     assertNames(resolution, OF_RESOLUTION, "resume a run", `resolutions["${callId}"]`);
-    if (isProtoText(text)) throw hasProto(callId);
+    if (!isTaken) throw hasProto(callId);
   }
+}
+
+/**
+ * Whether the value has no key `__proto__`; undefined if it is not JSON. A resolution may repeat all of a call's input:
+ * then it is looked through once, not printed.
+ */
+function takes(value: unknown): boolean | undefined {
+  let isClean = true;
+  const look = (record: object): void => {
+    if (Object.hasOwn(record, PROTO)) isClean = false;
+  };
+  if (isLargeJson(value, look)) return isClean;
+  const text = toJsonText(value);
+  return text === undefined ? undefined : !isProtoText(text);
 }
 
 /** Resolutions that were checked before. Nobody else has these objects, so they have not changed since. */

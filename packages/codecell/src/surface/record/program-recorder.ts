@@ -70,7 +70,7 @@ export class ProgramRecorder {
         this.#begin(event);
         return;
       case "call-rewrite":
-        trajectory.rewriteCall(event.callId, toRecorded(event.input));
+        this.#rewrite(event);
         return;
       case "call-execute":
         this.#execute(event);
@@ -112,6 +112,12 @@ export class ProgramRecorder {
       // A small input is printed and then counted: a schema may have given it another size.
       trajectory.startCall({ ...call, input: toSmallRecord(input) });
     }
+  }
+
+  #rewrite({ callId, input, inputBytes }: EventOf<"call-rewrite">): void {
+    const isLargeInput = inputBytes > SMALL_BYTES;
+    const recorded = isLargeInput ? (input as Json) : toSmallRecord(input);
+    this.#setup.trajectory.rewriteCall(callId, recorded, isLargeInput ? inputBytes : undefined);
   }
 
   #execute({ callId, tool }: EventOf<"call-execute">): void {
@@ -171,14 +177,10 @@ const HELPERS: ReadonlySet<string> = new Set(Object.values(CATALOG_TOOLS));
 /** Failures of calls that reached no tool. */
 const REFUSALS: ReadonlySet<CallFailureCode> = new Set(["denied", "unknown_tool", "invalid_input"]);
 
-/**
- * The value as it will cross. If it cannot cross, whoever passes it on reports that. A large value stays as it is:
- * whoever prints it later records a part of it.
- */
-function toRecorded(value: unknown): Json {
-  return isLarge(value) ? (value as Json) : toSmallRecord(value);
-}
+/** A value of at most so many bytes is recorded as it will cross. Of a larger value a part is recorded. */
+const SMALL_BYTES = 65_536;
 
+/** The value as it will cross. If it cannot cross, whoever passes it on reports that. */
 function toSmallRecord(value: unknown): Json {
   return JSON.parse(toJsonText(value ?? null) ?? "null") as Json;
 }

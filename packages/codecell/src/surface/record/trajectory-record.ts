@@ -182,8 +182,8 @@ export class KeptCall {
     this.#status = "running";
   }
 
-  rewrite(input: Json, maxValueBytes: number): void {
-    this.#input = new KeptValue(input, maxValueBytes);
+  rewrite(input: Json, maxValueBytes: number, inputBytes?: number): void {
+    this.#input = new KeptValue(input, maxValueBytes, inputBytes);
   }
 
   end(end: CallEnd, endedAt: string, maxValueBytes: number): void {

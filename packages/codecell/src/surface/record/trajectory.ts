@@ -124,13 +124,13 @@ export class Trajectory {
     if (call?.isOpen === true) call.execute();
   }
 
-  /** A hook gave the call another input. */
-  rewriteCall(callId: string, input: Json): void {
+  /** A hook gave the call another input. `inputBytes` is the size of its text, if known. */
+  rewriteCall(callId: string, input: Json, inputBytes?: number): void {
     const call = this.#byCallId.get(callId);
     if (call?.isOpen !== true) return;
     // The input of an early call has made room already.
     const maxBytes = call.index < this.#shortened.inputs ? SHORT_BYTES : this.#maxValueBytes;
-    this.#change(call, () => call.rewrite(input, maxBytes));
+    this.#change(call, () => call.rewrite(input, maxBytes, inputBytes));
     this.#fit();
   }
 

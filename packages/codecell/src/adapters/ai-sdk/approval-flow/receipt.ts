@@ -6,7 +6,7 @@
  */
 import { inTurns } from "../../../loop/turn.ts";
 import { isRecord } from "../../../value/shape.ts";
-import { contentDigest, digestOf, isSameJson } from "../continuation.ts";
+import { contentDigest, isSameJson, tokenDigestOf } from "../continuation.ts";
 import { CodeModeProtocolError } from "../errors.ts";
 import { continuationSealer } from "../hosts.ts";
 import type { CodeModeInterrupt, CodeModePendingInterrupt } from "../interrupt.ts";
@@ -57,7 +57,7 @@ export async function isReceiptFor(value: unknown, waiting: WaitingCall): Promis
 async function factsOf({ interrupt, call }: WaitingCall): Promise<string> {
   return JSON.stringify([
     1,
-    digestOf(interrupt.continuation.token),
+    tokenDigestOf(interrupt.continuation),
     call.interruptId,
     call.toolName,
     await inTurns(contentDigest(call.input)),
