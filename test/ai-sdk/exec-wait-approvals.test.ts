@@ -213,11 +213,12 @@ return ends.map(({ status }) => status)`;
         const codeMode = createExecWaitTools({ pay: payFrom(executed) }, { host, context });
         return { host, run: codeMode.run };
       };
-      const hosts = [open()];
+      const first = open();
+      const hosts = [first];
       onTestFinished(async () => {
         for (const { host } of hosts) await host[Symbol.asyncDispose]();
       });
-      let { run } = hosts[0] as ReturnType<typeof open>;
+      let { run } = first;
       let waiting = await run.exec({ code: "return await tools.pay({})" });
       for (const resolution of [{ approved: true }, { resolution: "ana" }]) {
         if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
