@@ -180,7 +180,7 @@ test("a tool that asks after its run has ended is not reported as a failing stor
       execute: async (_input, { suspend }) => {
         begun.resolve();
         await end.promise;
-        setImmediate(asked.resolve);
+        setImmediate(() => asked.resolve());
         return suspend("May I?");
       },
     },

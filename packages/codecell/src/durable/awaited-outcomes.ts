@@ -55,7 +55,7 @@ export class AwaitedOutcomes {
 
   async #watchAll(): Promise<void> {
     this.#isWatching = true;
-    let unwatch = (): void => {};
+    let unwatch: (() => void) | undefined;
     try {
       unwatch = await persistently(() => this.#watch(), "endless");
       for (;;) {
@@ -69,7 +69,7 @@ export class AwaitedOutcomes {
       this.#waiting.clear();
     } finally {
       this.#isWatching = false;
-      unwatch();
+      unwatch?.();
     }
   }
 
