@@ -66,7 +66,7 @@ const nested = (): NestedTools =>
   });
 /** A call of an agent's program, recorded from its events. */
 const recorded = (input: string, execute: AnyTool["execute"]): Promise<unknown> => {
-  const { middleware, onEvent } = nested().watch(new AgentProgram("c"));
+  const { middleware, onEvent } = nested().watch(new AgentProgram("c"), false);
   const events = new EventStream(onEvent);
   const runner = new CallRunner({
     runId: "r",

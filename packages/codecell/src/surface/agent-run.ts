@@ -225,7 +225,7 @@ export class AgentRun {
     agentProgram.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
-      ...nested.watch(agentProgram),
+      ...nested.watch(agentProgram, this.#setup.host().isDurable),
       context: nested.context,
       scope,
       atDeadline: "suspend",
