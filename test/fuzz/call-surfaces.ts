@@ -64,7 +64,7 @@ const recorded = (
   execute: AnyTool["execute"],
   before: readonly CallMiddleware[] = [],
 ): Promise<unknown> => {
-  const { middleware, onEvent } = nested().watch(new AgentProgram("c"));
+  const { middleware, onEvent } = nested().watch(new AgentProgram("c"), false);
   const events = new EventStream(onEvent);
   const runner = new CallRunner({
     runId: "r",

@@ -164,7 +164,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     setup.onError(new Error(message), "tool");
   }
   const asked = question.end();
-  return asked === undefined ? outcome : toAsked(setup, asked.payload, { isAllowed: true });
+  return asked === undefined ? outcome : toAsked(setup, call, asked.payload, true);
 }
 
 /** The tool with all middleware around it, the first one outermost. */
@@ -265,7 +265,7 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
         call.input = decision.input;
         continue;
       }
-      if ("suspend" in decision) return await toAsked(setup, decision.suspend);
+      if ("suspend" in decision) return await toAsked(setup, call, decision.suspend, false);
       if ("deny" in decision) return denied(setup, boundedReason(decision.deny, "it was denied"));
       const checked = await validated(setup, tool, "input", decision.rewrite);
       if (!checked.ok) return denied(setup, `a hook gave it another input, ${checked.problems}`);
@@ -302,19 +302,35 @@ function toDenial({ tool }: CallSetup, reason: string): string {
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
-function toAsked(setup: CallSetup, payload: Json, before?: BeforeAsking): CallOutcome | Promise<CallOutcome> {
-  const { index: call, tool } = setup;
-  const isRemembered = before !== undefined && setup.middleware.some((one) => one[REMEMBERS]);
-  const toOutcome = (kept: Json | undefined): CallOutcome =>
-    kept === undefined
-      ? refused(
-          setup,
-          "invalid_output",
-          `${calledAs(tool, "Tool")} suspended the run with a payload that is not JSON`,
-        )
-      : { kind: "asked", call, payload: kept, ...(isRemembered ? { before } : {}) };
-  const copying = copyJson(payload ?? null);
-  return copying instanceof Promise ? copying.then(toOutcome) : toOutcome(copying);
+async function toAsked(
+  setup: CallSetup,
+  call: Call | undefined,
+  payload: Json,
+  isAllowed: boolean,
+): Promise<CallOutcome> {
+  const { index, tool } = setup;
+  const kept = await copyJson(payload ?? null);
+  if (kept === undefined) {
+    const problem = `${calledAs(tool, "Tool")} suspended the run with a payload that is not JSON`;
+    return refused(setup, "invalid_output", problem);
+  }
+  const before = await toBefore(setup, call, isAllowed);
+  return { kind: "asked", call: index, payload: kept, ...(before === undefined ? {} : { before }) };
+}
+
+/** What is remembered of the call with its question, if anything. */
+async function toBefore(
+  { middleware }: CallSetup,
+  call: Call | undefined,
+  isAllowed: boolean,
+): Promise<BeforeAsking | undefined> {
+  const isInputKept = middleware.some((one) => one[REMEMBERS] === "input");
+  if (!isInputKept && !(isAllowed && middleware.some((one) => one[REMEMBERS] !== undefined)))
+    return undefined;
+  const allowed = isAllowed ? ({ isAllowed } as const) : {};
+  if (!isInputKept) return allowed;
+  const json = await copyJson(call?.input);
+  return { ...allowed, input: json === undefined ? {} : { json } };
 }
 
 function refused({ index: call }: CallSetup, code: CallFailureCode, message: string): SettledOutcome {

@@ -102,8 +102,8 @@ export interface AdapterMiddleware extends CallMiddleware {
    * input or of another one. It may throw a `CallRefusal`: then the call is not made, whatever its schema would say.
    */
   readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Promise<Validated>;
-  /** If the call asks, the run keeps with the question how far the call had come. */
-  readonly [REMEMBERS]?: true;
+  /** If the call asks, the run keeps with the question how far the call had come, with its input or without. */
+  readonly [REMEMBERS]?: "input" | "no input";
   readonly decide?: (call: AdapterCall) => CallDecision | Promise<CallDecision>;
   readonly execute?: (
     call: AdapterCall & { readonly suspend: (payload: Json) => never },

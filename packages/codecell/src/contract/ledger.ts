@@ -43,6 +43,8 @@ export interface Asked {
 export interface BeforeAsking {
   /** All who decide about the call had allowed it. Then its tool asked. */
   readonly isAllowed?: true;
+  /** The input that was decided on, where middleware has it kept; without `json` if it is not JSON. */
+  readonly input?: { readonly json?: Json };
 }
 
 /** The call waits for a decision. */

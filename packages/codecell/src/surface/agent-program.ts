@@ -106,6 +106,11 @@ export class AgentProgram {
     );
   }
 
+  /** Ids of the calls that wait for a decision. */
+  get asking(): readonly string[] {
+    return [...this.#pending.values()].filter(({ asks }) => asks !== undefined).map(({ id }) => id);
+  }
+
   /** The input that was decided on for a call that comes again. */
   keptOf(callId: string): KeptInput | undefined {
     return this.#kept.get(callId);

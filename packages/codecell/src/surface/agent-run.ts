@@ -83,16 +83,16 @@ export class AgentRun {
     assertResolutions(resolutions);
     const { agentPrograms, scope } = this.#setup;
     const suspended = scope === undefined ? [] : agentPrograms.of(scope);
-    const found = Object.entries(resolutions).map(([callId, resolution]) => {
-      const agentProgram = suspended.find((one) =>
-        one.pending.some(({ id, asks }) => id === callId && asks !== undefined),
-      );
+    // Thousands of calls may wait, so each is looked up once.
+    const byCallId = new Map(suspended.flatMap((one) => one.asking.map((callId) => [callId, one] as const)));
+    const found = Map.groupBy(Object.entries(resolutions), ([callId]) => {
+      const agentProgram = byCallId.get(callId);
       if (agentProgram === undefined)
         throw new RangeError(`Cannot resolve call "${callId}": it waits for no decision`);
-      return { agentProgram, callId, resolution };
+      return agentProgram;
     });
-    for (const { agentProgram, callId, resolution } of found) {
-      agentProgram.resolutions = { ...agentProgram.resolutions, [callId]: resolution };
+    for (const [agentProgram, decided] of found) {
+      agentProgram.resolutions = { ...agentProgram.resolutions, ...Object.fromEntries(decided) };
     }
   }
 
@@ -225,7 +225,7 @@ export class AgentRun {
     agentProgram.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
-      ...nested.watch(agentProgram),
+      ...nested.watch(agentProgram, this.#setup.host().isDurable),
       context: nested.context,
       scope,
       atDeadline: "suspend",

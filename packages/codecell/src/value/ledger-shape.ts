@@ -118,10 +118,10 @@ export function isTimerChange(
 }
 
 export function isBefore(value: unknown): value is BeforeAsking | undefined {
-  return (
-    value === undefined ||
-    (isRecord(value) && (value["isAllowed"] === undefined || value["isAllowed"] === true))
-  );
+  if (value === undefined) return true;
+  if (!isRecord(value)) return false;
+  const { isAllowed, input } = value;
+  return (isAllowed === undefined || isAllowed === true) && (input === undefined || isRecord(input));
 }
 
 export function isDecided(value: unknown): value is Decided {

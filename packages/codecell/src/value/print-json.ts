@@ -62,6 +62,12 @@ function printLarge(value: unknown, options: PrintOptions): Promise<string | und
   return inTurns(printPieces(value, options));
 }
 
+/** Whether both values have the same text, whatever the order of their names. False if one is not JSON. Works in turns. */
+export async function hasSameText(one: unknown, other: unknown): Promise<boolean> {
+  const text = await printLarge(one, { isSorted: true });
+  return text !== undefined && text === (await printLarge(other, { isSorted: true }));
+}
+
 /** Like `printJson`, as a part of other work in turns. */
 export function* printWhole(value: unknown): Steps<string | undefined> {
   return isLarge(value) ? yield* printPieces(value, {}) : printSmall(value, {});

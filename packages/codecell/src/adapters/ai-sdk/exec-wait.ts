@@ -143,7 +143,7 @@ function withApproval(tool: Tool, own: Omit<AgentTool, "execute">): AgentTool {
       },
     },
     {
-      [REMEMBERS]: true,
+      [REMEMBERS]: "no input",
       decide: (call) => decide(tool, call),
       execute: async (call, executeTool) => {
         const { callId } = call;

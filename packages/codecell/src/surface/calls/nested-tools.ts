@@ -5,15 +5,20 @@
  * - The run's events record what happens to calls (../record/program-recorder.ts), in whichever exchange of their
  *   program the calls end. No event has an output, so middleware adds outputs: they are built in turns, and the call
  *   waits for that.
- * - A hook is asked once per call. The input that was decided on is executed, over all exchanges of the program.
+ * - A hook is asked once per call. The input that was decided on is executed, over all exchanges of the program. This
+ *   process keeps the input as it is. With a store the run keeps it with the question, as JSON: another process makes the
+ *   call with an input of the same JSON, or not at all.
  * - All programs share one set of tools. Only the middleware of a run knows which program a call belongs to.
  */
 import {
+  type AdapterCall,
+  type AdapterMiddleware,
   type CallDetails,
   type CallMiddleware,
   type Decision,
   ownMiddlewareOf,
   parseDecision,
+  REMEMBERS,
   type Rewrite,
   withOwnMiddleware,
 } from "../../calls/middleware.ts";
@@ -26,6 +31,7 @@ import type { RunOptions } from "../../run/host/host.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { isTurnLong, nextTurn } from "../../loop/turn.ts";
 import { buildJson } from "../../value/parse-json.ts";
+import { hasSameText } from "../../value/print-json.ts";
 import { isRecord } from "../../value/shape.ts";
 import type { AgentProgram, ToolUpdate } from "../agent-program.ts";
 import type { AgentTool } from "../agent-tools.ts";
@@ -56,6 +62,8 @@ export class NestedTools {
   readonly #setup: NestedSetup;
   readonly #byName = new Map<string, CatalogEntry>();
   readonly #sequential = new SequentialLock();
+  /** Whether somebody may be asked about calls. */
+  readonly #areDecidedOn: boolean;
   #allTools: string | undefined;
 
   constructor(setup: NestedSetup) {
@@ -74,6 +82,10 @@ export class NestedTools {
       this.#byName.set(name, entry);
       names.add(name);
     }
+    this.#areDecidedOn =
+      setup.beforeToolCall !== undefined ||
+      setup.approve !== undefined ||
+      catalog.entries.some(({ tool }) => ownMiddlewareOf(tool) !== undefined);
     const helpers = catalogTools(setup, this.#byName, set);
     for (const [name, tool] of Object.entries(helpers)) {
       // Not enumerable: these are not among the names that a program is told of.
@@ -98,9 +110,12 @@ export class NestedTools {
 
   /**
    * The middleware between the calls of one program and their tools, and the listener that records what becomes of
-   * them.
+   * them. With a store another process may go on with the program.
    */
-  watch(agentProgram: AgentProgram): Required<Pick<RunOptions, "middleware" | "onEvent">> {
+  watch(
+    agentProgram: AgentProgram,
+    isDurable: boolean,
+  ): Required<Pick<RunOptions, "middleware" | "onEvent">> {
     const { beforeToolCall, approve, telemetry, trajectory } = this.#setup;
     const entryOf = (name: string): CatalogEntry | undefined => this.#byName.get(name);
     const recorder = new ProgramRecorder({ agentProgram, telemetry, trajectory, entryOf });
@@ -108,9 +123,10 @@ export class NestedTools {
       beforeToolCall !== undefined ||
       approve !== undefined ||
       ownMiddlewareOf(entryOf(tool)?.tool) !== undefined;
-    const middleware: readonly CallMiddleware[] = [
+    const middleware: readonly AdapterMiddleware[] = [
       {
-        decide: ({ callId }) => agentProgram.keptOf(callId) ?? "allow",
+        ...(isDurable && this.#areDecidedOn ? { [REMEMBERS]: "input" } : {}),
+        decide: (call) => agentProgram.keptOf(call.callId) ?? restored(call),
         execute: (call, execute) => {
           const entry = entryOf(call.tool);
           if (entry === undefined) return execute();
@@ -123,6 +139,7 @@ export class NestedTools {
           return this.#keepResult(recorder, call, outcome);
         },
       },
+      { decide: (call) => (agentProgram.keptOf(call.callId) === undefined ? unlessOther(call) : "allow") },
       ...(beforeToolCall === undefined ? [] : [this.#hooking(beforeToolCall, agentProgram)]),
       ...(approve === undefined ? [] : [this.#approving(approve, agentProgram)]),
     ];
@@ -131,8 +148,8 @@ export class NestedTools {
 
   /** Nobody is asked about the catalog's helpers. */
   #forTools(
-    decide: (entry: CatalogEntry, call: CallDetails) => Promise<Decision | Rewrite>,
-  ): NonNullable<CallMiddleware["decide"]> {
+    decide: (entry: CatalogEntry, call: AdapterCall) => Promise<Decision | Rewrite>,
+  ): NonNullable<AdapterMiddleware["decide"]> {
     return (call) => {
       const entry = this.#byName.get(call.tool);
       return entry === undefined ? "allow" : decide(entry, call);
@@ -143,7 +160,8 @@ export class NestedTools {
   #hooking(beforeToolCall: BeforeToolCall, agentProgram: AgentProgram): CallMiddleware {
     return {
       decide: this.#forTools(async (entry, call) => {
-        if (agentProgram.keptOf(call.callId) !== undefined) return "allow";
+        if (agentProgram.keptOf(call.callId) !== undefined || call.before?.input !== undefined)
+          return "allow";
         const given = parseHook(await beforeToolCall(this.#toCall(entry, agentProgram, call)));
         if (given === undefined) return "allow";
         return "block" in given ? { deny: given.block } : { rewrite: given.input };
@@ -209,6 +227,20 @@ function toRunTool(tool: AgentTool): AnyTool {
     execute: (given: unknown, call) => tool.execute(given, call),
   };
   return own === undefined ? known : withOwnMiddleware(known, own);
+}
+
+/** Gives a call that waited in another process the input that was decided on there. It is validated again. */
+function restored({ input, before }: AdapterCall): Decision | Promise<Decision | Rewrite> {
+  const json = before?.input?.json;
+  if (json === undefined) return "allow";
+  return hasSameText(input, json).then((isSame) => (isSame ? "allow" : { rewrite: json }));
+}
+
+/** Some schemas make another value each time. Nobody decided on that one. */
+function unlessOther({ input, before }: AdapterCall): Decision | Promise<Decision> {
+  if (before?.input === undefined) return "allow";
+  const deny = "its input cannot be made again as it was decided on, start the program again";
+  return hasSameText(input, before.input.json).then((isSame) => (isSame ? "allow" : { deny }));
 }
 
 /** Throws for a value that is no decision of a hook: such a value allows nothing. */
