@@ -1,6 +1,7 @@
 /**
  * Runs in the check's thread. Turns what the compiler says beyond the findings into advice, in the model's own terms.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import type ts from "@typescript/typescript6";
 import type { TypeScript } from "./load-typescript.ts";
 
@@ -39,7 +40,6 @@ export function toAdvice(compiler: TypeScript, diagnostics: readonly ts.Diagnost
       .replaceAll(/Tool_[\da-f]+\./gu, "")
       .replace(SETUP, "")
       .replace(/\.$/u, "");
-    const what = line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
-    return [{ start, what: `${what} (TS${code})` }];
+    return [{ start, what: `${cutShort(line, LONGEST_MESSAGE)} (TS${code})` }];
   });
 }

@@ -6,6 +6,7 @@
  *   them.
  * - Uses that are odd but right for a promise are left alone: comparisons, conditions on a variable, `??`.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import type ts from "@typescript/typescript6";
 import type { CallSite } from "./call-sites.ts";
 import type { Reachabilities } from "./reachability.ts";
@@ -53,8 +54,7 @@ function remedyFor({ node, isCall }: PromiseUse, { verb }: Misuse): string {
 const LONGEST_TEXT = 80;
 
 function textOf(node: ts.Node): string {
-  const text = node.getText().replaceAll(/\s+/gu, " ");
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+  return cutShort(node.getText().replaceAll(/\s+/gu, " "), LONGEST_TEXT);
 }
 
 function misuseOf(linked: LinkedProgram, use: PromiseUse): Misuse | undefined {

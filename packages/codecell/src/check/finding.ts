@@ -2,6 +2,7 @@
  * Runs in the check's thread. A finding is a mistake at a node of the program, not yet placed in the model's own
  * text.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import type ts from "@typescript/typescript6";
 import type { DiagnosticCode } from "../contract/diagnostic.ts";
 
@@ -30,5 +31,5 @@ export function toOneLine(member: string): string {
     .replaceAll(/\s+/gu, " ")
     .trim()
     .replace(/;$/u, "");
-  return line.length > LONGEST_SIGNATURE ? `${line.slice(0, LONGEST_SIGNATURE)}…` : line;
+  return cutShort(line, LONGEST_SIGNATURE);
 }

@@ -5,6 +5,7 @@
  *   byte of it is interpreted.
  * - A run is opened by claiming it: exactly one process goes on with it.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
 import type { ErrorListener } from "../contract/host-error.ts";
@@ -262,7 +263,7 @@ function openCalls({ calls, deliveries }: Pick<Ledger, "calls" | "deliveries">):
 }
 
 function unknownRun(id: string): Failure {
-  const name = id.length > STORE_TEXT_BYTES ? `${id.slice(0, 64)}…` : id;
+  const name = id.length > STORE_TEXT_BYTES ? cutShort(id, 64) : id;
   return {
     code: "run_unknown",
     message: `Cannot resume run "${name}": the store has no run with this id: it ended, expired or never existed`,

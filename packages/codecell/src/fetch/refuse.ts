@@ -1,3 +1,4 @@
+import { cutShort } from "../contract/cut-short.ts";
 import { CallRefusal } from "../calls/call-failure.ts";
 /** Runs on the host. Tells a program that its fetch was refused or failed: one code, and what to do next. */
 
@@ -21,6 +22,5 @@ export function shownUrl(url: string): string {
 
 /** A text that a program or a server chose, for use in a message. */
 export function shown(text: string): string {
-  const cut = text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`;
-  return JSON.stringify(cut);
+  return JSON.stringify(cutShort(text, LONGEST_SHOWN));
 }

@@ -1,4 +1,5 @@
 /** Keywords for strings. Runs anywhere. */
+import { cutShort } from "../contract/cut-short.ts";
 import type { Rule } from "./judging.ts";
 import type { SchemaObject } from "../contract/schema-object.ts";
 import { numberIn, textIn } from "./document.ts";
@@ -55,5 +56,5 @@ function characters(text: string): number {
 }
 
 export function shortened(text: string): string {
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+  return cutShort(text, LONGEST_SHOWN);
 }

@@ -5,6 +5,7 @@
  * - The answer depends only on schema, value and steps, never on the clock or the load of the machine. Whether there is
  *   an answer also depends on which patterns were used before: compiling them costs steps, once.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import { Judging, NotHere, OutOfSteps, type Rule, type JudgedProblem, SchemaFault } from "./judging.ts";
 import { createCompiler } from "./compile.ts";
 import { asGiven } from "./directed-schema.ts";
@@ -83,6 +84,5 @@ function toText({ path, text }: JudgedProblem, root: string): string {
   const place = path
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, LONGEST_PATH)}`))
     .join("");
-  const shown = place.length <= LONGEST_PATH ? place : `${place.slice(0, LONGEST_PATH)}…`;
-  return `${root}${shown}: ${text}`;
+  return `${root}${cutShort(place, LONGEST_PATH)}: ${text}`;
 }

@@ -1,4 +1,5 @@
 /** Runs on the host. The failures that the host itself finds, in words that tell a model what to do next. */
+import { cutShort } from "../contract/cut-short.ts";
 import type { CellFailure, Detached, Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
@@ -61,7 +62,7 @@ export function abortedFailure(reason: unknown): Failure {
   const why = reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "";
   return {
     code: "aborted",
-    message: why === "" ? "The run was aborted" : `The run was aborted: ${why.slice(0, 500)}`,
+    message: why === "" ? "The run was aborted" : `The run was aborted: ${cutShort(why, 500)}`,
   };
 }
 

@@ -6,6 +6,7 @@
  * - It is over once it has ended, has expired or was dropped. Then its calls are aborted, and nothing is left to
  *   resume.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import { KeptInput } from "../calls/middleware.ts";
 import type { Steps } from "../loop/turn.ts";
 import { printBeginning } from "../value/print-json.ts";
@@ -188,5 +189,5 @@ export class AgentProgram {
 function shortened(input: unknown, inputText?: string): string {
   // A schema or a hook may have made an input that is not JSON.
   const text = inputText ?? printBeginning(input, SHORT_INPUT + 1);
-  return text.length <= SHORT_INPUT ? text : `${text.slice(0, SHORT_INPUT).toWellFormed()}…`;
+  return cutShort(text, SHORT_INPUT);
 }

@@ -5,6 +5,7 @@
  *   its calls are used, to hide these calls from a model. Nobody is asked for such an interrupt, and nothing is
  *   resumed.
  */
+import { cutShort } from "../../../contract/cut-short.ts";
 import type { Steps } from "../../../loop/turn.ts";
 import { printBeginning } from "../../../value/print-json.ts";
 import { isRecord } from "../../../value/shape.ts";
@@ -185,8 +186,7 @@ export class PausedProgram {
 }
 
 function inWords({ toolName, input }: CodeModePendingInterrupt): string {
-  const text = printBeginning(input, LONGEST_INPUT + 1);
-  return `${toolName}(${text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT)}…` : text})`;
+  return `${toolName}(${cutShort(printBeginning(input, LONGEST_INPUT + 1), LONGEST_INPUT)})`;
 }
 
 /** The value that a tool's output was made of. */
