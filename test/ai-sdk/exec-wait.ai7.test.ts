@@ -45,6 +45,14 @@ return [await tools.connect({}), await removed]`;
     });
   });
 
+  test("they answer to a signal that was aborted before, as they always answer", async () => {
+    const add = tool({ inputSchema: z.object({}), execute: async () => 1 });
+    await using codeMode = createExecWaitTools({ add }, { context: CONTEXT });
+    const { exec } = codeMode.tools;
+    const given = { toolCallId: "1", messages: [], abortSignal: AbortSignal.abort(), context: undefined };
+    expect(await exec?.execute?.({ code: "return 1" }, given as never)).toMatchObject({ code: "aborted" });
+  });
+
   test("an agent works with them in place of its tools, which see its context", async () => {
     const seen: unknown[] = [];
     const tools = {

@@ -28,6 +28,8 @@ export interface DirectCall {
   readonly signal: AbortSignal;
   readonly context: unknown;
   readonly judgeApart: JudgeApart;
+  /** Whether the tool itself answers to a signal that was aborted before. */
+  readonly answersAborts?: boolean;
   /** Thrown if the call asks for a decision. */
   readonly asking: Error;
   /** For the host alone: what the schema of the output threw. */
@@ -58,12 +60,13 @@ export async function callDirectly(given: DirectCall): Promise<unknown> {
 
 /** Whatever the tool did after it had asked, nobody decided on that. */
 async function executed(
-  { tool, input, asking }: DirectCall,
+  { tool, input, asking, answersAborts = false }: DirectCall,
   context: Omit<CallContext, "suspend">,
   question: Question,
   details: CallDetails,
 ): Promise<unknown> {
-  const execute = toExecuteTool({ tool, input, context, question, abortedMessage: ABORTED });
+  const abortedMessage = answersAborts ? undefined : ABORTED;
+  const execute = toExecuteTool({ tool, input, context, question, abortedMessage });
   const own = ownMiddlewareOf(tool);
   let output: unknown;
   try {

@@ -15,8 +15,8 @@ interface Executing {
   readonly input: unknown;
   readonly context: Omit<CallContext, "suspend">;
   readonly question: Question;
-  /** What the call is refused with if its signal was aborted. */
-  readonly abortedMessage: string;
+  /** What the call is refused with if its signal was aborted. Without it the tool itself answers to that. */
+  readonly abortedMessage: string | undefined;
   readonly onProgress?: ((part: unknown) => void) | undefined;
 }
 
@@ -25,7 +25,8 @@ export function toExecuteTool(given: Executing): ExecuteTool {
   const { suspend } = question;
   return async ({ signal = context.signal, hasAsked, onPart = onProgress } = {}) => {
     question.assertOpen();
-    if (context.signal.aborted) throw new CallRefusal("denied", abortedMessage);
+    if (context.signal.aborted && abortedMessage !== undefined)
+      throw new CallRefusal("denied", abortedMessage);
     const output: unknown = await tool.execute(input, { ...context, signal, suspend });
     if (!isAsyncIterable(output)) return output;
     return drain(output, {

@@ -246,6 +246,7 @@ function toAiTool(visible: VisibleTool, context: unknown, onError: OnError | und
           signal: abortSignal ?? new AbortController().signal,
           context,
           judgeApart,
+          answersAborts: isMarkedControl(own),
           onFault: (error) => tell({ error, source: "schema" }, toolCallId),
           asking: new CodeModeProtocolError(
             "A tool that the model calls by itself cannot ask for a decision",
