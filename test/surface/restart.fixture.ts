@@ -42,7 +42,9 @@ const tools: AgentTools = {
 const store = durable === "durable" ? await openSqliteStore({ path: `${folder}/runs.db` }) : undefined;
 const host = createHost({ workers: 1, leaseMs: 500, ...(store === undefined ? {} : { store }) });
 const runtime = createAgentRuntime({ host });
-const run = runtime.prepareAgentRun({ config: { enabled: true, timeoutMs: 3000 }, tools, context: CONTEXT });
+// The time of `exec` runs out while it looks up. That of `wait` does not, however busy the machine is.
+const timeoutMs = mode === "exec" ? 3000 : 60_000;
+const run = runtime.prepareAgentRun({ config: { enabled: true, timeoutMs }, tools, context: CONTEXT });
 const result = mode === "exec" ? await run.exec({ code: SOURCE }) : await run.wait({ runId });
 console.log(JSON.stringify(result));
 if (ending === "killed") process.kill(process.pid, "SIGKILL");
