@@ -6,9 +6,11 @@ import {
   createCodeModeTool,
   createExecWaitTools,
   runCodeMode,
+  withCodeModeApprovals,
 } from "codecell/ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { deleteFile } from "./files.ts";
 
 describe.each([
   ["createCodeModeTool", (options: CodeModeOptions): unknown => createCodeModeTool({}, options)],
@@ -35,6 +37,28 @@ describe.each([
     }
     expect(() => create({})).not.toThrow();
   });
+});
+
+test.each<[string, (options: CodeModeOptions) => unknown]>([
+  ["createCodeModeTool", (options) => createCodeModeTool({ deleteFile }, options)],
+  ["runCodeMode", (options) => runCodeMode({ js: "return 1", tools: { deleteFile }, options })],
+  [
+    "withCodeModeApprovals",
+    ({ approval }) =>
+      withCodeModeApprovals({
+        model: "m",
+        tools: { code_mode: createCodeModeTool({ deleteFile }) },
+        toolApproval: approval?.toolApproval as never,
+      }),
+  ],
+])("%s refuses an approval for a tool that does not exist", async (_name, give) => {
+  const approvalFor = (name: string): CodeModeOptions => ({
+    approval: { toolApproval: { [name]: "user-approval" } },
+  });
+  await expect((async () => give(approvalFor("delete_file")))()).rejects.toThrow(
+    'Cannot run code mode: toolApproval is for "delete_file", no such tool, closest is "deleteFile"',
+  );
+  await expect((async () => give(approvalFor("deleteFile")))()).resolves.toBeDefined();
 });
 
 describe("tools", () => {

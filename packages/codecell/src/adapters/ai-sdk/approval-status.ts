@@ -6,6 +6,7 @@
  * - Programs do not learn what functions of the host throw.
  */
 import type { ModelMessage, Tool, ToolSet } from "ai";
+import { noSuchTool } from "../../calls/closest-names.ts";
 import { isRecord } from "../../value/shape.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 
@@ -97,6 +98,15 @@ export function assertToolApproval(toolApproval: unknown): void {
   throw new TypeError(
     "Cannot run code mode: toolApproval must be a function, or an object with a status or a function for each tool",
   );
+}
+
+/** Throws for a name that no tool has: whoever misspelt it believes that calls of the tool are asked for. */
+export function assertApprovalNames(toolApproval: unknown, tools: object): void {
+  if (!isRecord(toolApproval)) return;
+  for (const name of Object.keys(toolApproval)) {
+    if (Object.hasOwn(tools, name)) continue;
+    throw new TypeError(`Cannot run code mode: toolApproval is for "${name}", ${noSuchTool(name, tools)}`);
+  }
 }
 
 export async function approvalStatusOf(question: ApprovalQuestion): Promise<ApprovalStatus> {

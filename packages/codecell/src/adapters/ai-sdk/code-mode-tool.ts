@@ -9,6 +9,7 @@ import { jsonSchema, type Tool, type ToolSet } from "ai";
 import { type ApprovalFlow, FLOW, originalsOf } from "./approval-flow/flow.ts";
 import { looksLikeInterrupt } from "./approval-flow/paused-program.ts";
 import { toResumption } from "./approval-flow/resumption.ts";
+import { assertApprovalNames } from "./approval-status.ts";
 import { describeTool, JS_DESCRIPTION } from "./describe-tool.ts";
 import { CodeModeError } from "./errors.ts";
 import { Execution } from "./execution.ts";
@@ -45,10 +46,12 @@ export const DIRECT_TOOL_CALL = "AI_SDK_DIRECT_TOOL_CALL";
 
 export function createCodeModeTool(tools: CodeModeToolSet, options: CodeModeOptions = {}): CodeModeTool {
   assertCodeModeOptions(options);
-  return toTool(tools, options, new ModelOutput(options.modelOutput), {
+  const made = toTool(tools, options, new ModelOutput(options.modelOutput), {
     tools,
     onLost: options.continuation?.onLost,
   });
+  assertApprovalNames(options.approval?.toolApproval, tools);
+  return made;
 }
 
 /**

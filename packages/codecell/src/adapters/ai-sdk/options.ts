@@ -59,7 +59,7 @@ export interface CodeModeApprovalOptions {
   onApprovalRequired?: (request: CodeModeApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
   /**
    * For nested calls: what `toolApproval` of generateText, streamText and ToolLoopAgent takes. Goes before
-   * needsApproval.
+   * needsApproval. A name that no tool has is refused.
    */
   toolApproval?: ToolApproval;
   /** The functions of `toolApproval` get this. */

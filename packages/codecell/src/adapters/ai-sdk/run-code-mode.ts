@@ -3,7 +3,7 @@ import { copyJson } from "../../value/print-json.ts";
 import type { CallResolution } from "../../contract/result.ts";
 import type { Json } from "../../contract/value.ts";
 import { toKnown } from "../../run/host/resolutions.ts";
-import { parseApproval } from "./approval-status.ts";
+import { assertApprovalNames, parseApproval } from "./approval-status.ts";
 import { callIdOf, digestOf, openContinuation, type OpenedContinuation } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, type CodeModeContinuation, type CodeModePendingInterrupt } from "./interrupt.ts";
@@ -14,7 +14,9 @@ import { assertInputNames, type RunCodeModeInput } from "./options.ts";
 /** Gives the program's value or an interrupt. Throws an error of code mode if the program fails. */
 export async function runCodeMode(input: RunCodeModeInput): Promise<unknown> {
   const setup = toSetup(input);
-  return new Invocation(setup instanceof Promise ? await setup : setup).run();
+  const invocation = new Invocation(setup instanceof Promise ? await setup : setup);
+  assertApprovalNames(input.options?.approval?.toolApproval, input.tools);
+  return invocation.run();
 }
 
 /** Gives no promise for a program that starts, so that the start waits for nothing. */

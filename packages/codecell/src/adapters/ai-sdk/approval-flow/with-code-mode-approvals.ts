@@ -6,7 +6,7 @@
  */
 import type { generateText, LanguageModel, ModelMessage, ToolSet } from "ai";
 import { isRecord } from "../../../value/shape.ts";
-import type { ToolApproval } from "../approval-status.ts";
+import { assertApprovalNames, type ToolApproval } from "../approval-status.ts";
 import { asToolCaller, type CodeModeTool, DIRECT_TOOL_CALL, partsOf } from "../code-mode-tool.ts";
 import { askingForPrograms } from "./ask.ts";
 import { ApprovalFlow, type ApprovalSettings, FLOW, isStandIn, type SdkTool } from "./flow.ts";
@@ -74,6 +74,10 @@ export function withCodeModeApprovals<
   }
   const codeModeTools = new Set(Object.keys(tools).filter((name) => isCodeMode(tools[name])));
   const nested = nestedIn(tools, codeModeTools, callers ?? {});
+  assertApprovalNames(toolApproval, {
+    ...tools,
+    ...Object.fromEntries(nested.map(({ name, tool }) => [name, tool])),
+  });
   const hidden = new Set(nested.filter(({ isDirect }) => !isDirect).map(({ name }) => name));
   const contexts = isRecord(toolsContext) ? toolsContext : undefined;
   const approvals: ApprovalSettings = { toolApproval, runtimeContext, toolsContext: contexts };
