@@ -21,7 +21,6 @@ import {
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 import { isCount, isDuration, isRecord } from "../value/shape.ts";
-import { timersLeft } from "./timers-left.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
@@ -226,7 +225,7 @@ export class LedgerRecorder {
       return undefined;
     }
     const calls = this.#newCalls;
-    const timers = this.#timersOf(this.#newTimers);
+    const timers = this.#newTimers;
     this.#newCalls = [];
     this.#newSize = 0;
     this.#newTimers = [];
@@ -240,15 +239,6 @@ export class LedgerRecorder {
       cpuTimeMs: Math.max(this.#seen.cpuTimeMs, report.cpuTimeMs),
     };
     return { firstCall, calls, timers, logs };
-  }
-
-  /**
-   * The timers that news set. All timers that a fork repeats are new, also those that fired in its past. Any other run
-   * has seen a timer before it fires.
-   */
-  #timersOf(changes: readonly TimerChange[]): readonly TimerChange[] {
-    const isPast = this.#seen.timers === 0 && changes.length > 0 && this.deliveries.length > 0;
-    return isPast ? timersLeft(changes, this.deliveries) : changes;
   }
 
   #addCall(call: LedgerCall): void {
