@@ -78,7 +78,7 @@ export function behindCall(settings: FeatureSettings, name: string): BehindCall 
   return call !== undefined && settings[call.feature] !== undefined ? call : undefined;
 }
 
-const CATALOG_PROFILE = FEATURES.filter(([, { isCatalogProfile }]) => isCatalogProfile).map(([name]) => name);
+const CATALOG_PROFILE = FEATURES.filter(([, one]) => one.isCatalogProfile === true).map(([name]) => name);
 
 /** Whether a program with these settings is in the catalog profile. */
 export function hasCatalogProfile(settings: FeatureSettings): boolean {
