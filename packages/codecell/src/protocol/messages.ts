@@ -156,7 +156,7 @@ export interface SnapshotRefusal {
   readonly cell: number;
 }
 
-/** Instead of a report: the cell computes while others wait. It no longer exists, and its turn is not reported. */
+/** Instead of a report: the cell computes while others wait. It no longer exists, and its burst is not reported. */
 export interface ComputesAnswer {
   readonly kind: "computes";
   readonly cell: number;

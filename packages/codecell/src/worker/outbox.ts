@@ -13,7 +13,7 @@ import type { CellState } from "./snapshot.ts";
 import type { HostArguments } from "./vm.ts";
 
 /** Bounds the inputs of all calls that the guest makes before it waits: Outbox holds them until then. */
-const TURN_INPUT_SIZE = 8 * 1024 * 1024;
+const BURST_INPUT_SIZE = 8 * 1024 * 1024;
 const MAX_LEVEL_BYTES = 64;
 /** What a log line costs beside its text. It bounds empty lines too. */
 const LOG_LINE_BYTES = 16;
@@ -26,7 +26,7 @@ export class Outbox {
   #timers = new Set<number>();
   /** Changes of timers since the guest was entered. */
   #netTimers = new Map<number, number | null>();
-  #turnSize = 0;
+  #burstSize = 0;
   // What has been reported so far.
   #timerChangeCount = 0;
   #logCount = 0;
@@ -46,12 +46,12 @@ export class Outbox {
   }
 
   /** Call when the guest is entered. */
-  beginTurn(): void {
-    this.#turnSize = 0;
+  beginBurst(): void {
+    this.#burstSize = 0;
   }
 
   /** Call when the guest waits again. */
-  endTurn(): void {
+  endBurst(): void {
     for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
     this.#netTimers.clear();
   }
@@ -70,10 +70,10 @@ export class Outbox {
       const message = `Cannot call tool "${tool}": its input has ${input} bytes, at most ${callInputBytes} are allowed`;
       return callRefusal("input_limit", message);
     }
-    this.#turnSize += input.length;
-    const turnLimit = Math.max(TURN_INPUT_SIZE, callInputBytes);
-    if (this.#turnSize > turnLimit) {
-      const message = `Cannot pass more than ${turnLimit} characters of input at once: await some calls before making more`;
+    this.#burstSize += input.length;
+    const burstLimit = Math.max(BURST_INPUT_SIZE, callInputBytes);
+    if (this.#burstSize > burstLimit) {
+      const message = `Cannot pass more than ${burstLimit} characters of input at once: await some calls before making more`;
       return callRefusal("input_limit", message);
     }
     if (this.callCount >= calls) {
