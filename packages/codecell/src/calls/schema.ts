@@ -1,6 +1,6 @@
 /**
- * Runs on the host. Makes validators of tools' schemas. A Standard Schema validates with the host's own code; JSON
- * Schema is validated by our code.
+ * Runs on the host. Makes validators of tools' schemas. A Standard Schema validates with the host's own code; by a JSON
+ * Schema our code judges.
  *
  * - A JSON Schema may come from a third party, and its value from a program. Together they must not hold the event
  *   loop: a value is judged here for a bounded number of steps. If that is not enough, it is judged on another thread
@@ -15,7 +15,7 @@ import {
   type StandardIssue,
   type StandardSchema,
 } from "../contract/standard-schema.ts";
-import { createValidator } from "../json-schema/validator.ts";
+import { createJudge } from "../json-schema/judge.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { JudgeApart, VerdictApart } from "../protocol/judges.ts";
 import { printJson } from "../value/print-json.ts";
@@ -122,7 +122,7 @@ function path({ path: keys = [] }: StandardIssue): string {
 }
 
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {
-  const judge = createValidator(schema, direction);
+  const judge = createJudge(schema, direction);
   let schemaText: string | undefined;
   return (given, root, judgeApart, text) => {
     // JSON Schema has no absent value; tools see it as null.

@@ -1,5 +1,5 @@
 /**
- * Protocol: the messages between host and worker, and their validation. Known to both sides.
+ * Protocol: the messages between host and worker, and their parsers. Known to both sides.
  *
  * - The host sends commands. The worker sends answers: a report, a snapshot, a refusal of a snapshot, or that a cell
  *   computes.
