@@ -92,7 +92,7 @@ export class CallRunner {
       cause = error instanceof CallRefusal ? error.cause : error;
       // A refusal in our own words is not a host error, unless an error caused it.
       if (cause === undefined && error !== undefined) return;
-      const report = { error: cause, source: sourceOf(tool, source), callId, tool };
+      const report = { error: cause, source: this.#sourceOf(tool, source), callId, tool };
       this.#setup.errors.tell(report, call.input.length);
     };
     const listener = { onError, onOutput: (bytes: number) => void (outputBytes = bytes) };
@@ -157,6 +157,12 @@ export class CallRunner {
     });
   }
 
+  /** Errors in serving a feature are told as the feature's. */
+  #sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
+    const call = Object.hasOwn(this.#setup.hostTools, tool) ? BEHIND_CALLS.get(tool) : undefined;
+    return call?.endedBy === "host" ? call.feature : source;
+  }
+
   #middlewareFor(name: string): readonly AdapterMiddleware[] {
     const { tools } = this.#setup;
     const own = Object.hasOwn(tools, name) ? ownMiddlewareOf(tools[name]) : undefined;
@@ -202,10 +208,4 @@ export class CallRunner {
       this.#setup.deadline.resume();
     }
   }
-}
-
-/** When the host serves a feature, errors in serving it are told as the feature's. */
-function sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
-  const call = BEHIND_CALLS.get(tool);
-  return call?.endedBy === "host" ? call.feature : source;
 }

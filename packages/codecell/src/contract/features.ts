@@ -85,9 +85,9 @@ export function hasCatalogProfile(settings: FeatureSettings): boolean {
   return CATALOG_PROFILE.some((name) => settings[name] !== undefined);
 }
 
-/** Whether the host itself serves calls of this name, in runs whose programs can make them. */
-export function isHostServed(name: string): boolean {
-  return BEHIND_CALLS.get(name)?.endedBy === "host";
+/** Whether the host itself serves calls of this name in a run with these settings. Elsewhere a tool may have the name. */
+export function isHostServed(settings: FeatureSettings, name: string): boolean {
+  return behindCall(settings, name)?.endedBy === "host";
 }
 
 /** How a program writes a call that the host itself serves; undefined for any other call. */

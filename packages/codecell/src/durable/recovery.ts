@@ -109,7 +109,11 @@ export function recover(
     const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
     // A call that was dispatched has a tool. For any other call, the tool names from the start of the run say whether
     // it has one.
-    const isServed = again !== undefined || executing.has(index) || named.has(tool) || isHostServed(tool);
+    const isServed =
+      again !== undefined ||
+      executing.has(index) ||
+      named.has(tool) ||
+      isHostServed(state.ledger.features, tool);
     if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
       served.push(index);
     }

@@ -85,6 +85,7 @@ export class Dispatcher {
   }
 
   #isServed({ tool }: LedgerCall): boolean {
-    return isHostServed(tool) || Object.hasOwn(this.#setup.tools, tool);
+    const { tools, past } = this.#setup;
+    return isHostServed(past.recorder.header.features, tool) || Object.hasOwn(tools, tool);
   }
 }
