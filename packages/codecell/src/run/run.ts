@@ -36,7 +36,7 @@ import {
 import { Inbox } from "./inbox.ts";
 import { platform } from "../platform/host-platform.ts";
 import type { Journal } from "../durable/journal.ts";
-import { decisionsLeft } from "../durable/run-past.ts";
+import { resolutionsLeft } from "../durable/run-past.ts";
 import { toStoreFailure } from "../durable/store-failure.ts";
 import { type AfterEnd, isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
 import { PlacedCell } from "./placed-cell.ts";
@@ -215,7 +215,7 @@ export class Run {
       if (news.calls.length > 0 || news.timers.length > 0) {
         const { calls, timers } = news;
         void this.#journal?.write({
-          kind: "turn",
+          kind: "report",
           at: Date.now(),
           calls,
           timers,
@@ -368,7 +368,7 @@ export class Run {
         // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
-        resolutions: decisionsLeft(past, this.#suspended),
+        resolutions: resolutionsLeft(past, this.#suspended),
         snapshot: await this.#placedCell.snapshotThatPays(),
       });
     } catch (error) {

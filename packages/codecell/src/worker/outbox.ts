@@ -5,7 +5,8 @@
  * - Outbox refuses before it holds anything: a guest cannot make its worker hold more than the limits allow.
  * - A timer that the guest sets and clears before it waits never leaves the worker.
  */
-import type { CallRequest, CellLimits, Report, TimerChange } from "../protocol/messages.ts";
+import type { CellLimits, Report } from "../protocol/messages.ts";
+import type { LedgerCall, TimerChange } from "../contract/ledger.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { callRefusal } from "./cell-failures.ts";
@@ -33,7 +34,7 @@ export class Outbox {
   #logBytes = 0;
   #logsDropped = 0;
   // What the next report carries.
-  #calls: CallRequest[] = [];
+  #calls: LedgerCall[] = [];
   #timerChanges: TimerChange[] = [];
   #logs: LogLine[] = [];
 
