@@ -245,7 +245,7 @@ test("pending calls are aborted, and the run ends when they have stopped", async
   expect(ended).toBe(true);
 });
 
-test("a call made in the turn of the return is not executed", async () => {
+test("a call made in the burst of the return is not executed", async () => {
   const office = new Office();
   await detachedOf("await tools.echo({}); tools.fail({}); return 1", { tools: office.tools });
   expect(office.made).toEqual(["echo"]);

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { createHost, type Host, type ToolSet } from "codecell";
 import { createMemoryStore, type Store, StoreError } from "codecell/store";
 import { afterEach, expect, test, vi } from "vitest";
-import { instead, until } from "./store-doubles.ts";
+import { instead, until, untilClaimable } from "./store-doubles.ts";
 
 const sealKey = new Uint8Array(32).fill(23);
 
@@ -149,4 +149,38 @@ test("a run that goes on does not keep the bytes it was resumed from", async () 
   expect(bytes).toHaveLength(1);
   work.resolve(3);
   expect(await resumed.result).toMatchObject({ value: 3 });
+});
+
+test("an output that comes after its run has lost the store is found by whoever goes on with the run [store:refuses]", async () => {
+  await using store = createMemoryStore();
+  let isFull = false;
+  let posted = 0;
+  const failing = instead(store, {
+    append: (...given) =>
+      isFull ? Promise.reject(new StoreError("full", "No room")) : store.append(...given),
+    post: async (...given) => {
+      const isTaken = await store.post(...given);
+      posted++;
+      return isTaken;
+    },
+  });
+  const gates = { quick: Promise.withResolvers<string>(), slow: Promise.withResolvers<string>() };
+  const made: string[] = [];
+  const execute = (name: keyof typeof gates) => () => (made.push(name), gates[name].promise);
+  const tools: ToolSet = {
+    quick: { readOnly: true, execute: execute("quick") },
+    slow: { execute: execute("slow") },
+  };
+  await using first = createHost({ workers: 1, store: failing, sealKey, leaseMs: 50 });
+  const run = first.start({ source: "return await Promise.all([tools.quick({}), tools.slow({})])", tools });
+  await until(() => made.length === 2);
+  isFull = true;
+  gates.quick.resolve("quick");
+  expect(await run.result).toMatchObject({ status: "failed", failure: { code: "store_failed" } });
+  gates.slow.resolve("late");
+  await until(() => posted === 1);
+  await untilClaimable(store);
+  await using second = createHost({ workers: 1, store, sealKey });
+  expect(await second.resume({ id: run.runId, tools }).result).toMatchObject({ value: ["quick", "late"] });
+  expect(made).toEqual(["quick", "slow", "quick"]);
 });

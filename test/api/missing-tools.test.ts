@@ -101,6 +101,19 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
     expect(await host.resume({ token, tools: {} }).result).toMatchObject(missing("toString"));
   });
 
+  test("is refused too if the tool has the name of a call of a feature that the program lacks", async () => {
+    await using host = open();
+    const tools = { "globalThis.fetch": ask };
+    const source = "return await tools['globalThis.fetch']({})";
+    const { token, pending } = suspensionOf(await host.start({ source, tools }).result);
+    const resolutions = { [pending[0]?.callId ?? ""]: { resolution: "yes" } };
+    for (const fetchPolicy of [undefined, { allowedOrigins: ["https://a.example"] }]) {
+      const { result } = host.resume({ token, resolutions, ...(fetchPolicy && { fetchPolicy }) });
+      expect(await result).toMatchObject(missing("globalThis.fetch"));
+    }
+    expect(await host.resume({ token, resolutions, tools }).result).toMatchObject({ value: "yes" });
+  });
+
   test("is left alone by a host that recovers it after a crash, and goes on elsewhere", async () => {
     await using store = createMemoryStore();
     const { store: dying, die } = mortal(store);
@@ -162,9 +175,11 @@ describe("a run whose call waits for a tool that the host lacks [suspend:tools]"
 });
 
 describe("a call of a tool that never existed", () => {
-  test.each([1, 2, 3, 4, 5])(
-    "does not prevent its run from being resumed after a crash after write %i",
-    async (last) => {
+  const names = ["frist", "globalThis.fetch"];
+  const writes = [1, 2, 3, 4, 5];
+  test.each(names.flatMap((name) => writes.map((last) => [name, last] as const)))(
+    "does not prevent its run from being resumed: %s, after a crash after write %i",
+    async (name, last) => {
       await using store = createMemoryStore();
       const { store: dying, die } = mortal(store);
       const death = Promise.withResolvers<void>();
@@ -178,7 +193,7 @@ describe("a call of a tool that never existed", () => {
       };
       const first = open({ leaseMs: 50, store: { ...dying, append } });
       const tools = { first: { idempotent: true, execute: () => 1 } };
-      const source = "await tools.first({}); return await tools.frist({}).catch((error) => error.code)";
+      const source = `await tools.first({}); return await tools["${name}"]({}).catch((error) => error.code)`;
       const { runId: id, result } = first.start({ source, tools });
       // The run may make fewer writes.
       await Promise.race([death.promise, result]);

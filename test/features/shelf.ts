@@ -29,7 +29,6 @@ export const SHELF_FEATURE = {
         isRepeatable: { sort: ["LETTER"] },
       },
     ],
-    isCatalogProfile: false,
   },
 } as const satisfies Readonly<Record<string, GuestFeature>>;
 

@@ -65,7 +65,7 @@ function partsOf(spoil: Spoil): LedgerParts {
   );
   const entry: fc.Arbitrary<JournalEntry> = fc.oneof(
     fc.record({
-      kind: kind("turn"),
+      kind: kind("report"),
       at: count,
       calls: list(call),
       timers: list(timer),

@@ -50,7 +50,7 @@ const resolution = z.union([
 ]);
 const entry = z.union([
   z.object({
-    kind: z.literal("turn"),
+    kind: z.literal("report"),
     at: count,
     calls,
     timers,
@@ -193,7 +193,7 @@ describe("a suspended run", () => {
         const { seen } = NOT_STARTED;
         const first = { ...NOT_STARTED, scope, ledger: { ...ledger, calls: [], deliveries: [] } };
         const folded = foldJournal(first, [
-          { kind: "turn", at: 0, calls: made, timers: [], seen },
+          { kind: "report", at: 0, calls: made, timers: [], seen },
           ...deliveries.map((one) => ({ kind: "delivery", delivery: one }) as const),
           { kind: "suspended", waitState },
         ]);
@@ -247,7 +247,7 @@ describe("messages, journals and suspended runs", () => {
         const one = JSON.parse(JSON.stringify(given)) as Pick<Report, "calls" | "timers">;
         const rest = { cell: 1, logs: [], logsDropped: 0, cpuTimeMs: 0, end: null, unhandled: null };
         const isMessage = parseAnswers([{ ...rest, ...one, isOver: false }]) !== undefined;
-        expect(isRead({ kind: "turn", at: 0, ...one, seen: nothing })).toBe(isMessage);
+        expect(isRead({ kind: "report", at: 0, ...one, seen: nothing })).toBe(isMessage);
       }),
       effort(1000),
     );

@@ -4,7 +4,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { createValidator, type Verdict } from "../../packages/codecell/src/json-schema/validator.ts";
+import { createJudge, type Verdict } from "../../packages/codecell/src/json-schema/judge.ts";
 import { ROOT } from "../sources.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -19,7 +19,7 @@ interface Group {
 }
 
 function verdict(schema: Schema, value: unknown): Verdict {
-  return createValidator(schema, "input")(value, "input", { steps: 1_000_000, mayBeSlow: true });
+  return createJudge(schema, "input")(value, "input", { steps: 1_000_000, mayBeSlow: true });
 }
 
 /** Nothing is fetched, the schemas of JSON Schema itself neither. */

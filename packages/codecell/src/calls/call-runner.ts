@@ -24,7 +24,7 @@ import type { HostError, HostErrorSource } from "../contract/host-error.ts";
 import { BEHIND_CALLS } from "../contract/features.ts";
 import {
   type CallOutcome,
-  type Decided,
+  type KeptResolution,
   type LedgerCall,
   type SettledOutcome,
   toCallId,
@@ -76,7 +76,11 @@ export class CallRunner {
     this.#middleware = all.map((one) => this.#withFreeDecisions(one));
   }
 
-  async execute(index: number, call: LedgerCall, resolution: Decided | undefined): Promise<CallOutcome> {
+  async execute(
+    index: number,
+    call: LedgerCall,
+    resolution: KeptResolution | undefined,
+  ): Promise<CallOutcome> {
     const { runId, emit, tellStep, signal } = this.#setup;
     const callId = toCallId(runId, index);
     const { tool } = call;
@@ -92,7 +96,7 @@ export class CallRunner {
       cause = error instanceof CallRefusal ? error.cause : error;
       // A refusal in our own words is not a host error, unless an error caused it.
       if (cause === undefined && error !== undefined) return;
-      const report = { error: cause, source: sourceOf(tool, source), callId, tool };
+      const report = { error: cause, source: this.#sourceOf(tool, source), callId, tool };
       this.#setup.errors.tell(report, call.input.length);
     };
     const listener = { onError, onOutput: (bytes: number) => void (outputBytes = bytes) };
@@ -130,14 +134,13 @@ export class CallRunner {
     callId: string,
     index: number,
     { tool, input }: LedgerCall,
-    decision: Decided | undefined,
+    kept: KeptResolution | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
     const { runId, limits, context, signal, judgeApart, emit, tellStep, hostTools } = this.#setup;
     const isOfHost = Object.hasOwn(hostTools, tool);
-    const denial =
-      decision !== undefined && "deny" in decision ? (decision.deny ?? "it was denied") : undefined;
-    const resolution = decision !== undefined && "resolution" in decision ? decision.resolution : undefined;
+    const denial = kept !== undefined && "deny" in kept ? (kept.deny ?? "it was denied") : undefined;
+    const resolution = kept !== undefined && "resolution" in kept ? kept.resolution : undefined;
     return invoke({
       tools: isOfHost ? hostTools : this.#setup.tools,
       index,
@@ -147,7 +150,7 @@ export class CallRunner {
       context: { runId, callId, idempotencyKey: callId, signal, context, resolution },
       middleware: isOfHost ? [] : this.#middlewareFor(tool),
       denial,
-      before: decision?.before,
+      before: kept?.before,
       judgeApart,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
@@ -155,6 +158,12 @@ export class CallRunner {
       onOutput: listener.onOutput,
       onError: listener.onError,
     });
+  }
+
+  /** Errors in serving a feature are told as the feature's. */
+  #sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
+    const call = Object.hasOwn(this.#setup.hostTools, tool) ? BEHIND_CALLS.get(tool) : undefined;
+    return call?.endedBy === "host" ? call.feature : source;
   }
 
   #middlewareFor(name: string): readonly AdapterMiddleware[] {
@@ -202,10 +211,4 @@ export class CallRunner {
       this.#setup.deadline.resume();
     }
   }
-}
-
-/** When the host serves a feature, errors in serving it are told as the feature's. */
-function sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
-  const call = BEHIND_CALLS.get(tool);
-  return call?.endedBy === "host" ? call.feature : source;
 }

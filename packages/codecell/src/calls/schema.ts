@@ -1,14 +1,21 @@
 /**
- * Runs on the host. Makes validators of tools' schemas. A Standard Schema validates with the host's own code; JSON
- * Schema is validated by our code.
+ * Runs on the host. Makes validators of tools' schemas. A Standard Schema validates with the host's own code; by a JSON
+ * Schema our code judges.
  *
  * - A JSON Schema may come from a third party, and its value from a program. Together they must not hold the event
  *   loop: a value is judged here for a bounded number of steps. If that is not enough, it is judged on another thread
  *   that can be ended.
  * - What is told of a value is bounded: a Standard Schema may repeat all names that a program gave.
  */
-import type { Direction, JsonSchema, StandardIssue, StandardSchema } from "../contract/standard-schema.ts";
-import { createValidator } from "../json-schema/validator.ts";
+import { cutShort } from "../contract/cut-short.ts";
+import {
+  type Direction,
+  isStandardSchema,
+  type JsonSchema,
+  type StandardIssue,
+  type StandardSchema,
+} from "../contract/standard-schema.ts";
+import { createJudge } from "../json-schema/judge.ts";
 import { toJsonText } from "../value/json-text.ts";
 import type { JudgeApart, VerdictApart } from "../protocol/judges.ts";
 import { printJson } from "../value/print-json.ts";
@@ -81,12 +88,6 @@ export function validatorOf(schema: AnySchema | undefined, direction: Direction)
   return validate;
 }
 
-function isStandardSchema(
-  schema: StandardSchema | Readonly<Record<string, unknown>>,
-): schema is StandardSchema {
-  return "~standard" in schema;
-}
-
 function fromLateSchema(schema: LateSchema, direction: Direction): Validate {
   return (...given) => {
     const read = schema[READ]();
@@ -104,7 +105,7 @@ function fromStandardSchema(schema: StandardSchema): Validate {
       ok: false,
       problems: listed(
         result.issues,
-        (issue) => `${root}${path(issue)}: ${cut(issue.message, LONGEST_PROBLEM)}`,
+        (issue) => `${root}${path(issue)}: ${cutShort(issue.message, LONGEST_PROBLEM)}`,
       ),
       issues: result.issues,
     };
@@ -117,15 +118,11 @@ function path({ path: keys = [] }: StandardIssue): string {
     .map((segment) => (typeof segment === "object" ? segment.key : segment))
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
     .join("");
-  return cut(place, LONGEST_PATH);
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
+  return cutShort(place, LONGEST_PATH);
 }
 
 function fromJsonSchema(schema: Readonly<Record<string, unknown>>, direction: Direction): Validate {
-  const judge = createValidator(schema, direction);
+  const judge = createJudge(schema, direction);
   let schemaText: string | undefined;
   return (given, root, judgeApart, text) => {
     // JSON Schema has no absent value; tools see it as null.

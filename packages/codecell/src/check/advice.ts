@@ -10,7 +10,7 @@ const IDLE_CODES: ReadonlySet<number> = new Set([
   1184, // modifiers cannot appear here: `declare` inside a function
   2307, // cannot find module: only types are imported
   2318, // cannot find global type
-  2451, // `source/` judges this
+  2451, // `source/` refuses this
   2695, // left side of comma operator is unused
 ]);
 /** Codes about types that a program leaves out, as a model should, and about code that is never reached. */

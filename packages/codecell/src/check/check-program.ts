@@ -4,6 +4,7 @@
  * - `source/` refuses in its own words; syntax errors of the compiler are not told.
  * - A program in JavaScript gets no advice about types.
  */
+import { cutShort } from "../contract/cut-short.ts";
 import type { Diagnostic, DiagnosticCode } from "../contract/diagnostic.ts";
 import type { Failure } from "../contract/failure.ts";
 import { toPosition } from "../source/position.ts";
@@ -61,7 +62,8 @@ export async function checkProgram(
 
   const place = (code: DiagnosticCode, start: number, what: string): Diagnostic => {
     const position = toPosition(source, typed.toSourceOffset(toBodyOffset(start)));
-    const told = cut(what);
+    // A message may repeat a name or an expression of the program, however long it is.
+    const told = cutShort(what, LONGEST_MESSAGE);
     return { code, message: `${told} (line ${position.line}, column ${position.column})`, position };
   };
   const toPlaced = ({ code, node, what }: Finding): Diagnostic => place(code, node.getStart(), what);
@@ -85,11 +87,6 @@ function withRest({ tools, names }: Declared, wanted: readonly string[]): Declar
   if (wanted.length <= MOST_TOOLS) return { tools, names };
   const rest = wanted.slice(MOST_TOOLS).map((name): [string, DeclaredTool] => [name, toAnything(name)]);
   return { tools: new Map([...tools, ...rest]), names };
-}
-
-/** A message may repeat a name or an expression of the program, however long it is. */
-function cut(what: string): string {
-  return what.length > LONGEST_MESSAGE ? `${what.slice(0, LONGEST_MESSAGE).toWellFormed()}…` : what;
 }
 
 function toDiagnostic({ code, message, position }: Failure): Diagnostic {

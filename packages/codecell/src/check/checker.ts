@@ -110,7 +110,7 @@ class ThreadChecker implements Checker {
     const onAbort = (): void => resolve(unavailable("The check was aborted"));
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      return await Promise.race([this.#inTurn(request), aborted]);
+      return await Promise.race([this.#afterOthers(request), aborted]);
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
@@ -121,10 +121,10 @@ class ThreadChecker implements Checker {
     await this.#thread?.close();
   }
 
-  async #inTurn(request: CheckRequest): Promise<CheckResult> {
+  async #afterOthers(request: CheckRequest): Promise<CheckResult> {
     const before = this.#queue;
-    const { promise: turn, resolve: endTurn } = Promise.withResolvers<void>();
-    this.#queue = before.then(() => turn);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#queue = before.then(() => ended);
     try {
       // Loading the compiler uses up nobody's turn: all checks wait for it.
       await this.#start();
@@ -135,7 +135,7 @@ class ThreadChecker implements Checker {
     } catch (error) {
       return unavailable(error instanceof Error ? error.message : "The check failed");
     } finally {
-      endTurn();
+      end();
     }
   }
 

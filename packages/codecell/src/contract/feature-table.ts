@@ -29,10 +29,10 @@ export interface GuestFeature {
   /** Calls behind the tools that the functions of the feature make. */
   readonly calls: readonly FeatureCall[];
   /**
-   * Whether a program with this feature is in the catalog profile: a name without a tool is absent from `tools`, a call
+   * A program with this feature is in the catalog profile: a name without a tool is absent from `tools`, a call
    * without an input has an empty one, and a program need not return a value.
    */
-  readonly isCatalogProfile: boolean;
+  readonly isCatalogProfile?: true;
 }
 
 export type FeatureCall = CallNames & (CallOfRun | CallOfHost);
@@ -75,7 +75,6 @@ export const FEATURE_TABLE = {
     namespaces: { tools: {} },
     listings: [],
     calls: [],
-    isCatalogProfile: false,
   },
   /** The catalog profile. Its text is the JSON of `ALL_TOOLS`; empty for a program that cannot ask for `ALL_TOOLS`. */
   catalog: {
@@ -111,7 +110,6 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
     namespaces: {},
     listings: [],
     calls: [],
-    isCatalogProfile: false,
   },
   /** Lets the program give control back until its run is resumed. */
   yield: {
@@ -128,7 +126,6 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
         endedBy: "resume",
       },
     ],
-    isCatalogProfile: false,
   },
   /** The settings do not say what the program may reach: each host has its own policy. */
   fetch: {
@@ -161,6 +158,5 @@ declare function fetch(url: string | URL, init?: {
         isRepeatable: { method: ["GET", "HEAD"] },
       },
     ],
-    isCatalogProfile: false,
   },
 } as const;

@@ -78,16 +78,16 @@ export function behindCall(settings: FeatureSettings, name: string): BehindCall 
   return call !== undefined && settings[call.feature] !== undefined ? call : undefined;
 }
 
-const CATALOG_PROFILE = FEATURES.filter(([, { isCatalogProfile }]) => isCatalogProfile).map(([name]) => name);
+const CATALOG_PROFILE = FEATURES.filter(([, one]) => one.isCatalogProfile === true).map(([name]) => name);
 
 /** Whether a program with these settings is in the catalog profile. */
 export function hasCatalogProfile(settings: FeatureSettings): boolean {
   return CATALOG_PROFILE.some((name) => settings[name] !== undefined);
 }
 
-/** Whether the host itself serves calls of this name, in runs whose programs can make them. */
-export function isHostServed(name: string): boolean {
-  return BEHIND_CALLS.get(name)?.endedBy === "host";
+/** Whether the host itself serves calls of this name in a run with these settings. Elsewhere a tool may have the name. */
+export function isHostServed(settings: FeatureSettings, name: string): boolean {
+  return behindCall(settings, name)?.endedBy === "host";
 }
 
 /** How a program writes a call that the host itself serves; undefined for any other call. */

@@ -23,6 +23,12 @@ export interface LedgerCall {
   readonly input: string;
 }
 
+/** A timer that was set (`delayMs` is its delay) or cleared (`delayMs` is null). */
+export interface TimerChange {
+  readonly timer: number;
+  readonly delayMs: number | null;
+}
+
 /** How a call ended, as the program sees it. Nothing else settles a call. */
 export type SettledOutcome =
   /** The output is JSON text. */
@@ -53,8 +59,8 @@ export interface AskedOutcome extends Asked {
   readonly call: number;
 }
 
-/** The decision about a call that asked, as a run keeps it. */
-export type Decided = CallResolution & { readonly before?: BeforeAsking };
+/** The resolution of a call that asked, as a run keeps it. */
+export type KeptResolution = CallResolution & { readonly before?: BeforeAsking };
 
 /** The outcome of a call. It has this shape from the tool to the guest, and in every store on the way. */
 export type CallOutcome = SettledOutcome | AskedOutcome;

@@ -6,6 +6,8 @@
  *   not have are not.
  */
 
+import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
+
 const WANTED = "give a Standard Schema (z.object({ … }) and the like) or a JSON Schema";
 /** The mark on schemas of the AI SDK. */
 const AI_SDK = Symbol.for("vercel.ai.schema");
@@ -19,12 +21,12 @@ export function schemaProblem(schema: unknown): string | undefined {
   if (typeof schema !== "object" && typeof schema !== "function") return `is a ${typeof schema}, ${WANTED}`;
   if (schema === null) return `is null, ${WANTED} or leave it out`;
   if (sound.has(schema)) return undefined;
-  const problem = "~standard" in schema ? standardProblem(schema) : otherProblem(schema);
+  const problem = isStandardSchema(schema) ? standardProblem(schema) : otherProblem(schema);
   if (problem === undefined) sound.add(schema);
   return problem;
 }
 
-function standardProblem(schema: object & { readonly "~standard": unknown }): string | undefined {
+function standardProblem(schema: StandardSchema): string | undefined {
   const standard = schema["~standard"] as { readonly validate?: unknown } | null | undefined;
   return typeof standard?.validate === "function"
     ? undefined
@@ -70,7 +72,7 @@ function foreignIn(part: object, budget: { left: number }, depth: number): Forei
 function isForeign(value: object): boolean {
   if (typeof value === "function") return true;
   if (Array.isArray(value) || isPlain(value)) return false;
-  return "~standard" in value || Object.keys(value).length === 0;
+  return isStandardSchema(value) || Object.keys(value).length === 0;
 }
 
 /** A plain object, also one of another realm. */
@@ -81,7 +83,7 @@ function isPlain(value: object): boolean {
 
 function foreignProblem(schema: object, { path, value }: Foreign): string {
   const [key = ""] = path;
-  const isSchema = typeof value === "object" && value !== null && "~standard" in value;
+  const isSchema = typeof value === "object" && isStandardSchema(value);
   if (path.length === 1 && isSchema)
     return `is an object of schemas and no schema itself, give z.object({ ${key}: … }) or its like`;
   const at = `at "${path.join(".")}"`;

@@ -1,6 +1,6 @@
 /**
- * The part of the Standard Schema interface that Codecell reads.
- * Types only: any library that implements them can describe a tool.
+ * Runs anywhere. The part of the Standard Schema interface that Codecell reads: any library that implements it can
+ * describe a tool.
  */
 
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -19,6 +19,15 @@ export type StandardResult<Output> =
 export interface StandardIssue {
   readonly message: string;
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
+}
+
+/**
+ * Whether a value says that it is a Standard Schema. Schemas of some libraries are functions. ./schema-problem.ts refuses
+ * one that cannot validate.
+ */
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  const mayBe = (typeof value === "object" && value !== null) || typeof value === "function";
+  return mayBe && "~standard" in value;
 }
 
 /** A JSON Schema document: an object of keywords, or a boolean. */

@@ -5,7 +5,12 @@
  *   Standard Schema, and one that cannot be converted, gives `true`: any value.
  * - No schema library is loaded; this file knows only the interface.
  */
-import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
+import {
+  type Direction,
+  isStandardSchema,
+  type JsonSchema,
+  type StandardSchema,
+} from "../contract/standard-schema.ts";
 import type { AnyTool } from "../contract/tool.ts";
 import { isRecord } from "../value/shape.ts";
 
@@ -29,9 +34,7 @@ export function toJsonSchema(
   direction: Direction,
 ): JsonSchema {
   if (schema === undefined || schema === null) return true;
-  if (typeof schema !== "object" && typeof schema !== "function") return schema;
-  // Schemas of some libraries are functions.
-  if (!("~standard" in schema)) return schema;
+  if (!isStandardSchema(schema)) return schema;
   const standard: unknown = schema["~standard"];
   const converter = isRecord(standard) ? standard["jsonSchema"] : undefined;
   const convert = isRecord(converter) ? converter[direction] : undefined;

@@ -20,7 +20,7 @@ export function foldJournal(
   const calls = [...state.ledger.calls];
   const deliveries = [...state.ledger.deliveries];
   for (const entry of entries.slice(0, last)) {
-    if (entry.kind === "turn") for (const call of entry.calls) calls.push(call);
+    if (entry.kind === "report") for (const call of entry.calls) calls.push(call);
     else if (entry.kind === "delivery") deliveries.push(entry.delivery);
   }
   const { waitState } = end;

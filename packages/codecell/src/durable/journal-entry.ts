@@ -6,20 +6,20 @@
  *   package share keys.
  */
 import type { Steps } from "../loop/turn.ts";
-import type { TimerChange } from "../protocol/messages.ts";
 import type {
   AskedOutcome,
   CallOutcome,
-  Decided,
   Delivery,
+  KeptResolution,
   LedgerCall,
   Progress,
+  TimerChange,
 } from "../contract/ledger.ts";
 import {
   isAsked,
   isCall,
-  isDecided,
   isDelivery,
+  isKeptResolution,
   isOutcome,
   isProgress,
   isTimerChange,
@@ -29,17 +29,17 @@ import { fromJsonBytes, fromJsonPieces } from "./json-bytes.ts";
 import { isSeen, type Seen } from "../ledger/ledger-recorder.ts";
 
 export type JournalEntry =
-  /** What the program did in one turn. */
+  /** What was new in one report of the cell. */
   | {
-      readonly kind: "turn";
-      /** Milliseconds since the epoch. The timers of this turn run from here. */
+      readonly kind: "report";
+      /** Milliseconds since the epoch. The timers of this report run from here. */
       readonly at: number;
       readonly calls: readonly LedgerCall[];
       readonly timers: readonly TimerChange[];
       readonly seen: Seen;
     }
   /** From here on the call may have happened. */
-  | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: Decided }
+  | { readonly kind: "dispatch"; readonly call: number; readonly resolution?: KeptResolution }
   /** The call's tool asked for a decision. */
   | AskedOutcome
   /** What the guest is about to receive. */
@@ -74,7 +74,7 @@ export function parseProgress(bytes: Uint8Array): Progress | undefined {
 function isJournalEntry(value: unknown): value is JournalEntry {
   if (!isRecord(value)) return false;
   switch (value["kind"]) {
-    case "turn":
+    case "report":
       return (
         isCount(value["at"]) &&
         isArrayOf(value["calls"], isCall) &&
@@ -82,7 +82,9 @@ function isJournalEntry(value: unknown): value is JournalEntry {
         isSeen(value["seen"])
       );
     case "dispatch":
-      return isCount(value["call"]) && (value["resolution"] === undefined || isDecided(value["resolution"]));
+      return (
+        isCount(value["call"]) && (value["resolution"] === undefined || isKeptResolution(value["resolution"]))
+      );
     case "asked":
       return isAsked(value);
     case "delivery":

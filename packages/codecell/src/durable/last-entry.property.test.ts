@@ -23,21 +23,21 @@ const limits = resolveLimits({});
 const tools: ToolSet = { repeatable: { readOnly: true, execute: () => 1 } };
 
 type Step =
-  | { readonly kind: "turn"; readonly calls: readonly string[]; readonly timer?: number }
+  | { readonly kind: "report"; readonly calls: readonly string[]; readonly timer?: number }
   | { readonly kind: "dispatch" | "ask" | "deliver" | "post"; readonly which: number }
-  | { readonly kind: "suspend"; readonly executing: boolean; readonly decided: boolean }
+  | { readonly kind: "suspend"; readonly executing: boolean; readonly resolved: boolean }
   /** The process dies, and another takes the run up. */
   | { readonly kind: "die" };
 
 const which = fc.nat(9);
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
-    kind: fc.constant("turn" as const),
+    kind: fc.constant("report" as const),
     calls: fc.array(fc.constantFrom("repeatable", "other", "yield_control"), { maxLength: 3 }),
     timer: fc.nat(3),
   }),
   fc.record({ kind: fc.constantFrom("dispatch", "ask", "deliver", "post"), which }),
-  fc.record({ kind: fc.constant("suspend" as const), executing: fc.boolean(), decided: fc.boolean() }),
+  fc.record({ kind: fc.constant("suspend" as const), executing: fc.boolean(), resolved: fc.boolean() }),
   fc.constant({ kind: "die" } as const),
 );
 
@@ -51,7 +51,7 @@ class Driven {
   #keeping: RunKeeping;
   #recorder: LedgerRecorder;
   #pending = new Map<number, Asked>();
-  #decisions: (readonly [number, CallResolution])[] = [];
+  #resolutions: (readonly [number, CallResolution])[] = [];
   #timers = new Map<number, number>();
 
   constructor(hasSnapshot: (suspension: number) => boolean) {
@@ -83,13 +83,13 @@ class Driven {
 
   async go(given: Step): Promise<void> {
     switch (given.kind) {
-      case "turn": {
+      case "report": {
         const calls: LedgerCall[] = given.calls.map((tool, index) => ({ tool, input: `"${index}"` }));
         const timers = given.timer === undefined ? [] : [{ timer: given.timer, delayMs: 1_000_000 }];
         for (const { timer, delayMs } of timers) this.#timers.set(timer, delayMs);
         const { seen } = this.#recorder;
         this.#report(calls);
-        await this.#journal.write({ kind: "turn", at: Date.now(), calls, timers, seen });
+        await this.#journal.write({ kind: "report", at: Date.now(), calls, timers, seen });
         return;
       }
       case "dispatch": {
@@ -126,7 +126,7 @@ class Driven {
         return;
       }
       case "suspend":
-        return this.#suspend(given.executing, given.decided);
+        return this.#suspend(given.executing, given.resolved);
       case "die":
         await this.take();
     }
@@ -153,17 +153,17 @@ class Driven {
     this.#recorder.read({ ...made, cell: 1, end: null, unhandled: null, isOver: false });
   }
 
-  async #suspend(isExecuting: boolean, isDecided: boolean): Promise<void> {
+  async #suspend(isExecuting: boolean, isResolved: boolean): Promise<void> {
     const others = this.#recorder.calls
       .keys()
       .filter((call) => this.#isOpen(call) && !this.#pending.has(call));
-    const [executing, decided] = [...others];
-    this.#decisions = isDecided && decided !== undefined ? [[decided, { resolution: 1 }]] : [];
+    const [executing, resolved] = [...others];
+    this.#resolutions = isResolved && resolved !== undefined ? [[resolved, { resolution: 1 }]] : [];
     const rest: RunAtRest = {
       pending: this.#pending,
       timers: [...this.#timers].map(([timer, delayMs]) => ({ timer, delayMs })),
       executing: new Map(isExecuting && executing !== undefined ? [[executing, "somebody else"]] : []),
-      resolutions: this.#decisions,
+      resolutions: this.#resolutions,
       snapshot: this.#hasSnapshot(this.#suspensions++)
         ? { bytes: new Uint8Array(3), progress: this.#recorder.progress }
         : undefined,

@@ -11,16 +11,17 @@
  * - A yield that the suspended run has ends, because whoever takes the run up was told of it. A later yield stays open
  *   and suspends the run again, because nobody was told of it.
  */
-import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
+import type { CellSnapshot } from "../protocol/messages.ts";
 import { BEHIND_CALLS, calledAs, isHostServed } from "../contract/features.ts";
 import type { RepeatableInputs } from "../contract/feature-table.ts";
 import type {
   Asked,
   CallOutcome,
-  Decided,
   DeliveryItem,
+  KeptResolution,
   LedgerCall,
   SettledOutcome,
+  TimerChange,
 } from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
@@ -57,7 +58,7 @@ export function recover(
   let { timers: seenTimers, cpuTimeMs } = state.seen;
   for (const entry of entries) {
     switch (entry.kind) {
-      case "turn":
+      case "report":
         for (const call of entry.calls) calls.push(call);
         timers.change(entry.timers, entry.at);
         ({ timers: seenTimers, cpuTimeMs } = entry.seen);
@@ -82,7 +83,7 @@ export function recover(
     }
   }
   const settled = settledCalls(deliveries);
-  const open = new Map<number, Decided | undefined>();
+  const open = new Map<number, KeptResolution | undefined>();
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Elsewhere>();
   const executing = new Map(state.executing);
@@ -109,7 +110,11 @@ export function recover(
     const executor = outcome === undefined && again === undefined ? executing.get(index) : undefined;
     // A call that was dispatched has a tool. For any other call, the tool names from the start of the run say whether
     // it has one.
-    const isServed = again !== undefined || executing.has(index) || named.has(tool) || isHostServed(tool);
+    const isServed =
+      again !== undefined ||
+      executing.has(index) ||
+      named.has(tool) ||
+      isHostServed(state.ledger.features, tool);
     if (isServed && !isDenied(resolution) && (outcome === undefined || outcome.kind === "asked")) {
       served.push(index);
     }
@@ -156,7 +161,7 @@ function snapshotOf({ ledger, seen, snapshot }: SuspendedRun): CellSnapshot | un
 }
 
 /** A denied call did not reach its tool. */
-function isDenied(resolution: Decided | undefined): boolean {
+function isDenied(resolution: KeptResolution | undefined): boolean {
   return resolution !== undefined && "deny" in resolution;
 }
 

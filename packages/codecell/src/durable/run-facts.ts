@@ -42,7 +42,7 @@ export function* factsSteps(
 
 /** The facts after one more entry of the journal. */
 export function addFacts(facts: RunFacts, entry: JournalEntry): RunFacts {
-  if (entry.kind === "turn") return { ...facts, calls: facts.calls + entry.calls.length };
+  if (entry.kind === "report") return { ...facts, calls: facts.calls + entry.calls.length };
   if (entry.kind !== "delivery") return facts;
   const failures = entry.delivery.items.filter(({ kind }) => kind === "failure");
   return { ...facts, failed: facts.failed + failures.length };

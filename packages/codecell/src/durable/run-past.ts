@@ -5,8 +5,14 @@
  * - Every call without an outcome is in exactly one of `pending`, `open`, `elsewhere` and `items`, except for open
  *   yields.
  */
-import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
-import { type Asked, type Decided, type DeliveryItem, toCallId } from "../contract/ledger.ts";
+import type { CellSnapshot } from "../protocol/messages.ts";
+import {
+  type Asked,
+  type DeliveryItem,
+  type KeptResolution,
+  type TimerChange,
+  toCallId,
+} from "../contract/ledger.ts";
 import type { Resolutions } from "../contract/result.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
 
@@ -15,8 +21,8 @@ export interface RunPast {
   readonly recorder: LedgerRecorder;
   /** Calls that wait for a decision, with what their tools asked for. */
   readonly pending: ReadonlyMap<number, Asked>;
-  /** Calls to execute here, with the decision that was made about them. */
-  readonly open: ReadonlyMap<number, Decided | undefined>;
+  /** Calls to execute here, with their resolutions. */
+  readonly open: ReadonlyMap<number, KeptResolution | undefined>;
   /** Outcomes that the program has not seen yet, in the order in which they came. */
   readonly items: readonly DeliveryItem[];
   /** Timers that were set, with the time they have left. */
@@ -32,8 +38,8 @@ export interface RunPast {
 /** A call that an executor went on with when the run was suspended. */
 export interface Elsewhere {
   readonly executor: string;
-  /** The decision with which the call was dispatched. */
-  readonly resolution: Decided | undefined;
+  /** The resolution with which the call was dispatched. */
+  readonly resolution: KeptResolution | undefined;
 }
 
 const NOTHING: Omit<RunPast, "recorder"> = {
@@ -51,7 +57,7 @@ export function newPast(recorder: LedgerRecorder): RunPast {
   return { ...NOTHING, recorder };
 }
 
-/** The same past after these decisions: the calls that they decide are open, the others stay pending. */
+/** The same past after these resolutions: their calls are open, the others stay pending. */
 export function withResolutions(past: RunPast, resolutions: Resolutions): RunPast {
   const pending = new Map(past.pending);
   const open = new Map(past.open);
@@ -66,19 +72,22 @@ export function withResolutions(past: RunPast, resolutions: Resolutions): RunPas
 }
 
 /**
- * The decisions that a run begins with. Decisions about calls of executors count too: this host may have to repeat such
+ * The resolutions that a run begins with. Those of calls that executors have count too: this host may have to repeat such
  * a call.
  */
-export function decisionsOf({ open, elsewhere }: RunPast): Map<number, Decided> {
-  const decisions = new Map<number, Decided>();
+export function resolutionsOf({ open, elsewhere }: RunPast): Map<number, KeptResolution> {
+  const resolutions = new Map<number, KeptResolution>();
   for (const [index, { resolution }] of elsewhere)
-    if (resolution !== undefined) decisions.set(index, resolution);
-  for (const [index, resolution] of open) if (resolution !== undefined) decisions.set(index, resolution);
-  return decisions;
+    if (resolution !== undefined) resolutions.set(index, resolution);
+  for (const [index, resolution] of open) if (resolution !== undefined) resolutions.set(index, resolution);
+  return resolutions;
 }
 
-/** The decisions about calls that have no outcome yet and have not asked again. */
-export function decisionsLeft(past: RunPast, asked: ReadonlyMap<number, Asked>): [number, Decided][] {
+/** The resolutions of calls that have no outcome yet and have not asked again. */
+export function resolutionsLeft(
+  past: RunPast,
+  asked: ReadonlyMap<number, Asked>,
+): [number, KeptResolution][] {
   const { recorder } = past;
-  return [...decisionsOf(past)].filter(([index]) => !recorder.isSettled(index) && !asked.has(index));
+  return [...resolutionsOf(past)].filter(([index]) => !recorder.isSettled(index) && !asked.has(index));
 }

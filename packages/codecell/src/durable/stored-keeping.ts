@@ -81,7 +81,7 @@ export class StoredKeeping implements RunKeeping {
       // Only settled calls, not all posted outcomes: what is sent to the store must not grow with the run.
       ...[...this.journal.posted].filter((call) => recorder.isSettled(call)),
       ...rest.pending.keys(),
-      // The questions of these calls were answered by decisions.
+      // The questions of these calls were resolved.
       ...rest.resolutions.map(([call]) => call).filter((call) => !isLeft(call)),
     ];
     const next = (await this.#lastEntry(rest)) ?? (await this.#nextState(rest));

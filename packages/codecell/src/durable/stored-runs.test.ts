@@ -69,7 +69,13 @@ describe.each([
     const first = await take();
     expect(first.past.timers).toEqual([{ timer: 1, delayMs: 5000 }]);
     // The entry of `take` is durable when this entry is.
-    await first.journal.write({ kind: "turn", at: 0, calls: [], timers: [], seen: first.past.recorder.seen });
+    await first.journal.write({
+      kind: "report",
+      at: 0,
+      calls: [],
+      timers: [],
+      seen: first.past.recorder.seen,
+    });
     die(2000);
     const second = await take();
     expect(second.past.timers).toEqual([{ timer: 1, delayMs: 3000 }]);
@@ -116,15 +122,15 @@ describe("a saved snapshot", () => {
     await suspended();
     const first = await take();
     vi.spyOn(store, "append").mockRejectedValueOnce(new StoreError("full", "No room"));
-    const turn = first.journal.write({
-      kind: "turn",
+    const report = first.journal.write({
+      kind: "report",
       at: 0,
       calls: [],
       timers: [],
       seen: first.past.recorder.seen,
     });
     expect(await first.journal.saveSnapshot({ bytes, progress: { ...progress, timers: 1 } })).toBe(false);
-    await expect(turn).rejects.toThrow("No room");
+    await expect(report).rejects.toThrow("No room");
     die(2000);
     expect((await take()).past.snapshot).toBeUndefined();
   });
@@ -186,7 +192,7 @@ test("a fork with a large past is kept like any other run [ledger:fork]", async 
   const forked = (): LedgerRecorder => new LedgerRecorder(newRecorder().header, { calls, deliveries: [] });
   const { journal } = runs.keep(forked(), TERMS);
   // Written after the run was put, which takes several turns.
-  await journal.write({ kind: "turn", at: 0, calls, timers: [], seen: forked().seen });
+  await journal.write({ kind: "report", at: 0, calls, timers: [], seen: forked().seen });
   await journal.release();
   expect((await take()).past.recorder.calls).toEqual([...calls, ...calls]);
   die(2 * LEASE_MS);
@@ -275,7 +281,7 @@ describe("a journal", () => {
     const recorder = newRecorder();
     const keeping = runs.keep(recorder, TERMS);
     for (const at of [1, 2]) {
-      await keeping.journal.write({ kind: "turn", at, calls: [], timers: [], seen: recorder.seen });
+      await keeping.journal.write({ kind: "report", at, calls: [], timers: [], seen: recorder.seen });
     }
     await keeping.suspend({ ...REST, snapshot: SNAPSHOT });
     const altering: Store = {

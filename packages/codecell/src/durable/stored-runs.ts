@@ -282,7 +282,7 @@ function expiryOf({ wallTimeMs, suspensionTimeMs }: Limits, from = Date.now()): 
 function sealedExpiryOf({ expiresAt, ledger }: SuspendedRun, entries: readonly JournalEntry[]): number {
   let latest = -Infinity;
   for (const entry of entries) {
-    if (entry.kind === "turn" || entry.kind === "taken") latest = Math.max(latest, entry.at);
+    if (entry.kind === "report" || entry.kind === "taken") latest = Math.max(latest, entry.at);
     else if (entry.kind === "delivery") latest = Math.max(latest, entry.delivery.clock);
   }
   return Math.max(expiresAt, expiryOf(ledger.limits, latest));

@@ -1,7 +1,7 @@
 /**
  * SuspendedRun: what Codecell keeps of a run that waits, and its bytes. Runs on the host.
  *
- * - Its wait state is what it waits for, beside its ledger: pending calls, timers, decisions.
+ * - Its wait state is what it waits for, beside its ledger: pending calls, timers, resolutions.
  * - A header says whose run it is and when it expires, and names the sections that follow. It is read before anything
  *   else.
  * - Section `run` is JSON. Section `outputs` holds long outputs unescaped, because JSON would escape every quote in
@@ -11,12 +11,20 @@
  * - Bytes are parsed only after their seal was verified, and still checked: several versions of this package share
  *   keys.
  */
-import type { CellSnapshot, TimerChange } from "../protocol/messages.ts";
+import type { CellSnapshot } from "../protocol/messages.ts";
 import type { Steps } from "../loop/turn.ts";
-import type { Asked, BeforeAsking, Decided, Delivery, DeliveryItem, Ledger } from "../contract/ledger.ts";
+import type {
+  Asked,
+  BeforeAsking,
+  Delivery,
+  DeliveryItem,
+  KeptResolution,
+  Ledger,
+  TimerChange,
+} from "../contract/ledger.ts";
 import { LIMIT_BOUNDS, type Limits, resolveLimits } from "../contract/limits.ts";
 import type { Json } from "../contract/value.ts";
-import { isBefore, isDecided, isLedger, isTimerChange, isWhole } from "../value/ledger-shape.ts";
+import { isBefore, isKeptResolution, isLedger, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
 import { isSeen, type Seen } from "../ledger/ledger-recorder.ts";
@@ -48,8 +56,8 @@ export interface WaitState {
   readonly pending: readonly PendingAtRest[];
   /** Calls whose tools went on executing, each with the executor that has it. */
   readonly executing: readonly (readonly [number, string])[];
-  /** Decisions about calls that had no outcome yet. */
-  readonly resolutions: readonly (readonly [number, Decided])[];
+  /** Resolutions of calls that had no outcome yet. */
+  readonly resolutions: readonly (readonly [number, KeptResolution])[];
 }
 
 export interface SuspendedRun extends WaitState {
@@ -70,8 +78,8 @@ export interface RunAtRest {
    * before.
    */
   readonly executing: ReadonlyMap<number, string | undefined>;
-  /** Decisions about calls that have no outcome yet. */
-  readonly resolutions: readonly (readonly [number, Decided])[];
+  /** Resolutions of calls that have no outcome yet. */
+  readonly resolutions: readonly (readonly [number, KeptResolution])[];
   /** The memory of its cell, if going on from it is cheaper than repeating the ledger. */
   readonly snapshot: CellSnapshot | undefined;
 }
@@ -246,7 +254,7 @@ function isWaiting(
     isSeen(seen) &&
     isArrayOf(timers, (one) => isTimerChange(one) && one.delayMs !== null) &&
     isArrayOf(executing, (one) => isExecuting(one, ledger.calls.length)) &&
-    isArrayOf(resolutions, (one) => isDecision(one, ledger.calls.length)) &&
+    isArrayOf(resolutions, (one) => isResolved(one, ledger.calls.length)) &&
     isArrayOf(pending, (one) => isPending(one, ledger.calls.length)) &&
     isUnique(pending.map((one) => (one as readonly unknown[])[0])) &&
     isOpen(pending as WaitState["pending"], ledger.deliveries)
@@ -263,8 +271,8 @@ function isExecuting(value: unknown, calls: number): boolean {
   return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isText(value[1]);
 }
 
-function isDecision(value: unknown, calls: number): boolean {
-  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isDecided(value[1]);
+function isResolved(value: unknown, calls: number): boolean {
+  return Array.isArray(value) && value.length === 2 && isIndex(value[0], calls) && isKeptResolution(value[1]);
 }
 
 function isIndex(value: unknown, calls: number): boolean {

@@ -2,7 +2,7 @@
  * ABI: what crosses between the worker and the prelude: the numbers of message kinds, and the order of the functions
  * that the prelude returns. Runs on both sides.
  */
-import { FEATURE_TABLE } from "../contract/feature-table.ts";
+import { FEATURE_TABLE, type GuestFeature } from "../contract/feature-table.ts";
 import type { BehindName, FeatureName } from "../contract/features.ts";
 
 /**
@@ -55,7 +55,9 @@ export const GUEST = {
 } as const;
 
 /** The optional features, in the order of the table. */
-const OPTIONAL = Object.entries(FEATURE_TABLE).filter(([, { setting }]) => setting !== "always");
+const OPTIONAL = Object.entries<GuestFeature>(FEATURE_TABLE).filter(
+  ([, { setting }]) => setting !== "always",
+);
 
 /** One bit for each optional feature. Features with a text as their setting also pass that text, in this order. */
 export const FEATURE_FLAGS = Object.fromEntries(
@@ -70,7 +72,7 @@ export const TEXT_FEATURES: readonly string[] = OPTIONAL.filter(([, { setting }]
 /** The flags of the features that put a program into the catalog profile. */
 export const CATALOG_PROFILE_FLAGS: number = OPTIONAL.reduce(
   (flags, [name, { isCatalogProfile }]) =>
-    isCatalogProfile ? flags | FEATURE_FLAGS[name as FeatureName] : flags,
+    isCatalogProfile === true ? flags | FEATURE_FLAGS[name as FeatureName] : flags,
   0,
 );
 

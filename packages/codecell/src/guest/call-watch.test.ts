@@ -110,7 +110,7 @@ describe("a watched promise is like any other", () => {
     expect(guest.log[0]?.text).toContain("Promise");
   });
 
-  test("it settles after as many turns of the job queue, in whatever way the program waits", async () => {
+  test("it settles after as many rounds of the job queue, in whatever way the program waits", async () => {
     async function turns(promise: string, resolve: string): Promise<unknown> {
       using guest = await openWatching();
       guest.evaluate(`void (async (x) => {

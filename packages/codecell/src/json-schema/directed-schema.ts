@@ -2,7 +2,7 @@
  * Directed schema: adapts a schema to one direction, input or output. Runs anywhere.
  *
  * - Read-only properties belong to outputs and write-only properties to inputs. In the other direction they need not be
- *   given, even if they are required: declarations leave them out there, so a validator must not demand them.
+ *   given, even if they are required: declarations leave them out there, so a judge must not demand them.
  */
 import type { Direction } from "../contract/standard-schema.ts";
 

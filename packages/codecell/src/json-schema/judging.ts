@@ -1,7 +1,7 @@
 /**
- * Judging: the state of checking one value against one schema, and the bound on its cost. Runs anywhere.
+ * Judging: the state of judging one value by one schema, and the bound on its cost. Runs anywhere.
  *
- * - Work is counted in steps, never in time: the same value against the same schema always ends the same way.
+ * - Work is counted in steps, never in time: the same value and the same schema always end the same way.
  * - The first pass stops at the first problem and records none. A second pass, which explains, collects a few problems.
  */
 

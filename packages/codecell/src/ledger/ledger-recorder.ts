@@ -9,7 +9,7 @@
  *   ledger before the report itself is there.
  * - The recorder knows which yields are open: the ledger alone says what waits for a resume.
  */
-import type { CallRequest, Report, ReportPiece, TimerChange } from "../protocol/messages.ts";
+import type { Report, ReportPiece } from "../protocol/messages.ts";
 import type { CallFailure, Failure } from "../contract/failure.ts";
 import { behindCall } from "../contract/features.ts";
 import {
@@ -18,6 +18,7 @@ import {
   LEDGER_VERSION,
   type LedgerCall,
   type Progress,
+  type TimerChange,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 import { isCount, isDuration, isRecord } from "../value/shape.ts";
@@ -54,7 +55,7 @@ export interface Past {
 /** The part of a report that the ledger did not have yet. */
 export interface News {
   readonly firstCall: number;
-  readonly calls: readonly CallRequest[];
+  readonly calls: readonly LedgerCall[];
   readonly timers: readonly TimerChange[];
   readonly logs: readonly LogLine[];
 }
@@ -92,7 +93,7 @@ export class LedgerRecorder {
   #timers = 0;
   #logs = 0;
   // What was new in the pieces of the report that is coming.
-  #newCalls: CallRequest[] = [];
+  #newCalls: LedgerCall[] = [];
   #newSize = 0;
   #newTimers: TimerChange[] = [];
   #isContradicted = false;

@@ -54,10 +54,10 @@ describe("recovery", () => {
     executing: [],
     resolutions: [],
   };
-  const turn = { kind: "turn", at: 0, calls: [yielding()], timers: [], seen } as const;
+  const report = { kind: "report", at: 0, calls: [yielding()], timers: [], seen } as const;
 
   test("ends the yields that the suspension told of, and leaves later yields open", () => {
-    const { items, open, pending, recorder } = recovered(state, [turn]);
+    const { items, open, pending, recorder } = recovered(state, [report]);
     expect(items).toEqual([end(0), end(1)]);
     expect(open.size).toBe(0);
     expect([...pending]).toEqual([]);

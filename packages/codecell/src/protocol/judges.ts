@@ -2,7 +2,7 @@
  * The messages between the host and a judge: a thread without cells that judges values where judging may take long.
  * Known to both sides.
  */
-import type { Verdict } from "../json-schema/validator.ts";
+import type { Verdict } from "../json-schema/judge.ts";
 import { isRecord } from "../value/shape.ts";
 import type { Direction } from "../contract/standard-schema.ts";
 

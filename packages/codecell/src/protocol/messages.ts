@@ -1,5 +1,5 @@
 /**
- * Protocol: the messages between host and worker, and their validation. Known to both sides.
+ * Protocol: the messages between host and worker, and their parsers. Known to both sides.
  *
  * - The host sends commands. The worker sends answers: a report, a snapshot, a refusal of a snapshot, or that a cell
  *   computes.
@@ -14,7 +14,7 @@
  */
 import { type Compression, isCompression } from "../contract/compression.ts";
 import type { FeatureSettings } from "../contract/features.ts";
-import type { Language, Delivery, Progress } from "../contract/ledger.ts";
+import type { Delivery, Language, LedgerCall, Progress, TimerChange } from "../contract/ledger.ts";
 import { FAILURE_CODES, type Failure } from "../contract/failure.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import {
@@ -83,17 +83,6 @@ export interface CellSnapshot {
 /** No worker gives or takes a larger snapshot. */
 export const MAX_SNAPSHOT_BYTES: number = 32 * 1024 * 1024;
 
-/** A timer that was set (`delayMs` is its delay) or cleared (`delayMs` is null). */
-export interface TimerChange {
-  readonly timer: number;
-  readonly delayMs: number | null;
-}
-
-export interface CallRequest {
-  readonly tool: string;
-  readonly input: string;
-}
-
 /** How the program ended. */
 export type CellEnd =
   | { readonly status: "returned"; readonly result: string }
@@ -116,7 +105,7 @@ export type Detached = "unawaited" | "pending";
 export interface Report {
   readonly kind?: undefined;
   readonly cell: number;
-  readonly calls: readonly CallRequest[];
+  readonly calls: readonly LedgerCall[];
   readonly timers: readonly TimerChange[];
   readonly logs: readonly LogLine[];
   readonly logsDropped: number;
@@ -139,7 +128,7 @@ export interface Report {
 export interface ReportPiece {
   readonly kind: "piece";
   readonly cell: number;
-  readonly calls: readonly CallRequest[];
+  readonly calls: readonly LedgerCall[];
   readonly timers: readonly TimerChange[];
 }
 
@@ -156,7 +145,7 @@ export interface SnapshotRefusal {
   readonly cell: number;
 }
 
-/** Instead of a report: the cell computes while others wait. It no longer exists, and its turn is not reported. */
+/** Instead of a report: the cell computes while others wait. It no longer exists, and its burst is not reported. */
 export interface ComputesAnswer {
   readonly kind: "computes";
   readonly cell: number;

@@ -4,7 +4,7 @@ import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import { guestQuantumMs, LEAST_QUANTUM_MS, MOST_MOVES, quantumMs } from "./quantum.ts";
 
 const moves = fc.nat(MOST_MOVES);
-const turns = fc.nat(10_000);
+const bursts = fc.nat(10_000);
 const waiting = fc.integer({ min: 1, max: 100_000 });
 
 describe("the quantum of a cell", () => {
@@ -16,7 +16,7 @@ describe("the quantum of a cell", () => {
     }
   });
 
-  test.prop([moves, turns, waiting, waiting])(
+  test.prop([moves, bursts, waiting, waiting])(
     "of guest code is shorter the more cells wait, and never zero",
     (moved, entered, some, more) => {
       const [few, many] = [some, more].toSorted((one, other) => one - other);
@@ -28,7 +28,7 @@ describe("the quantum of a cell", () => {
     },
   );
 
-  test.prop([moves, turns, waiting])("grows with each turn", (moved, entered, others) => {
+  test.prop([moves, bursts, waiting])("grows with each burst", (moved, entered, others) => {
     expect(quantumMs(moved, entered + 1)).toBeGreaterThan(quantumMs(moved, entered));
     expect(guestQuantumMs(moved, entered + 1, others)).toBeGreaterThan(
       guestQuantumMs(moved, entered, others),

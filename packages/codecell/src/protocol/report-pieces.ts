@@ -8,7 +8,8 @@
  *   that a guest has taken over gains nothing by pieces: each is parsed, needs a request of its own, and all together
  *   have the bounds of one report. If it never sends the rest, this is as if it never answered.
  */
-import type { CallRequest, Report, ReportPiece, TimerChange } from "./messages.ts";
+import type { LedgerCall, TimerChange } from "../contract/ledger.ts";
+import type { Report, ReportPiece } from "./messages.ts";
 
 /** A message ends after this many UTF-16 units; copying it takes one to three milliseconds. */
 export const MESSAGE_UNITS = 1_000_000;
@@ -20,7 +21,7 @@ export const ITEM_UNITS = 64;
 export function reportInPieces(report: Report): [...ReportPiece[], Report] {
   const { cell } = report;
   const pieces: ReportPiece[] = [];
-  let calls: CallRequest[] = [];
+  let calls: LedgerCall[] = [];
   let timers: TimerChange[] = [];
   let units = 0;
   const add = (more: number): void => {

@@ -2,7 +2,7 @@
  * Spin: watches for a short time, without sleeping, whether another thread raises a counter. Runs on the host and on
  * worker threads.
  *
- * - Waking a thread costs tens of microseconds on either side, more than a turn of most programs takes. A thread whose
+ * - Waking a thread costs tens of microseconds on either side, more than a burst of most programs takes. A thread whose
  *   answer is near saves time by spinning, but it has to know when to stop.
  */
 

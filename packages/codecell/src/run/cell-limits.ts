@@ -37,12 +37,12 @@ export function withFreshTime(limits: CellLimits, beforeMs: number, isReplayed: 
   return { ...limits, cpuTimeMs: Math.ceil(limits.cpuTimeMs + again) };
 }
 
-/** More than the inputs of all calls that a worker lets a program make in one turn. */
-const MOST_TURN_SIZE = 16 * 1024 * 1024;
+/** More than the inputs of all calls that a worker lets a program make in one burst. */
+const MOST_BURST_SIZE = 16 * 1024 * 1024;
 
 /** Whether new calls that came in pieces are larger than all that an honest worker can report of one placement. */
 export function exceedsLedger(sizeInPieces: number, { ledgerSize }: Limits): boolean {
-  return sizeInPieces > ledgerSize + MOST_TURN_SIZE;
+  return sizeInPieces > ledgerSize + MOST_BURST_SIZE;
 }
 
 /** How many calls and timer changes the pieces of a report had so far. */

@@ -6,12 +6,12 @@
  * - A call whose executor is gone may have happened: the dispatcher repeats it only if its tool allows that.
  */
 import { isHostServed } from "../contract/features.ts";
-import type { CallOutcome, Decided, LedgerCall } from "../contract/ledger.ts";
+import type { CallOutcome, KeptResolution, LedgerCall } from "../contract/ledger.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { CallRunner } from "../calls/call-runner.ts";
 import { isRepeatable, unknownOutcome } from "../durable/recovery.ts";
 import type { RunKeeping } from "../durable/run-keeping.ts";
-import { decisionsOf, type RunPast } from "../durable/run-past.ts";
+import { resolutionsOf, type RunPast } from "../durable/run-past.ts";
 
 export interface DispatcherSetup {
   readonly tools: ToolSet;
@@ -24,13 +24,13 @@ export interface DispatcherSetup {
 
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
-  readonly #decisions: ReadonlyMap<number, Decided>;
+  readonly #resolutions: ReadonlyMap<number, KeptResolution>;
   readonly #here = new Set<number>();
   readonly #elsewhere: Map<number, string>;
 
   constructor(setup: DispatcherSetup) {
     this.#setup = setup;
-    this.#decisions = decisionsOf(setup.past);
+    this.#resolutions = resolutionsOf(setup.past);
     this.#elsewhere = new Map([...setup.past.elsewhere].map(([index, { executor }]) => [index, executor]));
   }
 
@@ -65,7 +65,7 @@ export class Dispatcher {
   async #execute(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {
     const { keeping, runner, isStopping } = this.#setup;
     const { journal } = keeping;
-    const resolution = this.#decisions.get(index);
+    const resolution = this.#resolutions.get(index);
     // No tool will be called, so no entry may say that the call may have happened.
     if (!this.#isServed(call)) return runner.execute(index, call, resolution);
     if (journal !== undefined) {
@@ -85,6 +85,7 @@ export class Dispatcher {
   }
 
   #isServed({ tool }: LedgerCall): boolean {
-    return isHostServed(tool) || Object.hasOwn(this.#setup.tools, tool);
+    const { tools, past } = this.#setup;
+    return isHostServed(past.recorder.header.features, tool) || Object.hasOwn(tools, tool);
   }
 }

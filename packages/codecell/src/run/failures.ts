@@ -2,7 +2,7 @@
 import { cutShort } from "../contract/cut-short.ts";
 import type { CellFailure, Detached, Report } from "../protocol/messages.ts";
 import type { Failure } from "../contract/failure.ts";
-import { BEHIND_CALLS } from "../contract/features.ts";
+import { behindCall } from "../contract/features.ts";
 import { toCallId } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import { type Loss, SandboxUnavailable } from "../sandbox/sandbox.ts";
@@ -50,7 +50,7 @@ export function timeoutFailure(
       message: `The run took longer than ${wallTimeMs} ms, and was waiting for a thread at the end: other runs are computing, try again later or compute less in one run`,
     };
   }
-  const tools = [...new Set(executing.map((index) => named(recorder.calls[index]?.tool ?? "")))];
+  const tools = [...new Set(executing.map((index) => named(recorder, recorder.calls[index]?.tool ?? "")))];
   const waiting = tools.length === 0 ? "" : ` while waiting for ${tools.slice(0, 3).join(", ")}`;
   return {
     code: "timeout",
@@ -146,7 +146,7 @@ export function explain(recorder: LedgerRecorder, { failure, call: index, detach
   return {
     ...failure,
     code: "tool_failed",
-    message: `${subjectOf(tool)} failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
+    message: `${subjectOf(recorder, tool)} failed and the program did not catch it: ${call.message}${placeOf(failure)}`,
     details: { tool, callId: toCallId(recorder.header.runId, index), call },
   };
 }
@@ -162,22 +162,22 @@ function detachedFailure(
   if (tool === undefined) return failure;
   const message =
     state === "unawaited"
-      ? `The program returned without waiting for its call of ${named(tool)}${placeOf(failure)}: await every call, or handle its outcome with then and catch`
-      : `The program returned while its call of ${named(tool)} was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
+      ? `The program returned without waiting for its call of ${named(recorder, tool)}${placeOf(failure)}: await every call, or handle its outcome with then and catch`
+      : `The program returned while its call of ${named(recorder, tool)} was still pending${placeOf(failure)}: await every call before returning, for example with Promise.allSettled`;
   return { ...failure, message, details: { tool, callId: toCallId(recorder.header.runId, index), state } };
 }
 
 /** The tool or feature that was called, to begin a sentence. */
-function subjectOf(tool: string): string {
-  const call = BEHIND_CALLS.get(tool);
+function subjectOf({ header }: LedgerRecorder, tool: string): string {
+  const call = behindCall(header.features, tool);
   return call?.endedBy === "host"
     ? `${call.noun.charAt(0).toUpperCase()}${call.noun.slice(1)}`
     : `Tool "${tool}"`;
 }
 
 /** The tool or feature that was called, as a program names it. */
-function named(tool: string): string {
-  const call = BEHIND_CALLS.get(tool);
+function named({ header }: LedgerRecorder, tool: string): string {
+  const call = behindCall(header.features, tool);
   return call?.endedBy === "host" ? call.shown : `"${tool}"`;
 }
 

@@ -22,8 +22,17 @@ export type Phase =
   | { readonly name: "returning" }
   /** The program failed. Its calls are told to stop and get a moment to do so. */
   | { readonly name: "failing" }
-  /** It has its result. `isGivenAway` says whether a token or the store has the run now. */
-  | { readonly name: "ended"; readonly isGivenAway: boolean };
+  /** It has its result. */
+  | { readonly name: "ended"; readonly run: AfterEnd };
+
+/** What becomes of a run that has ended here. */
+export type AfterEnd =
+  /** Nothing: its program is over. */
+  | "over"
+  /** It is suspended: a token or the store has it. */
+  | "given away"
+  /** Its store keeps it as it was, and others can go on with it. */
+  | "left";
 
 type PhaseName = Phase["name"];
 

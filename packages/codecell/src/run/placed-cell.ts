@@ -69,7 +69,7 @@ export class PlacedCell {
   #cpuTimeMs: number;
   /** Processor time that the run used before it was taken up. */
   readonly #timeBeforeMs: number;
-  /** One timer for all turns: most runs never wait that long. */
+  /** One timer for all waits: most runs never wait that long. */
   #sleepTimer: RestTimer | undefined;
   #rebuilds = 0;
   /** How often the cell has left a thread because it computes. */

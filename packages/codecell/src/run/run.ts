@@ -36,9 +36,9 @@ import {
 import { Inbox } from "./inbox.ts";
 import { platform } from "../platform/host-platform.ts";
 import type { Journal } from "../durable/journal.ts";
-import { decisionsLeft } from "../durable/run-past.ts";
+import { resolutionsLeft } from "../durable/run-past.ts";
 import { toStoreFailure } from "../durable/store-failure.ts";
-import { isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
+import { type AfterEnd, isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
 import { PlacedCell } from "./placed-cell.ts";
 import { type Ending, inputLengthsOf, type RunSetup } from "./run-setup.ts";
 import { RunTimers } from "./timers.ts";
@@ -76,8 +76,6 @@ export class Run {
   #logsDropped = 0;
   #lastReport: Report | undefined;
   #phase: Phase = { name: "starting" };
-  /** Whether the store keeps the run for others although it ends here. */
-  #isLeft = false;
 
   constructor(setup: RunSetup) {
     this.#setup = setup;
@@ -111,7 +109,7 @@ export class Run {
     const { sandbox, compression } = setup;
     this.#placedCell = new PlacedCell(recorder, sandbox, listener, past.snapshot, journal, compression);
     if (journal !== undefined) {
-      journal.onBroken = (failure, cause) => this.#stop(failure, { source: "store", cause });
+      journal.onBroken = (failure, cause) => this.#leave(failure, { source: "store", cause });
     }
     if (setup.tools !== undefined) {
       const { tools, context, middleware, authorize, mapCallFailure, hostTools, errors } = setup;
@@ -183,8 +181,7 @@ export class Run {
 
   /** Called when the host closes. The run ends here; with a journal it can go on elsewhere. */
   leave(): void {
-    this.#isLeft = true;
-    this.#stop(abortedFailure("the host was closed"));
+    this.#leave(abortedFailure("the host was closed"));
   }
 
   #onReport(report: Report): void {
@@ -197,8 +194,7 @@ export class Run {
     const news = this.#recorder.read(report);
     if (news === undefined) {
       // Another version of Codecell may agree with the ledger, so a stored run stays in its store.
-      this.#isLeft = true;
-      this.#stop(divergedFailure("made other calls than its ledger recorded"));
+      this.#leave(divergedFailure("made other calls than its ledger recorded"));
       return;
     }
     for (const line of news.logs) {
@@ -219,7 +215,7 @@ export class Run {
       if (news.calls.length > 0 || news.timers.length > 0) {
         const { calls, timers } = news;
         void this.#journal?.write({
-          kind: "turn",
+          kind: "report",
           at: Date.now(),
           calls,
           timers,
@@ -256,32 +252,42 @@ export class Run {
       outcome = await this.#dispatcher.outcomeOf(index, call);
     } catch (error) {
       // The store failed, so the outcome will not be known here. The run can go on elsewhere.
-      this.#isLeft = true;
-      this.#stop(toStoreFailure(error), { source: "store", cause: error });
+      this.#leave(toStoreFailure(error), { source: "store", cause: error });
     }
     if (outcome === undefined) return;
     // While the run is being suspended, its outcome has to wait: the keeping does not expect it yet, and the call's
     // earlier question may still stand in its place in the store.
-    const phase = this.#phase;
     // An ordinary outcome awaits nothing here.
-    const isGivenAway =
-      phase.name === "suspending"
-        ? !("code" in (await phase.suspension))
-        : phase.name === "ended" && phase.isGivenAway;
-    if (isGivenAway) this.#setup.keeping.takeLate(outcome);
-    else if (this.#isLeft && this.#journal !== undefined) {
-      // The host closed, or its store failed: whoever takes the run up finds the output.
-      if (outcome.kind === "output") this.#setup.keeping.takeLate(outcome);
-    } else if (this.#phase.name === "ended") {
-      // Nobody needs the outcome, and the run's claim is gone.
+    if (this.#phase.name === "suspending") await this.#phase.suspension;
+    if (this.#phase.name === "ended") {
+      this.#takeLate(outcome, this.#phase.run);
       return;
-    } else if (outcome.kind === "asked") {
+    }
+    if (outcome.kind === "asked") {
       // Set first, so that a suspension that begins meanwhile includes the question.
       this.#suspended.set(index, outcome);
       await this.#journal?.write(outcome);
     } else this.#inbox.add(outcome);
     // After the queue has let go of this call.
     platform.afterThis(() => this.#advance());
+  }
+
+  /** Takes an outcome that came after the run had ended here. */
+  #takeLate(outcome: CallOutcome, run: AfterEnd): void {
+    switch (run) {
+      case "given away":
+        this.#setup.keeping.takeLate(outcome);
+        break;
+      case "left":
+        // Whoever takes the run up finds the output.
+        if (this.#journal !== undefined && outcome.kind === "output") this.#setup.keeping.takeLate(outcome);
+        break;
+      case "over":
+        // Nobody needs the outcome, and the run's claim is gone.
+        break;
+      default:
+        run satisfies never;
+    }
   }
 
   /** Ends or suspends the run if nothing can move it any more. */
@@ -317,15 +323,16 @@ export class Run {
       clearTimeout(this.#grace);
       // A program that computes may still use its processor time. The timer also keeps the process alive until then.
       const { cpuTimeMs } = this.#recorder.header.limits;
-      this.#grace = setTimeout(() => this.#stop(this.#timeout()), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
+      this.#grace = setTimeout(() => this.#timeOut(), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
       this.#advance();
-    } else this.#stop(this.#timeout());
+    } else this.#timeOut();
   }
 
-  #timeout(): Failure {
+  #timeOut(): void {
+    const failure = timeoutFailure(this.#recorder, this.#queue.inFlight, this.#placedCell);
     // A run whose cell never reported has used up nothing: with a store it can be resumed again.
-    if (this.#lastReport === undefined) this.#isLeft = true;
-    return timeoutFailure(this.#recorder, this.#queue.inFlight, this.#placedCell);
+    if (this.#lastReport === undefined) this.#leave(failure);
+    else this.#stop(failure);
   }
 
   /** Waits a moment, because other calls may be about to ask too: one suspension should hold all questions. */
@@ -344,12 +351,12 @@ export class Run {
     resolve(this.#giveAway());
     const suspension = await promise;
     if (!("code" in suspension)) {
-      this.#finish({ status: "suspended", suspension });
+      this.#finish({ status: "suspended", suspension }, "given away");
       return;
     }
     // A store that could not take the run has it as it was: the run can go on from there.
-    if (suspension.code === "store_failed" || suspension.code === "internal") this.#isLeft = true;
-    this.#finish({ status: "failed", failure: suspension });
+    const isLeft = suspension.code === "store_failed" || suspension.code === "internal";
+    this.#finish({ status: "failed", failure: suspension }, isLeft ? "left" : "over");
   }
 
   async #giveAway(): Promise<Suspension | Failure> {
@@ -361,7 +368,7 @@ export class Run {
         // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
-        resolutions: decisionsLeft(past, this.#suspended),
+        resolutions: resolutionsLeft(past, this.#suspended),
         snapshot: await this.#placedCell.snapshotThatPays(),
       });
     } catch (error) {
@@ -380,7 +387,7 @@ export class Run {
     const { resultBytes } = this.#recorder.header.limits;
     const parsed = await parseJson(result, resultBytes, undefined, names);
     if (parsed.ok && isLargeText(result)) noteLargeResult(parsed.value, { json: result, names });
-    if (parsed.ok) this.#finish({ status: "completed", value: parsed.value });
+    if (parsed.ok) this.#finish({ status: "completed", value: parsed.value }, "over");
     else this.#stop({ code: "result_limit", message: `Cannot use the result: ${parsed.problem}` });
   }
 
@@ -393,31 +400,36 @@ export class Run {
     this.#abortCalls();
     this.#queue.close();
     await within(STOP_GRACE_MS, this.#queue.idle);
-    this.#finish({ status: "failed", failure });
+    this.#finish({ status: "failed", failure }, "over");
   }
 
   /**
    * Ends the run at once, whatever its tools do. A run that is being suspended cannot be stopped: others may have it
    * already.
    */
-  #stop(failure: Failure, thrown?: Thrown): void {
+  #stop(failure: Failure, thrown?: Thrown, run: "over" | "left" = "over"): void {
     const { name } = this.#phase;
     const isOver = name === "ended" || name === "suspending";
     // The store is needed to the very end; the cell no longer is when the run is over.
     if (thrown !== undefined && (thrown.source === "store" || !isOver)) this.#setup.errors.end(thrown);
     if (name === "suspending") return;
-    this.#finish({ status: "failed", failure });
+    this.#finish({ status: "failed", failure }, run);
   }
 
-  #finish(outcome: Ending): void {
-    if (!this.#enter({ name: "ended", isGivenAway: outcome.status === "suspended" })) return;
+  /** Like `#stop`, for a run that can go on from its store. */
+  #leave(failure: Failure, thrown?: Thrown): void {
+    this.#stop(failure, thrown, "left");
+  }
+
+  #finish(outcome: Ending, run: AfterEnd): void {
+    if (!this.#enter({ name: "ended", run })) return;
     const endedItself = this.#lastReport?.end?.status === "failed";
     if (outcome.status === "failed" && !endedItself) this.#recorder.stopped = outcome.failure;
     this.#placedCell.leave();
     this.#timers.clear();
     this.#inbox.close();
     clearTimeout(this.#grace);
-    if (outcome.status !== "suspended") this.#abortCalls();
+    if (run !== "given away") this.#abortCalls();
     this.#queue.close();
     this.#deadline[Symbol.dispose]();
     this.#setup.signal?.removeEventListener("abort", this.#onAbort);
@@ -437,8 +449,8 @@ export class Run {
       this.events.emit({ type: "run-end", runId: this.runId, result });
       this.#settle(result);
     };
-    if (this.#journal === undefined || outcome.status === "suspended") announce();
-    else void this.#setup.keeping.conclude(this.#isLeft, result).then(announce);
+    if (this.#journal === undefined || run === "given away") announce();
+    else void this.#setup.keeping.conclude(run === "left", result).then(announce);
   }
 
   #abortCalls(): void {

@@ -1,5 +1,5 @@
 /** Runs on the host. RunTimers: the guest's timers. The host keeps them so that they survive the loss of a cell. */
-import type { TimerChange } from "../protocol/messages.ts";
+import type { TimerChange } from "../contract/ledger.ts";
 
 export class RunTimers {
   readonly #fire: (timer: number) => void;

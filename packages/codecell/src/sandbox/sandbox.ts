@@ -5,7 +5,7 @@
  * **One cell**
  * - A caller places a cell, moves it with deliveries, and drops it. `place` and every `deliver` get one report each, in
  *   the order in which they were called.
- * - A report says what the cell did since the report before: all calls, timer changes and log lines of that turn, each
+ * - A report says what the cell did since the report before: all calls, timer changes and log lines of that burst, each
  *   in the order in which the program made them. Guest code runs in answer to `place` and `deliver`, and at no other
  *   time.
  * - If there is a history, the first report may come in pieces, at most one in a turn of the caller's event loop: it
@@ -19,7 +19,7 @@
  *
  * **Losses**
  * - A sandbox may lose any cell at any time. The caller places the cell again with its deliveries as history, including
- *   deliveries that were not reported. Nothing of a lost turn is reported.
+ *   deliveries that were not reported. Nothing of a lost burst is reported.
  * - A cell that computes does not keep others waiting for ever: it is lost as `computes`, and may get more time with
  *   each of its `moves`. A cell that is alone may stay.
  *

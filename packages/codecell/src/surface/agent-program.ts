@@ -60,7 +60,7 @@ export class AgentProgram {
   budget: OutputBudget | undefined;
   /** The callback of the present exchange. */
   onUpdate: ExchangeOptions["onUpdate"];
-  /** The host's decisions about calls that asked for them, for the next exchange. */
+  /** The host's resolutions of calls that asked, for the next exchange. */
   resolutions: Resolutions = {};
   readonly #abort = new AbortController();
   readonly #pending = new Map<string, PendingToolCall>();
@@ -70,9 +70,9 @@ export class AgentProgram {
   readonly #began = new Map<string, string>();
   /** Calls that have reached their tools. */
   readonly #executed = new Set<string>();
-  /** What waited for a decision, and what was decided, when the program last went on. */
+  /** What waited for a decision, and what was resolved, when the program last went on. */
   #asked: readonly PendingToolCall[] = [];
-  #decided: Resolutions = {};
+  #resolved: Resolutions = {};
 
   constructor(toolCallId: string, program?: Program, runId = "") {
     this.toolCallId = toolCallId;
@@ -147,7 +147,7 @@ export class AgentProgram {
   goOn(): Resolutions {
     const { resolutions } = this;
     this.#asked = this.pending.filter(({ asks }) => asks !== undefined);
-    this.#decided = resolutions;
+    this.#resolved = resolutions;
     for (const { id } of this.#asked) this.#pending.delete(id);
     this.resolutions = {};
     return resolutions;
@@ -158,7 +158,7 @@ export class AgentProgram {
     this.isExecuting = false;
     this.onUpdate = undefined;
     for (const call of this.#asked) this.#pending.set(call.id, call);
-    this.resolutions = { ...this.#decided, ...this.resolutions };
+    this.resolutions = { ...this.#resolved, ...this.resolutions };
   }
 
   end(callId: string): void {

@@ -76,8 +76,7 @@ export class AgentRun {
   }
 
   /**
-   * Decides about calls that asked for a decision; takes effect with the next `wait`. If it throws, it has decided
-   * nothing.
+   * Resolves calls that asked for a decision; takes effect with the next `wait`. If it throws, it has resolved nothing.
    */
   resolve(resolutions: Resolutions): void {
     assertResolutions(resolutions);
@@ -91,8 +90,8 @@ export class AgentRun {
         throw new RangeError(`Cannot resolve call "${callId}": it waits for no decision`);
       return agentProgram;
     });
-    for (const [agentProgram, decided] of found) {
-      agentProgram.resolutions = { ...agentProgram.resolutions, ...Object.fromEntries(decided) };
+    for (const [agentProgram, given] of found) {
+      agentProgram.resolutions = { ...agentProgram.resolutions, ...Object.fromEntries(given) };
     }
   }
 

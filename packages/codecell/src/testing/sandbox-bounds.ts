@@ -80,7 +80,7 @@ export function testBounds(sandbox: () => Sandbox, unless: (title: SandboxTest) 
       expect(computing.said).toEqual([]);
     });
 
-    test("reports nothing of a turn that it did not finish", async () => {
+    test("reports nothing of a burst that it did not finish", async () => {
       const source = "console.log('told'); tools.now(1); let n = 0; while (n < 1e7) n++; return n";
       const computing = put(toStart(source, { cpuTimeMs: HOUR_MS }));
       await settle(placer, toStart("return 1"));

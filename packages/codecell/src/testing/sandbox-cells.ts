@@ -105,7 +105,7 @@ export function testCells(sandbox: () => Sandbox): void {
       expect(await promise).toBe("6");
     });
 
-    test("timers of one turn are reported as they are at its end", async () => {
+    test("timers of one burst are reported as they are at its end", async () => {
       const cell = await place(
         toStart(
           "clearTimeout(setTimeout(() => {}, 1)); const t = setTimeout(() => {}, 9); await tools.now(1); clearTimeout(t); await tools.now(2)",

@@ -12,15 +12,16 @@ import {
   type AskedOutcome,
   type BeforeAsking,
   type CallOutcome,
-  type Decided,
   type Delivery,
   type DeliveryItem,
+  type KeptResolution,
   type Language,
   type Ledger,
   LEDGER_VERSION,
   type LedgerCall,
   type Progress,
   type SettledOutcome,
+  type TimerChange,
 } from "../contract/ledger.ts";
 import type { CallResolution } from "../contract/result.ts";
 import { isArrayOf, isCount, isDuration, isRecord, isText } from "./shape.ts";
@@ -108,10 +109,7 @@ export function isProgress(value: unknown): value is Progress {
   return isRecord(value) && ["deliveries", "calls", "timers", "logs"].every((name) => isCount(value[name]));
 }
 
-/** A timer that was set (`delayMs` is its delay) or cleared (`delayMs` is null). */
-export function isTimerChange(
-  value: unknown,
-): value is { readonly timer: number; readonly delayMs: number | null } {
+export function isTimerChange(value: unknown): value is TimerChange {
   return (
     isRecord(value) && isCount(value["timer"]) && (value["delayMs"] === null || isCount(value["delayMs"]))
   );
@@ -124,7 +122,7 @@ export function isBefore(value: unknown): value is BeforeAsking | undefined {
   return (isAllowed === undefined || isAllowed === true) && (input === undefined || isRecord(input));
 }
 
-export function isDecided(value: unknown): value is Decided {
+export function isKeptResolution(value: unknown): value is KeptResolution {
   return isResolution(value) && isBefore((value as { readonly before?: unknown }).before);
 }
 

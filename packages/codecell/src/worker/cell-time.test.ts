@@ -40,16 +40,16 @@ function stand(time: CellTime, ms: number): boolean {
   return time.mustStop();
 }
 
-function turn(time: CellTime, ms: number): void {
+function burst(time: CellTime, ms: number): void {
   time.begin(1);
   run(time, ms);
   time.end();
 }
 
 describe("the time of a cell", () => {
-  test("a cell may use its limit, over all turns, and not more", () => {
+  test("a cell may use its limit, over all bursts, and not more", () => {
     const time = timeOf();
-    for (let turns = 0; turns < 9; turns++) turn(time, LIMIT_MS / 10);
+    for (let bursts = 0; bursts < 9; bursts++) burst(time, LIMIT_MS / 10);
     expect(time.usedMs).toBe(900);
     time.begin(1);
     expect(run(time, 99)).toBe(false);
@@ -57,18 +57,18 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("out of time");
   });
 
-  test("short turns read the thread's clock once in two milliseconds, and otherwise count by the wall clock", () => {
+  test("short bursts read the thread's clock once in two milliseconds, and otherwise count by the wall clock", () => {
     const time = timeOf();
-    for (let turns = 0; turns < 100; turns++) turn(time, 0.1);
+    for (let bursts = 0; bursts < 100; bursts++) burst(time, 0.1);
     expect(time.usedMs).toBeCloseTo(10);
     expect(asked).toBeLessThanOrEqual(5);
   });
 
-  test("what the thread did just before a turn counts for it only if the turn took as long by the clock", () => {
+  test("what the thread did just before a burst counts for it only if the burst took as long by the clock", () => {
     const time = timeOf();
     time.begin(1);
     time.end();
-    // Another cell's turn.
+    // Another cell's burst.
     run(time, 1.9);
     time.begin(1);
     stand(time, 0.9);
@@ -126,22 +126,22 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBe("out of time");
   });
 
-  test("all turns of a placement count together, also those without a check", () => {
+  test("all bursts of a placement count together, also those without a check", () => {
     const time = timeOf();
     waiting = 1;
-    let turns = 0;
-    for (; time.verdict === undefined && turns < 1000; turns++) {
+    let bursts = 0;
+    for (; time.verdict === undefined && bursts < 1000; bursts++) {
       time.begin(1);
       wallMs += 5;
       threadMs += 5;
-      if (turns % 4 === 3) time.mustStop();
+      if (bursts % 4 === 3) time.mustStop();
       time.end();
     }
     expect(time.verdict).toBe("computes");
-    expect(turns).toBeLessThan(10);
+    expect(bursts).toBeLessThan(10);
   });
 
-  test("a slow first turn on a cold worker does not count as computing", () => {
+  test("a slow first burst on a cold worker does not count as computing", () => {
     const time = timeOf();
     waiting = 100;
     time.begin(1);
@@ -152,10 +152,10 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBeUndefined();
   });
 
-  test("a program of many short turns stays for as long as it lives", () => {
+  test("a program of many short bursts stays for as long as it lives", () => {
     const time = timeOf();
     waiting = 100;
-    for (let turns = 0; turns < 2000; turns++) {
+    for (let bursts = 0; bursts < 2000; bursts++) {
       time.begin(1);
       wallMs += 0.4;
       threadMs += 0.4;
@@ -164,7 +164,7 @@ describe("the time of a cell", () => {
     expect(time.verdict).toBeUndefined();
   });
 
-  test("turns that are repeated in one go count as separate turns", () => {
+  test("bursts that are repeated in one go count as separate bursts", () => {
     const time = timeOf();
     waiting = 1;
     time.begin(400);

@@ -3,8 +3,8 @@
  *
  * - Where the platform can tell the thread's processor time, time in which the thread did not run does not count.
  * - There is at most one verdict, and it never changes: the cell is out of time, or it computes while others wait.
- * - A short turn looks at the wall clock, and hardly ever at the thread's clock. What the thread did in the two
- *   milliseconds before a turn may count for the turn, if the turn itself took as long by the wall clock.
+ * - A short burst looks at the wall clock, and hardly ever at the thread's clock. What the thread did in the two
+ *   milliseconds before a burst may count for the burst, if the burst itself took as long by the wall clock.
  */
 import { guestQuantumMs, LEAST_QUANTUM_MS, quantumMs } from "../protocol/quantum.ts";
 import type { ThreadClock } from "./thread-clock.ts";
@@ -29,11 +29,11 @@ export class CellTime {
   readonly #limitMs: number;
   readonly #moves: number;
   readonly #environment: TimeEnvironment;
-  /** Time used before the present turn. */
+  /** Time used before the present burst. */
   #usedMs = 0;
   /** Time used in an earlier placement, from whose memory this placement goes on. */
   #restoredMs = 0;
-  #turns = 0;
+  #bursts = 0;
   #startedAt = 0;
   #threadTimeAtStart = 0;
   #checkAt = 0;
@@ -56,16 +56,16 @@ export class CellTime {
     this.#restoredMs = usedMs;
   }
 
-  /** Begins a turn, or several turns that are repeated at once. */
-  begin(turns: number): void {
+  /** Begins a burst, or several bursts that are repeated at once. */
+  begin(bursts: number): void {
     const { now, threadClock } = this.#environment;
-    this.#turns += turns;
+    this.#bursts += bursts;
     this.#startedAt = now();
     this.#threadTimeAtStart = threadClock?.readRecent(this.#startedAt) ?? 0;
     this.#checkAt = this.#startedAt + Math.min(CHECK_EVERY_MS, this.#limitMs - this.#usedMs);
   }
 
-  /** The engine asks this again and again during a turn. */
+  /** The engine asks this again and again during a burst. */
   mustStop(): boolean {
     this.#polls++;
     const now = this.#environment.now();
@@ -74,18 +74,18 @@ export class CellTime {
   }
 
   end(): void {
-    this.#usedMs += this.#turnMs(this.#environment.now());
+    this.#usedMs += this.#burstMs(this.#environment.now());
   }
 
   #check(now: number): void {
-    const turnMs = this.#turnMs(now);
-    const leftMs = this.#limitMs - this.#usedMs - turnMs;
+    const burstMs = this.#burstMs(now);
+    const leftMs = this.#limitMs - this.#usedMs - burstMs;
     if (leftMs < 0) this.verdict = "out of time";
-    else if (this.#isPastQuantum(turnMs)) this.verdict = "computes";
+    else if (this.#isPastQuantum(burstMs)) this.verdict = "computes";
     this.#checkAt = now + Math.min(CHECK_EVERY_MS, leftMs);
   }
 
-  #turnMs(now: number): number {
+  #burstMs(now: number): number {
     const wallMs = now - this.#startedAt;
     const { threadClock } = this.#environment;
     if (threadClock === undefined || wallMs < CHECK_EVERY_MS) return wallMs;
@@ -94,19 +94,19 @@ export class CellTime {
 
   /**
    * The thread's time covers more than guest code: the worker's first steps, and the preparation of the source. So a
-   * turn in which guest code was never polled gets no verdict. Where the platform cannot tell the thread's time, only
+   * burst in which guest code was never polled gets no verdict. Where the platform cannot tell the thread's time, only
    * the polls of guest code count.
    */
-  #isPastQuantum(turnMs: number): boolean {
+  #isPastQuantum(burstMs: number): boolean {
     const { threadClock, countWaiting } = this.#environment;
     const guestMs = this.#polls * LEAST_MS_A_POLL;
-    const placementMs = threadClock === undefined ? 0 : this.#usedMs - this.#restoredMs + turnMs;
+    const placementMs = threadClock === undefined ? 0 : this.#usedMs - this.#restoredMs + burstMs;
     if (Math.max(guestMs, placementMs) < LEAST_QUANTUM_MS) return false;
     const waiting = countWaiting(this.#cell);
     if (waiting === 0) return false;
     return (
-      guestMs > guestQuantumMs(this.#moves, this.#turns, waiting) ||
-      placementMs > quantumMs(this.#moves, this.#turns)
+      guestMs > guestQuantumMs(this.#moves, this.#bursts, waiting) ||
+      placementMs > quantumMs(this.#moves, this.#bursts)
     );
   }
 }

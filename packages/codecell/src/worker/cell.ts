@@ -83,7 +83,7 @@ export class Cell implements VmOwner, VmHolder {
     return this.hasLeft || this.#end !== null || (this.#returned !== undefined && !waits);
   }
 
-  /** The cell computes while others wait: it stopped in the middle of a turn, and its host has to place it again. */
+  /** The cell computes while others wait: it stopped in the middle of a burst, and its host has to place it again. */
   get hasLeft(): boolean {
     return this.#time.verdict === "computes";
   }
@@ -271,7 +271,7 @@ export class Cell implements VmOwner, VmHolder {
 
   /** Runs guest code until its job queue is empty. */
   #enter(action: (vm: Vm) => VmOutcome): void {
-    this.#outbox.beginTurn();
+    this.#outbox.beginBurst();
     const { vms } = this.#environment;
     vms.stopWaiting(this);
     let vm: Vm | undefined;
@@ -291,7 +291,7 @@ export class Cell implements VmOwner, VmHolder {
     } catch (error) {
       this.#spoil(vm, toFault(error, this.#command.limits.memoryBytes, this.#hasGrownLarge));
     }
-    this.#outbox.endTurn();
+    this.#outbox.endBurst();
     if (vm !== undefined) this.#heapBytes = vms.count(vm);
     // A cell that is over waits too: it is dropped after its report.
     vms.startWaiting(this);
@@ -376,8 +376,8 @@ export class Cell implements VmOwner, VmHolder {
     if (this.#end === null) this.#end = { status: "failed", failure: failed };
   }
 
-  #timed(turns: number, action: () => void): void {
-    this.#time.begin(turns);
+  #timed(bursts: number, action: () => void): void {
+    this.#time.begin(bursts);
     action();
     this.#time.end();
   }

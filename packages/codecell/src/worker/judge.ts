@@ -5,28 +5,28 @@
  * - A number of steps bounds all of our own work. It does not bound a schema's regular expression: for that case the
  *   host ends the thread.
  */
-import { createValidator, type Validator, type Verdict } from "../json-schema/validator.ts";
+import { createJudge, type Judge, type Verdict } from "../json-schema/judge.ts";
 import type { Case } from "../protocol/judges.ts";
 
 /** They take less than a second. */
 const STEPS = 20_000_000;
-/** How many schemas are kept as validators. */
+/** How many judges are kept, one for each schema and direction. */
 const MOST_KEPT = 64;
 
-const kept = new Map<string, Validator>();
+const kept = new Map<string, Judge>();
 
 export function judge({ schema, direction, value, root }: Case): Verdict {
-  return validatorFor(schema, direction)(JSON.parse(value), root, { steps: STEPS, mayBeSlow: true });
+  return keptJudge(schema, direction)(JSON.parse(value), root, { steps: STEPS, mayBeSlow: true });
 }
 
-function validatorFor(schema: string, direction: Case["direction"]): Validator {
+function keptJudge(schema: string, direction: Case["direction"]): Judge {
   const key = direction + schema;
-  let validate = kept.get(key);
-  if (validate === undefined) {
-    validate = createValidator(JSON.parse(schema) as Readonly<Record<string, unknown>>, direction);
+  let found = kept.get(key);
+  if (found === undefined) {
+    found = createJudge(JSON.parse(schema) as Readonly<Record<string, unknown>>, direction);
     const [oldest] = kept.keys();
     if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest);
-    kept.set(key, validate);
+    kept.set(key, found);
   }
-  return validate;
+  return found;
 }

@@ -5,7 +5,8 @@
  * - Outbox refuses before it holds anything: a guest cannot make its worker hold more than the limits allow.
  * - A timer that the guest sets and clears before it waits never leaves the worker.
  */
-import type { CallRequest, CellLimits, Report, TimerChange } from "../protocol/messages.ts";
+import type { CellLimits, Report } from "../protocol/messages.ts";
+import type { LedgerCall, TimerChange } from "../contract/ledger.ts";
 import type { LogLevel, LogLine } from "../contract/result.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { callRefusal } from "./cell-failures.ts";
@@ -13,7 +14,7 @@ import type { CellState } from "./snapshot.ts";
 import type { HostArguments } from "./vm.ts";
 
 /** Bounds the inputs of all calls that the guest makes before it waits: Outbox holds them until then. */
-const TURN_INPUT_SIZE = 8 * 1024 * 1024;
+const BURST_INPUT_SIZE = 8 * 1024 * 1024;
 const MAX_LEVEL_BYTES = 64;
 /** What a log line costs beside its text. It bounds empty lines too. */
 const LOG_LINE_BYTES = 16;
@@ -26,14 +27,14 @@ export class Outbox {
   #timers = new Set<number>();
   /** Changes of timers since the guest was entered. */
   #netTimers = new Map<number, number | null>();
-  #turnSize = 0;
+  #burstSize = 0;
   // What has been reported so far.
   #timerChangeCount = 0;
   #logCount = 0;
   #logBytes = 0;
   #logsDropped = 0;
   // What the next report carries.
-  #calls: CallRequest[] = [];
+  #calls: LedgerCall[] = [];
   #timerChanges: TimerChange[] = [];
   #logs: LogLine[] = [];
 
@@ -46,12 +47,12 @@ export class Outbox {
   }
 
   /** Call when the guest is entered. */
-  beginTurn(): void {
-    this.#turnSize = 0;
+  beginBurst(): void {
+    this.#burstSize = 0;
   }
 
   /** Call when the guest waits again. */
-  endTurn(): void {
+  endBurst(): void {
     for (const [timer, delayMs] of this.#netTimers) this.#timerChanges.push({ timer, delayMs });
     this.#netTimers.clear();
   }
@@ -70,10 +71,10 @@ export class Outbox {
       const message = `Cannot call tool "${tool}": its input has ${input} bytes, at most ${callInputBytes} are allowed`;
       return callRefusal("input_limit", message);
     }
-    this.#turnSize += input.length;
-    const turnLimit = Math.max(TURN_INPUT_SIZE, callInputBytes);
-    if (this.#turnSize > turnLimit) {
-      const message = `Cannot pass more than ${turnLimit} characters of input at once: await some calls before making more`;
+    this.#burstSize += input.length;
+    const burstLimit = Math.max(BURST_INPUT_SIZE, callInputBytes);
+    if (this.#burstSize > burstLimit) {
+      const message = `Cannot pass more than ${burstLimit} characters of input at once: await some calls before making more`;
       return callRefusal("input_limit", message);
     }
     if (this.callCount >= calls) {

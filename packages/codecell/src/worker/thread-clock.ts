@@ -1,7 +1,7 @@
 /**
  * Runs in a worker thread. ThreadClock tells the processor time of this thread.
  *
- * - Asking the system takes microseconds, a good part of a short turn. Callers for whom a slightly old time is good
+ * - Asking the system takes microseconds, a good part of a short burst. Callers for whom a slightly old time is good
  *   enough use `readRecent`, which rarely asks.
  */
 const RECENT_MS = 2;

@@ -207,7 +207,7 @@ describe("worker", () => {
     expect(bench.give(start("return 1"))[0]?.end).toMatchObject({ result: "1" });
   });
 
-  test("a cell that computes while another waits is given back, and nothing of its turn is told [host:fair]", () => {
+  test("a cell that computes while another waits is given back, and nothing of its burst is told [host:fair]", () => {
     const limits = { cpuTimeMs: 3_600_000 };
     const computing = start("console.log('lost'); tools.step(1); for (;;);", limits);
     const passing = start("return 1");

@@ -79,7 +79,7 @@ export function createWorker(
     },
     isCancelled: (cell) => {
       Atomics.add(status, STATUS.polls, 1);
-      // Answers from before this cell's turn may not wait until the cell leaves the thread.
+      // Answers from before this cell's burst may not wait until the cell leaves the thread.
       if (answers.length > 0 && now() - heldSince > REPORT_HOLD_MS) sendAnswers();
       return Atomics.load(status, STATUS.cancel) === cell;
     },
@@ -138,7 +138,7 @@ export function createWorker(
   function begin({ cell: number, history }: StartCommand, cell: Cell): Answer | undefined {
     cells.set(number, cell);
     const answer = move(number, () => cell.start());
-    // One turn makes no report that is too large.
+    // One burst makes no report that is too large.
     if (history.length === 0 || answer === undefined || answer.kind !== undefined) return answer;
     const [first, ...rest] = reportInPieces(answer);
     if (rest.length > 0) {
@@ -200,7 +200,7 @@ export function createWorker(
       cells.delete(number);
       over.push(cell);
     }
-    // Another placement repeats the turn that this cell left, so nobody may hear of that turn here.
+    // Another placement repeats the burst that this cell left, so nobody may hear of that burst here.
     return cell.hasLeft ? { kind: "computes", cell: number } : report;
   }
 

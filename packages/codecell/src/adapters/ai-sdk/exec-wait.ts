@@ -8,7 +8,7 @@
  *   asked, in every process. If `approved` is there, it decides in both cases.
  * - Tools validate with their own schemas, as they do when the model calls them.
  */
-import { asSchema, jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
+import { jsonSchema, type LanguageModelMiddleware, type Tool, type ToolSet } from "ai";
 import { SCHEMA_FAILED } from "../../calls/invoke.ts";
 import { type Validated, validatorOf } from "../../calls/schema.ts";
 import { type HostError, type OnError, tellError, withCause } from "../../contract/host-error.ts";
@@ -34,7 +34,7 @@ import { CodeModeProtocolError } from "./errors.ts";
 import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
 import { callTool } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
-import { inputOf, schemaOf } from "./tool-schema.ts";
+import { inputOf, schemaFor, schemaOf } from "./tool-schema.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { callDirectly } from "../../calls/direct-call.ts";
 import { type AdapterCall, type Decision, REMEMBERS, withOwnMiddleware } from "../../calls/middleware.ts";
@@ -195,7 +195,7 @@ function hasToolAsked({ before }: AdapterCall): boolean {
 /** JSON Schema, where that is all there is. A schema that cannot be described throws now. */
 function toInput(tool: Tool): NonNullable<AgentTool["input"]> {
   const described = schemaOf(tool.inputSchema);
-  const isAll = described !== undefined && asSchema(tool.inputSchema).validate === undefined;
+  const isAll = described !== undefined && schemaFor(tool.inputSchema).validate === undefined;
   return isAll ? described : inputOf(() => tool);
 }
 

@@ -7,6 +7,7 @@ import { assertToolSet } from "../../contract/assert-tools.ts";
 import type { FailureCode } from "../../contract/failure.ts";
 import type { OnError } from "../../contract/host-error.ts";
 import type { Limits } from "../../contract/limits.ts";
+import { isStandardSchema } from "../../contract/standard-schema.ts";
 import type { Store } from "../../contract/store.ts";
 import { assertIsHost } from "../../run/host/assert-host.ts";
 import type { Host } from "../../run/host/host.ts";
@@ -162,7 +163,7 @@ function toolProblem(tool: unknown): string | undefined {
   }
   if (inputSchema === undefined || inputSchema === null || typeof inputSchema === "function")
     return undefined;
-  return isRecord(inputSchema) && ("~standard" in inputSchema || "jsonSchema" in inputSchema)
+  return isStandardSchema(inputSchema) || (isRecord(inputSchema) && "jsonSchema" in inputSchema)
     ? undefined
     : "has an invalid inputSchema: give z.object({ … }) or jsonSchema({ … })";
 }

@@ -7,7 +7,12 @@
  */
 import { asSchema, type Schema, type Tool } from "ai";
 import { type LateSchema, toLateSchema, type Validated, validatorOf } from "../../calls/schema.ts";
-import type { JsonSchema, StandardIssue, StandardSchema } from "../../contract/standard-schema.ts";
+import {
+  isStandardSchema,
+  type JsonSchema,
+  type StandardIssue,
+  type StandardSchema,
+} from "../../contract/standard-schema.ts";
 import { judgeOutsideRuns } from "../../run/host/default-host.ts";
 import { isRecord } from "../../value/shape.ts";
 
@@ -61,9 +66,9 @@ const schemas = new WeakMap<object, Schema>();
 const NONE = {};
 
 /** A schema of the AI SDK keeps the JSON Schema that it was converted to. So there is one for each given schema. */
-function schemaFor(given: Given | undefined): Schema {
+export function schemaFor(given: Given | undefined): Schema {
   // Only the function itself knows whether it would make another schema now.
-  if (typeof given === "function" && !("~standard" in given)) return asSchema(given);
+  if (typeof given === "function" && !isStandardSchema(given)) return asSchema(given);
   const key = given ?? NONE;
   const known = schemas.get(key);
   if (known !== undefined) return known;

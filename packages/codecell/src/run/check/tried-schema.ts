@@ -5,7 +5,12 @@
  *   missing values (in a preprocessing step, or with a fallback). It may leave out unknown properties where its JSON
  *   Schema allows none. So it must refuse what its JSON Schema refuses, and name each of these properties.
  */
-import type { JsonSchema, StandardIssue, StandardSchema } from "../../contract/standard-schema.ts";
+import {
+  isStandardSchema,
+  type JsonSchema,
+  type StandardIssue,
+  type StandardSchema,
+} from "../../contract/standard-schema.ts";
 import { isRecord } from "../../value/shape.ts";
 
 /** How deep objects inside objects are tried. */
@@ -43,19 +48,13 @@ function tried(
   ask: (schema: StandardSchema) => Promise<boolean>,
 ): boolean | Promise<boolean> {
   // A JSON Schema does what it says.
-  if (!isStandard(schema)) return true;
+  if (!isStandardSchema(schema)) return true;
   let answer = answers.get(schema);
   if (answer === undefined) {
     answer = ask(schema).catch(() => false);
     answers.set(schema, answer);
   }
   return answer;
-}
-
-function isStandard(schema: StandardSchema | JsonSchema | undefined): schema is StandardSchema {
-  // The schemas of some libraries are functions.
-  const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
-  return isObject && "~standard" in schema;
 }
 
 async function refusesAllMissing(schema: StandardSchema, json: JsonSchema): Promise<boolean> {

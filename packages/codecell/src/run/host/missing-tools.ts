@@ -5,7 +5,7 @@
  * - Only calls that were made and have no outcome count. Denied calls do not count, because their tools are not called.
  */
 import type { Failure } from "../../contract/failure.ts";
-import { BEHIND_CALLS, type FeatureName } from "../../contract/features.ts";
+import { behindCall, type FeatureName, type FeatureSettings } from "../../contract/features.ts";
 import { toCallId } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
@@ -30,19 +30,18 @@ export function missingTools({ recorder, served }: RunPast, resumedWith: Resumed
   for (const index of served) {
     const callId = toCallId(runId, index);
     const name = calls[index]?.tool ?? "";
-    const call = BEHIND_CALLS.get(name);
-    const isOfHost =
-      call?.endedBy === "host" && (serves(call.feature) || features[call.feature] === undefined);
-    const isThere = Object.hasOwn(tools, name) || isOfHost;
+    const call = behindCall(features, name);
+    const isThere = Object.hasOwn(tools, name) || (call?.endedBy === "host" && serves(call.feature));
     const resolution = Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined;
     const isDenied = resolution !== undefined && "deny" in resolution;
     if (!isThere && !isDenied) missing.add(name);
   }
-  return missing.size === 0 ? undefined : toFailure([...missing]);
+  return missing.size === 0 ? undefined : toFailure([...missing], features);
 }
 
-function toFailure(tools: readonly string[]): Failure {
-  const needs = tools.slice(0, MOST_NAMES).map(inWords).join(", ");
+function toFailure(tools: readonly string[], features: FeatureSettings): Failure {
+  const shown = tools.slice(0, MOST_NAMES);
+  const needs = shown.map((tool) => inWords(tool, features)).join(", ");
   const more = tools.length > MOST_NAMES ? ` and ${tools.length - MOST_NAMES} more` : "";
   return {
     code: "tool_missing",
@@ -51,7 +50,7 @@ function toFailure(tools: readonly string[]): Failure {
   };
 }
 
-function inWords(tool: string): string {
-  const call = BEHIND_CALLS.get(tool);
+function inWords(tool: string, features: FeatureSettings): string {
+  const call = behindCall(features, tool);
   return call?.endedBy === "host" ? `${call.noun} (give ${call.needs})` : `tool ${JSON.stringify(tool)}`;
 }

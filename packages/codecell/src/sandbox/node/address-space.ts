@@ -38,7 +38,7 @@ const SPARE_BYTES = GiB;
 /** V8 keeps a dropped memory until it collects garbage. */
 const DROPPED_VMS = 1;
 const MOST_VMS = 64;
-/** With fewer vms, waiting cells are parked at almost every turn, and more threads do not pay off. */
+/** With fewer vms, waiting cells are parked after almost every burst, and more threads do not pay off. */
 const GOOD_VMS = 8;
 const PROBE_TEXT =
   'const{readFileSync}=process.getBuiltinModule("node:fs");' +

@@ -26,7 +26,7 @@ export interface BudgetMember {
 export const VM_BYTES: number = 4 * 1024 * 1024;
 /** The bytes that dropping a parked cell frees, if the cell is no larger than the image. */
 export const SMALL_CELL_BYTES: number = 32 * 1024;
-/** How long a cell waits before others are dropped for it; most turns are over sooner. */
+/** How long a cell waits before others are dropped for it; most bursts are over sooner. */
 const PATIENCE_MS = 100;
 /**
  * How long dropped cells may take to go before more are dropped. A worker that a guest took over may never say that

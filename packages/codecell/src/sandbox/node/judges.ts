@@ -19,7 +19,7 @@ import {
   type JudgeApart,
   type VerdictApart,
 } from "../../protocol/judges.ts";
-import type { Verdict } from "../../json-schema/validator.ts";
+import type { Verdict } from "../../json-schema/judge.ts";
 import { hasRoomForThread } from "./address-space.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
 import { startThread, type Thread } from "./start-thread.ts";

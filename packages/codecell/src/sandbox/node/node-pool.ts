@@ -2,11 +2,11 @@
  * NodePool: the Sandbox of worker threads. Runs on the host.
  *
  * - The number of workers follows the cores. A cell that was moved because it computes goes to one of a few compute
- *   threads, one cell at a time. So cells with short turns find a worker that is free, or soon will be.
+ *   threads, one cell at a time. So cells with short bursts find a worker that is free, or soon will be.
  * - If another cell holds a cell's worker, or the worker dies, the cell is displaced instead of left waiting: it leaves
  *   that worker and is placed again elsewhere. While workers are held, more are started, up to a bound; beyond the bound
  *   the holder has to go.
- * - Suspects are cells that were displaced before they made a turn. They may be like the cell that held their worker,
+ * - Suspects are cells that were displaced before they ended a burst. They may be like the cell that held their worker,
  *   so they are tried one by one, and one worker stays free for cells that arrive meanwhile.
  * - A cell starts or goes on only if there is room for what it may grow to. Cells without room wait in a queue.
  * - A worker that stays in one cell past that cell's processor time is killed. Ending the thread is the only guarantee:
@@ -344,7 +344,7 @@ export class NodePool implements Sandbox, BudgetMember {
     this.#admitWaiting();
   }
 
-  /** Keeps a worker free for cells with short turns: starts one beside the held workers, or ends a held worker. */
+  /** Keeps a worker free for cells with short bursts: starts one beside the held workers, or ends a held worker. */
   #relieve(): void {
     const all = this.#workers.on("pass");
     const held = all.filter(({ occupied }) => occupied);

@@ -36,7 +36,7 @@ export interface WorkerParts {
   readonly vms: number;
 }
 
-/** Which cells a worker is for: cells with short turns, which pass by, or cells that compute. */
+/** Which cells a worker is for: cells with short bursts, which pass by, or cells that compute. */
 export type Duty = "pass" | "compute";
 
 /** What a worker needs from its pool. */
@@ -144,7 +144,7 @@ export class NodeWorker {
     return usage === undefined ? undefined : (usage.user + usage.system) / 1000;
   }
 
-  /** Whether it is trying a suspect that has not completed a turn. */
+  /** Whether it is trying a suspect that has not ended a burst. */
   get isTrying(): boolean {
     return this.trial?.worker === this && !this.trial.isKnown;
   }
@@ -295,7 +295,7 @@ export class NodeWorker {
   }
 
   /**
-   * Spins for the answer. For a single run whose turns take microseconds, the answer comes before the event loop could
+   * Spins for the answer. For a single run whose bursts take microseconds, the answer comes before the event loop could
    * sleep and wake. This happens only then, never while others wait and never for long, so the turn of the event loop
    * ends in time.
    */

@@ -9,7 +9,7 @@ export interface PoolCell {
   readonly cpuTimeMs: number;
   /** After this much processor time its worker has to be free for others, if need be by force. */
   readonly quantumMs: number;
-  /** Whether it has completed a turn; before that nobody knows whether it ever will. */
+  /** Whether it has ended a burst; before that nobody knows whether it ever will. */
   isKnown: boolean;
   readonly memoryBytes: number;
   /** Its bytes beyond those of a vm, as last reported. */

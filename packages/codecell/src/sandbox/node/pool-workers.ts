@@ -1,7 +1,7 @@
 /**
  * PoolWorkers: the workers of a pool, their number, and the choice of a worker for a cell. Runs on the host.
  *
- * - Cells with short turns and cells that compute have separate workers. While single cells hold some workers there are
+ * - Cells with short bursts and cells that compute have separate workers. While single cells hold some workers there are
  *   more, up to a bound; workers that nobody needs for a while leave.
  * - A worker that tries a suspect gets no other cell, if there is another worker.
  */

@@ -95,7 +95,7 @@ export class Supervisor {
     const now = performance.now();
     for (const worker of this.#pool.workers) {
       const cell = worker.current;
-      if (cell !== 0) this.#judge(worker, cell, now);
+      if (cell !== 0) this.#superviseCell(worker, cell, now);
       else {
         worker.occupied = false;
         this.#stays.delete(worker);
@@ -107,7 +107,7 @@ export class Supervisor {
     this.stop();
   }
 
-  #judge(worker: NodeWorker, cell: number, now: number): void {
+  #superviseCell(worker: NodeWorker, cell: number, now: number): void {
     const { entries, polls } = worker;
     const holder = worker.cells.get(cell);
     const stay = this.#stays.get(worker);

@@ -105,7 +105,7 @@ export class ProgramRecorder {
   #record(callId: string, tool: string, { input, inputText }: GivenInput, isGiven: boolean): void {
     const { agentProgram, trajectory } = this.#setup;
     const call = { parentToolCallId: agentProgram.toolCallId, callId, tool };
-    // Judge the size by the text where possible: reading the names of a hundred thousand fields takes 20 ms each time.
+    // Take the size from the text where possible: reading the names of a hundred thousand fields takes 20 ms each time.
     if (isLarge(isGiven ? inputText : input)) {
       trajectory.startCall({ ...call, input: input as Json, inputBytes: utf8Bytes(inputText) });
     } else {

@@ -7,6 +7,7 @@
  *   the failure's message, which has no stacks and causes. Parts that look like a stack, which a tool or program put
  *   into its own message, are removed.
  */
+import { cutShort } from "../../contract/cut-short.ts";
 import type { Failure, FailureCode } from "../../contract/failure.ts";
 import { BEHIND_CALLS } from "../../contract/features.ts";
 import type { Language } from "../../contract/ledger.ts";
@@ -130,10 +131,7 @@ function bound([message = "", ...rest]: readonly string[]): string {
 }
 
 function cut(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  const end = longest - 1;
-  // Do not split a pair of surrogates.
-  return `${text.slice(0, (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end)}…`;
+  return text.length <= longest ? text : cutShort(text, longest - 1);
 }
 
 /** The text on one line, without what looks like a stack. Reads a bounded part of the text. */

@@ -7,6 +7,7 @@
  */
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
 import { usefulOutputSchemaOf } from "../../catalog/describe.ts";
+import { isStandardSchema } from "../../contract/standard-schema.ts";
 import { cut, toDocText, toSafeLine } from "../../declare/comment.ts";
 import { fit } from "../../declare/fit.ts";
 import { toFieldName } from "../../declare/literal.ts";
@@ -47,7 +48,7 @@ export function isPlain(text: string): boolean {
 export function hasKnownOutput(entry: CatalogEntry): boolean {
   const { output } = entry.tool;
   if (output === undefined) return false;
-  return (isRecord(output) && "~standard" in output) || usefulOutputSchemaOf(entry) !== undefined;
+  return isStandardSchema(output) || usefulOutputSchemaOf(entry) !== undefined;
 }
 
 export function renderItem(item: IndexItem, form: ItemForm, docsCharacters = 0): string {

@@ -4,7 +4,7 @@
  *
  * - A promise counts as observed when its `constructor` has been read. `await`, then, catch, finally and the functions
  *   of Promise read it before they wait; printing, cloning and encoding do not. After that the engine works as usual,
- *   so a program takes as many turns of the job queue as without a watch.
+ *   so a program takes as many rounds of the job queue as without a watch.
  * - A program that reads `constructor` itself counts as one that waits. So the watch says nothing about pending calls;
  *   the core knows those.
  */

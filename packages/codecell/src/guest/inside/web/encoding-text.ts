@@ -220,7 +220,7 @@ function decodeValid(binary: string): string | undefined {
   }
 }
 
-/** An end that does not cut a sequence, judged by lead bytes. */
+/** An end that does not cut a sequence, found by lead bytes. */
 function wholeSequences(bytes: Uint8Array, start: number, end: number): number {
   for (let back = 1; back <= 3 && end - back >= start; back += 1) {
     const byte = bytes[end - back] as number;

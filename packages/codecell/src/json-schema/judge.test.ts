@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createValidator, type Effort, type Verdict } from "./validator.ts";
+import { createJudge, type Effort, type Verdict } from "./judge.ts";
 
 const HERE: Effort = { steps: 50_000, mayBeSlow: false };
 const ANYWHERE: Effort = { steps: 10_000_000, mayBeSlow: true };
 
 function verdict(schema: Readonly<Record<string, unknown>>, value: unknown, effort = HERE): Verdict {
-  return createValidator(schema, "input")(value, "input", effort);
+  return createJudge(schema, "input")(value, "input", effort);
 }
 
 function problems(schema: Readonly<Record<string, unknown>>, value: unknown): string {
@@ -324,8 +324,8 @@ describe("patterns that take long to compile", () => {
     const pattern = `^${"[\\p{L}\\p{N}]".repeat(20)}`;
     const properties = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`f${at}`, { pattern }]));
     const value = Object.fromEntries(Object.keys(properties).map((name) => [name, "a".repeat(20)]));
-    const validate = createValidator({ properties }, "input");
-    const kinds = Array.from({ length: 4 }, () => validate(value, "input", HERE).kind);
+    const judge = createJudge({ properties }, "input");
+    const kinds = Array.from({ length: 4 }, () => judge(value, "input", HERE).kind);
     expect(kinds).toEqual(["unknown", "unknown", "fits", "fits"]);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Validator: checks values against a JSON Schema, with a bound on the cost of each check. Runs anywhere.
+ * Judge: says whether values fit a JSON Schema, with a bound on the cost of each verdict. Runs anywhere.
  *
  * - Interprets the schema, generates no code, fetches nothing. Understands drafts 4 to 2020-12.
  * - The answer depends only on schema, value and steps, never on the clock or the load of the machine. Whether there is
@@ -27,7 +27,7 @@ export interface Effort {
   readonly mayBeSlow: boolean;
 }
 
-export type Validator = (value: unknown, root: string, effort: Effort) => Verdict;
+export type Judge = (value: unknown, root: string, effort: Effort) => Verdict;
 
 const FITS: Verdict = { kind: "fits" };
 const UNKNOWN: Verdict = { kind: "unknown" };
@@ -36,7 +36,7 @@ const MOST_PROBLEMS = 3;
 const LONGEST_PATH = 200;
 
 /** Never throws. A schema that cannot be read gives "faulty" for every value. */
-export function createValidator(schema: SchemaObject, direction: Direction): Validator {
+export function createJudge(schema: SchemaObject, direction: Direction): Judge {
   let rule: Rule;
   let document: Document;
   try {
@@ -47,13 +47,13 @@ export function createValidator(schema: SchemaObject, direction: Direction): Val
     return () => FAULTY;
   }
   const root = document.resourceOf(schema);
-  const judge = (value: unknown, judging: Judging): boolean => {
+  const fits = (value: unknown, judging: Judging): boolean => {
     if (document.isDynamic) judging.scopes.push(root);
     return rule(value, judging, undefined);
   };
   return (value, name, { steps, mayBeSlow }) => {
     try {
-      if (judge(value, new Judging(steps, mayBeSlow, false))) return FITS;
+      if (fits(value, new Judging(steps, mayBeSlow, false))) return FITS;
     } catch (error) {
       // A stack overflow: another thread may have enough stack, or the schema refers to itself for ever.
       if (error instanceof OutOfSteps || error instanceof NotHere) return UNKNOWN;
@@ -61,18 +61,18 @@ export function createValidator(schema: SchemaObject, direction: Direction): Val
       if (error instanceof SchemaFault) return FAULTY;
       return FAULTY;
     }
-    return { kind: "unfit", problems: explain(value, name, judge, new Judging(steps, mayBeSlow, true)) };
+    return { kind: "unfit", problems: explain(value, name, fits, new Judging(steps, mayBeSlow, true)) };
   };
 }
 
 function explain(
   value: unknown,
   root: string,
-  judge: (value: unknown, judging: Judging) => boolean,
+  fits: (value: unknown, judging: Judging) => boolean,
   judging: Judging,
 ): readonly string[] {
   try {
-    judge(value, judging);
+    fits(value, judging);
   } catch {
     // The problems found so far are true; finding more costs too much.
   }
