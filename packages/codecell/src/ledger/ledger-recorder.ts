@@ -21,6 +21,7 @@ import {
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 import { isCount, isDuration, isRecord } from "../value/shape.ts";
+import { PastTimers } from "./past-timers.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
@@ -49,6 +50,11 @@ export interface Past {
   readonly deliveries: readonly Delivery[];
   /** Without `seen` all log lines that the program prints again count as new. */
   readonly seen?: Seen;
+  /**
+   * Whether the same program set and fired its timers in another run. The host of this run has seen none of them: those
+   * that are left when the program has repeated its past are news.
+   */
+  readonly isRepeated?: boolean;
 }
 
 /** The part of a report that the ledger did not have yet. */
@@ -95,6 +101,8 @@ export class LedgerRecorder {
   #newCalls: CallRequest[] = [];
   #newSize = 0;
   #newTimers: TimerChange[] = [];
+  /** For a run that repeats the timers of another, until it has. */
+  #pastTimers: PastTimers | undefined;
   #isContradicted = false;
 
   constructor(header: LedgerHeader, past?: Past) {
@@ -105,6 +113,7 @@ export class LedgerRecorder {
     this.#droppedBefore = this.#seen.logsDropped;
     for (const call of past?.calls ?? []) this.#addCall(call);
     for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
+    if (past?.isRepeated === true) this.#pastTimers = new PastTimers(past.deliveries);
   }
 
   /**
@@ -185,6 +194,7 @@ export class LedgerRecorder {
     this.#newCalls = [];
     this.#newSize = 0;
     this.#newTimers = [];
+    this.#pastTimers?.restart();
     this.#isContradicted = false;
     return this.deliveries.slice(deliveries);
   }
@@ -210,7 +220,8 @@ export class LedgerRecorder {
       this.#newSize += tool.length + input.length;
     }
     for (const { timer, delayMs } of timers.slice(Math.max(0, this.#seen.timers - this.#timers))) {
-      this.#newTimers.push({ timer, delayMs });
+      if (this.#pastTimers === undefined) this.#newTimers.push({ timer, delayMs });
+      else this.#pastTimers.add({ timer, delayMs });
     }
     this.#timers += timers.length;
   }
@@ -225,10 +236,11 @@ export class LedgerRecorder {
       return undefined;
     }
     const calls = this.#newCalls;
-    const timers = this.#newTimers;
+    const timers = this.#pastTimers?.left() ?? this.#newTimers;
     this.#newCalls = [];
     this.#newSize = 0;
     this.#newTimers = [];
+    this.#pastTimers = undefined;
     for (const call of calls) this.#addCall(call);
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
     this.#logs += report.logs.length;
