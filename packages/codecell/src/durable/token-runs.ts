@@ -10,6 +10,7 @@ import type { CallOutcome } from "../contract/ledger.ts";
 import type { Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
 import { versionFailure } from "../seal/vault.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { recover } from "./recovery.ts";
@@ -40,7 +41,7 @@ export class TokenRuns {
 
   /** Opens a small run at once. Whoever opens the run has to take it in the same turn, or not at all. */
   open(token: OpenToken, tools: ToolSet): OpenRun | Failure {
-    return this.#open(token, token.peek(), tools);
+    return atOnce(this.#open(token, token.peek(), tools));
   }
 
   /** Opens a run in turns. Meanwhile the token counts as used. */
@@ -49,15 +50,22 @@ export class TokenRuns {
     if (refusal !== undefined) return refusal;
     let opened: OpenRun | Failure | undefined;
     try {
-      opened = this.#open(token, await token.unpack(), tools);
+      opened = await inTurns(this.#open(token, await token.unpack(), tools));
       return opened;
     } finally {
       if (opened === undefined || "code" in opened) token.release();
     }
   }
 
-  #open(token: OpenToken, run: SuspendedRun | undefined, tools: ToolSet): OpenRun | Failure {
-    return run === undefined ? versionFailure("token") : new OpenTokenRun(this.#parts, token, run, tools);
+  *#open(token: OpenToken, state: SuspendedRun | undefined, tools: ToolSet): Steps<OpenRun | Failure> {
+    if (state === undefined) return versionFailure("token");
+    const { late } = this.#parts;
+    const { runId } = state.ledger;
+    const executing = state.executing.map(([call]) => call);
+    const outcomes = late.settled(runId, executing);
+    const isAwaited = (call: number): boolean => late.isExpected(runId, call);
+    const past = yield* recover({ state, entries: [], outcomes, saved: undefined }, tools, isAwaited);
+    return new OpenTokenRun(this.#parts, token, past, executing);
   }
 }
 
@@ -67,15 +75,11 @@ class OpenTokenRun implements OpenRun {
   readonly #token: OpenToken;
   readonly #executing: readonly number[];
 
-  constructor(parts: TokenParts, token: OpenToken, state: SuspendedRun, tools: ToolSet) {
+  constructor(parts: TokenParts, token: OpenToken, past: RunPast, executing: readonly number[]) {
+    this.past = past;
     this.#parts = parts;
     this.#token = token;
-    this.#executing = state.executing.map(([call]) => call);
-    const { runId } = state.ledger;
-    const outcomes = parts.late.settled(runId, this.#executing);
-    this.past = recover({ state, entries: [], outcomes, saved: undefined }, tools, (call) =>
-      parts.late.isExpected(runId, call),
-    );
+    this.#executing = executing;
   }
 
   take(terms: KeepingTerms): RunKeeping {

@@ -20,6 +20,7 @@ import {
   type Progress,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
+import { atOnce, type Steps } from "../loop/turn.ts";
 import { isCount, isDuration, isRecord } from "../value/shape.ts";
 import { PastTimers } from "./past-timers.ts";
 
@@ -72,6 +73,9 @@ export interface News {
 const DELIVERY_SIZE = 64;
 const ITEM_SIZE = 64;
 
+/** How many deliveries are read between two steps. */
+const PIECE = 1000;
+
 /** Whether the call is a yield: it ends when the run is resumed. */
 export function isYield({ features }: Pick<Ledger, "features">, { tool }: LedgerCall): boolean {
   return behindCall(features, tool)?.endedBy === "resume";
@@ -111,9 +115,24 @@ export class LedgerRecorder {
     this.deliveries = [];
     this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
     this.#droppedBefore = this.#seen.logsDropped;
-    for (const call of past?.calls ?? []) this.#addCall(call);
-    for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
-    if (past?.isRepeated === true) this.#pastTimers = new PastTimers(past.deliveries);
+    if (past === undefined) return;
+    atOnce(this.#begin(past));
+    if (past.isRepeated === true) this.#pastTimers = new PastTimers(past.deliveries);
+  }
+
+  /** Like the constructor, in steps: a past may have a million items. */
+  static *after(header: LedgerHeader, past: Past & { readonly seen: Seen }): Steps<LedgerRecorder> {
+    const recorder = new LedgerRecorder(header, { calls: [], deliveries: [], seen: past.seen });
+    yield* recorder.#begin(past);
+    return recorder;
+  }
+
+  *#begin({ calls, deliveries }: Past): Steps<void> {
+    for (const call of calls) this.#addCall(call);
+    for (const [place, delivery] of deliveries.entries()) {
+      if (place % PIECE === 0) yield;
+      this.addDelivery(delivery);
+    }
   }
 
   /**
