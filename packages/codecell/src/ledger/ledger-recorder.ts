@@ -18,6 +18,7 @@ import {
   LEDGER_VERSION,
   type LedgerCall,
   type Progress,
+  type SettledOutcome,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
 import { atOnce, type Steps } from "../loop/turn.ts";
@@ -81,8 +82,11 @@ export function isYield({ features }: Pick<Ledger, "features">, { tool }: Ledger
   return behindCall(features, tool)?.endedBy === "resume";
 }
 
-function lengthOf({ name, message, toolCode = "", shownCode = "" }: CallFailure): number {
-  return name.length + message.length + toolCode.length + shownCode.length;
+/** What an outcome counts for. */
+export function sizeOfOutcome(outcome: SettledOutcome): number {
+  if (outcome.kind === "output") return ITEM_SIZE + outcome.output.length;
+  const { name, message, toolCode = "", shownCode = "" } = outcome.failure;
+  return ITEM_SIZE + name.length + message.length + toolCode.length + shownCode.length;
 }
 
 export class LedgerRecorder {
@@ -156,15 +160,14 @@ export class LedgerRecorder {
     this.deliveries.push(delivery);
     this.#size += DELIVERY_SIZE;
     for (const item of delivery.items) {
-      this.#size += ITEM_SIZE;
-      if (item.kind !== "timer") {
-        this.#settled.add(item.call);
-        this.#openYields.delete(item.call);
+      if (item.kind === "timer") {
+        this.#size += ITEM_SIZE;
+        continue;
       }
-      if (item.kind === "failure") {
-        this.#failures.set(item.call, item.failure);
-        this.#size += lengthOf(item.failure);
-      } else if (item.kind === "output") this.#size += item.output.length;
+      this.#size += sizeOfOutcome(item);
+      this.#settled.add(item.call);
+      this.#openYields.delete(item.call);
+      if (item.kind === "failure") this.#failures.set(item.call, item.failure);
     }
   }
 
