@@ -241,3 +241,54 @@ describe("fork", () => {
     expect(made).toContain("left");
   });
 });
+
+describe("timers of a fork", () => {
+  const firings = ({ deliveries }: Ledger): number =>
+    deliveries.flatMap(({ items }) => items).filter(({ kind }) => kind === "timer").length;
+  const waiting = `
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await tools.first({});
+    await new Promise(() => {});`;
+
+  test("that fired before the call do not fire again [ledger:fork]", async () => {
+    const { tools } = shop();
+    const run = host.start({ source: waiting, tools });
+    expect(await run.result).toMatchObject({ failure: { code: "deadlock" } });
+    const fork = host.fork(run.ledger(), { atCall: 0, tools });
+    expect(await fork.result).toMatchObject({ failure: { code: "deadlock" } });
+    expect(firings(fork.ledger())).toBe(1);
+  });
+
+  test("that were still set go on, and only these [ledger:fork]", async () => {
+    const { tools } = shop();
+    const repeating = `
+      let times = 0;
+      let next = () => {};
+      const interval = setInterval(() => { times++; next() }, 20);
+      const until = (wanted) => new Promise((resolve) => { next = () => times >= wanted && resolve() });
+      for (let n = 0; n < 500; n++) clearTimeout(setTimeout(() => {}, 20_000));
+      await until(3);
+      await tools.first({});
+      await until(6);
+      clearInterval(interval);
+      return "done";`;
+    const run = host.start({ source: repeating, tools });
+    expect(await run.result).toMatchObject({ value: "done" });
+    const fork = host.fork(run.ledger(), { atCall: 0, tools });
+    expect(await fork.result).toMatchObject({ value: "done" });
+  });
+
+  test("of another program fire, also under the number of one that had fired [ledger:fork]", async () => {
+    const { tools } = shop();
+    const run = host.start({ source: waiting, tools });
+    expect(await run.result).toMatchObject({ failure: { code: "deadlock" } });
+    const other = `
+      const { price } = await tools.first({});
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return price;`;
+    const outcome = { output: { price: 7 } };
+    expect(await host.fork(run.ledger(), { atCall: 0, source: other, outcome, tools }).result).toMatchObject({
+      value: 7,
+    });
+  });
+});

@@ -69,7 +69,7 @@ const OFTEN = {
 };
 
 test.each(["inputs", "timers"] as const)(
-  "a cell that repeats many %s reports them in turns, after a move and in a replay [host:short-turns]",
+  "a cell that repeats many %s reports them in turns, after a move, in a replay and in a fork [host:short-turns]",
   { timeout: 240_000 },
   async (what) => {
     const value = 4e6;
@@ -102,9 +102,17 @@ test.each(["inputs", "timers"] as const)(
         expect.soft(await host.replay(ledger).result).toMatchObject({ status: "completed", value });
       }
     };
+    const forking = () => async (): Promise<void> => {
+      const given: ToolSet = { take: { execute: () => null }, gate: { execute: () => null } };
+      for (const ledger of ledgers.slice(0, 1)) {
+        const fork = host.fork(ledger, { atCall: ledger.calls.length - 1, tools: given });
+        expect.soft(await fork.result).toMatchObject({ status: "completed", value });
+      }
+    };
     const bar = { attempts: 4, enough: 50 };
     expect.soft(await largestTurnMs(moving, bar), "moved").toBeLessThan(50);
     expect.soft(await largestTurnMs(replaying, bar), "replayed").toBeLessThan(50);
+    expect.soft(await largestTurnMs(forking, bar), "forked").toBeLessThan(50);
     expect(ledgers.length).toBeGreaterThan(0);
   },
 );

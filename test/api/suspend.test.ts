@@ -449,6 +449,52 @@ describe("time that is up", () => {
   });
 });
 
+describe("calls that go on after their run was suspended are told to stop", () => {
+  const program = "return await Promise.all([tools.slow({}), tools.ask({})])";
+
+  /** A tool that ends only when it is aborted, and tells why. */
+  function slowly(): { readonly tools: ToolSet; readonly aborted: Promise<unknown> } {
+    const aborted = Promise.withResolvers<unknown>();
+    const slow: ToolSet[string] = {
+      execute: (_input, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            aborted.resolve(signal.reason);
+            reject(new Error("stopped"));
+          });
+        }),
+    };
+    const ask: ToolSet[string] = { execute: (_input, call) => call.resolution ?? call.suspend("?") };
+    return { tools: { slow, ask }, aborted: aborted.promise };
+  }
+
+  test("when the run is discarded [suspend:discard]", async () => {
+    const { tools, aborted } = slowly();
+    const { token } = suspensionOf(await host.start({ source: program, tools }).result);
+    expect(await host.discard({ token })).toBe(true);
+    expect(await aborted).toMatchObject({ name: "AbortError" });
+  });
+
+  test("when the token expires", async () => {
+    const { tools, aborted } = slowly();
+    const limits = { suspensionTimeMs: 1000 };
+    const { expiresAt } = suspensionOf(await host.start({ source: program, tools, limits }).result);
+    expect(await aborted).toMatchObject({ name: "AbortError" });
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
+  });
+
+  test("when the run was resumed and ends, also after it was suspended again", async () => {
+    const { tools, aborted } = slowly();
+    const first = suspensionOf(await host.start({ source: program, tools }).result);
+    const second = suspensionOf(await host.resume({ token: first.token, tools }).result);
+    const stop = new AbortController();
+    const resumed = host.resume({ token: second.token, tools, signal: stop.signal });
+    stop.abort();
+    expect(await resumed.result).toMatchObject({ failure: { code: "aborted" } });
+    expect(await aborted).toMatchObject({ name: "AbortError" });
+  });
+});
+
 describe("a long ledger", () => {
   const program = `
     let sum = 0;

@@ -60,6 +60,7 @@ export const REST = {
   pending: new Map(),
   timers: [],
   executing: new Map(),
+  abort: () => {},
   resolutions: [],
   snapshot: undefined,
 };

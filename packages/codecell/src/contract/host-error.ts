@@ -9,7 +9,7 @@ import type { HostServedFeature } from "./features.ts";
 /**
  * Where an error came from: a tool's `execute`; one of its schemas; the policy (`authorize`, hooks and approvals of
  * adapters, `decide` of middleware); `end` of middleware; `mapCallFailure`; `onEvent`; the fetch of a fetch policy; the sandbox;
- * the store; or a bug in this library.
+ * the store; or this library: a bug, or the outcome of a suspended run's call that it could not keep.
  */
 export type HostErrorSource =
   | "tool"

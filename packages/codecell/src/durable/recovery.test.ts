@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { FETCH_TOOL } from "../contract/features.ts";
-import { isRepeatable } from "./recovery.ts";
+import { resolveLimits } from "../contract/limits.ts";
+import { inTurns } from "../loop/turn.ts";
+import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
+import type { JournalEntry } from "./journal-entry.ts";
+import { isRepeatable, recover } from "./recovery.ts";
+import type { SuspendedRun } from "./suspended-run.ts";
 
 test("a recorded fetch can be made again when it changes nothing", () => {
   const inputs = [
@@ -26,3 +31,36 @@ test("a call that no tool serves is not made again", () => {
   const names = ["gone", "yield_control", "catalog.search"];
   expect(names.map((tool) => isRepeatable({}, { tool, input: "{}" }))).toEqual([false, false, false]);
 });
+
+test("a journal of as many timers as may fire is read in turns [host:short-turns]", async () => {
+  const seen = { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
+  const limits = resolveLimits();
+  const header = { runId: "r", source: "", language: "javascript", seed: "", clock: 1 } as const;
+  const state: SuspendedRun = {
+    id: "s",
+    scope: "",
+    expiresAt: 0,
+    ledger: { version: 2, ...header, limits, toolNames: [], features: {}, calls: [], deliveries: [] },
+    seen,
+    timers: [],
+    pending: [],
+    executing: [],
+    resolutions: [],
+  };
+  // A timer that fires alone counts 128.
+  const entries = Array.from({ length: limits.ledgerSize / 128 }, (_, timer): JournalEntry[] => [
+    { kind: "report", at: 0, calls: [], timers: [{ timer, delayMs: 1 }], seen },
+    { kind: "delivery", delivery: { clock: 1, items: [{ kind: "timer", timer }] } },
+  ]).flat();
+  const given = { state, entries, outcomes: new Map(), saved: undefined };
+  const lengths: number[] = [];
+  const longest = await largestTurnMs(
+    () => async () => {
+      const { recorder, timers } = await inTurns(recover(given, {}, () => false));
+      lengths.push(recorder.deliveries.length, timers.length);
+    },
+    { attempts: 4, enough: 50 },
+  );
+  expect(lengths.slice(0, 2)).toEqual([limits.ledgerSize / 128, 0]);
+  expect(longest).toBeLessThan(50);
+}, 120_000);

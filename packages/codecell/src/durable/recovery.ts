@@ -26,10 +26,10 @@ import type {
 import type { ToolSet } from "../contract/tool.ts";
 import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
 import { isYield, LedgerRecorder } from "../ledger/ledger-recorder.ts";
-import { settledCalls } from "../ledger/settled-calls.ts";
 import type { Elsewhere, RunPast } from "./run-past.ts";
 import { fromPendingAtRest, type SuspendedRun } from "./suspended-run.ts";
 import { endOfYield } from "../ledger/yields.ts";
+import type { Steps } from "../loop/turn.ts";
 import { isRecord } from "../value/shape.ts";
 
 /** A suspended run, and what came after it. */
@@ -43,12 +43,18 @@ export interface RecoverableRun {
   readonly saved: CellSnapshot | undefined;
 }
 
-/** `isAwaited` says whether the outcome of a call can still come from its executor. */
-export function recover(
+/** How many entries or calls are read between two steps. */
+const PIECE = 1000;
+
+/**
+ * Works in steps, because a run may have a million deliveries. `isAwaited` says whether the outcome of a call can still
+ * come from its executor.
+ */
+export function* recover(
   { state, entries, outcomes, saved }: RecoverableRun,
   tools: ToolSet,
   isAwaited: (call: number) => boolean,
-): RunPast {
+): Steps<RunPast> {
   const calls = [...state.ledger.calls];
   const deliveries = [...state.ledger.deliveries];
   const pending = new Map<number, Asked>(state.pending.map(fromPendingAtRest));
@@ -56,7 +62,8 @@ export function recover(
   const taken = entries.find((entry) => entry.kind === "taken");
   const timers = new TimersLeft(state.timers, taken?.at);
   let { timers: seenTimers, cpuTimeMs } = state.seen;
-  for (const entry of entries) {
+  for (const [place, entry] of entries.entries()) {
+    if (place % PIECE === 0) yield;
     switch (entry.kind) {
       case "report":
         for (const call of entry.calls) calls.push(call);
@@ -82,7 +89,9 @@ export function recover(
         entry satisfies never;
     }
   }
-  const settled = settledCalls(deliveries);
+  // Log lines after the state count as unseen: the process that died never showed them to its caller.
+  const seen = { ...state.seen, timers: seenTimers, cpuTimeMs };
+  const recorder = yield* LedgerRecorder.after(state.ledger, { calls, deliveries, seen });
   const open = new Map<number, KeptResolution | undefined>();
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Elsewhere>();
@@ -91,8 +100,9 @@ export function recover(
   const named = new Set(state.ledger.toolNames);
   const served: number[] = [];
   for (const [index, call] of calls.entries()) {
+    if (index % PIECE === 0) yield;
     const { tool } = call;
-    if (settled.has(index)) continue;
+    if (recorder.isSettled(index)) continue;
     if (pending.has(index)) {
       served.push(index);
       continue;
@@ -130,10 +140,8 @@ export function recover(
   const placeOf = (item: DeliveryItem): number =>
     (item.kind === "timer" ? undefined : order.get(item.call)) ?? order.size;
   items.sort((one, other) => placeOf(one) - placeOf(other));
-  // Log lines after the state count as unseen: the process that died never showed them to its caller.
-  const seen = { ...state.seen, timers: seenTimers, cpuTimeMs };
   return {
-    recorder: new LedgerRecorder(state.ledger, { calls, deliveries, seen }),
+    recorder,
     pending,
     open,
     items,

@@ -27,6 +27,8 @@ export interface RunKeeping {
    * outcome, or if the run is over here. Rejects if the outcome cannot be known here.
    */
   awaitOutcome(call: number, executor: string, isOver: () => boolean): Promise<CallOutcome | undefined>;
+  /** Called when the run has ended here: nobody needs the calls any more that went on while it was suspended. */
+  giveUpCalls(): void;
   /**
    * Called when the run has ended here or is left to others. Never rejects, and waits for a store only for a moment.
    */

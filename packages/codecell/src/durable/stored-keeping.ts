@@ -138,6 +138,9 @@ export class StoredKeeping implements RunKeeping {
     return this.#awaited.await(call, executor, isOver);
   }
 
+  /** They go on: whoever looks for their outcomes in the store finds them. */
+  giveUpCalls(): void {}
+
   async conclude(isLeft: boolean, result: RunResult): Promise<void> {
     const given = isLeft ? this.journal.release() : this.#end(result);
     await within(

@@ -18,6 +18,7 @@ const REST: RunAtRest = {
   pending: new Map(),
   timers: [{ timer: 1, delayMs: 5000 }],
   executing: new Map(),
+  abort: () => {},
   resolutions: [],
   snapshot: undefined,
 };

@@ -9,7 +9,6 @@ import { cutShort } from "../contract/cut-short.ts";
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
 import type { ErrorListener } from "../contract/host-error.ts";
-import type { Ledger } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import {
   type Claim,
@@ -21,8 +20,7 @@ import {
 } from "../contract/store.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
-import { settledCalls } from "../ledger/settled-calls.ts";
-import { atOnce, inTurns } from "../loop/turn.ts";
+import { atOnce, inTurns, isTurnLong, nextTurn } from "../loop/turn.ts";
 import { sizeOf } from "../seal/seal.ts";
 import type { Vault } from "../seal/vault.ts";
 import { answered } from "./answered.ts";
@@ -160,6 +158,8 @@ export class StoredRuns {
     const opened = await this.#parts.bytes.open(run);
     if ("code" in opened) return opened;
     const { state, entries } = opened;
+    // There may be a million entries, and they have just been read.
+    while (isTurnLong()) await nextTurn();
     // The store's own scope and expiry are not sealed. The store may delete a run earlier; it cannot let a run be
     // resumed later, or by others.
     if (run.scope !== scope || state.scope !== scope) return unknownRun(run.id);
@@ -168,7 +168,7 @@ export class StoredRuns {
       return { code: "token_used", message: "Cannot resume: the token was used before, its run has gone on" };
     }
     // The executor of a stored run's call can always be asked.
-    const past = recover(opened, tools, () => true);
+    const past = await inTurns(recover(opened, tools, () => true));
     const start = await this.#startOf(opened, past);
     return new OpenStoredRun(this.#parts, {
       claim,
@@ -257,9 +257,8 @@ function openJournal({ store, leaseMs }: StoreParts, claim: Promise<Claim>, star
 type JournalStart = Omit<JournalSetup, "store" | "claim" | "leaseMs">;
 
 /** The calls without an outcome. */
-function openCalls({ calls, deliveries }: Pick<Ledger, "calls" | "deliveries">): number[] {
-  const settled = settledCalls(deliveries);
-  return [...calls.keys()].filter((call) => !settled.has(call));
+function openCalls(recorder: LedgerRecorder): number[] {
+  return [...recorder.calls.keys()].filter((call) => !recorder.isSettled(call));
 }
 
 function unknownRun(id: string): Failure {

@@ -17,6 +17,7 @@ const rest: RunAtRest = {
   pending: new Map([[0, { payload: "?" }]]),
   timers: [],
   executing: new Map(),
+  abort: () => {},
   resolutions: [],
   snapshot: undefined,
 };

@@ -3,15 +3,18 @@
  *
  * - If a token is resumed in this process, the run gets the outcomes of calls that went on here. No other process knows
  *   them.
+ * - If this process had an outcome and forgot it, the host is told when the run goes on without it.
  */
 import { randomUUID } from "node:crypto";
 import type { Failure } from "../contract/failure.ts";
-import type { CallOutcome } from "../contract/ledger.ts";
+import type { ErrorListener } from "../contract/host-error.ts";
+import { type CallOutcome, toCallId } from "../contract/ledger.ts";
 import type { Suspension } from "../contract/result.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { LedgerRecorder } from "../ledger/ledger-recorder.ts";
+import { atOnce, inTurns, type Steps } from "../loop/turn.ts";
 import { versionFailure } from "../seal/vault.ts";
-import { LateOutcomes } from "./late-outcomes.ts";
+import { LATE_SIZE, LateOutcomes } from "./late-outcomes.ts";
 import { recover } from "./recovery.ts";
 import type { KeepingTerms, OpenRun, RunKeeping } from "./run-keeping.ts";
 import type { RunPast } from "./run-past.ts";
@@ -40,7 +43,7 @@ export class TokenRuns {
 
   /** Opens a small run at once. Whoever opens the run has to take it in the same turn, or not at all. */
   open(token: OpenToken, tools: ToolSet): OpenRun | Failure {
-    return this.#open(token, token.peek(), tools);
+    return atOnce(this.#open(token, token.peek(), tools));
   }
 
   /** Opens a run in turns. Meanwhile the token counts as used. */
@@ -49,37 +52,65 @@ export class TokenRuns {
     if (refusal !== undefined) return refusal;
     let opened: OpenRun | Failure | undefined;
     try {
-      opened = this.#open(token, await token.unpack(), tools);
+      opened = await inTurns(this.#open(token, await token.unpack(), tools));
       return opened;
     } finally {
       if (opened === undefined || "code" in opened) token.release();
     }
   }
 
-  #open(token: OpenToken, run: SuspendedRun | undefined, tools: ToolSet): OpenRun | Failure {
-    return run === undefined ? versionFailure("token") : new OpenTokenRun(this.#parts, token, run, tools);
+  *#open(token: OpenToken, state: SuspendedRun | undefined, tools: ToolSet): Steps<OpenRun | Failure> {
+    if (state === undefined) return versionFailure("token");
+    const { late } = this.#parts;
+    const { executing, ledger } = state;
+    const outcomes = late.settled(ledger.runId, callsOf(executing));
+    const isAwaited = (call: number): boolean => late.isExpected(ledger.runId, call);
+    const past = yield* recover({ state, entries: [], outcomes, saved: undefined }, tools, isAwaited);
+    return new OpenTokenRun(this.#parts, token, { past, executing, outcomes });
   }
+}
+
+/** A run that was in a token, with the calls that were left to executors and the outcomes that were there. */
+interface TokenRun extends Pick<SuspendedRun, "executing"> {
+  readonly past: RunPast;
+  readonly outcomes: ReadonlyMap<number, CallOutcome>;
+}
+
+function callsOf(executing: SuspendedRun["executing"]): number[] {
+  return executing.map(([call]) => call);
 }
 
 class OpenTokenRun implements OpenRun {
   readonly past: RunPast;
   readonly #parts: TokenParts;
   readonly #token: OpenToken;
-  readonly #executing: readonly number[];
+  readonly #run: TokenRun;
 
-  constructor(parts: TokenParts, token: OpenToken, state: SuspendedRun, tools: ToolSet) {
+  constructor(parts: TokenParts, token: OpenToken, run: TokenRun) {
+    this.past = run.past;
     this.#parts = parts;
     this.#token = token;
-    this.#executing = state.executing.map(([call]) => call);
-    const { runId } = state.ledger;
-    const outcomes = parts.late.settled(runId, this.#executing);
-    this.past = recover({ state, entries: [], outcomes, saved: undefined }, tools, (call) =>
-      parts.late.isExpected(runId, call),
-    );
+    this.#run = run;
   }
 
   take(terms: KeepingTerms): RunKeeping {
-    return new TokenKeeping(this.#parts, this.past.recorder, terms, this.#use());
+    const { recorder } = this.past;
+    this.#token.use();
+    const awaited = this.#parts.late.take(recorder.header.runId, callsOf(this.#run.executing));
+    this.#tellForgotten(awaited, terms.errors);
+    return new TokenKeeping(this.#parts, recorder, terms, awaited);
+  }
+
+  /** Tells of calls that were executed here, and whose outcomes are not here any more. */
+  #tellForgotten(awaited: ReadonlyMap<number, unknown>, errors: ErrorListener): void {
+    const { header, calls } = this.past.recorder;
+    const { executing, outcomes } = this.#run;
+    for (const [call, executor] of executing) {
+      if (executor !== this.#parts.executor || awaited.has(call) || outcomes.has(call)) continue;
+      const callId = toCallId(header.runId, call);
+      const message = `Cannot give call ${callId} its outcome: outcomes of suspended runs had more than ${LATE_SIZE} characters together, so it was forgotten`;
+      errors.tell({ error: new Error(message), source: "internal", callId, tool: calls[call]?.tool ?? "" });
+    }
   }
 
   giveBack(): Promise<void> {
@@ -88,13 +119,9 @@ class OpenTokenRun implements OpenRun {
   }
 
   discard(): Promise<void> {
-    this.#use();
-    return Promise.resolve();
-  }
-
-  #use(): ReadonlyMap<number, Promise<CallOutcome>> {
     this.#token.use();
-    return this.#parts.late.take(this.past.recorder.header.runId, this.#executing);
+    this.#parts.late.giveUp(this.past.recorder.header.runId, callsOf(this.#run.executing));
+    return Promise.resolve();
   }
 }
 
@@ -125,16 +152,21 @@ class TokenKeeping implements RunKeeping {
     const { scope, token: style } = this.#terms;
     const issued = await tokens.issue(this.#recorder, scope, executor, rest, style);
     if ("code" in issued) return issued;
-    late.expect(this.#recorder.header.runId, [...rest.executing.keys()], issued.expiresAt);
+    late.expect(this.#recorder.header.runId, [...rest.executing.keys()], issued.expiresAt, rest.abort);
     return toSuspension(this.#recorder, rest, issued);
   }
 
   takeLate(outcome: CallOutcome): void {
-    this.#parts.late.settle(this.#recorder.header.runId, outcome);
+    const { header, calls } = this.#recorder;
+    this.#parts.late.settle(header.runId, outcome, calls[outcome.call]?.input.length ?? 0);
   }
 
   async awaitOutcome(call: number): Promise<CallOutcome | undefined> {
     return this.#awaited.get(call);
+  }
+
+  giveUpCalls(): void {
+    this.#parts.late.giveUp(this.#recorder.header.runId, this.#awaited.keys());
   }
 
   conclude(): Promise<void> {

@@ -34,6 +34,7 @@ const waiting = {
   pending: new Map(),
   timers: [],
   executing: new Map(),
+  abort: () => {},
   resolutions: [],
   snapshot: undefined,
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CallFailure } from "../contract/failure.ts";
+import type { Delivery, TimerChange } from "../contract/ledger.ts";
 import type { Report } from "../protocol/messages.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { LedgerRecorder } from "./ledger-recorder.ts";
@@ -108,6 +109,38 @@ describe("ledger recorder", () => {
       recorder.rewind();
       const again = report({ calls: ["1", "2", "3"].map(call), timers: [set(1), set(2)] });
       expect(recorder.read(again)).toEqual({ firstCall: 3, calls: [], timers: [], logs: [] });
+    });
+  });
+
+  describe("a program that repeats the past of another run", () => {
+    const fired = (...timers: number[]): Delivery => ({
+      clock: 1,
+      items: timers.map((timer) => ({ kind: "timer", timer })),
+    });
+    const set = (timer: number, delayMs: number | null = 5): TimerChange => ({ timer, delayMs });
+    const deliveries = [fired(3, 1), fired(3), fired(3), fired(9)];
+    const repeating = (): LedgerRecorder =>
+      new LedgerRecorder(header, { calls: [], deliveries, isRepeated: true });
+
+    test("has the timers left that were set more often than they fired, and not cleared", () => {
+      const recorder = repeating();
+      recorder.readPiece({ calls: [], timers: [set(1), set(2), set(3), set(4), set(3)] });
+      recorder.readPiece({ calls: [], timers: [set(4, null), set(3), set(9), set(9, null), set(3, 6)] });
+      const news = recorder.read(report({ timers: [set(10), set(2, 7), set(0)] }));
+      expect(news?.timers).toEqual([set(3, 6), set(10), set(2, 7), set(0)]);
+      expect(recorder.seen.timers).toBe(13);
+      expect(recorder.read(report({ timers: [set(3), set(2, null)] }))?.timers).toEqual([
+        set(3),
+        set(2, null),
+      ]);
+    });
+
+    test("begins to count again if its cell is lost before the last piece", () => {
+      const recorder = repeating();
+      recorder.readPiece({ calls: [], timers: [set(1), set(2), set(3), set(3)] });
+      recorder.rewind();
+      recorder.readPiece({ calls: [], timers: [set(1), set(3), set(3)] });
+      expect(recorder.read(report({ timers: [set(3), set(3), set(2)] }))?.timers).toEqual([set(3), set(2)]);
     });
   });
 

@@ -18,10 +18,13 @@ import {
   LEDGER_VERSION,
   type LedgerCall,
   type Progress,
+  type SettledOutcome,
   type TimerChange,
 } from "../contract/ledger.ts";
 import type { LogLine } from "../contract/result.ts";
+import { atOnce, type Steps } from "../loop/turn.ts";
 import { isCount, isDuration, isRecord } from "../value/shape.ts";
+import { PastTimers } from "./past-timers.ts";
 
 export type LedgerHeader = Omit<Ledger, "version" | "calls" | "deliveries" | "stopped">;
 
@@ -50,6 +53,11 @@ export interface Past {
   readonly deliveries: readonly Delivery[];
   /** Without `seen` all log lines that the program prints again count as new. */
   readonly seen?: Seen;
+  /**
+   * Whether the same program set and fired its timers in another run. The host of this run has seen none of them: those
+   * that are left when the program has repeated its past are news.
+   */
+  readonly isRepeated?: boolean;
 }
 
 /** The part of a report that the ledger did not have yet. */
@@ -67,13 +75,19 @@ export interface News {
 const DELIVERY_SIZE = 64;
 const ITEM_SIZE = 64;
 
+/** How many deliveries are read between two steps. */
+const PIECE = 1000;
+
 /** Whether the call is a yield: it ends when the run is resumed. */
 export function isYield({ features }: Pick<Ledger, "features">, { tool }: LedgerCall): boolean {
   return behindCall(features, tool)?.endedBy === "resume";
 }
 
-function lengthOf({ name, message, toolCode = "", shownCode = "" }: CallFailure): number {
-  return name.length + message.length + toolCode.length + shownCode.length;
+/** What an outcome counts for. */
+export function sizeOfOutcome(outcome: SettledOutcome): number {
+  if (outcome.kind === "output") return ITEM_SIZE + outcome.output.length;
+  const { name, message, toolCode = "", shownCode = "" } = outcome.failure;
+  return ITEM_SIZE + name.length + message.length + toolCode.length + shownCode.length;
 }
 
 export class LedgerRecorder {
@@ -96,6 +110,8 @@ export class LedgerRecorder {
   #newCalls: LedgerCall[] = [];
   #newSize = 0;
   #newTimers: TimerChange[] = [];
+  /** For a run that repeats the timers of another, until it has. */
+  #pastTimers: PastTimers | undefined;
   #isContradicted = false;
 
   constructor(header: LedgerHeader, past?: Past) {
@@ -104,8 +120,24 @@ export class LedgerRecorder {
     this.deliveries = [];
     this.#seen = past?.seen ?? { timers: 0, logs: 0, logsDropped: 0, cpuTimeMs: 0 };
     this.#droppedBefore = this.#seen.logsDropped;
-    for (const call of past?.calls ?? []) this.#addCall(call);
-    for (const delivery of past?.deliveries ?? []) this.addDelivery(delivery);
+    if (past === undefined) return;
+    atOnce(this.#begin(past));
+    if (past.isRepeated === true) this.#pastTimers = new PastTimers(past.deliveries);
+  }
+
+  /** Like the constructor, in steps: a past may have a million items. */
+  static *after(header: LedgerHeader, past: Past & { readonly seen: Seen }): Steps<LedgerRecorder> {
+    const recorder = new LedgerRecorder(header, { calls: [], deliveries: [], seen: past.seen });
+    yield* recorder.#begin(past);
+    return recorder;
+  }
+
+  *#begin({ calls, deliveries }: Past): Steps<void> {
+    for (const call of calls) this.#addCall(call);
+    for (const [place, delivery] of deliveries.entries()) {
+      if (place % PIECE === 0) yield;
+      this.addDelivery(delivery);
+    }
   }
 
   /**
@@ -129,15 +161,14 @@ export class LedgerRecorder {
     this.deliveries.push(delivery);
     this.#size += DELIVERY_SIZE;
     for (const item of delivery.items) {
-      this.#size += ITEM_SIZE;
-      if (item.kind !== "timer") {
-        this.#settled.add(item.call);
-        this.#openYields.delete(item.call);
+      if (item.kind === "timer") {
+        this.#size += ITEM_SIZE;
+        continue;
       }
-      if (item.kind === "failure") {
-        this.#failures.set(item.call, item.failure);
-        this.#size += lengthOf(item.failure);
-      } else if (item.kind === "output") this.#size += item.output.length;
+      this.#size += sizeOfOutcome(item);
+      this.#settled.add(item.call);
+      this.#openYields.delete(item.call);
+      if (item.kind === "failure") this.#failures.set(item.call, item.failure);
     }
   }
 
@@ -186,6 +217,7 @@ export class LedgerRecorder {
     this.#newCalls = [];
     this.#newSize = 0;
     this.#newTimers = [];
+    this.#pastTimers?.restart();
     this.#isContradicted = false;
     return this.deliveries.slice(deliveries);
   }
@@ -211,7 +243,8 @@ export class LedgerRecorder {
       this.#newSize += tool.length + input.length;
     }
     for (const { timer, delayMs } of timers.slice(Math.max(0, this.#seen.timers - this.#timers))) {
-      this.#newTimers.push({ timer, delayMs });
+      if (this.#pastTimers === undefined) this.#newTimers.push({ timer, delayMs });
+      else this.#pastTimers.add({ timer, delayMs });
     }
     this.#timers += timers.length;
   }
@@ -226,10 +259,11 @@ export class LedgerRecorder {
       return undefined;
     }
     const calls = this.#newCalls;
-    const timers = this.#newTimers;
+    const timers = this.#pastTimers?.left() ?? this.#newTimers;
     this.#newCalls = [];
     this.#newSize = 0;
     this.#newTimers = [];
+    this.#pastTimers = undefined;
     for (const call of calls) this.#addCall(call);
     const logs = report.logs.slice(Math.max(0, this.#seen.logs - this.#logs));
     this.#logs += report.logs.length;

@@ -5,6 +5,7 @@ import type { SuspendedRun } from "../durable/suspended-run.ts";
 import type { JournalEntry } from "../durable/journal-entry.ts";
 import { recover } from "../durable/recovery.ts";
 import type { RunPast } from "../durable/run-past.ts";
+import { atOnce } from "../loop/turn.ts";
 import { reasonsOf } from "./yields.ts";
 
 const header = {
@@ -38,7 +39,7 @@ describe("the reasons of yields", () => {
 });
 
 function recovered(state: SuspendedRun, entries: readonly JournalEntry[]): RunPast {
-  return recover({ state, entries, outcomes: new Map(), saved: undefined }, {}, () => false);
+  return atOnce(recover({ state, entries, outcomes: new Map(), saved: undefined }, {}, () => false));
 }
 
 describe("recovery", () => {

@@ -368,6 +368,7 @@ export class Run {
         // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
+        abort: () => this.#abortCalls(),
         resolutions: resolutionsLeft(past, this.#suspended),
         snapshot: await this.#placedCell.snapshotThatPays(),
       });
@@ -455,5 +456,6 @@ export class Run {
 
   #abortCalls(): void {
     if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    this.#setup.keeping.giveUpCalls();
   }
 }

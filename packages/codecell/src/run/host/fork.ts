@@ -47,7 +47,9 @@ export function forkPast(
   }
   // Part of the past, so that it holds wherever the new run goes on.
   const last = items.length === 0 ? [] : [{ clock: Date.now(), items }];
-  const recorder = new LedgerRecorder(header, { calls, deliveries: [...deliveries, ...last] });
+  // Another program may set other timers under the same numbers, so nobody can tell which of them have fired.
+  const isRepeated = header.source === ledger.source;
+  const recorder = new LedgerRecorder(header, { calls, deliveries: [...deliveries, ...last], isRepeated });
   return { ...newPast(recorder), open };
 }
 
