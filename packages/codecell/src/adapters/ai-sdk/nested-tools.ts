@@ -10,7 +10,6 @@
 import type { Tool, ToolSet } from "ai";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { noSuchTool } from "../../calls/closest-names.ts";
-import { drain, isAsyncIterable } from "../../calls/drain.ts";
 import {
   type AdapterMiddleware,
   type CallMiddleware,
@@ -324,23 +323,8 @@ function called(keeper: CallKeeper, input: unknown, run: CallContext): unknown {
   return callExecute(tools[call.toolName] as Tool, input, options);
 }
 
-function callExecute(tool: Tool, input: unknown, options: object): unknown {
+export function callExecute(tool: Tool, input: unknown, options: object): unknown {
   return (tool as { execute: (input: unknown, options: object) => unknown }).execute(input, options);
-}
-
-/**
- * Calls a tool outside of a run. If the tool gives several outputs, the last counts. If the tool asked for an
- * interrupt, throws the request.
- */
-export async function callTool(
-  tool: Tool,
-  input: unknown,
-  options: { readonly abortSignal: AbortSignal; readonly toolCallId: string },
-): Promise<unknown> {
-  return unlessAsked(async (hasAsked) => {
-    const output = await callExecute(tool, input, options);
-    return isAsyncIterable(output) ? drain(output, { hasAsked, signal: options.abortSignal }) : output;
-  });
 }
 
 /** What a suspended run keeps of a waiting call. The code that suspends the call turns this into JSON. */
