@@ -41,7 +41,7 @@ import {
 } from "./interrupt.ts";
 import { type InvocationCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
-import { inputOf, problemsOf } from "./tool-schema.ts";
+import { inputOf } from "./tool-schema.ts";
 
 /** What an invocation does for its calls. */
 export interface CallKeeper {
@@ -159,7 +159,7 @@ async function validated(
     if (empty.ok) checked = empty;
   }
   if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, judge);
-  const problems = problemsOf(checked);
+  const problems = checked.words ?? checked.problems;
   call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
   return checked;
 }
