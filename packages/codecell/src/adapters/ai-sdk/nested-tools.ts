@@ -12,6 +12,7 @@ import { CallRefusal } from "../../calls/call-failure.ts";
 import { noSuchTool } from "../../calls/closest-names.ts";
 import {
   type AdapterMiddleware,
+  BEFORE_END,
   type CallMiddleware,
   type Decision,
   type ExecuteTool,
@@ -21,6 +22,7 @@ import {
 } from "../../calls/middleware.ts";
 import type { Validated } from "../../calls/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
+import type { SettledOutcome } from "../../contract/ledger.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { type Approval, approvalStatusOf, askHost, HostFault, parseApproval } from "./approval-status.ts";
@@ -56,6 +58,8 @@ export interface CallKeeper {
   track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
   /** Keeps the tool's output until hooks have been told of it: no event carries the output. */
   complete(call: InvocationCall, output: unknown): void;
+  /** Waits while hooks are behind. */
+  ending(callId: string, outcome: SettledOutcome): Promise<void>;
 }
 
 /** How a call that waited goes on, as a run stores it, with the input that was shown while the call waited. */
@@ -105,6 +109,9 @@ export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
       return attempt(call, () => decide(keeper, call, input, resolution as StoredResolution | undefined));
     },
     execute: (call, execute) => executed(keeper, call, execute),
+    [BEFORE_END]: async ({ callId }, outcome) => {
+      if (outcome.kind !== "asked") await keeper.ending(callId, outcome);
+    },
   };
 }
 
