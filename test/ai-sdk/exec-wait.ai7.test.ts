@@ -97,6 +97,25 @@ return [await tools.add({ a: 1, b: "2" }), await tools.call(id), ALL_TOOLS.lengt
     ]);
   });
 
+  test("what a tool yields reaches the callback of exec, and the last value is the output [exec-wait:52]", async () => {
+    const tools = {
+      count: tool({
+        inputSchema: z.object({}),
+        async *execute() {
+          yield 1;
+          yield 2;
+        },
+      }),
+    };
+    await using runtime = createAgentRuntime();
+    await using codeMode = createExecWaitTools(tools, { runtime, context: CONTEXT });
+    const updates: unknown[] = [];
+    const onUpdate = ({ update }: { update: unknown }): void => void updates.push(update);
+    const result = await codeMode.run.exec({ code: "return await tools.count({})" }, { onUpdate });
+    expect(result).toMatchObject({ status: "completed", value: 2 });
+    expect(updates).toEqual([1, 2]);
+  });
+
   test("an input that a tool's own schema refuses is told to the program", async () => {
     const tools = {
       add: tool({ inputSchema: z.object({ a: z.number() }), execute: async ({ a }) => a }),

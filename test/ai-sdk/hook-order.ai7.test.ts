@@ -72,3 +72,31 @@ test("a trace has the times at which a call began and ended, however long hooks 
     expect(completedAtMs).toBeLessThan(releasedAtMs);
   }
 });
+
+test("calls wait while hooks are yet to be told of much that others gave [host:memory]", async () => {
+  const length = 100_000;
+  const all = 20;
+  let [given, told, mostUntold] = [0, 0, 0];
+  const give = tool({
+    inputSchema,
+    execute: () => {
+      given++;
+      mostUntold = Math.max(mostUntold, given - told);
+      return "x".repeat(length);
+    },
+  });
+  const options = {
+    lifecycle: {
+      onNestedToolResult: async () => {
+        // The program gets on meanwhile, as far as it may.
+        if (told === 0) for (let time = 0; time < 20; time++) await slowly();
+        told++;
+      },
+    },
+  };
+  const js = `for (let n = 0; n < ${all}; n++) await tools.give({}); return 1`;
+  expect(await runCodeMode({ js, tools: { give }, options })).toBe(1);
+  expect([given, told]).toEqual([all, all]);
+  // Three together are above 256 KiB. A fourth is made, and does not end before the first is told.
+  expect(mostUntold).toBeLessThanOrEqual(4);
+});

@@ -229,6 +229,14 @@ describe("wrong options", () => {
       "approval.onApprovalRequired must be a function",
     ],
     ["a number for limits", { executionPolicy: 5 }, "executionPolicy must be an object of options"],
+    ["null for approvals", { approval: null }, "approval must be an object of options"],
+    ["a list for approvals", { approval: ["interrupt"] }, "approval must be an object of options"],
+    ["null for their mode", { approval: { mode: null } }, 'approval.mode must be "callback" or "interrupt"'],
+    ["null for telemetry", { telemetry: null }, "telemetry must be an object of options"],
+    ["null for the model's output", { modelOutput: null }, "modelOutput must be an object of options"],
+    ["null for hooks", { lifecycle: null }, "lifecycle must be an object of options"],
+    ["null for limits", { executionPolicy: null }, "executionPolicy must be an object of options"],
+    ["null for continuations", { continuation: null }, "continuation must be an object of options"],
   ])("of code mode of the wrong kind are refused: %s [host:misuse]", async (_what, wrong, problem) => {
     const message = `Cannot run code mode: ${problem}`;
     expect(() => createCodeModeTool({}, wrong)).toThrow(message);
@@ -243,11 +251,36 @@ describe("wrong options", () => {
     ["executionPolicy.timeout", { executionPolicy: { timeout: 5 } }],
     ["lifecycle.onTool", { lifecycle: { onTool: () => {} } }],
     ["continuation.scopes", { continuation: { scopes: "a" } }],
+    ["telemetry.recordInput", { telemetry: { recordInput: false } }],
   ])("of code mode by names that nobody reads are refused: %s [host:misuse]", async (name, wrong) => {
     const message = `Cannot run code mode: no such option "${name}", known are `;
     expect(() => createCodeModeTool({}, wrong)).toThrow(message);
     expect(() => codeModeTool(wrong)).toThrow(message);
     await expect(runCodeMode({ js: "return 1", tools: {}, options: wrong })).rejects.toThrow(message);
+  });
+
+  test("of code mode that are null are refused [host:misuse]", async () => {
+    const message = "Cannot run code mode: expected an object of options, it is null";
+    expect(() => createCodeModeTool({}, null as never)).toThrow(message);
+    expect(() => codeModeTool(null as never)).toThrow(message);
+    const options = null as never;
+    await expect(runCodeMode({ js: "return 1", tools: {}, options })).rejects.toThrow(message);
+  });
+
+  test("of the AI SDK's own telemetry are no mistake, since both may be given the same", async () => {
+    const more = { integrations: [], includeRuntimeContext: { tenant: true }, includeToolsContext: {} };
+    const options = { telemetry: { isEnabled: false, ...more } };
+    expect(await runCodeMode({ js: "return 1", tools: {}, options })).toBe(1);
+  });
+
+  test.each<[string, object]>([
+    ["timeout", { enabled: true, timeout: 5000 }],
+    ["languges", { enabled: true, languges: ["typescript"] }],
+    ["enabeld", { enabeld: true }],
+  ])("of a configuration by names that nobody reads are refused: %s [host:misuse]", (name, config) => {
+    const message = `Cannot prepare an agent run: no such option "config.${name}", known are enabled, runtime, `;
+    expect(() => prepareAgentRun({ config, tools: {}, context })).toThrow(message);
+    expect(() => createExecWaitTools({}, { config, context })).toThrow(message);
   });
 
   test("of code mode beside `options`, and of a trajectory, are refused [host:misuse]", async () => {

@@ -14,8 +14,9 @@ import {
 import { createMemoryStore } from "codecell/store";
 import { createAgentRuntime } from "codecell/surface";
 import { createInProcessSandbox } from "codecell/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
+import { defaultHost } from "../../packages/codecell/src/run/host/default-host.ts";
 import { openSandbox } from "../../packages/codecell/src/run/host/open-sandbox.ts";
 import { liveWorkers } from "../property/worker-threads.ts";
 
@@ -55,6 +56,51 @@ test("run, codecell/ai with a store or without, and codecell/surface share the t
   ).toBe(1);
   expect(await executed(undefined, js)).toMatchObject({ status: "completed" });
   expect(liveWorkers().length).toBeLessThanOrEqual(Math.max(before, cores));
+});
+
+test("run, codecell/ai and codecell/surface share the process's own host, unless a store or a key asks for another one [host:one]", async () => {
+  const start = vi.spyOn(defaultHost(), "start");
+  const startsThere = async (work: () => Promise<unknown>): Promise<boolean> => {
+    start.mockClear();
+    await work();
+    return start.mock.calls.length === 1;
+  };
+  const js = "return 1";
+  const plainly = (): Promise<unknown> => runCodeMode({ js, tools: {} });
+  const stored = { continuation: { store: createMemoryStore() } };
+  try {
+    expect(await startsThere(() => run({ source: js }))).toBe(true);
+    expect(await startsThere(() => executed(undefined, js))).toBe(true);
+    expect(await startsThere(plainly)).toBe(true);
+    expect(await startsThere(() => runCodeMode({ js, tools: {}, options: stored }))).toBe(false);
+    // How long continuations last is said to each run.
+    setCodeModeContinuationSigningKey(undefined, { maxAgeMs: 120_000 });
+    expect(await startsThere(plainly)).toBe(true);
+    setCodeModeContinuationSigningKey("a secret of at least sixteen bytes");
+    expect(await startsThere(plainly)).toBe(false);
+    setCodeModeContinuationSigningKey();
+    // Changing the key ended the host of the key, and not this one.
+    expect(await startsThere(plainly)).toBe(true);
+    expect(await run({ source: js })).toMatchObject({ value: 1 });
+  } finally {
+    setCodeModeContinuationSigningKey();
+    start.mockRestore();
+  }
+});
+
+test("an interrupt of the process's own host is continued while its key is the one in use [host:one]", async () => {
+  const interrupt = (await runCodeMode({
+    js: "return await tools.ask({})",
+    tools: asking,
+  })) as CodeModeInterrupt;
+  const going = { interrupt, resolution: "yes", tools: asking };
+  try {
+    setCodeModeContinuationSigningKey("a secret of at least sixteen bytes");
+    await expect(continueCodeModeInterrupt(going)).rejects.toThrow(/a key this process does not have/u);
+  } finally {
+    setCodeModeContinuationSigningKey();
+  }
+  expect(await continueCodeModeInterrupt(going)).toBe("yes");
 });
 
 test("a limit that a host was given holds in codecell/ai and in codecell/surface too [host:one]", async () => {

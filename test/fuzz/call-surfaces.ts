@@ -106,6 +106,7 @@ const asksFor = async (input: Json): Promise<unknown> => {
     begin: async (callId, name, given) => (begun = new InvocationCall(callId, name, given, "c")),
     callOf: () => begun,
     complete: () => {},
+    ending: async () => {},
     track: async (_, execute) => execute(),
   });
   const { signal } = new AbortController();

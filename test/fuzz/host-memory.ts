@@ -270,6 +270,27 @@ const AI_CASES: readonly RoomCase[] = [{}, { lifecycle: { onNestedToolResult: ()
   }),
 );
 
+/** The hook is told of one call after the other, and waited for. The program could make all calls meanwhile. */
+const AI_SLOW_CASES: readonly RoomCase[] = [
+  { how: "one after the other", calls: 40, program: "for (let n = 0; n < 40; n++) await echo();" },
+  { how: "at once", calls: 20, program: "await Promise.all(Array.from({ length: 20 }, echo));" },
+].map(({ how, calls, program }) => ({
+  name: `a program of code mode calls a tool ${calls} times ${how} that gives its input back, and a hook never settles`,
+  room: ROOM + calls * 2 * RECORDS_TEXT,
+  prepare: () => {
+    const give = tool({ inputSchema: jsonSchema<object>({ type: "array" }), execute: (input) => input });
+    return () =>
+      runCodeMode({
+        js: `${RECORDS} const echo = () => tools.give(records).then(() => 0); ${program}`,
+        tools: { give },
+        options: {
+          lifecycle: { onNestedToolResult: () => new Promise<void>(() => {}) },
+          executionPolicy: { timeoutMs: PATIENCE_MS },
+        },
+      });
+  },
+}));
+
 /** What the model is shown of calls lives as long as the input of the tool call. */
 const AI_SHOWN_CASES: readonly RoomCase[] = [
   { shown: "a summary", modelOutput: { includeNestedToolSummary: true } },
@@ -338,6 +359,7 @@ export const CASES: readonly RoomCase[] = [
   ...AI_CASES,
   ...AI_SHOWN_CASES,
   AI_APPROVAL_CASE,
+  ...AI_SLOW_CASES,
   ...AI_ERROR_CASES,
   ...SURFACES.flatMap(surfaceCases),
   ...SCHEMA_CASES,

@@ -13,6 +13,7 @@ import { type CallSetup, invoke } from "./invoke.ts";
 import {
   type AdapterMiddleware,
   type Authorize,
+  BEFORE_END,
   type CallMiddleware,
   ownMiddlewareOf,
   parseDecision,
@@ -188,7 +189,8 @@ export class CallRunner {
 
   /** The time that a decision takes, and what comes before it, does not count as the run's. */
   #withFreeDecisions(middleware: AdapterMiddleware): AdapterMiddleware {
-    const { [VALIDATE]: validate, [REMEMBERS]: remembers, decide, execute, end } = middleware;
+    const { [VALIDATE]: validate, [BEFORE_END]: wait, [REMEMBERS]: remembers } = middleware;
+    const { decide, execute, end } = middleware;
     // Bind each method to its middleware: the middleware may be an instance of a class, with state and methods.
     return {
       ...(remembers === undefined ? {} : { [REMEMBERS]: remembers }),
@@ -199,6 +201,9 @@ export class CallRunner {
         ? {}
         : { decide: (call) => this.#freely(() => decide.call(middleware, call)) }),
       ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
+      ...(wait === undefined
+        ? {}
+        : { [BEFORE_END]: (call, outcome) => this.#freely(() => wait.call(middleware, call, outcome)) }),
       ...(end === undefined ? {} : { end: end.bind(middleware) }),
     };
   }

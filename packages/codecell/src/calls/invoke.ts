@@ -28,6 +28,7 @@ import { toExecuteTool } from "./execute-tool.ts";
 import {
   type AdapterCall,
   type AdapterMiddleware,
+  BEFORE_END,
   KeptInput,
   parseCallDecision,
   REMEMBERS,
@@ -78,8 +79,9 @@ async function attend(setup: CallSetup): Promise<CallOutcome> {
   const call: Call = { runId, callId, tool: setup.tool, input: undefined, signal, context, resolution };
   if (setup.before !== undefined) call.before = setup.before;
   const outcome = await attempt(setup, call);
-  for (const { end } of setup.middleware) {
+  for (const { [BEFORE_END]: wait, end } of setup.middleware) {
     try {
+      if (wait !== undefined) await wait(call, outcome);
       await end?.(call, outcome);
     } catch (error) {
       // An observer cannot make the call fail.

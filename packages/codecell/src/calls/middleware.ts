@@ -6,7 +6,8 @@
  * - It runs in the order given. Each middleware sees the input as earlier middleware left it, and the last one sees
  *   what will be executed. An input that was rewritten is validated again.
  * - If `decide` throws, the call is denied. The error is for the host alone.
- * - An adapter may also wrap validation (`VALIDATE`). The same holds for that as for `decide`.
+ * - An adapter may also wrap validation (`VALIDATE`), and keep a call from ending (`BEFORE_END`). Time spent there does not
+ *   count as the run's either.
  */
 import type { BeforeAsking, CallOutcome } from "../contract/ledger.ts";
 import type { AnyTool } from "../contract/tool.ts";
@@ -83,6 +84,7 @@ export interface CallMiddleware {
 
 // Known by their names, so that a second copy of this package asks them too.
 export const VALIDATE: unique symbol = Symbol.for("codecell.validate-call");
+export const BEFORE_END: unique symbol = Symbol.for("codecell.before-call-end");
 export const REMEMBERS: unique symbol = Symbol.for("codecell.remembers-before-asking");
 const OF_TOOL: unique symbol = Symbol.for("codecell.tool-middleware");
 
@@ -102,6 +104,11 @@ export interface AdapterMiddleware extends CallMiddleware {
    * input or of another one. It may throw a `CallRefusal`: then the call is not made, whatever its schema would say.
    */
   readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Promise<Validated>;
+  /**
+   * Is waited for when the call has ended or asked, before anybody is told. Meanwhile the call counts as one that
+   * executes, so that further calls wait with their inputs as texts.
+   */
+  readonly [BEFORE_END]?: (call: CallDetails, outcome: CallOutcome) => Promise<void>;
   /** If the call asks, the run keeps with the question how far the call had come, with its input or without. */
   readonly [REMEMBERS]?: "input" | "no input";
   readonly decide?: (call: AdapterCall) => CallDecision | Promise<CallDecision>;

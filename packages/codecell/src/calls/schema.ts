@@ -25,8 +25,8 @@ export type Validated =
   | {
       readonly ok: false;
       readonly problems: string;
-      /** What a Standard Schema said, as it said it. */
-      readonly issues?: readonly StandardIssue[];
+      /** All of it in the words of the validator, if it is one of an adapter that gives them beside its issues. */
+      readonly words?: string | undefined;
     };
 
 /** `text` is the value as JSON, if that text exists already. */
@@ -107,7 +107,7 @@ function fromStandardSchema(schema: StandardSchema): Validate {
         result.issues,
         (issue) => `${root}${path(issue)}: ${cutShort(issue.message, LONGEST_PROBLEM)}`,
       ),
-      issues: result.issues,
+      words: (result as { readonly words?: string }).words,
     };
   };
 }

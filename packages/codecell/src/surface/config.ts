@@ -5,7 +5,10 @@
  * - A number outside its bounds is clamped to them. A value that is not a positive integer counts as not given.
  * - A runtime, mode or language that does not exist is a problem, never guessed. Then the model sees no other tools,
  *   and every program fails with this problem.
+ * - A name that nobody reads is refused where a run is prepared, whether code mode is on or not: a limit, or `enabled`
+ *   itself, may be misspelt.
  */
+import { assertNames } from "../contract/assert-names.ts";
 import type { Bound } from "../contract/limits.ts";
 import { isRecord } from "../value/shape.ts";
 
@@ -67,8 +70,16 @@ export const CODE_MODE_BOUNDS: Readonly<Record<keyof Numbers, Bound>> = {
 /** Settings that allow one value only. */
 const FIXED = { runtime: "quickjs-wasi", mode: "only" } as const;
 
+/** All names that a configuration may have. */
+const NAMES: object = { enabled: true, ...FIXED, languages: true, ...CODE_MODE_BOUNDS };
+
 /** A problem cuts longer values. */
 const LONGEST_SHOWN = 60;
+
+/** Throws a TypeError for a name that nobody reads. `action` is what the configuration is for. */
+export function assertConfigNames(config: unknown, action: string): void {
+  if (isRecord(config)) assertNames(config, NAMES, action, "config");
+}
 
 export function resolveCodeMode(config: unknown): ResolvedCodeMode {
   try {

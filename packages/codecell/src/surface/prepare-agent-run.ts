@@ -23,7 +23,7 @@ import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent
 import type { ExchangeOptions } from "./agent-program.ts";
 import { AgentPrograms } from "./agent-programs.ts";
 import type { CodeModeResult, CodeModeTelemetry } from "./shown/code-mode-result.ts";
-import { type CodeModeSettings, givenNumbers, resolveCodeMode } from "./config.ts";
+import { assertConfigNames, type CodeModeSettings, givenNumbers, resolveCodeMode } from "./config.ts";
 import { describeSurface, type ModelTool } from "./shown/describe-surface.ts";
 import type { AgentContext, AgentScope, Approve, BeforeToolCall } from "./calls/nested-call.ts";
 import { NestedTools } from "./calls/nested-tools.ts";
@@ -43,7 +43,7 @@ export interface AgentRuntimeOptions {
 }
 
 export interface AgentRunOptions<Context extends AgentScope = AgentContext> {
-  /** `true`, `false` or an object, as an operator wrote it; default off. */
+  /** `true`, `false` or an object, as an operator wrote it; default off. A name that nobody knows throws. */
   readonly config?: unknown;
   readonly tools: AgentTools;
   readonly policy?: CatalogPolicy;
@@ -238,7 +238,8 @@ function prepare(
 function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
   assertOptions(options, ACTION);
   assertNames(options, OF_AGENT_RUN, ACTION);
-  const { context, trajectory } = options;
+  const { config, context, trajectory } = options;
+  assertConfigNames(config, ACTION);
   if (trajectory !== undefined) {
     assertOptions(trajectory, `${ACTION} with this trajectory`);
     assertNames(trajectory, OF_TRAJECTORY, ACTION, "trajectory");

@@ -31,8 +31,8 @@ import {
 import { isRecord } from "../../value/shape.ts";
 import { HostFault, needsApproval, parseApproval } from "./approval-status.ts";
 import { CodeModeProtocolError } from "./errors.ts";
-import { APPROVAL_KIND, requestedBy } from "./interrupt.ts";
-import { callTool } from "./nested-tools.ts";
+import { APPROVAL_KIND, requestedBy, unlessAsked } from "./interrupt.ts";
+import { callExecute } from "./nested-tools.ts";
 import { checkTools } from "./options.ts";
 import { inputOf, schemaFor, schemaOf } from "./tool-schema.ts";
 import { CallRefusal } from "../../calls/call-failure.ts";
@@ -97,21 +97,6 @@ function toAgentTool(tool: Tool): AgentTool {
   return withApproval(tool, own);
 }
 
-async function execute(tool: Tool, input: unknown, call: CallContext, hasAsked: boolean): Promise<unknown> {
-  const { resolution } = call;
-  try {
-    return await callTool(tool, input, {
-      ...toToolOptions(call),
-      ...(hasAsked && isInterruptResolution(resolution) ? { codeModeInterrupt: resolution } : {}),
-    });
-  } catch (error) {
-    const payload = requestedBy(error);
-    // `suspend` turns the payload into JSON.
-    if (payload !== undefined) call.suspend(payload as unknown as Json);
-    throw error;
-  }
-}
-
 type CalledWith = Pick<CallContext, "callId" | "signal" | "context">;
 
 /** The options that the AI SDK gives to a tool and to its `needsApproval`. */
@@ -139,7 +124,12 @@ function withApproval(tool: Tool, own: Omit<AgentTool, "execute">): AgentTool {
         if (hasAsked === undefined && mayNeedApproval(tool)) {
           throw new CallRefusal("denied", "Cannot call the tool: nobody decided whether it may be called");
         }
-        return execute(tool, input, call, hasAsked ?? true);
+        const { resolution } = call;
+        const isAnswered = (hasAsked ?? true) && isInterruptResolution(resolution);
+        return callExecute(tool, input, {
+          ...toToolOptions(call),
+          ...(isAnswered ? { codeModeInterrupt: resolution } : {}),
+        });
       },
     },
     {
@@ -149,7 +139,12 @@ function withApproval(tool: Tool, own: Omit<AgentTool, "execute">): AgentTool {
         const { callId } = call;
         decided.set(callId, hasToolAsked(call));
         try {
-          return await executeTool();
+          return await unlessAsked((hasAsked) => executeTool({ hasAsked }));
+        } catch (error) {
+          const payload = requestedBy(error);
+          // `suspend` turns the payload into JSON.
+          if (payload !== undefined) call.suspend(payload as unknown as Json);
+          throw error;
         } finally {
           decided.delete(callId);
         }

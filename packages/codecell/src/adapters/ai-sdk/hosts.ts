@@ -2,13 +2,15 @@
  * Runs on the host. Hosts: what all invocations of a process share: hosts, the keys of continuations, the number of
  * active invocations.
  *
- * - Invocations without a host of their own share a host for each store and key. That host uses the sandbox of the
- *   process, which `run()` uses too. With `setCodeModeWorkerUrl` the host has its own sandbox.
- * - A new key or worker applies to later invocations. Hosts of the old settings end with their last invocation.
+ * - An invocation without a host runs on the process's own host, as `run()` does. This module makes a host only where
+ *   the contract asks for another one: for a store, a key or a worker. Such a host is shared by all invocations that ask
+ *   for the same. It uses the sandbox of the process; with `setCodeModeWorkerUrl` it has its own sandbox.
+ * - A new key or worker applies to later invocations. Hosts that were made for the old settings end with their last
+ *   invocation. The process's own host, and a host that was given, are never ended here.
  */
 import { hkdfSync } from "node:crypto";
 import type { Store } from "../../contract/store.ts";
-import { defaultSandbox } from "../../run/host/default-host.ts";
+import { defaultHost, defaultSandbox } from "../../run/host/default-host.ts";
 import { createHost, type Host, type HostOptions } from "../../run/host/host.ts";
 import { defaultWorkerUrl, toUrl } from "../../sandbox/node/worker-script.ts";
 import type { Sealer } from "../../seal/seal.ts";
@@ -66,6 +68,7 @@ class SharedHost {
 
 let settings: Settings = { sealKeys: undefined, maxAgeMs: undefined, workerUrl: undefined };
 let vault: Vault | undefined;
+/** The host for a key or a worker, without a store. */
 let plain: SharedHost | undefined;
 let stored = new Map<Store, SharedHost>();
 let maxWorkers: number | undefined;
@@ -79,21 +82,28 @@ function change(next: Partial<Settings>): void {
   vault = undefined;
 }
 
-/** The host that was given; otherwise the host for this store; otherwise the host without a store. */
+/** The host that was given; otherwise the host for this store, key or worker; otherwise the process's own host. */
 export function useHost({ host, continuation }: Pick<CodeModeOptions, "host" | "continuation">): UsedHost {
   const store = continuation?.store;
   if (host !== undefined) {
     // The description of a continuation is sealed separately from its token, with another key.
     if (host.isDurable) continuationVault().warnIfLost({});
-    return { host, release: () => {} };
+    return lent(host);
   }
   if (store !== undefined) {
     const shared = stored.get(store) ?? new SharedHost({ ...toHostOptions(), store, encrypt: true });
     keep(store, shared);
     return shared.use();
   }
+  const { sealKeys, workerUrl } = settings;
+  if (sealKeys === undefined && workerUrl === undefined) return lent(defaultHost());
   plain ??= new SharedHost(toHostOptions());
   return plain.use();
+}
+
+/** A host that is not ended here. */
+function lent(host: Host): UsedHost {
+  return { host, release: () => {} };
 }
 
 /** Hosts share the threads of the process, unless the threads are to run another script. */

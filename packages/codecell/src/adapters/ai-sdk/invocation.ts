@@ -8,13 +8,14 @@ import type { ToolSet } from "ai";
 import { callStateAfter, type LiveEvent } from "../../contract/events.ts";
 import type { CallFailure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
+import type { SettledOutcome } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { Host, RunHandle } from "../../run/host/host.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
 import { assertToolApproval } from "./approval-status.ts";
-import { digestOf, toInterrupt } from "./continuation.ts";
+import { callIndexOf, digestOf, toInterrupt } from "./continuation.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 import { Hooks } from "./events.ts";
 import type { CodeModeInterrupt, CodeModeToolExecutionOptions } from "./interrupt.ts";
@@ -254,6 +255,12 @@ export class Invocation implements CallKeeper {
 
   complete(call: InvocationCall, output: unknown): void {
     if (this.#trace.isWanted) call.output = output;
+  }
+
+  ending(callId: string, outcome: SettledOutcome): Promise<void> {
+    const inputLength = this.#inputLengths.get(callId) ?? 0;
+    const outputLength = outcome.kind === "output" ? outcome.output.length : 0;
+    return this.#trace.ending(callIndexOf(callId), inputLength + outputLength);
   }
 
   /** Only calls that were decided on are in `calls`. */

@@ -10,9 +10,9 @@
 import type { Tool, ToolSet } from "ai";
 import { CallRefusal } from "../../calls/call-failure.ts";
 import { noSuchTool } from "../../calls/closest-names.ts";
-import { drain, isAsyncIterable } from "../../calls/drain.ts";
 import {
   type AdapterMiddleware,
+  BEFORE_END,
   type CallMiddleware,
   type Decision,
   type ExecuteTool,
@@ -22,6 +22,7 @@ import {
 } from "../../calls/middleware.ts";
 import type { Validated } from "../../calls/schema.ts";
 import { withCause } from "../../contract/host-error.ts";
+import type { SettledOutcome } from "../../contract/ledger.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
 import { type Approval, approvalStatusOf, askHost, HostFault, parseApproval } from "./approval-status.ts";
@@ -42,7 +43,7 @@ import {
 } from "./interrupt.ts";
 import { type InvocationCall, toShown } from "./nested-call.ts";
 import type { ApprovalDecision, CodeModeApprovalOptions } from "./options.ts";
-import { inputOf, problemsOf } from "./tool-schema.ts";
+import { inputOf } from "./tool-schema.ts";
 
 /** What an invocation does for its calls. */
 export interface CallKeeper {
@@ -57,6 +58,8 @@ export interface CallKeeper {
   track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
   /** Keeps the tool's output until hooks have been told of it: no event carries the output. */
   complete(call: InvocationCall, output: unknown): void;
+  /** Waits while hooks are behind. */
+  ending(callId: string, outcome: SettledOutcome): Promise<void>;
 }
 
 /** How a call that waited goes on, as a run stores it, with the input that was shown while the call waited. */
@@ -106,6 +109,9 @@ export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
       return attempt(call, () => decide(keeper, call, input, resolution as StoredResolution | undefined));
     },
     execute: (call, execute) => executed(keeper, call, execute),
+    [BEFORE_END]: async ({ callId }, outcome) => {
+      if (outcome.kind !== "asked") await keeper.ending(callId, outcome);
+    },
   };
 }
 
@@ -160,7 +166,7 @@ async function validated(
     if (empty.ok) checked = empty;
   }
   if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, judge);
-  const problems = problemsOf(checked);
+  const problems = checked.words ?? checked.problems;
   call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
   return checked;
 }
@@ -324,23 +330,8 @@ function called(keeper: CallKeeper, input: unknown, run: CallContext): unknown {
   return callExecute(tools[call.toolName] as Tool, input, options);
 }
 
-function callExecute(tool: Tool, input: unknown, options: object): unknown {
+export function callExecute(tool: Tool, input: unknown, options: object): unknown {
   return (tool as { execute: (input: unknown, options: object) => unknown }).execute(input, options);
-}
-
-/**
- * Calls a tool outside of a run. If the tool gives several outputs, the last counts. If the tool asked for an
- * interrupt, throws the request.
- */
-export async function callTool(
-  tool: Tool,
-  input: unknown,
-  options: { readonly abortSignal: AbortSignal; readonly toolCallId: string },
-): Promise<unknown> {
-  return unlessAsked(async (hasAsked) => {
-    const output = await callExecute(tool, input, options);
-    return isAsyncIterable(output) ? drain(output, { hasAsked, signal: options.abortSignal }) : output;
-  });
 }
 
 /** What a suspended run keeps of a waiting call. The code that suspends the call turns this into JSON. */

@@ -10,6 +10,7 @@ import type { Limits } from "../../contract/limits.ts";
 import { isStandardSchema } from "../../contract/standard-schema.ts";
 import type { Store } from "../../contract/store.ts";
 import { assertIsHost } from "../../run/host/assert-host.ts";
+import { assertOptions } from "../../run/host/assert-options.ts";
 import type { Host } from "../../run/host/host.ts";
 import { type FetchPolicy, resolveFetchPolicy } from "../../fetch/policy.ts";
 import { isRecord } from "../../value/shape.ts";
@@ -196,10 +197,14 @@ const OF_CODE_MODE: OptionNames<CodeModeOptions> = {
   continuation: true,
 };
 
+/** Names of the AI SDK's own telemetry, 6 or 7, that mean nothing here: both may be given the same object. */
+type OthersOfTelemetry = Record<"integrations" | "includeRuntimeContext" | "includeToolsContext", unknown>;
+
 interface Within {
   approval: CodeModeApprovalOptions;
   executionPolicy: CodeModeExecutionPolicy;
   lifecycle: CodeModeLifecycle;
+  telemetry: CodeModeTelemetryOptions & OthersOfTelemetry;
   modelOutput: CodeModeModelOutputOptions;
   continuation: CodeModeContinuationOptions;
 }
@@ -226,6 +231,17 @@ const WITHIN: { readonly [Name in keyof Within]: OptionNames<Within[Name]> } = {
     onTrace: true,
     onHookError: true,
   },
+  telemetry: {
+    isEnabled: true,
+    tracer: true,
+    recordInputs: true,
+    recordOutputs: true,
+    functionId: true,
+    metadata: true,
+    integrations: true,
+    includeRuntimeContext: true,
+    includeToolsContext: true,
+  },
   modelOutput: {
     includeNestedToolSummary: true,
     includeNestedToolOutputs: true,
@@ -251,11 +267,13 @@ export function assertInputNames(input: RunCodeModeInput): void {
 
 /** Throws for names and kinds of values that nobody reads: a misspelt approval would be ignored. */
 export function assertOptionNames(options: CodeModeOptions): void {
+  assertOptions(options, "run code mode");
   assertNames(options, OF_CODE_MODE, "run code mode");
   for (const [name, names] of Object.entries(WITHIN)) {
     const inner: unknown = options[name as keyof Within];
-    if (inner === undefined || inner === null) continue;
-    if (!isRecord(inner)) throw new TypeError(`Cannot run code mode: ${name} must be an object of options`);
+    if (inner === undefined) continue;
+    if (!isRecord(inner) || Array.isArray(inner))
+      throw new TypeError(`Cannot run code mode: ${name} must be an object of options`);
     assertNames(inner, names, "run code mode", name);
   }
   const { mode, onApprovalRequired } = options.approval ?? {};
@@ -269,8 +287,8 @@ export function assertOptionNames(options: CodeModeOptions): void {
 
 /** Throws for options that no invocation could start with: the creator of the tool should hear of them, not a model. */
 export function assertCodeModeOptions(options: CodeModeOptions): void {
-  const { executionPolicy, fetchPolicy, approval } = options;
   assertOptionNames(options);
+  const { executionPolicy, fetchPolicy, approval } = options;
   assertToolApproval(approval?.toolApproval);
   assertHostChoice(options);
   toLimits(executionPolicy);

@@ -77,8 +77,9 @@ async function toResolved(
   const resolutions: Record<string, CallResolution> = {};
   const given = new Map<string, unknown>();
   const denied = new Set<CodeModePendingInterrupt>();
+  const waitingBy = new Map(pending.map((one) => [one.interruptId, one]));
   for (const [interruptId, resolution] of byInterruptId) {
-    const waiting = pending.find((one) => one.interruptId === interruptId);
+    const waiting = waitingBy.get(interruptId);
     if (waiting === undefined) {
       throw new CodeModeProtocolError(`Cannot resolve "${interruptId}": no call waits under this id`);
     }

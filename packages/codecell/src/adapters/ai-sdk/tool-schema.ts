@@ -6,7 +6,7 @@
  * - A schema with a validator is a Standard Schema. A schema without one is its JSON Schema, and calls/ judges by it.
  */
 import { asSchema, type Schema, type Tool } from "ai";
-import { type LateSchema, toLateSchema, type Validated, validatorOf } from "../../calls/schema.ts";
+import { type LateSchema, toLateSchema, validatorOf } from "../../calls/schema.ts";
 import {
   isStandardSchema,
   type JsonSchema,
@@ -89,7 +89,9 @@ function standardOf(schema: Schema, validate: NonNullable<Schema["validate"]>): 
     vendor: "ai",
     validate: async (value: unknown) => {
       const result = await validate(value);
-      return result.success ? { value: result.value } : { issues: issuesOf(result.error) };
+      if (result.success) return { value: result.value };
+      const { error } = result;
+      return { issues: issuesOf(error), words: error.message };
     },
     jsonSchema: { input: describe, output: describe },
   };
@@ -98,22 +100,11 @@ function standardOf(schema: Schema, validate: NonNullable<Schema["validate"]>): 
   return made;
 }
 
-/** Errors of validators, by the issues that were found in them. Each error has a list of its own as the key. */
-const errors = new WeakMap<readonly StandardIssue[], Error>();
-
 /** What a validator says is wrong. Those of libraries list it by its places, beside a text with all of it. */
 function issuesOf(error: Error): readonly StandardIssue[] {
   const { issues, cause } = error as { readonly issues?: unknown; readonly cause?: unknown };
   const listed = [issues, cause].find((list) => Array.isArray(list) && list.length > 0);
-  // A copy: a schema may give the same list for every value, and then one call would get the words of another.
-  const found = Array.isArray(listed) && listed.every(isIssue) ? [...listed] : [{ message: error.message }];
-  errors.set(found, error);
-  return found;
-}
-
-/** What is wrong with an input, in the words of the schema's own validator if it has one. */
-export function problemsOf({ problems, issues = [] }: Extract<Validated, { readonly ok: false }>): string {
-  return errors.get(issues)?.message ?? problems;
+  return Array.isArray(listed) && listed.every(isIssue) ? listed : [{ message: error.message }];
 }
 
 function isIssue(given: unknown): given is StandardIssue {

@@ -5,6 +5,9 @@
  *   not exist are recorded too. Times are those of the events: a slow hook does not make a call look slow.
  * - Two things are not events. A tool is not called before the hook that hears of its call has settled (`started`).
  *   Hooks get outputs and errors as tools gave and threw them (`CallEnds`).
+ * - Inputs, outputs and errors of calls are kept until hooks have been told of the ends. Hooks may be slow: while the
+ *   ends that wait to be told have too much of them (`MOST_UNTOLD`), no further call ends, so the run makes no more
+ *   calls than may execute at the same time.
  * - A continued invocation first tells what it had done before, marked as replayed. It reads this from the ledger.
  */
 import {
@@ -54,6 +57,11 @@ const MOST_OF_ERRORS = 4 * 1024 * 1024;
 /** What details count for: as values they take several times as much as their text. */
 const MOST_OF_DETAILS = 16_384;
 
+/** Characters of inputs and outputs, as texts, of calls that have ended and that hooks are yet to be told of. */
+const MOST_UNTOLD = 262_144;
+/** What a call counts for in addition: errors of clients may hold a whole response. */
+const UNTOLD_CALL = 512;
+
 type CallEndEvent = Extract<RunEvent, { readonly type: "call-end" }>;
 
 /** When a call began, and when it ended or asked, and how large its input is, as the events of the run say. */
@@ -61,6 +69,8 @@ interface CallNotes {
   readonly startedAtMs: number;
   readonly completedAtMs: number;
   readonly inputBytes: number;
+  /** What the call counts for once it has ended, until hooks were told. */
+  readonly untoldLength?: number;
 }
 
 interface Started {
@@ -81,10 +91,14 @@ export class TraceRecorder {
   readonly #entries: CodeModeTraceEntry[] = [];
   /** Calls that have not ended, by index. */
   readonly #open = new Map<number, Started>();
-  /** Inputs of calls that have not ended, by index. */
+  /** Inputs of calls that have not ended, and were not decided on when their start was read, by index. */
   readonly #asked = new Map<number, unknown>();
   /** Notes of calls whose end was not told yet, by index. */
   readonly #notes = new Map<number, CallNotes>();
+  /** Characters of all calls that have ended and that hooks are yet to be told of. */
+  #untoldLength = 0;
+  /** Let calls end that wait until hooks were told of others. */
+  #heldUp: (() => void)[] = [];
   /** How many characters of stacks and details of errors may still be kept. */
   #errorRoom = MOST_OF_ERRORS;
   /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
@@ -125,9 +139,23 @@ export class TraceRecorder {
     if (type !== "call-end" && type !== "call-ask") return;
     const noted = this.#notes.get(event.index) ?? {
       startedAtMs: type === "call-end" ? at - event.durationMs : at,
+      completedAtMs: at,
       inputBytes: 0,
     };
-    this.#notes.set(event.index, { ...noted, completedAtMs: at });
+    // Waiting for slow hooks does not make the call slow.
+    if (noted.untoldLength === undefined) this.#notes.set(event.index, { ...noted, completedAtMs: at });
+  }
+
+  /** Called when a call has ended, before anybody is told. Its values have so many characters as texts. */
+  async ending(index: number, length: number): Promise<void> {
+    if (!this.isWanted) return;
+    const noted = { ...this.#notesOf(index), completedAtMs: Date.now() };
+    while (this.#untoldLength > MOST_UNTOLD) {
+      await new Promise<void>((resolve) => this.#heldUp.push(resolve));
+    }
+    const untoldLength = UNTOLD_CALL + length;
+    this.#untoldLength += untoldLength;
+    this.#notes.set(index, { ...noted, untoldLength });
   }
 
   /** A call that this invocation did not make gets the present time. */
@@ -146,10 +174,24 @@ export class TraceRecorder {
   }
 
   async follow(handle: RunHandle, isContinued: boolean): Promise<void> {
-    for await (const event of handle.events) {
-      if (isContinued) await (this.#retold ??= this.#retell(handle));
-      await this.#tell(event);
+    try {
+      for await (const event of handle.events) {
+        if (isContinued) await (this.#retold ??= this.#retell(handle));
+        await this.#tell(event);
+      }
+    } finally {
+      // Nobody tells of ends any more, so no call may wait for that any longer.
+      this.#told(Infinity);
     }
+  }
+
+  /** Hooks were told of the end of a call that counted for so much. */
+  #told(untoldLength: number): void {
+    this.#untoldLength -= untoldLength;
+    if (this.#untoldLength > MOST_UNTOLD) return;
+    const heldUp = this.#heldUp;
+    this.#heldUp = [];
+    for (const goOn of heldUp) goOn();
   }
 
   async #tell(event: RunEvent): Promise<void> {
@@ -163,7 +205,8 @@ export class TraceRecorder {
 
   async #startFetch({ index, tool, input }: CallStartEvent): Promise<void> {
     if (tool !== FETCH_TOOL) {
-      this.#asked.set(index, input);
+      // Whoever comes late reads a copy of the input, and the call has the input already.
+      if (!this.#open.has(index)) this.#asked.set(index, input);
       return;
     }
     const { startedAtMs, inputBytes } = this.#notesOf(index);
@@ -173,7 +216,7 @@ export class TraceRecorder {
   async #endCall({ index, tool, outcome, callId }: CallEndEvent): Promise<void> {
     const input = this.#asked.get(index);
     this.#asked.delete(index);
-    const { startedAtMs, completedAtMs, inputBytes } = this.#notesOf(index);
+    const { startedAtMs, completedAtMs, inputBytes, untoldLength = 0 } = this.#notesOf(index);
     this.#notes.delete(index);
     // A call of a tool that does not exist was never decided on, so it was not started.
     if (!this.#open.has(index)) {
@@ -182,6 +225,7 @@ export class TraceRecorder {
     const end = toEnd(outcome, this.#ends.outputOf(callId), this.#ends.errorOf(callId));
     await this.#end(index, end, completedAtMs);
     this.#ends.forget(callId);
+    this.#told(untoldLength);
   }
 
   /** Tells what happened before the invocation went on. */

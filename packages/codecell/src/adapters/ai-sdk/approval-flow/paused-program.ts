@@ -32,6 +32,8 @@ export class PausedProgram {
   #output: unknown;
   #claimed: Record<string, unknown> | undefined;
   #opened: OpenedInterrupt | undefined;
+  /** Calls that wait for a yes or no, by `toolCallId`. */
+  #approvals: ReadonlyMap<string, CodeModePendingInterrupt> = new Map();
   #problem: string | undefined;
   #isSuperseded = false;
 
@@ -51,6 +53,8 @@ export class PausedProgram {
     this.#claimed = claimed;
     this.#problem = typeof verified === "string" ? verified : this.#strangeness(claimed);
     this.#opened = this.#problem === undefined && typeof verified !== "string" ? verified : undefined;
+    const approvals = this.#pending().filter(({ payload }) => payload.kind === APPROVAL_KIND);
+    this.#approvals = new Map(approvals.map((call) => [call.toolCallId, call]));
     this.resumeId = undefined;
     this.#asked.clear();
     this.#approved.clear();
@@ -70,9 +74,7 @@ export class PausedProgram {
 
   /** Whether the program is to go on as soon as its approvals are answered, and nobody has moved on. */
   get isExpected(): boolean {
-    return (
-      this.approvals.length > 0 && this.resumeId === undefined && !this.#isSuperseded && !this.#isExpired
-    );
+    return this.#approvals.size > 0 && this.resumeId === undefined && !this.#isSuperseded && !this.#isExpired;
   }
 
   /** The program's interrupt, with what its seal says. */
@@ -86,7 +88,7 @@ export class PausedProgram {
 
   /** Calls that wait for a yes or no. */
   get approvals(): readonly CodeModePendingInterrupt[] {
-    return this.#pending().filter(({ payload }) => payload.kind === APPROVAL_KIND);
+    return [...this.#approvals.values()];
   }
 
   /** Ids of all waiting calls, even if only the messages claim them. Only ids that a program of this call can have. */
@@ -103,7 +105,7 @@ export class PausedProgram {
 
   approval(toolCallId: string): WaitingCall | undefined {
     const interrupt = this.#interrupt;
-    const call = this.approvals.find((one) => one.toolCallId === toolCallId);
+    const call = this.#approvals.get(toolCallId);
     return interrupt === undefined || call === undefined ? undefined : { interrupt, call };
   }
 
@@ -140,7 +142,7 @@ export class PausedProgram {
 
   get stage(): Stage {
     if (this.#claimed === undefined) return "over";
-    if (this.approvals.length === 0 || this.resumeId !== undefined) return "stuck";
+    if (this.#approvals.size === 0 || this.resumeId !== undefined) return "stuck";
     if (this.isAnswered) return "resume";
     return this.#asked.size > 0 || this.#isSuperseded || this.#isExpired ? "stuck" : "ask";
   }
