@@ -106,7 +106,7 @@ const asksFor = async (input: Json): Promise<unknown> => {
     begin: async (callId, name, given) => (begun = new InvocationCall(callId, name, given, "c")),
     callOf: () => begun,
     complete: () => {},
-    ending: async () => {},
+    ending: undefined,
     track: async (_, execute) => execute(),
   });
   const { signal } = new AbortController();

@@ -8,7 +8,6 @@ import type { ToolSet } from "ai";
 import { callStateAfter, type LiveEvent } from "../../contract/events.ts";
 import type { CallFailure } from "../../contract/failure.ts";
 import { withCause } from "../../contract/host-error.ts";
-import type { SettledOutcome } from "../../contract/ledger.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { LogLine, RunResult } from "../../contract/result.ts";
 import type { Resolutions } from "../../contract/result.ts";
@@ -257,10 +256,13 @@ export class Invocation implements CallKeeper {
     if (this.#trace.isWanted) call.output = output;
   }
 
-  ending(callId: string, outcome: SettledOutcome): Promise<void> {
-    const inputLength = this.#inputLengths.get(callId) ?? 0;
-    const outputLength = outcome.kind === "output" ? outcome.output.length : 0;
-    return this.#trace.ending(callIndexOf(callId), inputLength + outputLength);
+  get ending(): CallKeeper["ending"] {
+    if (!this.#trace.isWanted) return undefined;
+    return (callId, outcome) => {
+      const inputLength = this.#inputLengths.get(callId) ?? 0;
+      const outputLength = outcome.kind === "output" ? outcome.output.length : 0;
+      return this.#trace.ending(callIndexOf(callId), inputLength + outputLength);
+    };
   }
 
   /** Only calls that were decided on are in `calls`. */

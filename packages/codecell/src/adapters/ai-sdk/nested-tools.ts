@@ -58,8 +58,8 @@ export interface CallKeeper {
   track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
   /** Keeps the tool's output until hooks have been told of it: no event carries the output. */
   complete(call: InvocationCall, output: unknown): void;
-  /** Waits while hooks are behind. */
-  ending(callId: string, outcome: SettledOutcome): Promise<void>;
+  /** Waits while hooks are behind; undefined if there are none. */
+  readonly ending: ((callId: string, outcome: SettledOutcome) => Promise<void>) | undefined;
 }
 
 /** How a call that waited goes on, as a run stores it, with the input that was shown while the call waited. */
@@ -98,6 +98,7 @@ function isCallable(tool: Tool | undefined): tool is Tool {
 
 /** The middleware of an invocation: it stands between the program's calls and their tools. */
 export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
+  const { ending } = keeper;
   return {
     [VALIDATE]: async ({ callId, tool, input, resolution }, validate) => {
       const call = await keeper.begin(callId, tool, input);
@@ -109,9 +110,13 @@ export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
       return attempt(call, () => decide(keeper, call, input, resolution as StoredResolution | undefined));
     },
     execute: (call, execute) => executed(keeper, call, execute),
-    [BEFORE_END]: async ({ callId }, outcome) => {
-      if (outcome.kind !== "asked") await keeper.ending(callId, outcome);
-    },
+    ...(ending === undefined
+      ? {}
+      : {
+          [BEFORE_END]: async ({ callId }, outcome) => {
+            if (outcome.kind !== "asked") await ending(callId, outcome);
+          },
+        }),
   };
 }
 

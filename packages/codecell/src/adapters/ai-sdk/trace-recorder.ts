@@ -148,7 +148,6 @@ export class TraceRecorder {
 
   /** Called when a call has ended, before anybody is told. Its values have so many characters as texts. */
   async ending(index: number, length: number): Promise<void> {
-    if (!this.isWanted) return;
     const noted = { ...this.#notesOf(index), completedAtMs: Date.now() };
     while (this.#untoldLength > MOST_UNTOLD) {
       await new Promise<void>((resolve) => this.#heldUp.push(resolve));
