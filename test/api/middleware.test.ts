@@ -1,7 +1,16 @@
 /** Middleware of a run: objects, instances of classes, and values that are not middleware. */
-import type { CallDetails, CallMiddleware, Decision, ExecuteTool } from "codecell";
+import {
+  type CallDetails,
+  type CallMiddleware,
+  createHost,
+  type Decision,
+  type ExecuteTool,
+  type ToolSet,
+} from "codecell";
 import { describe, expect, test, vi } from "vitest";
+import { type AdapterMiddleware, BEFORE_END } from "../../packages/codecell/src/calls/middleware.ts";
 import { echo, host, valueOf } from "./harness.ts";
+import { suspensionOf } from "./suspension-of.ts";
 
 /** A policy with state, and methods that need it. */
 class Policy implements CallMiddleware {
@@ -86,5 +95,56 @@ describe("middleware of a run", () => {
     ],
   ])("is refused at the start if it is %s [host:misuse]", (_title, middleware, message) => {
     expect(() => host.start({ source: "", middleware: middleware as never })).toThrow(message);
+  });
+});
+
+describe("middleware of an adapter that keeps a call from ending", () => {
+  /** Keeps every payment from ending, for ever. */
+  const keeping: AdapterMiddleware = {
+    decide: () => "allow",
+    [BEFORE_END]: ({ tool }) => (tool === "pay" ? new Promise(() => {}) : Promise.resolve()),
+  };
+  const failing = "void tools.pay({}); await tools.none({}).catch(() => {}); throw new Error('broken')";
+
+  test.each(["beside a call that asks", "and is resumed with its question open"])(
+    "keeps it no longer when the run is suspended %s",
+    async (title) => {
+      const sealKey = new Uint8Array(32).fill(3);
+      await using here = createHost({ workers: 1, sealKey });
+      await using there = createHost({ workers: 1, sealKey });
+      const isTwice = title.startsWith("and");
+      let paid = 0;
+      const tools: ToolSet = {
+        pay: { execute: () => ++paid },
+        ask: { execute: (_input, call) => call.resolution ?? call.suspend("?") },
+      };
+      const source = isTwice
+        ? "const asked = tools.ask({}), other = tools.ask({}); await other; return [await tools.pay({}), await asked]"
+        : "return Promise.all([tools.pay({}), tools.ask({})])";
+      const middleware = [keeping];
+      let suspension = suspensionOf(await here.start({ source, tools, middleware }).result);
+      const answers = (which: number): object => ({
+        [suspension.pending[which]?.callId ?? ""]: { resolution: "yes" },
+      });
+      if (isTwice) {
+        const { token } = suspension;
+        const resumed = here.resume({ token, tools, middleware, resolutions: answers(1) as never });
+        suspension = suspensionOf(await resumed.result);
+      }
+      // Another process knows only what the token says.
+      const { token } = suspension;
+      const result = await there.resume({ token, tools, resolutions: answers(0) as never }).result;
+      expect(result).toMatchObject({ value: [1, "yes"] });
+      expect(paid).toBe(1);
+    },
+  );
+
+  test("keeps it no longer when the program has failed", async () => {
+    const ended: string[] = [];
+    const tools: ToolSet = { pay: { execute: () => 1 } };
+    const observing: CallMiddleware = { end: ({ tool }) => void ended.push(tool) };
+    const result = await host.start({ source: failing, tools, middleware: [keeping, observing] }).result;
+    expect(result).toMatchObject({ failure: { code: "guest_error" } });
+    expect(ended).toContain("pay");
   });
 });

@@ -67,6 +67,8 @@ export class CallRunner {
   readonly #middleware: readonly AdapterMiddleware[];
   /** Calls that wait for a turn, in their order. */
   readonly #line: (() => void)[] = [];
+  /** Settles when nothing may keep a call from ending any more. */
+  readonly #hurried = Promise.withResolvers<void>();
 
   constructor(setup: CallRunnerSetup) {
     this.#setup = setup;
@@ -112,6 +114,11 @@ export class CallRunner {
     const durationMs = performance.now() - startedAt;
     emit({ type: "call-end", runId, callId, index, tool, durationMs, outcome: summary }, call.input);
     return outcome;
+  }
+
+  /** For a run that is about to be suspended, or has ended: a call that has ended must not be given away as executing. */
+  hurry(): void {
+    this.#hurried.resolve();
   }
 
   #inLine(): Promise<void> {
@@ -203,7 +210,10 @@ export class CallRunner {
       ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
       ...(wait === undefined
         ? {}
-        : { [BEFORE_END]: (call, outcome) => this.#freely(() => wait.call(middleware, call, outcome)) }),
+        : {
+            [BEFORE_END]: (call, outcome) =>
+              this.#freely(() => Promise.race([wait.call(middleware, call, outcome), this.#hurried.promise])),
+          }),
       ...(end === undefined ? {} : { end: end.bind(middleware) }),
     };
   }

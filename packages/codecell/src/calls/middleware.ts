@@ -106,7 +106,8 @@ export interface AdapterMiddleware extends CallMiddleware {
   readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Promise<Validated>;
   /**
    * Is waited for when the call has ended or asked, before anybody is told. Meanwhile the call counts as one that
-   * executes, so that further calls wait with their inputs as texts.
+   * executes, so that further calls wait with their inputs as texts. Nobody waits any more when the run is about to be
+   * suspended, or has ended.
    */
   readonly [BEFORE_END]?: (call: CallDetails, outcome: CallOutcome) => Promise<void>;
   /** If the call asks, the run keeps with the question how far the call had come, with its input or without. */

@@ -42,6 +42,11 @@ export class Dispatcher {
     ]);
   }
 
+  /** Lets calls that have ended end, whatever keeps them. */
+  hurry(): void {
+    this.#setup.runner.hurry();
+  }
+
   /**
    * Undefined if the outcome will not be known here: the run ended before its tool was called, or while it waited for
    * an executor.

@@ -319,12 +319,11 @@ export class Run {
   #onDeadline(): void {
     const { name } = this.#phase;
     if (this.#setup.suspendsAtDeadline && (name === "running" || name === "due")) {
-      this.#enter({ name: "due" });
       clearTimeout(this.#grace);
       // A program that computes may still use its processor time. The timer also keeps the process alive until then.
       const { cpuTimeMs } = this.#recorder.header.limits;
       this.#grace = setTimeout(() => this.#timeOut(), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
-      this.#advance();
+      this.#becomeDue();
     } else this.#timeOut();
   }
 
@@ -337,10 +336,15 @@ export class Run {
 
   /** Waits a moment, because other calls may be about to ask too: one suspension should hold all questions. */
   #suspendSoon(): void {
-    this.#grace ??= setTimeout(() => {
-      this.#enter({ name: "due" });
-      this.#advance();
-    }, SUSPEND_GRACE_MS);
+    this.#grace ??= setTimeout(() => this.#becomeDue(), SUSPEND_GRACE_MS);
+  }
+
+  /** From here on the run is suspended as soon as nothing but calls and timers can move it. */
+  #becomeDue(): void {
+    this.#enter({ name: "due" });
+    this.#dispatcher?.hurry();
+    // The calls that end now have got their outcomes by then.
+    platform.afterTimers(() => this.#advance());
   }
 
   async #suspend(): Promise<void> {
@@ -455,6 +459,7 @@ export class Run {
   }
 
   #abortCalls(): void {
+    this.#dispatcher?.hurry();
     if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
     this.#setup.keeping.giveUpCalls();
   }

@@ -73,6 +73,12 @@ interface CallNotes {
   readonly untoldLength?: number;
 }
 
+interface HeldUp {
+  /** What the call will count for. */
+  readonly untoldLength: number;
+  readonly goOn: () => void;
+}
+
 interface Started {
   readonly index: number;
   readonly tool: string;
@@ -97,8 +103,8 @@ export class TraceRecorder {
   readonly #notes = new Map<number, CallNotes>();
   /** Characters of all calls that have ended and that hooks are yet to be told of. */
   #untoldLength = 0;
-  /** Let calls end that wait until hooks were told of others. */
-  #heldUp: (() => void)[] = [];
+  /** Calls that wait to end until hooks were told of others, by index, in their order. */
+  readonly #heldUp = new Map<number, HeldUp>();
   /** How many characters of stacks and details of errors may still be kept. */
   #errorRoom = MOST_OF_ERRORS;
   /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
@@ -147,14 +153,24 @@ export class TraceRecorder {
   }
 
   /** Called when a call has ended, before anybody is told. Its values have so many characters as texts. */
-  async ending(index: number, length: number): Promise<void> {
-    const noted = { ...this.#notesOf(index), completedAtMs: Date.now() };
-    while (this.#untoldLength > MOST_UNTOLD) {
-      await new Promise<void>((resolve) => this.#heldUp.push(resolve));
+  ending(index: number, length: number): Promise<void> {
+    // The call ended now, however long it is held up.
+    this.#notes.set(index, { ...this.#notesOf(index), completedAtMs: Date.now(), untoldLength: 0 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#heldUp.set(index, { untoldLength: UNTOLD_CALL + length, goOn: resolve });
+    this.#letGo();
+    return promise;
+  }
+
+  /** Lets calls end, the first to come first, until hooks are behind. */
+  #letGo(): void {
+    for (const [index, { untoldLength, goOn }] of this.#heldUp) {
+      if (this.#untoldLength > MOST_UNTOLD) return;
+      this.#heldUp.delete(index);
+      this.#untoldLength += untoldLength;
+      this.#notes.set(index, { ...this.#notesOf(index), untoldLength });
+      goOn();
     }
-    const untoldLength = UNTOLD_CALL + length;
-    this.#untoldLength += untoldLength;
-    this.#notes.set(index, { ...noted, untoldLength });
   }
 
   /** A call that this invocation did not make gets the present time. */
@@ -187,10 +203,7 @@ export class TraceRecorder {
   /** Hooks were told of the end of a call that counted for so much. */
   #told(untoldLength: number): void {
     this.#untoldLength -= untoldLength;
-    if (this.#untoldLength > MOST_UNTOLD) return;
-    const heldUp = this.#heldUp;
-    this.#heldUp = [];
-    for (const goOn of heldUp) goOn();
+    this.#letGo();
   }
 
   async #tell(event: RunEvent): Promise<void> {
@@ -215,6 +228,8 @@ export class TraceRecorder {
   async #endCall({ index, tool, outcome, callId }: CallEndEvent): Promise<void> {
     const input = this.#asked.get(index);
     this.#asked.delete(index);
+    // The run did not wait for us: it is about to be suspended, or has ended.
+    this.#heldUp.delete(index);
     const { startedAtMs, completedAtMs, inputBytes, untoldLength = 0 } = this.#notesOf(index);
     this.#notes.delete(index);
     // A call of a tool that does not exist was never decided on, so it was not started.
