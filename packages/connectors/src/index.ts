@@ -1,0 +1,22 @@
+// Everything exported here is public API. Named exports only.
+export { Bytes, CONNECTOR_KINDS } from "./contract/connector.ts";
+export type {
+  BackendOutput,
+  BackendPrompt,
+  BackendRequest,
+  BackendResource,
+  BackendResourceTemplate,
+  BackendTool,
+  Card,
+  ChangedList,
+  Completed,
+  Completion,
+  Connector,
+  ConnectorKind,
+  Context,
+  Facts,
+  Readiness,
+  ToolRequest,
+} from "./contract/connector.ts";
+export { CONNECTOR_ERROR_CODES, ConnectorError } from "./contract/connector-error.ts";
+export type { ConnectorErrorCode, ConnectorErrorOptions } from "./contract/connector-error.ts";
