@@ -5,7 +5,7 @@
  * - The backend's work is told to stop through its signal. Work that ignores the signal is not waited for.
  * - What fails after that is ignored: the answer was given.
  */
-import { ConnectorError } from "../contract/connector-error.ts";
+import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
 
 export interface Bound {
   /** The id of the connector. */
@@ -14,10 +14,12 @@ export interface Bound {
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** What it means that the time is over; `TOOL_CALL_TIMEOUT` unless said. */
+  readonly lateCode?: ConnectorErrorCode;
 }
 
 export async function bounded<T>(bound: Bound, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { connector, what, timeoutMs, signal } = bound;
+  const { connector, what, timeoutMs, signal, lateCode = "TOOL_CALL_TIMEOUT" } = bound;
   const aborted = (): ConnectorError =>
     new ConnectorError(connector, "CALL_ABORTED", `Stopped ${what}: nobody waits for it any more`, {
       cause: signal.reason,
@@ -33,7 +35,7 @@ export async function bounded<T>(bound: Bound, work: (signal: AbortSignal) => Pr
   signal.addEventListener("abort", onAbort, { once: true });
   const timer = setTimeout(() => {
     const message = `Stopped ${what}: "${connector}" gave no answer within ${timeoutMs} ms`;
-    end(new ConnectorError(connector, "TOOL_CALL_TIMEOUT", message));
+    end(new ConnectorError(connector, lateCode, message));
   }, timeoutMs);
   try {
     return await Promise.race([work(controller.signal), ended.promise]);
