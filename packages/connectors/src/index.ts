@@ -20,3 +20,5 @@ export type {
 } from "./contract/connector.ts";
 export { CONNECTOR_ERROR_CODES, ConnectorError } from "./contract/connector-error.ts";
 export type { ConnectorErrorCode, ConnectorErrorOptions } from "./contract/connector-error.ts";
+export { mcp } from "./mcp/mcp.ts";
+export type { McpOptions, McpProcessOptions, McpUrlOptions } from "./mcp/options.ts";
