@@ -5,6 +5,7 @@
  * - It keeps no more than a short string, however large the answer is.
  * - The official server writes the id behind the result: the whole answer has to be read.
  */
+import { EitherByte } from "./either-byte.ts";
 import type { AnswerId } from "./faults.ts";
 
 /** No id of ours and none of the names that matter is longer. */
@@ -27,7 +28,13 @@ export class AnswerIdScanner {
   #isRequest = false;
 
   push(bytes: Uint8Array): void {
-    for (const byte of bytes) this.#take(byte);
+    const ends = new EitherByte(bytes, [QUOTE, BACKSLASH]);
+    for (let at = 0; at < bytes.length; at++) {
+      // Nearly all of a large answer is in its strings.
+      if (this.#isInString && !this.#isEscaped && !this.#keeps) at = ends.from(at);
+      const byte = bytes[at];
+      if (byte !== undefined) this.#take(byte);
+    }
   }
 
   /** Undefined if the message answers nothing. */
@@ -67,7 +74,11 @@ export class AnswerIdScanner {
   }
 
   #keep(byte: number): void {
-    if (this.#depth === 1 && this.#token.length < LONGEST_TOKEN) this.#token += String.fromCharCode(byte);
+    if (this.#keeps) this.#token += String.fromCharCode(byte);
+  }
+
+  get #keeps(): boolean {
+    return this.#depth === 1 && this.#token.length < LONGEST_TOKEN;
   }
 
   #endField(): void {

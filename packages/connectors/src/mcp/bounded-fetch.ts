@@ -4,6 +4,7 @@
  * - Of an event that is too large, whoever waits for it is told; the stream goes on.
  */
 import { AnswerIdScanner } from "./answer-id-scanner.ts";
+import { EitherByte } from "./either-byte.ts";
 import { faultAnswer, FaultError } from "./faults.ts";
 import { ENDLESS_BYTES } from "./message-lines.ts";
 
@@ -42,7 +43,8 @@ export function boundedEvents(bytes: number): TransformStream<Uint8Array, Uint8A
   let size = 0;
   let tooLarge: AnswerIdScanner | undefined;
   let lineEnds = 0;
-  let last = 0;
+  /** Of the piece before. */
+  let last: number | undefined;
   type Controller = TransformStreamDefaultController<Uint8Array>;
 
   const add = (part: Uint8Array, controller: Controller): void => {
@@ -76,19 +78,24 @@ export function boundedEvents(bytes: number): TransformStream<Uint8Array, Uint8A
 
   return new TransformStream({
     transform: (chunk, controller) => {
+      if (chunk.length === 0) return;
+      const ends = new EitherByte(chunk, [LF, CR]);
       let from = 0;
-      for (let index = 0; index < chunk.length; index++) {
-        const byte = chunk[index] as number;
-        const isLineEnd = byte === LF || byte === CR;
-        if (!isLineEnd) lineEnds = 0;
-        else if (byte !== LF || last !== CR) lineEnds++;
+      for (let at = ends.from(0), before = -1; at < chunk.length; before = at, at = ends.from(at + 1)) {
+        const byte = chunk[at];
+        if (at > before + 1) lineEnds = 0;
+        // Two bytes may end one line.
+        const isRest = byte === LF && last === CR && at === before + 1;
+        if (!isRest) lineEnds++;
         last = byte;
         if (lineEnds < 2) continue;
-        add(chunk.subarray(from, index + 1), controller);
+        add(chunk.subarray(from, at + 1), controller);
         endEvent(controller);
-        from = index + 1;
+        from = at + 1;
         lineEnds = 0;
       }
+      if (chunk.at(-1) !== LF && chunk.at(-1) !== CR) lineEnds = 0;
+      last = chunk.at(-1);
       if (from < chunk.length) add(chunk.subarray(from), controller);
     },
     flush: endEvent,

@@ -275,7 +275,9 @@ async function connectWith(
   });
 }
 
-function clientOptions({ startTimeoutMs }: McpSettings): ClientOptions {
+function clientOptions({ address, startTimeoutMs }: McpSettings): ClientOptions {
+  // A process that says nothing to the newer protocol's question has as much time left for the older one.
+  const timeoutMs = address.kind === "process" ? startTimeoutMs / 2 : NO_TIMEOUT_MS;
   return {
     // What a host may offer to servers (elicitation, sampling, roots) is declared here, with its handlers.
     capabilities: {},
@@ -283,8 +285,7 @@ function clientOptions({ startTimeoutMs }: McpSettings): ClientOptions {
     listMaxPages: MAX_PAGES,
     // Outputs are validated where calls are made, in a bounded number of steps, and schemas are never compiled.
     jsonSchemaValidator: { getValidator: () => accept },
-    // A server that says nothing to the newer protocol's question has as much time left for the older one.
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: startTimeoutMs / 2 } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs } },
   };
 }
 

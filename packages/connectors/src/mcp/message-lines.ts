@@ -9,13 +9,15 @@ import type { AnswerId } from "./faults.ts";
 
 export interface MessageLinesOptions {
   readonly lineBytes: number;
+  /** What is read of a line that is not kept. */
+  readonly endlessBytes: number;
   readonly onLine: (line: string) => void;
   /** The id of the request that the line would have answered, if it was one. */
   readonly onTooLarge: (id: AnswerId | undefined) => void;
   readonly onEndless: () => void;
 }
 
-/** What is read of a line that is not kept. More is no answer of a server in its right mind. */
+/** What is read of an answer that is not kept. More is no answer of a server in its right mind. */
 export const ENDLESS_BYTES: number = 512 * 1024 * 1024;
 
 const LINE_END = 0x0a;
@@ -36,7 +38,7 @@ export class MessageLines {
     while (!this.#isEnded) {
       const end = chunk.indexOf(LINE_END, from);
       this.#add(chunk.subarray(from, end === -1 ? undefined : end));
-      if (end === -1) return;
+      if (end === -1 || this.#isEnded) return;
       this.#endLine();
       from = end + 1;
     }
@@ -60,7 +62,7 @@ export class MessageLines {
       this.#parts = [];
     }
     this.#tooLarge.push(part);
-    if (this.#bytes <= this.#options.lineBytes + ENDLESS_BYTES) return;
+    if (this.#bytes <= this.#options.lineBytes + this.#options.endlessBytes) return;
     this.end();
     this.#options.onEndless();
   }

@@ -16,7 +16,7 @@ import {
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import spawn from "cross-spawn";
 import { type AnswerId, faultAnswer } from "./faults.ts";
-import { MessageLines } from "./message-lines.ts";
+import { ENDLESS_BYTES, MessageLines } from "./message-lines.ts";
 
 export interface ServerProcess {
   readonly command: string;
@@ -55,13 +55,15 @@ export class ProcessTransport implements Transport {
   #stderr = "";
   #exit: Exit | undefined;
   #isClosed = false;
+  #handedOn: Promise<void> = Promise.resolve();
 
   constructor(server: ServerProcess, messageBytes: number) {
     this.#server = server;
     this.#lines = new MessageLines({
       lineBytes: messageBytes,
-      onLine: (line) => this.#receive(line),
-      onTooLarge: (id) => this.#fail(id, "too-large"),
+      endlessBytes: ENDLESS_BYTES,
+      onLine: (line) => this.#inTurn(() => this.#receive(line)),
+      onTooLarge: (id) => this.#inTurn(() => this.#fail(id, "too-large")),
       onEndless: () => void this.close(),
     });
   }
@@ -170,6 +172,11 @@ export class ProcessTransport implements Transport {
     if (child?.pid !== undefined) signalGroup(child.pid, "SIGKILL");
     for (const stream of child?.stdio ?? []) stream?.destroy();
     this.#process = undefined;
+  }
+
+  /** The client takes up a notice later than an answer: what comes with it in one piece would overtake it. */
+  #inTurn(handOn: () => void): void {
+    this.#handedOn = this.#handedOn.then(handOn).catch((error: unknown) => this.onerror?.(error as Error));
   }
 
   #receive(line: string): void {
