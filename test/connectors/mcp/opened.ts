@@ -73,9 +73,11 @@ export function openHttp(options: OpenOptions): Promise<ConnectorUnderTest> {
 }
 
 /** The older protocol, in sessions. */
-export function openSessions(options: OpenOptions): Promise<ConnectorUnderTest> {
-  return openUrl(options, (hooks) => {
-    const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
+export async function openSessions(
+  options: OpenOptions,
+): Promise<ConnectorUnderTest & { readonly forget: () => void }> {
+  const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
+  const opened = await openUrl(options, (hooks) => {
     return async (request, response) => {
       const id = request.headers["mcp-session-id"];
       const known = typeof id === "string" ? sessions.get(id) : undefined;
@@ -93,6 +95,7 @@ export function openSessions(options: OpenOptions): Promise<ConnectorUnderTest> 
       await transport.handleRequest(request, response);
     };
   });
+  return { ...opened, forget: () => sessions.clear() };
 }
 
 /** Server-sent events, as they were before Streamable HTTP. */
