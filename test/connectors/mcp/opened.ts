@@ -5,7 +5,7 @@ import { mcp } from "@codecell/connectors";
 import type { ConnectorUnderTest, OpenOptions } from "@codecell/connectors/testing";
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@modelcontextprotocol/node";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
-import { createMcpHandler, type Transport } from "@modelcontextprotocol/server";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import { SOURCE_FLAGS } from "../../../scripts/source-flags.ts";
 import { addressOf, closeServer, Control, listen } from "./control.ts";
 import { createFixtureServer, type Hooks, TOOL_ERROR } from "./fixture-server.ts";
@@ -69,7 +69,13 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 
 /** The newer protocol, which keeps no session. */
 export function openHttp(options: OpenOptions): Promise<ConnectorUnderTest> {
-  return openUrl(options, (hooks) => toNodeHandler(createMcpHandler(() => createFixtureServer(hooks))));
+  return openUrl(options, (hooks) => {
+    const handle = toNodeHandler(createMcpHandler(() => createFixtureServer(hooks)));
+    return (request, response) => {
+      const { method = "", url = "" } = request;
+      return handle(Object.assign(request, { method, url }), response);
+    };
+  });
 }
 
 /** The older protocol, in sessions. */
@@ -108,7 +114,7 @@ export function openSse(options: OpenOptions): Promise<ConnectorUnderTest> {
       if (request.method === "GET") {
         const transport = new SSEServerTransport("/messages", response);
         sessions.set(transport.sessionId, transport);
-        await createFixtureServer(hooks).connect(transport as unknown as Transport);
+        await createFixtureServer(hooks).connect(transport);
       } else if (url.pathname === "/messages" && session !== undefined) {
         await session.handlePostMessage(request, response);
       } else {

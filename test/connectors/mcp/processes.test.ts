@@ -82,8 +82,7 @@ describe("a list of tools", () => {
     const { connector } = await scripted("malformed-list");
     expect(await errorOf(connector.check(nobody))).toMatchObject({
       code: "DOWNSTREAM_PROTOCOL_ERROR",
-      message:
-        'Stopped listing the tools: "scripted" answered something that the protocol does not allow',
+      message: 'Stopped listing the tools: "scripted" answered something that the protocol does not allow',
     });
   });
 
@@ -164,14 +163,17 @@ describe("an answer", () => {
     expect(kept).toBeLessThan(100_000_000);
   });
 
-  test.each(["malformed", "malformed-result"])("that the protocol does not allow fails its call: %s", async (fault) => {
-    const { connector } = await scripted(fault);
-    expect(await errorOf(call(connector, "fault"))).toMatchObject({
-      code: "DOWNSTREAM_PROTOCOL_ERROR",
-      message: 'Stopped calling "fault": "scripted" answered something that the protocol does not allow',
-    });
-    expect(await call(connector, "echo")).toBe("echo");
-  });
+  test.each(["malformed", "malformed-result"])(
+    "that the protocol does not allow fails its call: %s",
+    async (fault) => {
+      const { connector } = await scripted(fault);
+      expect(await errorOf(call(connector, "fault"))).toMatchObject({
+        code: "DOWNSTREAM_PROTOCOL_ERROR",
+        message: 'Stopped calling "fault": "scripted" answered something that the protocol does not allow',
+      });
+      expect(await call(connector, "echo")).toBe("echo");
+    },
+  );
 
   test("comes, however much the server writes to its standard error", async () => {
     const { connector } = await scripted("noisy");
@@ -200,7 +202,12 @@ describe("an answer", () => {
 
 describe("a process", () => {
   test("that cannot be started is said to be so, without its command", async () => {
-    const connector = mcp({ id: "absent", command: "/no/such/program", args: ["--key=abc"], restartDelayMs: 1 });
+    const connector = mcp({
+      id: "absent",
+      command: "/no/such/program",
+      args: ["--key=abc"],
+      restartDelayMs: 1,
+    });
     opened.push(connector);
     const error = await errorOf(connector.check(nobody));
     expect(error).toMatchObject({ code: "SERVER_UNAVAILABLE", connector: "absent", hasNoEffect: true });
@@ -283,7 +290,10 @@ describe("a process", () => {
     await control.happened("called");
     await connector[Symbol.asyncDispose]();
     expect(isAlive(pid)).toBe(false);
-    expect(await open).toMatchObject({ code: "SERVER_UNAVAILABLE", message: 'The connector "scripted" has ended' });
+    expect(await open).toMatchObject({
+      code: "SERVER_UNAVAILABLE",
+      message: 'The connector "scripted" has ended',
+    });
   });
 
   test("sees the environment that is configured for it, and nothing else of ours", async () => {

@@ -36,7 +36,7 @@ const send = (message: object): void => write(`${JSON.stringify({ jsonrpc: "2.0"
 
 const tool = (name: string): object => ({ name, inputSchema: { type: "object" } });
 
-function listOf(cursor: unknown): object {
+function listOf(cursor: string | undefined): object {
   switch (fault) {
     case "pages": {
       const from = cursor === undefined ? 0 : Number(cursor);
@@ -63,6 +63,7 @@ function listOf(cursor: unknown): object {
           },
         ],
       };
+    case undefined:
     default:
       return { tools: [tool("echo"), tool("fault"), tool(`tool-${toolsChanges}`)] };
   }
@@ -119,7 +120,11 @@ async function call({ id, params }: Request): Promise<void> {
       send({ id, result: text("this is not what was promised") });
       break;
     case "ask":
-      send({ id: "from-server", method: "elicitation/create", params: { message: "?", requestedSchema: {} } });
+      send({
+        id: "from-server",
+        method: "elicitation/create",
+        params: { message: "?", requestedSchema: {} },
+      });
       send({ id, result: text("went on") });
       break;
     case "noisy":
@@ -151,7 +156,7 @@ async function answer(request: Request): Promise<void> {
       break;
     case "tools/list":
       if (fault === "dies-at-list" && isFirst) process.exit(6);
-      send({ id, result: listOf(request.params?.["cursor"]) });
+      send({ id, result: listOf(request.params?.["cursor"] as string | undefined) });
       break;
     case "tools/call":
       await call(request);

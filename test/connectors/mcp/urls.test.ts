@@ -1,5 +1,6 @@
 /** MCP servers behind URLs that do something wrong: each has a clear error, which names no URL and no header. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import * as consumers from "node:stream/consumers";
 import { type Connector, type ConnectorError, mcp } from "@codecell/connectors";
 import { afterEach, describe, expect, test } from "vitest";
 import { addressOf, closeServer, listen } from "./control.ts";
@@ -22,11 +23,10 @@ interface Message {
 }
 
 async function serve(handle: Handle): Promise<Server> {
-  const server = createServer(async (incoming, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks).toString();
-    handle(incoming, response, body === "" ? {} : (JSON.parse(body) as Message));
+  const server = createServer((incoming, response) => {
+    void consumers.text(incoming).then((body) => {
+      handle(incoming, response, body === "" ? {} : (JSON.parse(body) as Message));
+    });
   });
   await listen(server);
   opened.push({ [Symbol.asyncDispose]: () => closeServer(server) });

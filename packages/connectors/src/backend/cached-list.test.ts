@@ -6,7 +6,10 @@ const nobody = { signal: new AbortController().signal };
 /** A list whose answers the test gives. */
 function opened(ttlMs = 1_000_000): {
   readonly list: CachedList<string>;
-  readonly asked: { readonly signal: AbortSignal; readonly answer: PromiseWithResolvers<readonly string[]> }[];
+  readonly asked: {
+    readonly signal: AbortSignal;
+    readonly answer: PromiseWithResolvers<readonly string[]>;
+  }[];
 } {
   const asked: { signal: AbortSignal; answer: PromiseWithResolvers<readonly string[]> }[] = [];
   const list = new CachedList<string>({

@@ -12,7 +12,8 @@ export class HiddenTexts {
 
   /** Of a text with several words, each word is hidden too: `Bearer` and a token. */
   constructor(texts: Iterable<string>) {
-    const all = [...texts].flatMap((text) => [text, ...text.split(/\s+/u)]);
+    const whole = [...texts];
+    const all = whole.concat(whole.flatMap((text) => text.split(/\s+/u)));
     const hidden = new Set(all.filter((text) => text.length >= SHORTEST));
     // The longest first, so that none is found in a part of another.
     this.#texts = [...hidden].sort((a, b) => b.length - a.length);

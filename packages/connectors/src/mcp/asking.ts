@@ -68,8 +68,6 @@ export class Asking {
 function isLost(connection: Connection, error: unknown): boolean {
   if (!connection.isOpen) return true;
   return (
-    connection.hasSession &&
-    error instanceof SdkHttpError &&
-    (error.status === 404 || error.status === 400)
+    connection.hasSession && error instanceof SdkHttpError && (error.status === 404 || error.status === 400)
   );
 }

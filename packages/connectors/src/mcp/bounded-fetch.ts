@@ -71,9 +71,7 @@ export function boundedEvents(bytes: number): TransformStream<Uint8Array, Uint8A
     size = 0;
     tooLarge = undefined;
     if (id === undefined) return;
-    controller.enqueue(
-      new TextEncoder().encode(`data: ${JSON.stringify(faultAnswer(id, "too-large"))}\n\n`),
-    );
+    controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(faultAnswer(id, "too-large"))}\n\n`));
   };
 
   return new TransformStream({

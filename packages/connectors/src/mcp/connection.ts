@@ -60,7 +60,10 @@ const NOTICES = {
 } as const;
 
 /** How the client asks: it knows no time-out of its own. */
-export function requestOptions(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeout: number } {
+export function requestOptions(signal: AbortSignal): {
+  readonly signal: AbortSignal;
+  readonly timeout: number;
+} {
   return { signal, timeout: NO_TIMEOUT_MS };
 }
 
@@ -85,6 +88,7 @@ export class Connection {
     },
   ) {
     this.client = client;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no event target
     client.onclose = () => {
       if (this.#isOpen) about.onEnd();
       this.#isOpen = false;
@@ -246,6 +250,7 @@ async function connectWith(
 ): Promise<Connection> {
   const bounds = new ListBounds();
   // The client calls what it finds here before it reads a message itself.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
   transport.onmessage = (message: JSONRPCMessage) => {
     way.settled?.(message);
     bounds.see(message);
@@ -290,5 +295,5 @@ function clientOptions({ address, startTimeoutMs }: McpSettings): ClientOptions 
 }
 
 function accept<T>(value: unknown): JsonSchemaValidatorResult<T> {
-  return { valid: true, data: value as T, errorMessage: undefined } as JsonSchemaValidatorResult<T>;
+  return { valid: true, data: value as T, errorMessage: undefined };
 }

@@ -75,7 +75,10 @@ export class Failures {
           `Stopped ${what}: the answer of "${id}" is larger than ${responseBytes} bytes. Ask for less at once`,
         );
       case "ended":
-        return this.of("SERVER_UNAVAILABLE", `Stopped ${what}: "${id}" ended the connection before it answered`);
+        return this.of(
+          "SERVER_UNAVAILABLE",
+          `Stopped ${what}: "${id}" ended the connection before it answered`,
+        );
       case "malformed":
         return this.#nonsense(what, error);
       case undefined:
@@ -97,7 +100,9 @@ export class Failures {
   #refusal(error: ProtocolError, { refused, what }: Asked): ConnectorError {
     const { code, data } = error;
     if (code === METHOD_NOT_FOUND)
-      return this.of("UNSUPPORTED_CAPABILITY", `"${this.#settings.id}" does not offer ${what}`, { cause: error });
+      return this.of("UNSUPPORTED_CAPABILITY", `"${this.#settings.id}" does not offer ${what}`, {
+        cause: error,
+      });
     const isInput = code === INVALID_PARAMS && refused === "DOWNSTREAM_TOOL_ERROR";
     return this.of(isInput ? "REQUEST_INVALID" : refused, this.words(error.message), {
       ...this.details(data as Json | undefined),
@@ -110,11 +115,7 @@ export class Failures {
     const options = { cause: error, hasNoEffect: status >= 400 && status < 500 };
     const hasCredentials = address.kind === "url" && Object.keys(address.headers).length > 0;
     if (status === 401 && !hasCredentials)
-      return this.of(
-        "AUTH_REQUIRED",
-        `"${id}" wants credentials (HTTP 401): configure its headers`,
-        options,
-      );
+      return this.of("AUTH_REQUIRED", `"${id}" wants credentials (HTTP 401): configure its headers`, options);
     if (status === 401 || status === 403)
       return this.of(
         "AUTH_FAILED",
@@ -143,32 +144,29 @@ export class Failures {
   #sdk(error: SdkError, asked: Asked): ConnectorError {
     const { id } = this.#settings;
     const { what } = asked;
-    switch (error.code) {
-      case SdkErrorCode.NotConnected:
-        return this.gone(what, { cause: error, hasNoEffect: true });
-      case SdkErrorCode.ConnectionClosed:
-      case SdkErrorCode.SendFailed:
-        return this.gone(what, { cause: error });
-      case SdkErrorCode.RequestTimeout:
-        return this.of("TOOL_CALL_TIMEOUT", `Stopped ${what}: "${id}" gave no answer in time`, { cause: error });
-      case SdkErrorCode.CapabilityNotSupported:
-      case SdkErrorCode.MethodNotSupportedByProtocolVersion:
-        return this.of("UNSUPPORTED_CAPABILITY", `"${id}" does not offer ${what}`, { cause: error });
-      case SdkErrorCode.UnsupportedResultType:
-        return this.of(
-          "UNSUPPORTED_OPERATION",
-          `Stopped ${what}: "${id}" asks for something of a person or of a model, which this connector does not hand on`,
-          { cause: error },
-        );
-      case SdkErrorCode.ListPaginationExceeded:
-        return this.of("DOWNSTREAM_PROTOCOL_ERROR", `Stopped ${what}: the list of "${id}" has no end`, {
-          cause: error,
-        });
-      case SdkErrorCode.EraNegotiationFailed:
-        return error.cause === undefined ? this.gone(what, { cause: error }) : this.from(error.cause, asked);
-      default:
-        return this.#nonsense(what, error);
-    }
+    const options = { cause: error };
+    const { code } = error;
+    if (code === SdkErrorCode.NotConnected) return this.gone(what, { ...options, hasNoEffect: true });
+    if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.SendFailed)
+      return this.gone(what, options);
+    if (code === SdkErrorCode.RequestTimeout)
+      return this.of("TOOL_CALL_TIMEOUT", `Stopped ${what}: "${id}" gave no answer in time`, options);
+    if (
+      code === SdkErrorCode.CapabilityNotSupported ||
+      code === SdkErrorCode.MethodNotSupportedByProtocolVersion
+    )
+      return this.of("UNSUPPORTED_CAPABILITY", `"${id}" does not offer ${what}`, options);
+    if (code === SdkErrorCode.UnsupportedResultType)
+      return this.of(
+        "UNSUPPORTED_OPERATION",
+        `Stopped ${what}: "${id}" asks for something of a person or of a model, which this connector does not hand on`,
+        options,
+      );
+    if (code === SdkErrorCode.ListPaginationExceeded)
+      return this.of("DOWNSTREAM_PROTOCOL_ERROR", `Stopped ${what}: the list of "${id}" has no end`, options);
+    if (code === SdkErrorCode.EraNegotiationFailed)
+      return error.cause === undefined ? this.gone(what, options) : this.from(error.cause, asked);
+    return this.#nonsense(what, error);
   }
 
   gone(what: string, options: { readonly cause?: unknown; readonly hasNoEffect?: boolean }): ConnectorError {
@@ -197,7 +195,9 @@ export class Failures {
     if (code === ABORTED) return this.gone(what, { cause: error });
     const why = NEVER_REACHED[code];
     if (why === undefined)
-      return this.of("SERVER_UNAVAILABLE", `Stopped ${what}: the connection to "${id}" broke`, { cause: error });
+      return this.of("SERVER_UNAVAILABLE", `Stopped ${what}: the connection to "${id}" broke`, {
+        cause: error,
+      });
     return this.of("SERVER_UNAVAILABLE", `Cannot reach "${id}": ${why}`, { cause: error, hasNoEffect: true });
   }
 }

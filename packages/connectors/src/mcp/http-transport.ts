@@ -16,10 +16,7 @@ type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport["send"]>
 export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<AnswerId, AbortController>();
 
-  override async send(
-    message: JSONRPCMessage | JSONRPCMessage[],
-    options: SendOptions = {},
-  ): Promise<void> {
+  override async send(message: JSONRPCMessage | JSONRPCMessage[], options: SendOptions = {}): Promise<void> {
     if (Array.isArray(message)) return super.send(message, options);
     if (!isJSONRPCRequest(message)) {
       await super.send(message, options).finally(() => this.#leave(message));

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { bounded } from "../backend/bounded.ts";
 import type { ChangedList } from "../contract/connector.ts";
-import { ConnectorError } from "../contract/connector-error.ts";
+import type { ConnectorError } from "../contract/connector-error.ts";
 import { type Connection, connect } from "./connection.ts";
 import { type Failures, ProcessEndError } from "./failures.ts";
 import type { McpSettings } from "./options.ts";

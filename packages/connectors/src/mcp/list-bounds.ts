@@ -1,7 +1,12 @@
 /**
  * Runs on the host. ListBounds: ends the reading of a list that has too many items, while its pages come in.
  */
-import { isJSONRPCResultResponse, type JSONRPCMessage, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import {
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+} from "@modelcontextprotocol/client";
 
 /** The names of the fields in which servers send their lists. */
 export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts";

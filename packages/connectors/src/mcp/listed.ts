@@ -3,7 +3,6 @@
  * order that does not depend on the server, and frozen.
  */
 import type { Prompt, Resource, ResourceTemplateType, Tool } from "@modelcontextprotocol/client";
-import type { JsonSchema } from "codecell";
 import type {
   BackendPrompt,
   BackendResource,
@@ -23,8 +22,8 @@ export function listedTools(tools: readonly Tool[]): readonly ListedTool[] {
     const tool: BackendTool = {
       name,
       ...present({ title: title ?? annotations.title, description }),
-      inputSchema: inputSchema as JsonSchema,
-      ...(outputSchema !== undefined && { outputSchema: outputSchema as JsonSchema }),
+      inputSchema,
+      ...(outputSchema !== undefined && { outputSchema }),
       ...present({
         readOnlyHint: annotations.readOnlyHint,
         destructiveHint: annotations.destructiveHint,

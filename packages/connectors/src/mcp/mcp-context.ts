@@ -78,8 +78,7 @@ export class McpContext implements Context {
       "resources",
       "DOWNSTREAM_RESOURCE_ERROR",
       signal,
-      ({ client }, told) =>
-        client.readResource({ uri }, { ...requestOptions(told), cacheMode: "bypass" }),
+      ({ client }, told) => client.readResource({ uri }, { ...requestOptions(told), cacheMode: "bypass" }),
     );
     return resourceOutput(result);
   }
@@ -111,7 +110,10 @@ export class McpContext implements Context {
 
   async complete({ ref, argument, context }: Completion, { signal }: BackendRequest): Promise<Completed> {
     const params: CompleteRequest["params"] = {
-      ref: ref.type === "prompt" ? { type: "ref/prompt", name: ref.name } : { type: "ref/resource", uri: ref.uri },
+      ref:
+        ref.type === "prompt"
+          ? { type: "ref/prompt", name: ref.name }
+          : { type: "ref/resource", uri: ref.uri },
       argument: { ...argument },
       ...(context !== undefined && {
         context: context.arguments === undefined ? {} : { arguments: { ...context.arguments } },
@@ -163,7 +165,9 @@ export class McpContext implements Context {
     const { id, startTimeoutMs } = this.#options.settings;
     const bound = { connector: id, what, timeoutMs: 2 * startTimeoutMs, signal };
     return [
-      ...(await bounded({ ...bound, lateCode: "SERVER_START_TIMEOUT" }, (told) => list.get({ signal: told }))),
+      ...(await bounded({ ...bound, lateCode: "SERVER_START_TIMEOUT" }, (told) =>
+        list.get({ signal: told }),
+      )),
     ];
   }
 

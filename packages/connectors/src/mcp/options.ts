@@ -127,7 +127,7 @@ function urlOf({ url, headers = {} }: McpUrlOptions, wrong: Wrong): McpAddress {
     wrong('"url" has credentials: put them into "headers" as an "authorization"');
   for (const [name, value] of Object.entries(headers)) {
     try {
-      new Headers({ [name]: value });
+      new Headers().set(name, value);
     } catch {
       wrong(`"headers.${name}" is no header`);
     }

@@ -5,7 +5,10 @@
 import type { Progress } from "@modelcontextprotocol/client";
 import type { Json } from "codecell";
 
-export function inTurns(listener: (progress: Json) => void, signal: AbortSignal): (progress: Progress) => void {
+export function inTurns(
+  listener: (progress: Json) => void,
+  signal: AbortSignal,
+): (progress: Progress) => void {
   let newest: Progress | undefined;
   return (progress) => {
     const isWaiting = newest !== undefined;

@@ -60,8 +60,11 @@ function blockOf(block: ContentBlock): unknown {
       return { ...block, data: bytesOf(block.data, block.mimeType) };
     case "resource":
       return { ...block, resource: withBytes(block.resource) };
-    default:
+    case "text":
+    case "resource_link":
       return block;
+    default:
+      return block satisfies never;
   }
 }
 
@@ -72,7 +75,10 @@ function withBytes(resource: ReadResourceResult["contents"][number]): unknown {
 }
 
 function bytesOf(base64: string, mediaType: string | undefined, filename?: string): Bytes {
-  const about = { ...(mediaType !== undefined && { mediaType }), ...(filename !== undefined && { filename }) };
+  const about = {
+    ...(mediaType !== undefined && { mediaType }),
+    ...(filename !== undefined && { filename }),
+  };
   return new Bytes(Buffer.from(base64, "base64"), about);
 }
 

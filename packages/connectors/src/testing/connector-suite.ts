@@ -35,6 +35,16 @@ async function errorOf(connector: Connector, action: Promise<unknown>): Promise<
   return error;
 }
 
+async function failsWith(
+  { connector }: ConnectorUnderTest,
+  action: Promise<unknown>,
+  code: ConnectorErrorCode,
+): Promise<ConnectorError> {
+  const error = await errorOf(connector, action);
+  expect(error.code).toBe(code);
+  return error;
+}
+
 export function testConnector(name: string, open: OpenConnector): void {
   const using = (
     work: (opened: ConnectorUnderTest) => Promise<void>,
@@ -50,16 +60,6 @@ export function testConnector(name: string, open: OpenConnector): void {
     };
   };
 
-  const failsWith = async (
-    { connector }: ConnectorUnderTest,
-    action: Promise<unknown>,
-    code: ConnectorErrorCode,
-  ): Promise<ConnectorError> => {
-    const error = await errorOf(connector, action);
-    expect(error.code).toBe(code);
-    return error;
-  };
-
   describe(`connector: ${name}`, () => {
     describe("tools", () => {
       test(
@@ -68,7 +68,9 @@ export function testConnector(name: string, open: OpenConnector): void {
           const tools = await connector.tools({ signal: nobody });
           const names = tools.map((tool) => tool.name);
           expect(new Set(names).size).toBe(names.length);
-          expect(names).toEqual(expect.arrayContaining([succeeds, fails, hangs, large].map(({ tool }) => tool)));
+          expect(names).toEqual(
+            expect.arrayContaining([succeeds, fails, hangs, large].map(({ tool }) => tool)),
+          );
           for (const tool of tools) expectSchemas(tool);
           expect(await connector.tools({ signal: nobody })).toEqual(tools);
         }),
@@ -79,7 +81,7 @@ export function testConnector(name: string, open: OpenConnector): void {
         using(async ({ connector }) => {
           const before = structuredClone(await connector.tools({ signal: nobody }));
           try {
-            (await connector.tools({ signal: nobody }) as BackendTool[]).length = 0;
+            ((await connector.tools({ signal: nobody })) as BackendTool[]).length = 0;
           } catch {
             // A frozen list says so.
           }
