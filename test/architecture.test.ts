@@ -211,6 +211,27 @@ const TABLE: Readonly<Record<string, Folder>> = {
   },
 };
 
+/** The same for the package of connectors: kinds know nothing of each other. */
+const CONNECTORS: Readonly<Record<string, Folder>> = {
+  contract: { runs: "host", imports: [], packages: ["codecell"] },
+  // What every kind needs of bounds and lists.
+  backend: { runs: "host", imports: ["contract"], packages: ["codecell"] },
+  mcp: {
+    runs: "host",
+    imports: ["contract", "backend"],
+    packages: [
+      "codecell",
+      "@modelcontextprotocol/client",
+      "@modelcontextprotocol/client/stdio",
+      "cross-spawn",
+    ],
+    node: "all",
+  },
+  // Public: what every connector has to pass.
+  testing: { runs: "host", imports: ["contract"], packages: ["vitest"] },
+  "index.ts": { runs: "host", imports: ["contract", "mcp"] },
+};
+
 /** What runs in a worker or in the guest must never see these. */
 const HOST_FOLDERS = new Set(Object.keys(TABLE).filter((name) => TABLE[name]?.runs === "host"));
 
@@ -229,21 +250,30 @@ const NOT_NEUTRAL = new Set([
 
 const BASE = "packages/codecell/src/";
 
-const files = filesBelow(BASE.slice(0, -1))
-  .map((path) => path.slice(BASE.length))
-  // Tests, and what only they use.
-  .filter((path) => !/\.(test|test-d)\.ts$|^guest\/inside\/testing\//u.test(path));
+const CONNECTORS_BASE = "packages/connectors/src/";
+
+const files = sourcesOf(BASE);
+
+function sourcesOf(base: string): string[] {
+  return (
+    filesBelow(base.slice(0, -1))
+      .map((path) => path.slice(base.length))
+      // Tests, and what only they use.
+      .filter((path) => !/\.(test|test-d)\.ts$|^guest\/inside\/testing\//u.test(path))
+  );
+}
 
 /** The longest entry of the table that holds a file. */
-function folderOf(path: string): string {
-  const inside = Object.keys(TABLE)
+function folderOf(path: string, table = TABLE): string {
+  const inside = Object.keys(table)
     .filter((name) => path === name || path.startsWith(`${name}/`))
     .sort((a, b) => b.length - a.length)[0];
   return inside ?? path.split("/")[0] ?? path;
 }
 
-function problemWith(path: string, { specifier, typeOnly }: Import): string | undefined {
-  const from = TABLE[folderOf(path)];
+function problemWith(path: string, { specifier, typeOnly }: Import, table = TABLE): string | undefined {
+  const own = folderOf(path, table);
+  const from = table[own];
   if (from === undefined) return `${path} is in no folder of the table`;
   const say = (why: string): string => `${path} imports "${specifier}": ${why}`;
   if (specifier.startsWith("node:")) {
@@ -257,11 +287,11 @@ function problemWith(path: string, { specifier, typeOnly }: Import): string | un
   const target = posix.join(posix.dirname(path), specifier);
   if (target.startsWith("..")) return say("packages import each other by name");
   if (!specifier.endsWith(".ts")) return say("the file's ending is missing");
-  const folder = folderOf(target);
-  if (folder === folderOf(path) || from.imports.includes(folder)) return undefined;
+  const folder = folderOf(target, table);
+  if (folder === own || from.imports.includes(folder)) return undefined;
   if (from.files?.includes(target) === true) return undefined;
   if (typeOnly && from.types?.includes(folder) === true) return undefined;
-  return say(`${folderOf(path)} may not import ${folder}${typeOnly ? "" : " at run time"}`);
+  return say(`${own} may not import ${folder}${typeOnly ? "" : " at run time"}`);
 }
 
 function runTimeImportsOf(path: string): string[] {
@@ -310,7 +340,7 @@ describe("architecture", () => {
   });
 
   test("every folder of the table exists", () => {
-    const present = new Set(files.map(folderOf));
+    const present = new Set(files.map((path) => folderOf(path)));
     expect(Object.keys(TABLE).filter((name) => !present.has(name))).toEqual([]);
   });
 
@@ -321,10 +351,20 @@ describe("architecture", () => {
     expect(problems).toEqual([]);
   });
 
+  test("the package of connectors keeps its own table", () => {
+    const paths = sourcesOf(CONNECTORS_BASE);
+    const present = new Set(paths.map((path) => folderOf(path, CONNECTORS)));
+    expect([...present].toSorted()).toEqual(Object.keys(CONNECTORS).toSorted());
+    const problems = paths.flatMap((path) =>
+      importsOf(`${CONNECTORS_BASE}${path}`).map((one) => problemWith(path, one, CONNECTORS)),
+    );
+    expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
+  });
+
   test("the table itself keeps the worker and the guest apart from the host", () => {
     for (const [name, { runs, imports, types = [], files: single = [] }] of Object.entries(TABLE)) {
       if (runs === "host") continue;
-      const reached = [...imports, ...types, ...single.map(folderOf)];
+      const reached = [...imports, ...types, ...single.map((path) => folderOf(path))];
       expect({ name, host: reached.filter((one) => HOST_FOLDERS.has(one)) }).toEqual({ name, host: [] });
     }
     const importers = Object.keys(TABLE).filter((name) => TABLE[name]?.imports.includes("run"));
@@ -339,7 +379,7 @@ describe("architecture", () => {
 
   test("a page can load what drives a run: nothing of it imports Node.js, seals, stores or threads", () => {
     const reached = reachedFrom(["run/host/sandbox-host.ts", "sandbox/in-process/in-process-sandbox.ts"]);
-    const folders = new Set([...reached].map(folderOf));
+    const folders = new Set([...reached].map((path) => folderOf(path)));
     for (const folder of ["run", "calls", "ledger", "durable", "worker", "guest"])
       expect(folders).toContain(folder);
     for (const folder of ["seal", "store", "sandbox/node"]) expect(folders).not.toContain(folder);

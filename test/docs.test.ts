@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anchorOf, anchorsIn, fileOf, isExternal, linksOf } from "../scripts/docs/links.ts";
-import { PACKAGE_READMES } from "../scripts/docs/package-readme.ts";
+import { OWN_READMES, PACKAGE_READMES } from "../scripts/docs/package-readme.ts";
 import { renderPages } from "../scripts/docs/pages.ts";
 import { SOURCE_FLAGS } from "../scripts/source-flags.ts";
 import { filesBelow, ROOT } from "./sources.ts";
@@ -25,6 +25,7 @@ const DOCUMENTS = [
   "CONTRIBUTING.md",
   "AGENTS.md",
   "bench/README.md",
+  ...OWN_READMES,
   ...PAGES,
 ];
 const made = renderPages();
@@ -177,9 +178,9 @@ describe("pages", () => {
     expect(existsSync(`${ROOT}${path}`) ? read(path) : "", "run `npm run docs`").toBe(made[path]);
   });
 
-  test("the page of every package is made from the same text [docs:true]", () => {
+  test("the page of every package is made from the same text, or is one of its own [docs:true]", () => {
     const readmes = filesBelow("packages", "README.md");
-    expect(Object.keys(PACKAGE_READMES).toSorted()).toEqual(readmes);
+    expect([...Object.keys(PACKAGE_READMES), ...OWN_READMES].toSorted()).toEqual(readmes);
   });
 
   test.each(["guide", "reference", "internals", "decisions"])(

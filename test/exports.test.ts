@@ -87,6 +87,10 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
     ],
     "./testing": ["createInProcessSandbox", "testSandbox", "testStore"],
   },
+  "@codecell/connectors": {
+    ".": ["Bytes", "CONNECTOR_ERROR_CODES", "CONNECTOR_KINDS", "ConnectorError", "mcp"],
+    "./testing": ["testConnector"],
+  },
 };
 
 /** Packages each subpath reaches at run time, through all its files. */
@@ -107,6 +111,10 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./store/sqlite": [],
     "./surface": ["@babel/parser"],
     "./testing": ["@babel/parser", "fast-check", "vitest"],
+  },
+  "@codecell/connectors": {
+    ".": ["@modelcontextprotocol/client", "@modelcontextprotocol/client/stdio", "cross-spawn"],
+    "./testing": ["vitest"],
   },
 };
 

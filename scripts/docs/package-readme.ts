@@ -3,10 +3,13 @@ import { readFileSync } from "node:fs";
 import { anchorOf, fileOf, isExternal, replaceLinks, webAddressOf } from "./links.ts";
 import { ROOT } from "./declared.ts";
 
-/** Packages, and the page that each shows. A package with a subject of its own will have its own page here. */
+/** Packages, and the page that each shows. */
 export const PACKAGE_READMES: Readonly<Record<string, string>> = {
   "packages/codecell/README.md": "README.md",
 };
+
+/** A package with a subject of its own has its own page, written there. */
+export const OWN_READMES: readonly string[] = ["packages/connectors/README.md"];
 
 const LICENCE_IS_IN_THE_PACKAGE = "LICENSE";
 

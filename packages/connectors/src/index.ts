@@ -1,0 +1,24 @@
+// Everything exported here is public API. Named exports only.
+export { Bytes, CONNECTOR_KINDS } from "./contract/connector.ts";
+export type {
+  BackendOutput,
+  BackendPrompt,
+  BackendRequest,
+  BackendResource,
+  BackendResourceTemplate,
+  BackendTool,
+  Card,
+  ChangedList,
+  Completed,
+  Completion,
+  Connector,
+  ConnectorKind,
+  Context,
+  Facts,
+  Readiness,
+  ToolRequest,
+} from "./contract/connector.ts";
+export { CONNECTOR_ERROR_CODES, ConnectorError } from "./contract/connector-error.ts";
+export type { ConnectorErrorCode, ConnectorErrorOptions } from "./contract/connector-error.ts";
+export { mcp } from "./mcp/mcp.ts";
+export type { McpOptions, McpProcessOptions, McpUrlOptions } from "./mcp/options.ts";

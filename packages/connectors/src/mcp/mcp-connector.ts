@@ -1,0 +1,235 @@
+/**
+ * Runs on the host. McpConnector: an MCP server as a connector.
+ *
+ * - It connects when somebody first asks, and again when the connection was lost.
+ * - Lists are kept for a time, and forgotten when the server says that they changed or when it was started again.
+ */
+import { ProtocolError } from "@modelcontextprotocol/client";
+import { bounded } from "../backend/bounded.ts";
+import { CachedList } from "../backend/cached-list.ts";
+import { HiddenTexts } from "../backend/hidden-texts.ts";
+import type {
+  BackendOutput,
+  BackendRequest,
+  BackendTool,
+  Card,
+  ChangedList,
+  Connector,
+  Context,
+  Facts,
+  Readiness,
+  ToolRequest,
+} from "../contract/connector.ts";
+import { Bytes } from "../contract/connector.ts";
+import { Asking } from "./asking.ts";
+import { requestOptions } from "./connection.ts";
+import { Failures } from "./failures.ts";
+import { Link } from "./link.ts";
+import { type ListedTool, listedTools } from "./listed.ts";
+import { McpContext } from "./mcp-context.ts";
+import type { McpSettings } from "./options.ts";
+import { inTurns } from "./progress.ts";
+import { parsedText, textOf, toolOutput } from "./tool-output.ts";
+
+/** The server wants headers that follow from the schema of a tool, and has another schema than we. */
+const HEADER_MISMATCH = -32_020;
+
+export class McpConnector implements Connector {
+  readonly id: string;
+  readonly kind = "mcp";
+  readonly card: Card;
+  readonly facts: Facts;
+  readonly identity: string;
+  readonly isTrusted: boolean;
+  readonly context: Context;
+  readonly #settings: McpSettings;
+  readonly #failures: Failures;
+  readonly #link: Link;
+  readonly #asking: Asking;
+  readonly #tools: CachedList<ListedTool>;
+  readonly #context: McpContext;
+  readonly #listeners = new Set<(list: ChangedList) => void>();
+  /** Lists of which it was said that they changed, and which nobody has read since. */
+  readonly #changed = new Set<ChangedList>();
+
+  constructor(settings: McpSettings) {
+    const { id, card, address, identity, isTrusted, timeoutMs, startTimeoutMs, listTtlMs } = settings;
+    this.id = id;
+    this.card = card;
+    this.identity = identity;
+    this.isTrusted = isTrusted;
+    this.facts = { transport: address.kind === "process" ? "stdio" : "http", timeoutMs, startTimeoutMs };
+    this.#settings = settings;
+    this.#failures = new Failures(settings, new HiddenTexts(secretsOf(settings)));
+    this.#link = new Link({
+      settings,
+      failures: this.#failures,
+      onNotice: (list) => this.#forget(list),
+      onReopen: () => {
+        for (const list of ["tools", "resources", "prompts"] as const) this.#forget(list);
+      },
+    });
+    this.#asking = new Asking({ settings, link: this.#link, failures: this.#failures });
+    this.#tools = new CachedList({ ttlMs: listTtlMs, load: (signal) => this.#load(signal) });
+    this.#context = new McpContext({
+      settings,
+      asking: this.#asking,
+      failures: this.#failures,
+      onRead: (list) => this.#changed.delete(list),
+    });
+    this.context = this.#context;
+  }
+
+  async check({ signal }: BackendRequest): Promise<Readiness> {
+    this.#link.throwIfEnded();
+    this.#tools.forget();
+    this.#context.forget();
+    const tools = await this.tools({ signal });
+    const [connection, resources, templates, prompts] = await Promise.all([
+      this.#link.open(signal),
+      this.context.resources({ signal }),
+      this.context.resourceTemplates({ signal }),
+      this.context.prompts({ signal }),
+    ]);
+    return {
+      tools: tools.length,
+      resources: resources.length,
+      resourceTemplates: templates.length,
+      prompts: prompts.length,
+      about: connection.about,
+    };
+  }
+
+  async tools({ signal }: BackendRequest): Promise<readonly BackendTool[]> {
+    return (await this.#listed(signal)).map(({ tool }) => tool);
+  }
+
+  async callTool(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    request: ToolRequest,
+  ): Promise<BackendOutput> {
+    this.#refuseBytes(name, input);
+    try {
+      return await this.#call(name, input, request);
+    } catch (error) {
+      const { cause } = error as Error;
+      if (!(cause instanceof ProtocolError) || cause.code !== HEADER_MISMATCH) throw error;
+      this.#tools.forget();
+      return this.#call(name, input, request);
+    }
+  }
+
+  onChange(listener: (list: ChangedList) => void): () => void {
+    const own = (list: ChangedList): void => listener(list);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+    await this.#link[Symbol.asyncDispose]();
+  }
+
+  async #call(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    { signal, onProgress }: ToolRequest,
+  ): Promise<BackendOutput> {
+    const { definition } = await this.#tool(name, signal);
+    const result = await this.#asking.ask({
+      what: `calling "${name}"`,
+      refused: "DOWNSTREAM_TOOL_ERROR",
+      timeoutMs: this.#settings.timeoutMs,
+      signal,
+      isRead: false,
+      ask: ({ client }, told) =>
+        client.callTool(
+          { name, arguments: { ...input } },
+          {
+            ...requestOptions(told),
+            toolDefinition: definition,
+            ...(onProgress !== undefined && { onprogress: inTurns(onProgress, told) }),
+          },
+        ),
+    });
+    this.#link.answered();
+    if (result.isError !== true) return toolOutput(result);
+    const text = textOf(result.content);
+    const details = result.structuredContent ?? parsedText(text);
+    throw this.#failures.of(
+      "DOWNSTREAM_TOOL_ERROR",
+      this.#failures.words(text === "" ? `"${name}" of "${this.id}" failed and did not say why` : text),
+      this.#failures.details(details === text ? undefined : (details as never)),
+    );
+  }
+
+  /** The server may have a tool that is not in the list we know: whoever asks for one gets a new list. */
+  async #tool(name: string, signal: AbortSignal): Promise<ListedTool> {
+    const find = async (): Promise<ListedTool | undefined> =>
+      (await this.#listed(signal)).find(({ tool }) => tool.name === name);
+    const known = await find();
+    if (known !== undefined) return known;
+    this.#tools.forget();
+    const found = await find();
+    if (found !== undefined) return found;
+    throw this.#failures.of("TOOL_NOT_FOUND", `"${this.id}" has no tool "${name}"`, { hasNoEffect: true });
+  }
+
+  #listed(signal: AbortSignal): Promise<readonly ListedTool[]> {
+    this.#link.throwIfEnded();
+    const { id, startTimeoutMs } = this.#settings;
+    // A list may need a connection first, and that one a second attempt.
+    const timeoutMs = 2 * startTimeoutMs;
+    return bounded(
+      { connector: id, what: "listing the tools", timeoutMs, signal, lateCode: "SERVER_START_TIMEOUT" },
+      (told) => this.#tools.get({ signal: told }),
+    );
+  }
+
+  async #load(signal: AbortSignal): Promise<readonly ListedTool[]> {
+    return this.#asking.ask({
+      what: "listing the tools",
+      refused: "DOWNSTREAM_PROTOCOL_ERROR",
+      timeoutMs: this.#settings.startTimeoutMs,
+      signal,
+      isRead: true,
+      ask: async (connection, told) => {
+        this.#changed.delete("tools");
+        if (!connection.has("tools")) return [];
+        const { tools } = await connection.list("tools", told, (options) =>
+          connection.client.listTools(undefined, options),
+        );
+        return listedTools(tools);
+      },
+    });
+  }
+
+  /** Many notices in a row are one change, until somebody reads the list. */
+  #forget(list: ChangedList): void {
+    if (list === "tools") this.#tools.forget();
+    else this.#context.forget(list);
+    if (this.#changed.has(list)) return;
+    this.#changed.add(list);
+    for (const listener of this.#listeners) listener(list);
+  }
+
+  #refuseBytes(name: string, input: Readonly<Record<string, unknown>>): void {
+    const open: unknown[] = [input];
+    for (const one of open) {
+      if (one instanceof Bytes || ArrayBuffer.isView(one) || one instanceof ArrayBuffer)
+        throw this.#failures.of(
+          "REQUEST_INVALID",
+          `"${name}" of "${this.id}" takes no bytes: give them as base64 text, if the tool reads that`,
+          { hasNoEffect: true },
+        );
+      if (typeof one === "object" && one !== null) open.push(...Object.values(one));
+    }
+  }
+}
+
+/** Values that the operator configured, and that no error may show. */
+function secretsOf({ address }: McpSettings): string[] {
+  if (address.kind === "process") return Object.values(address.server.env);
+  return [...Object.values(address.headers), ...address.url.searchParams.values()];
+}
