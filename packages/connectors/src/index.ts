@@ -20,3 +20,6 @@ export type {
 } from "./contract/connector.ts";
 export { CONNECTOR_ERROR_CODES, ConnectorError } from "./contract/connector-error.ts";
 export type { ConnectorErrorCode, ConnectorErrorOptions } from "./contract/connector-error.ts";
+export { cli } from "./cli/cli.ts";
+export type { CliArgument, CliFlag, CliValue } from "./cli/arguments.ts";
+export type { CliCommand, CliDefaults, CliOptions, CliOutput } from "./cli/options.ts";
