@@ -194,8 +194,7 @@ testConnector("cli", async ({ timeoutMs, responseBytes }) => {
     connector,
     succeeds: { tool: "show", input: { json: '{"pens":[1,2]}' }, data: { pens: [1, 2] } },
     fails: { tool: "fail", input: {}, words: "out of paper" },
-    // What was not heard of had not begun, or is told of in its end.
-    hangs: { tool: "hang", input: {}, stopped: () => hub.left() },
+    hangs: { tool: "hang", input: {}, started: () => hub.heard("hang"), stopped: () => hub.left() },
     large: { tool: "flood", input: {} },
     secret: SECRET,
     stop: () => rm(join(cwd, "node")),
@@ -483,6 +482,11 @@ describe("a check", () => {
     }));
 });
 
+test("a connector to a command line without a card says what it runs", () => {
+  const connector = cli({ id: "desk", commands: [{ name: "do", program: "node" }] });
+  expect(connector.card).toEqual({ name: "desk", description: "Runs do" });
+});
+
 describe("a connector to a command line is refused if", () => {
   const inputSchema = { type: "object", properties: { a: text } };
   const base = { name: "do", program: "node" };
@@ -519,7 +523,7 @@ describe("a connector to a command line is refused if", () => {
     ["a time is no time", { commands: [base], timeoutMs: 0 }],
     ["a bound is no number", { commands: [{ ...base, responseBytes: Number.NaN }] }],
     ["a variable is no text", { commands: [base], env: { A: 1 } }],
-    ["the card says nothing", { commands: [base], card: {} }],
+    ["the card has no texts", { commands: [base], card: { name: 1 } }],
   ])("%s", (_, options) => {
     const make = (): Connector => cli({ id: "desk", card: CARD, ...options } as unknown as CliOptions);
     expect(make).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", connector: "desk" }));

@@ -27,7 +27,8 @@ export interface CliDefaults {
 export interface CliOptions extends CliDefaults {
   /** The name by which programs know the connector. */
   readonly id: string;
-  readonly card: Card;
+  /** What a model reads of the connector. Without it, it reads the id and the names of the commands. */
+  readonly card?: Partial<Card>;
   readonly commands: readonly CliCommand[];
   /** How long a program may take to end after it was told to, before it is killed; default 2000. */
   readonly killAfterMs?: number;
@@ -93,9 +94,7 @@ export function resolveCli(options: CliOptions): ResolvedCli {
     throw new ConnectorError(id, "CONFIG_INVALID", `Cannot make connector "${id}": ${problem}`);
   };
   assertKnown(options, OPTION_KEYS, "it", refuse);
-  const { card, commands, killAfterMs = KILL_AFTER_MS, processes = PROCESSES } = options;
-  if (typeof card?.name !== "string" || typeof card.description !== "string")
-    refuse("it needs a card with a name and a description");
+  const { commands, killAfterMs = KILL_AFTER_MS, processes = PROCESSES } = options;
   if (!Array.isArray(commands) || commands.length === 0) refuse("it needs a list of commands");
   assertDefaults(options, "it", refuse);
   assertCount(killAfterMs, "killAfterMs", "it", refuse);
@@ -110,6 +109,10 @@ export function resolveCli(options: CliOptions): ResolvedCli {
       resolveCommand(command, options, (problem) => refuse(`command "${name}" ${problem}`)),
     );
   }
+  const description = `Runs ${[...resolved.keys()].join(", ")}`;
+  const card = { name: id, description, ...options.card };
+  if (typeof card.name !== "string" || typeof card.description !== "string")
+    refuse("its card has a name or a description that is no text");
   const { timeoutMs = TIMEOUT_MS, responseBytes = RESPONSE_BYTES } = options;
   return { id, card, commands: resolved, timeoutMs, responseBytes, killAfterMs, processes };
 }
