@@ -26,6 +26,9 @@ if (what === "stubborn") process.on("SIGTERM", () => {});
 else if (what === "hang") process.on("SIGTERM", () => (hub?.pending === false ? hub.end("told to end", () => exit()) : exit()));
 const hang = (then) => {
   hub = connect(env.HUB, () => hub.write(what + " ", then));
+  // A test that failed leaves no program behind.
+  hub.on("close", () => exit());
+  hub.on("error", () => exit());
   setInterval(() => {}, 1e6);
 };
 
