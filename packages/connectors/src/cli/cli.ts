@@ -118,9 +118,10 @@ class CliConnector implements Connector {
     await Promise.all(running.map(({ gone }) => gone));
   }
 
+  /** After the connector's end it gives the places of what was running, to calls that are refused then. */
   async #enter(what: string, signal: AbortSignal): Promise<() => void> {
     try {
-      return await this.#places.enter(AbortSignal.any([signal, this.#ended.signal]));
+      return await this.#places.enter(signal);
     } catch (error) {
       this.#assertOpen(what, signal);
       throw error;

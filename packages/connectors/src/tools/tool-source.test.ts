@@ -217,6 +217,50 @@ describe("a call", () => {
     expect(told).not.toContainEqual({ done: 3 });
   });
 
+  test("has no progress if its backend reports none", async () => {
+    const tools = await toolsOf(fake([{ name: "buy" }], { call: () => "all" }));
+    const run = host.start({ source: "return await tools.buy()", tools });
+    const types: string[] = [];
+    for await (const { type } of run.events) types.push(type);
+    expect(types).toEqual(["run-start", "call-start", "call-end", "run-end"]);
+  });
+
+  test("that fails after it reported progress fails with its error", async () => {
+    const call: Call = async (_name, _input, { onProgress }) => {
+      onProgress?.(1);
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new ConnectorError("shop", "TOOL_CALL_TIMEOUT", "Too late");
+    };
+    const tools = await toolsOf(fake([{ name: "buy" }], { call }));
+    const source = "return await tools.buy().catch(({ toolCode }) => toolCode)";
+    expect(valueOf(await host.start({ source, tools }).result)).toBe("TOOL_CALL_TIMEOUT");
+  });
+
+  test("that reported progress and is told to stop fails in silence", async () => {
+    const controller = new AbortController();
+    const failed = Promise.withResolvers<void>();
+    const call: Call = (_name, _input, { onProgress, signal }) => {
+      onProgress?.(1);
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          onProgress?.(2);
+          // Whoever reads has left before it fails.
+          setImmediate(() => {
+            reject(signal.reason as Error);
+            failed.resolve();
+          });
+        });
+      });
+    };
+    const tools = await toolsOf(fake([{ name: "buy" }], { call }));
+    const run = host.start({ source: "await tools.buy()", tools, signal: controller.signal });
+    for await (const { type } of run.events) if (type === "call-progress") controller.abort();
+    await failed.promise;
+    // An unhandled rejection would fail the test run.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await run.result).toMatchObject({ status: "failed" });
+  });
+
   test("gives references to bytes, which the host can read", async () => {
     const artifacts = new Artifacts({ maxBytes: 100 });
     const call: Call = (_name, input) => ({

@@ -91,52 +91,69 @@ function assertAllowed({ id }: Connector, { name }: BackendTool, input: unknown,
   throw new ConnectorError(id, "CALL_DENIED", message, { hasNoEffect: true });
 }
 
-/** Gives the latest progress, as far as anybody reads it, and then the output. */
-async function* callBackend(
+/** The output or, if the backend reports progress, that and then the output. */
+async function callBackend(
   connector: Connector,
   { name }: BackendTool,
   input: unknown,
   { signal, idempotencyKey }: CallContext,
   artifacts: Artifacts,
-): AsyncGenerator<unknown, void> {
+): Promise<unknown> {
   const { id } = connector;
   const action = `call "${name}" of "${id}"`;
-  let progress: { readonly value: unknown } | undefined;
-  let news = Promise.withResolvers<void>();
-  const onProgress = (value: unknown): void => {
-    // A backend may report more often than anybody reads.
-    progress = { value };
-    news.resolve();
-  };
+  const progress = new LatestProgress();
   const refuse = (problem: string): never => {
-    throw new ConnectorError(
-      id,
-      "RESPONSE_TOO_LARGE",
-      `Cannot give what "${name}" of "${id}" gave: ${problem}`,
-    );
+    const message = `Cannot give what "${name}" of "${id}" gave: ${problem}`;
+    throw new ConnectorError(id, "RESPONSE_TOO_LARGE", message);
   };
-  const calling = async (): Promise<{ readonly output: unknown }> => {
+  const calling = async (): Promise<unknown> => {
     try {
       const given = toInput(id, action, input);
+      const onProgress = (value: Json): void => progress.report(value);
       const { data } = await connector.callTool(name, given, { signal, idempotencyKey, onProgress });
-      return { output: await withReferences(data, artifacts, refuse) };
+      return await withReferences(data, artifacts, refuse);
     } catch (error) {
       throw toConnectorError(id, action, error, signal);
+    } finally {
+      progress.end();
     }
   };
-  const ended = calling();
+  const output = calling();
   // Whoever reads may leave before the end.
-  ended.catch(() => {});
-  for (;;) {
-    const end = await Promise.race([ended, news.promise]);
-    if (end !== undefined) {
-      yield end.output;
-      return;
-    }
-    news = Promise.withResolvers();
-    const latest = progress;
-    progress = undefined;
-    if (latest !== undefined) yield latest.value;
+  output.catch(() => {});
+  await progress.next();
+  return progress.isOver ? output : partsOf(output, progress);
+}
+
+async function* partsOf(output: Promise<unknown>, progress: LatestProgress): AsyncGenerator<unknown, void> {
+  for (; !progress.isOver; await progress.next()) yield progress.take();
+  yield await output;
+}
+
+/** Only the latest is kept: a backend may report more often than anybody reads. */
+class LatestProgress {
+  isOver = false;
+  #value: Json = null;
+  #news = Promise.withResolvers<void>();
+
+  report(value: Json): void {
+    this.#value = value;
+    this.#news.resolve();
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#news.resolve();
+  }
+
+  /** Resolves when there is some that was not taken, and when there will be no more. */
+  next(): Promise<void> {
+    return this.#news.promise;
+  }
+
+  take(): Json {
+    this.#news = Promise.withResolvers();
+    return this.#value;
   }
 }
 
