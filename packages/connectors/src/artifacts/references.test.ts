@@ -54,6 +54,26 @@ describe("references", () => {
     expect(copy[1]).toBe(copy);
   });
 
+  test("leave the event loop its turns while large data is read", async () => {
+    const turnsOf = async (data: unknown): Promise<number> => {
+      let turns = 0;
+      let isOver = false;
+      const count = (): void => {
+        turns++;
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      await withReferences(data, new Artifacts(), refuse);
+      isOver = true;
+      return turns;
+    };
+    const numbers: unknown[] = Array.from({ length: 400_000 }, (_, at) => at);
+    const without = await turnsOf(numbers);
+    expect(without).toBeGreaterThanOrEqual(19);
+    expect(await turnsOf([...numbers, bytesOf("x")])).toBeGreaterThan(without + 15);
+    expect(await turnsOf([1, 2, 3])).toBe(0);
+  });
+
   test("are all kept, or none", async () => {
     const artifacts = new Artifacts({ maxBytes: 10, maxCount: 2 });
     const { uri } = await artifacts.keep(bytesOf("old"));
