@@ -20,5 +20,14 @@ export type {
 } from "./contract/connector.ts";
 export { CONNECTOR_ERROR_CODES, ConnectorError } from "./contract/connector-error.ts";
 export type { ConnectorErrorCode, ConnectorErrorOptions } from "./contract/connector-error.ts";
+export { cli } from "./cli/cli.ts";
+export type { CliArgument, CliFlag, CliValue } from "./cli/arguments.ts";
+export type { CliCommand, CliDefaults, CliOptions, CliOutput } from "./cli/options.ts";
+export { Artifacts } from "./artifacts/artifacts.ts";
+export type { Artifact, ArtifactsOptions } from "./artifacts/artifacts.ts";
+export { connectTools } from "./tools/connect-tools.ts";
+export type { ConnectedTools } from "./tools/connect-tools.ts";
+export { toToolSource } from "./tools/tool-source.ts";
+export type { ToolSourceOptions } from "./tools/tool-source.ts";
 export { mcp } from "./mcp/mcp.ts";
 export type { McpOptions, McpProcessOptions, McpUrlOptions } from "./mcp/options.ts";

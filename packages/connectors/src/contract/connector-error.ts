@@ -15,6 +15,7 @@ export const CONNECTOR_ERROR_CODES = {
   AUTH_FAILED: "The backend refused the credentials",
   TOOL_NOT_FOUND: "The backend has no such tool",
   TOOL_CALL_TIMEOUT: "The backend did not answer in time",
+  CALL_DENIED: "The call needs a yes from somebody, and did not get it",
   CALL_ABORTED: "Whoever asked no longer waits for the answer",
   RESPONSE_TOO_LARGE: "The answer is larger than the connector takes",
   DOWNSTREAM_PROTOCOL_ERROR: "The backend answered something that its protocol does not allow",

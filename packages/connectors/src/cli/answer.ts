@@ -1,0 +1,86 @@
+/**
+ * Runs on the host. Answer: what the end of a program means for the call that it served.
+ *
+ * - Nothing that a program prints is changed without a word, but for secrets, which are replaced.
+ */
+import { stripVTControlCharacters } from "node:util";
+import type { Json } from "codecell";
+import { type BackendOutput, Bytes } from "../contract/connector.ts";
+import { ConnectorError } from "../contract/connector-error.ts";
+import type { ResolvedCommand } from "./options.ts";
+import type { ProcessEnd } from "./own-process.ts";
+
+/** How much of what a program says of its failure is told, in the message and as data. */
+const MESSAGE_CHARACTERS = 600;
+const DETAILS_CHARACTERS = 4000;
+
+/** How many bytes of the errors are needed, in the longest form of UTF-8. */
+export const ERROR_BYTES: number = DETAILS_CHARACTERS * 4;
+
+export function toAnswer(connector: string, command: ResolvedCommand, end: ProcessEnd): BackendOutput {
+  const { exitCode, output } = end;
+  if (exitCode === null || !command.exitCodes.includes(exitCode)) throw toFailure(connector, command, end);
+  const data = dataOf(connector, command, output);
+  return { data, meta: { exitCode } };
+}
+
+function dataOf(connector: string, command: ResolvedCommand, output: Buffer): unknown {
+  const { tool, mediaType, inOutput } = command;
+  if (command.output === "bytes") return new Bytes(output, mediaType === undefined ? {} : { mediaType });
+  const broken = (problem: string, cause: unknown): ConnectorError => {
+    const message = `Cannot read what "${tool.name}" of "${connector}" printed: ${problem}`;
+    return new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message, { cause });
+  };
+  let text: string;
+  try {
+    text = inOutput.in(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(output));
+  } catch (error) {
+    throw broken('it is not UTF-8, its command needs output: "bytes"', error);
+  }
+  switch (command.output) {
+    case "text":
+      return text;
+    case "lines":
+      return toLines(text);
+    case "json":
+      try {
+        return JSON.parse(text) as Json;
+      } catch (error) {
+        throw broken("it is not JSON", error);
+      }
+    default:
+      return command.output satisfies never;
+  }
+}
+
+/** The end of the last line begins no other. */
+function toLines(text: string): string[] {
+  const lines = text.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function toFailure(connector: string, command: ResolvedCommand, end: ProcessEnd): ConnectorError {
+  const { exitCode, signal } = end;
+  const words = wordsOf(command, end);
+  const how = exitCode === null ? `it was ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
+  const shown = words.length > MESSAGE_CHARACTERS ? `…${words.slice(-MESSAGE_CHARACTERS)}` : words;
+  const message = `Tool "${command.tool.name}" of "${connector}" failed, ${how}${shown === "" ? "" : `: ${shown}`}`;
+  const details: Json = { exitCode, ...(signal === null ? {} : { signal }), words };
+  return new ConnectorError(connector, "DOWNSTREAM_TOOL_ERROR", message, { details });
+}
+
+/** The last of what a program says: of its errors or, if there are none, of its output. */
+function wordsOf(command: ResolvedCommand, { errors, areErrorsCut, output }: ProcessEnd): string {
+  const words = lastWords(command, errors, areErrorsCut);
+  return words === ""
+    ? lastWords(command, output.subarray(-ERROR_BYTES), output.length > ERROR_BYTES)
+    : words;
+}
+
+function lastWords({ inErrors }: ResolvedCommand, bytes: Buffer, isCut: boolean): string {
+  const text = stripVTControlCharacters(bytes.toString());
+  // What is left of a character that was cut is none.
+  const whole = isCut ? text.replace(/^\uFFFD{1,3}/u, "") : text;
+  return inErrors.in(whole, { isCut }).trim().slice(-DETAILS_CHARACTERS).toWellFormed();
+}
