@@ -78,8 +78,8 @@ export interface RunAtRest {
    * before.
    */
   readonly executing: ReadonlyMap<number, string | undefined>;
-  /** Tells the calls that this run made itself, and that still execute, to stop. */
-  readonly abort: () => void;
+  /** Stops the calls that this run made itself and that still execute. */
+  readonly abort: AbortController;
   /** Resolutions of calls that have no outcome yet. */
   readonly resolutions: readonly (readonly [number, KeptResolution])[];
   /** The memory of its cell, if going on from it is cheaper than repeating the ledger. */
