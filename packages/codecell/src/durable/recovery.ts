@@ -91,7 +91,9 @@ export function* recover(
   }
   // Log lines after the state count as unseen: the process that died never showed them to its caller.
   const seen = { ...state.seen, timers: seenTimers, cpuTimeMs };
-  const recorder = yield* LedgerRecorder.after(state.ledger, { calls, deliveries, seen });
+  // A fork whose first report had news has written what it saw of its timers. Without news it had no timers left.
+  const isRepeated = state.isRepeated === true && !entries.some(({ kind }) => kind === "report");
+  const recorder = yield* LedgerRecorder.after(state.ledger, { calls, deliveries, seen, isRepeated });
   const open = new Map<number, KeptResolution | undefined>();
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Elsewhere>();

@@ -59,9 +59,8 @@ export class Dispatcher {
   async #await(index: number, call: LedgerCall, executor: string): Promise<CallOutcome | undefined> {
     const { tools, keeping, isStopping } = this.#setup;
     const outcome = await keeping.awaitOutcome(index, executor, isStopping);
-    // Whoever takes the run up next finds the outcome in the store, or waits for the same executor. With a token only
-    // this process has the outcome.
-    if (isStopping()) return keeping.journal === undefined ? outcome : undefined;
+    // Whoever takes the run up next finds the outcome, or waits for the same executor.
+    if (isStopping()) return undefined;
     if (outcome === undefined && isRepeatable(tools, call)) return this.#execute(index, call);
     this.#elsewhere.delete(index);
     return outcome ?? unknownOutcome(index, call.tool);

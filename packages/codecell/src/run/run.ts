@@ -36,6 +36,7 @@ import {
 import { Inbox } from "./inbox.ts";
 import { platform } from "../platform/host-platform.ts";
 import type { Journal } from "../durable/journal.ts";
+import { stopCalls } from "../durable/late-outcomes.ts";
 import { resolutionsLeft } from "../durable/run-past.ts";
 import { toStoreFailure } from "../durable/store-failure.ts";
 import { type AfterEnd, isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
@@ -372,7 +373,7 @@ export class Run {
         // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
-        abort: () => this.#abortCalls(),
+        abort: this.#abort,
         resolutions: resolutionsLeft(past, this.#suspended),
         snapshot: await this.#placedCell.snapshotThatPays(),
       });
@@ -460,7 +461,7 @@ export class Run {
 
   #abortCalls(): void {
     this.#dispatcher?.hurry();
-    if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    if (this.#queue.executing > 0) stopCalls(this.#abort);
     this.#setup.keeping.giveUpCalls();
   }
 }
