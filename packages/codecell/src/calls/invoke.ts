@@ -120,7 +120,8 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
         : validated(setup, tool, "input", parsed.value, setup.input);
     const input = checked instanceof Promise ? await checked : checked;
     if ("kind" in input) return input;
-    if (!input.ok) return refused(setup, "invalid_input", `Cannot call ${calledAs(setup)}: ${input.problems}`);
+    if (!input.ok)
+      return refused(setup, "invalid_input", `Cannot call ${calledAs(setup)}: ${input.problems}`);
     if (call !== undefined) call.input = input.value;
     if (setup.onStep !== undefined) {
       // Whoever records a large input needs a turn for it.

@@ -12,7 +12,13 @@
  *   and suspends the run again, because nobody was told of it.
  */
 import type { CellSnapshot } from "../protocol/messages.ts";
-import { behindCall, calledAs, type FeatureSettings, isHostServed, type NamedCall } from "../contract/features.ts";
+import {
+  behindCall,
+  calledAs,
+  type FeatureSettings,
+  isHostServed,
+  type NamedCall,
+} from "../contract/features.ts";
 import type { RepeatableInputs } from "../contract/feature-table.ts";
 import type {
   Asked,
@@ -132,7 +138,8 @@ export function* recover(
       pending.set(...fromPendingAtRest([index, outcome.payload, outcome.before]));
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && isAwaited(index)) elsewhere.set(index, { executor, resolution });
-    else if (!mayHaveHappened || isRepeatable(tools, state.ledger.features, call)) open.set(index, resolution);
+    else if (!mayHaveHappened || isRepeatable(tools, state.ledger.features, call))
+      open.set(index, resolution);
     else items.push(unknownOutcome(index, { features: state.ledger.features, tool }));
   }
   // Outcomes that came while nobody held the run go before items that taking it up adds.

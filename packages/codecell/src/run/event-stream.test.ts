@@ -115,7 +115,8 @@ describe("progress", () => {
       if (at === 50 || at === 90) await emit(log(`${at}`));
     }
     events.end();
-    const placeOf = (output: unknown): unknown => (typeof output === "string" ? output : all.indexOf(output as never));
+    const placeOf = (output: unknown): unknown =>
+      typeof output === "string" ? output : all.indexOf(output as never);
     expect(heard.map(placeOf)).toEqual([...all.keys()]);
     expect(got.map(placeOf)).toEqual([...all.keys()].toSpliced(91, 0, "90").toSpliced(51, 0, "50"));
     const late = ["50", 86, 87, 88, 89, 90, "90", 91, 92, 93, 94, 95, 96, 97, 98, 99];

@@ -170,7 +170,8 @@ async function validated(
     const empty = await validateSafely({});
     if (empty.ok) checked = empty;
   }
-  if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, validateSafely);
+  if (checked.ok)
+    return resolution === undefined ? checked : sameAs(resolution.input, checked, call, validateSafely);
   const problems = checked.words ?? checked.problems;
   call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
   return checked;
