@@ -41,19 +41,20 @@ test("a recorded fetch can be made again when it changes nothing", () => {
     "null",
     "{",
   ];
-  const repeated = inputs.map((input) => isRepeatable({}, { tool: FETCH_TOOL, input }));
+  const repeated = inputs.map((input) => isRepeatable({}, { fetch: true }, { tool: FETCH_TOOL, input }));
   expect(repeated).toEqual([true, true, false, false, false, false, false]);
 });
 
 test("a tool with the name of a fetch speaks for itself", () => {
   const call = { tool: FETCH_TOOL, input: '{"method":"GET"}' };
-  expect(isRepeatable({ [FETCH_TOOL]: { execute: () => 1 } }, call)).toBe(false);
-  expect(isRepeatable({ [FETCH_TOOL]: { idempotent: true, execute: () => 1 } }, call)).toBe(true);
+  expect(isRepeatable({ [FETCH_TOOL]: { execute: () => 1 } }, {}, call)).toBe(false);
+  expect(isRepeatable({ [FETCH_TOOL]: { idempotent: true, execute: () => 1 } }, {}, call)).toBe(true);
+  expect(isRepeatable({}, {}, call)).toBe(false);
 });
 
 test("a call that no tool serves is not made again", () => {
   const names = ["gone", "yield_control", "catalog.search"];
-  expect(names.map((tool) => isRepeatable({}, { tool, input: "{}" }))).toEqual([false, false, false]);
+  expect(names.map((tool) => isRepeatable({}, {}, { tool, input: "{}" }))).toEqual([false, false, false]);
 });
 
 test("a fork has the timers of its past to repeat until it has said what it saw of them", () => {

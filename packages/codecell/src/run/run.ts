@@ -89,7 +89,7 @@ export class Run {
     const { promise, resolve } = Promise.withResolvers<RunResult>();
     this.result = promise;
     this.#settle = resolve;
-    const { limits } = this.#recorder.header;
+    const { limits, features } = this.#recorder.header;
     this.#queue = new CallQueue(limits, inputLengthsOf(past), (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
@@ -118,6 +118,7 @@ export class Run {
       const caller = { runId: this.runId, tools, context, ...around, hostTools, errors };
       const runner = new CallRunner({
         ...caller,
+        features,
         limits,
         signal: this.#abort.signal,
         judgeApart: setup.sandbox.judgeFor(this.runId, this.#abort.signal),
