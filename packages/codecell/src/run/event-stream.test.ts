@@ -81,7 +81,7 @@ describe("progress", () => {
     tool: "t",
     output,
   });
-  const log = (text: string): RunEvent => ({ type: "log", runId: "r", level: "log", text });
+  const log = (line: string): RunEvent => ({ type: "log", runId: "r", level: "log", text: line });
   const told = (event: RunEvent | undefined): unknown =>
     event?.type === "call-progress" ? event.output : event?.type === "log" ? event.text : event?.type;
   const read = async (events: AsyncIterable<RunEvent>): Promise<unknown[]> =>
@@ -118,7 +118,8 @@ describe("progress", () => {
     const placeOf = (output: unknown): unknown =>
       typeof output === "string" ? output : all.indexOf(output as never);
     expect(heard.map(placeOf)).toEqual([...all.keys()]);
-    expect(got.map(placeOf)).toEqual([...all.keys()].toSpliced(91, 0, "90").toSpliced(51, 0, "50"));
+    const places: unknown[] = [...all.keys()];
+    expect(got.map(placeOf)).toEqual(places.toSpliced(91, 0, "90").toSpliced(51, 0, "50"));
     const late = ["50", 86, 87, 88, 89, 90, "90", 91, 92, 93, 94, 95, 96, 97, 98, 99];
     expect((await read(events)).map(placeOf)).toEqual(late);
     // A reader that falls behind gets what a late reader gets.
