@@ -9,6 +9,7 @@ const nothing = (): void => {};
 
 export function toCallSetup({ context, ...changes }: Changes): CallSetup {
   return {
+    features: {},
     index: 0,
     tool: "t",
     input: "{}",

@@ -77,10 +77,12 @@ test("calls wait while hooks are yet to be told of much that others gave [host:m
   const length = 100_000;
   const all = 20;
   let [given, told, mostUntold] = [0, 0, 0];
+  const fourth = Promise.withResolvers<void>();
   const give = tool({
     inputSchema,
     execute: () => {
       given++;
+      if (given === 4) fourth.resolve();
       mostUntold = Math.max(mostUntold, given - told);
       return "x".repeat(length);
     },
@@ -88,8 +90,12 @@ test("calls wait while hooks are yet to be told of much that others gave [host:m
   const options = {
     lifecycle: {
       onNestedToolResult: async () => {
-        // The program gets on meanwhile, as far as it may.
-        if (told === 0) for (let time = 0; time < 20; time++) await slowly();
+        if (told === 0) {
+          await fourth.promise;
+          // While another program goes on a hundred times, this one would go on too, if it were let.
+          const beside = "for (let n = 0; n < 100; n++) await tools.read({}); return 2";
+          expect(await runCodeMode({ js: beside, tools })).toBe(2);
+        }
         told++;
       },
     },

@@ -189,6 +189,10 @@ describe("misuse", () => {
     expect(() => host.start({ source: "", tools: reserved, fetchPolicy })).toThrow("its program has fetch");
     const source = `return await tools["${FETCH_TOOL}"]()`;
     expect(await host.start({ source, tools: reserved }).result).toMatchObject({ value: 1 });
+    const unusable: ToolSet = { [FETCH_TOOL]: { execute: () => 1n } };
+    expect(await host.start({ source, tools: unusable }).result).toMatchObject({
+      failure: { message: expect.stringContaining(`Tool "${FETCH_TOOL}" gave an output that is not JSON`) },
+    });
     const { token } = suspensionOf(
       await host.start({ source: program(), tools: asking, fetchPolicy }).result,
     );

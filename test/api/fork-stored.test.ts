@@ -38,6 +38,26 @@ async function recorded(): Promise<Ledger> {
   return handle.ledger();
 }
 
+test("a fork that is left and taken up sets no timer again that fired in its past [ledger:fork]", async () => {
+  await using store = createMemoryStore();
+  const waiting = `
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await tools.look({});
+    await new Promise(() => {});`;
+  const run = host.start({ source: waiting, tools: desk(true).tools });
+  expect(await run.result).toMatchObject({ failure: { code: "deadlock" } });
+  const before = desk(false);
+  const first = createHost({ workers: 1, store, sealKey });
+  const fork = first.fork(run.ledger(), { atCall: 0, tools: before.tools });
+  await until(() => before.made.length === 1);
+  await first[Symbol.asyncDispose]();
+  await using second = createHost({ workers: 1, store, sealKey });
+  const resumed = second.resume({ id: fork.runId, tools: desk(true).tools });
+  expect(await resumed.result).toMatchObject({ failure: { code: "deadlock" } });
+  const items = resumed.ledger().deliveries.flatMap((delivery) => delivery.items);
+  expect(items.filter(({ kind }) => kind === "timer").length).toBe(1);
+});
+
 const NOTED = ["note", { paid: "given" }];
 
 test("a fork whose process dies at once sees its given outcome, and makes later calls once [ledger:fork]", async () => {

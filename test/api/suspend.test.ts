@@ -493,6 +493,57 @@ describe("calls that go on after their run was suspended are told to stop", () =
     expect(await resumed.result).toMatchObject({ failure: { code: "aborted" } });
     expect(await aborted).toMatchObject({ name: "AbortError" });
   });
+
+  test("when their host is closed: nobody can ask it for their outcomes any more", async () => {
+    const { tools, aborted } = slowly();
+    const own = createHost({ workers: 1, sealKey: new Uint8Array(32).fill(1) });
+    suspensionOf(await own.start({ source: program, tools }).result);
+    await own[Symbol.asyncDispose]();
+    expect(await aborted).toMatchObject({ name: "AbortError" });
+  });
+});
+
+test("the outcome of a call that waited in the queue of a resumed run is not lost", async () => {
+  const slow = Promise.withResolvers<string>();
+  const work = Promise.withResolvers<string>();
+  const working = Promise.withResolvers<void>();
+  let slowMade = 0;
+  const tools: ToolSet = {
+    ask: {
+      execute: (_input, call) => {
+        if (call.resolution === undefined) return call.suspend("?");
+        if (call.resolution !== "work") return call.resolution;
+        working.resolve();
+        return work.promise;
+      },
+    },
+    slow: {
+      execute: () => {
+        slowMade++;
+        return slow.promise;
+      },
+    },
+  };
+  const program = "return await Promise.all([tools.ask({ n: 0 }), tools.ask({ n: 1 }), tools.slow({})])";
+  const started = host.start({ source: program, tools, limits: { callsInFlight: 1 } });
+  const first = suspensionOf(await started.result);
+  const [one, other] = first.pending.map(({ callId }) => callId);
+  const resumed = host.resume({
+    token: first.token,
+    tools,
+    resolutions: { [one ?? ""]: { resolution: "work" } },
+  });
+  await working.promise;
+  slow.resolve("slow");
+  const second = suspensionOf(await resumed.result);
+  work.resolve("worked");
+  const third = host.resume({
+    token: second.token,
+    tools,
+    resolutions: { [other ?? ""]: { resolution: "yes" } },
+  });
+  expect(await third.result).toMatchObject({ status: "completed", value: ["worked", "yes", "slow"] });
+  expect(slowMade).toBe(1);
 });
 
 describe("a long ledger", () => {

@@ -68,6 +68,7 @@ const recorded = (
   const events = new EventStream(onEvent);
   const runner = new CallRunner({
     runId: "r",
+    features: {},
     tools: { t: { ...tool, execute } },
     limits: LIMITS,
     context: undefined,

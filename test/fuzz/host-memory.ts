@@ -160,6 +160,18 @@ const tools: ToolSet = {
       throw new Error(`no such user: ${String(input)}`);
     },
   },
+  stream: {
+    async *execute(input) {
+      for (let n = 0; n < 20; n++) yield structuredClone(input);
+      yield "done";
+    },
+  },
+  grow: {
+    async *execute() {
+      for (let n = 0; n < 2000; n++) yield { text: Buffer.alloc(50_000 + n, "x").toString("latin1") };
+      yield "done";
+    },
+  },
   ask: {
     execute: (input, { resolution, suspend }) => (resolution === undefined ? suspend({ input }) : resolution),
   },
@@ -222,6 +234,8 @@ const RUN_CASES: readonly RoomCase[] = [
     1536 * 4096,
     "const few = records.slice(0, 1364); for (let n = 0; n < 48; n++) await Promise.all(Array.from({ length: 32 }, () => tools.count(few)));",
   ),
+  runCase("a run calls a tool that yields its input 20 times", RECORDS_TEXT, "await tools.stream(records);"),
+  runCase("a run calls a tool that yields 2,000 texts of 50,000 characters", 0, "await tools.grow();"),
   runCase(
     "a run is suspended by four calls and resumed",
     // Texts, inputs and payloads in both runs; what the result hands over; and the resumed run.

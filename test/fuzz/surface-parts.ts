@@ -60,7 +60,7 @@ export const REST = {
   pending: new Map(),
   timers: [],
   executing: new Map(),
-  abort: () => {},
+  abort: new AbortController(),
   resolutions: [],
   snapshot: undefined,
 };

@@ -112,7 +112,7 @@ export const SURFACES: readonly Surface[] = [
     most: OUTPUT,
     prepare: (json) => {
       const value = parsed(json);
-      return quietly(() => encodeOutput("t", value, OUTPUT));
+      return quietly(() => encodeOutput({ features: {}, tool: "t" }, value, OUTPUT));
     },
   },
   {

@@ -9,6 +9,7 @@ import { RunErrors } from "../run/run-errors.ts";
 function createRunner(execute: (input: { path: string }) => null, deadline: Deadline): CallRunner {
   return new CallRunner({
     runId: "r",
+    features: {},
     tools: { remove: { execute } },
     limits: resolveLimits(),
     context: undefined,

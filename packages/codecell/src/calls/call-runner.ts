@@ -22,7 +22,7 @@ import {
 } from "./middleware.ts";
 import { type CallStep, type CallStepEvent, type RunEvent, summarizeOutcome } from "../contract/events.ts";
 import type { HostError, HostErrorSource } from "../contract/host-error.ts";
-import { BEHIND_CALLS } from "../contract/features.ts";
+import { behindCall, type FeatureSettings } from "../contract/features.ts";
 import {
   type CallOutcome,
   type KeptResolution,
@@ -40,6 +40,7 @@ type FailedOutcome = Extract<SettledOutcome, { kind: "failure" }>;
 
 export interface CallRunnerSetup {
   readonly runId: string;
+  readonly features: FeatureSettings;
   readonly tools: ToolSet;
   readonly limits: Limits;
   readonly context: unknown;
@@ -145,11 +146,12 @@ export class CallRunner {
     kept: KeptResolution | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
-    const { runId, limits, context, signal, judgeApart, emit, tellStep, hostTools } = this.#setup;
+    const { runId, features, limits, context, signal, judgeApart, emit, tellStep, hostTools } = this.#setup;
     const isOfHost = Object.hasOwn(hostTools, tool);
     const denial = kept !== undefined && "deny" in kept ? (kept.deny ?? "it was denied") : undefined;
     const resolution = kept !== undefined && "resolution" in kept ? kept.resolution : undefined;
     return invoke({
+      features,
       tools: isOfHost ? hostTools : this.#setup.tools,
       index,
       tool,
@@ -170,7 +172,7 @@ export class CallRunner {
 
   /** Errors in serving a feature are told as the feature's. */
   #sourceOf(tool: string, source: HostErrorSource): HostErrorSource {
-    const call = Object.hasOwn(this.#setup.hostTools, tool) ? BEHIND_CALLS.get(tool) : undefined;
+    const call = behindCall(this.#setup.features, tool);
     return call?.endedBy === "host" ? call.feature : source;
   }
 

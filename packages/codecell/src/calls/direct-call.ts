@@ -8,7 +8,7 @@
  * - Nobody could resume such a call. So it fails if the tool or its middleware asks for a decision, whatever the tool
  *   does with what `suspend` throws.
  */
-import { calledAs } from "../contract/features.ts";
+import { NO_FEATURES } from "../contract/features.ts";
 import { LIMIT_BOUNDS } from "../contract/limits.ts";
 import type { AnyTool, CallContext } from "../contract/tool.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
@@ -102,9 +102,10 @@ async function checked({ name, tool, judgeApart, onFault }: DirectCall, output: 
     given = { ok: false, problems: SCHEMA_FAILED.output };
   }
   if (!given.ok) {
-    const message = `${calledAs(name, "Tool")} gave an unusable output, ${given.problems}`;
+    const message = `Tool "${name}" gave an unusable output, ${given.problems}`;
     throw new CallRefusal("invalid_output", message);
   }
-  await encodeOutput(name, given.value, LIMIT_BOUNDS.callOutputBytes.default);
+  const call = { features: NO_FEATURES, tool: name };
+  await encodeOutput(call, given.value, LIMIT_BOUNDS.callOutputBytes.default);
   return given.value;
 }

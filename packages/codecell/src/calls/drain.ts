@@ -1,5 +1,7 @@
 /** Runs on the host. Drain reads an output that comes in parts, and gives the last part. */
 
+import { isTurnLong, nextTurn } from "../loop/turn.ts";
+
 /** Draining stops when `hasAsked` says so before a part is taken, or when the call was aborted. */
 interface Draining {
   readonly hasAsked: () => boolean;
@@ -13,6 +15,8 @@ export async function drain(
 ): Promise<unknown> {
   let last: unknown;
   for await (const part of parts) {
+    // Whoever keeps a large part looks through it.
+    while (isTurnLong()) await nextTurn();
     // Leaving the loop tells the iterable to stop.
     if (hasAsked()) break;
     last = part;

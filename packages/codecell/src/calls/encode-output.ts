@@ -1,5 +1,5 @@
 /** Runs on the host. Encodes a tool's output as the text that crosses to the guest, within its limit. */
-import { calledAs } from "../contract/features.ts";
+import { calledAs, type NamedCall } from "../contract/features.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { printJson } from "../value/print-json.ts";
 import { CallRefusal } from "./call-failure.ts";
@@ -20,24 +20,24 @@ export class PrintedOutput {
 
 /** Throws a CallRefusal, or rejects with it, if the output is not JSON or too large. */
 export function encodeOutput(
-  name: string,
+  call: NamedCall,
   output: unknown,
   maxBytes: number,
 ): EncodedOutput | Promise<EncodedOutput> {
-  if (output instanceof PrintedOutput) return withinBytes(name, output.text, maxBytes);
+  if (output instanceof PrintedOutput) return withinBytes(call, output.text, maxBytes);
   const printing = printJson(output ?? null);
-  if (printing instanceof Promise) return printing.then((text) => withinBytes(name, text, maxBytes));
-  return withinBytes(name, printing, maxBytes);
+  if (printing instanceof Promise) return printing.then((text) => withinBytes(call, text, maxBytes));
+  return withinBytes(call, printing, maxBytes);
 }
 
-function withinBytes(name: string, text: string | undefined, maxBytes: number): EncodedOutput {
+function withinBytes(call: NamedCall, text: string | undefined, maxBytes: number): EncodedOutput {
   if (text === undefined)
-    throw new CallRefusal("invalid_output", `${calledAs(name, "Tool")} gave an output that is not JSON`);
+    throw new CallRefusal("invalid_output", `${calledAs(call, "Tool")} gave an output that is not JSON`);
   const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
   if (bytes > maxBytes) {
     throw new CallRefusal(
       "output_limit",
-      `${calledAs(name, "Tool")} gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
+      `${calledAs(call, "Tool")} gave an output of ${bytes} bytes, at most ${maxBytes} are allowed: ask it for less`,
     );
   }
   return { text, bytes };

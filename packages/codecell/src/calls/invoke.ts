@@ -8,7 +8,7 @@
  */
 import type { CallStep } from "../contract/events.ts";
 import type { CallFailureCode } from "../contract/failure.ts";
-import { calledAs } from "../contract/features.ts";
+import { calledAs, type NamedCall } from "../contract/features.ts";
 import type { HostErrorSource } from "../contract/host-error.ts";
 import type { BeforeAsking, CallOutcome, SettledOutcome } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
@@ -39,11 +39,10 @@ import {
 import { CallSuspended, Question } from "./question.ts";
 import { type Validated, validatorOf } from "./schema.ts";
 
-export interface CallSetup {
+export interface CallSetup extends NamedCall {
   readonly tools: ToolSet;
   /** The call's place in the ledger. */
   readonly index: number;
-  readonly tool: string;
   readonly input: string;
   readonly context: Omit<CallContext, "suspend">;
   readonly limits: Limits;
@@ -103,7 +102,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     return refused(
       setup,
       "invalid_input",
-      `Cannot call ${calledAs(name)}: its input is unusable, ${parsed.problem}`,
+      `Cannot call ${calledAs(setup)}: its input is unusable, ${parsed.problem}`,
     );
   setup.onStart(parsed.value);
   if (call !== undefined) call.input = parsed.value;
@@ -121,7 +120,8 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
         : validated(setup, tool, "input", parsed.value, setup.input);
     const input = checked instanceof Promise ? await checked : checked;
     if ("kind" in input) return input;
-    if (!input.ok) return refused(setup, "invalid_input", `Cannot call ${calledAs(name)}: ${input.problems}`);
+    if (!input.ok)
+      return refused(setup, "invalid_input", `Cannot call ${calledAs(setup)}: ${input.problems}`);
     if (call !== undefined) call.input = input.value;
     if (setup.onStep !== undefined) {
       // Whoever records a large input needs a turn for it.
@@ -146,7 +146,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     const given = validating instanceof Promise ? await validating : validating;
     if (given.ok) {
       while (isTurnLong()) await nextTurn();
-      const encoding = encodeOutput(name, given.value, limits.callOutputBytes);
+      const encoding = encodeOutput(setup, given.value, limits.callOutputBytes);
       const { text, bytes } = encoding instanceof Promise ? await encoding : encoding;
       setup.onOutput(bytes);
       outcome = { kind: "output", call: setup.index, output: text };
@@ -154,7 +154,7 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
       outcome = refused(
         setup,
         "invalid_output",
-        `${calledAs(name, "Tool")} gave an unusable output, ${given.problems}`,
+        `${calledAs(setup, "Tool")} gave an unusable output, ${given.problems}`,
       );
   } catch (error) {
     if (question.isAsked) isHeeded = error instanceof CallSuspended;
@@ -299,8 +299,8 @@ function denied(setup: CallSetup, reason: string): SettledOutcome {
   return refused(setup, "denied", toDenial(setup, reason));
 }
 
-function toDenial({ tool }: CallSetup, reason: string): string {
-  return `Cannot call ${calledAs(tool)}: ${reason}`;
+function toDenial(setup: CallSetup, reason: string): string {
+  return `Cannot call ${calledAs(setup)}: ${reason}`;
 }
 
 /** The payload leaves this process with the suspended run, so it must be JSON now. */
@@ -310,10 +310,10 @@ async function toAsked(
   payload: Json,
   isAllowed: boolean,
 ): Promise<CallOutcome> {
-  const { index, tool } = setup;
+  const { index } = setup;
   const kept = await copyJson(payload ?? null);
   if (kept === undefined) {
-    const problem = `${calledAs(tool, "Tool")} suspended the run with a payload that is not JSON`;
+    const problem = `${calledAs(setup, "Tool")} suspended the run with a payload that is not JSON`;
     return refused(setup, "invalid_output", problem);
   }
   const before = await toBefore(setup, call, isAllowed);

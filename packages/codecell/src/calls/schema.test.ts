@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonSchema, StandardSchema, Direction } from "../contract/standard-schema.ts";
 import { Judges } from "../sandbox/node/judges.ts";
 import { defaultWorkerUrl } from "../sandbox/node/worker-script.ts";
-import { toLateSchema, validatorOf as createValidator, type Validated } from "./schema.ts";
+import { toLateSchema, validatorOf as validatorWith, type Validated } from "./schema.ts";
 
 const judges = new Judges(defaultWorkerUrl(), 500);
 
@@ -12,7 +12,7 @@ function validatorOf(
   direction: Direction = "input",
 ): (value: unknown, root: string) => Validated | Promise<Validated> {
   return (value, root) =>
-    createValidator(schema, direction)(value, root, judges.for("test", new AbortController().signal));
+    validatorWith(schema, direction)(value, root, judges.for("test", new AbortController().signal));
 }
 
 describe("validatorOf", () => {
@@ -167,7 +167,7 @@ describe("a schema and a value that together would take for ever", () => {
     };
     let deep: unknown = {};
     for (let level = 0; level < 60; level++) deep = { not: deep };
-    const result = await createValidator(filter, "input")(deep, "input", () =>
+    const result = await validatorWith(filter, "input")(deep, "input", () =>
       Promise.reject(new Error("apart")),
     );
     expect(result).toMatchObject({ ok: false });
@@ -200,7 +200,7 @@ describe("a late schema", () => {
   test("is not read before something is validated", async () => {
     let reads = 0;
     const late = toLateSchema(() => (reads++, text), { ...standard, jsonSchema: {} });
-    const validate = createValidator(late, "input");
+    const validate = validatorWith(late, "input");
     expect(reads).toBe(0);
     await validate("a", "input", () => Promise.resolve({ kind: "unknown" }));
     expect(reads).toBe(1);

@@ -3,7 +3,7 @@
  * from events: `handle.events`, spans, traces, telemetry, trajectories. The inspection of a ledger tells outcomes in
  * the same shape.
  *
- * - A run keeps its `RunEvent`s for every reader. `onEvent` hears each `LiveEvent` as it happens.
+ * - A run keeps its `RunEvent`s for every reader; of progress, the newest parts. `onEvent` hears each `LiveEvent` as it happens.
  * - A step is an event of a call between its start and its end. Only `onEvent` hears it: a run does not keep steps, since
  *   they hold values that only the host has.
  * - No event has an output: an output may be large, and it belongs to the program. Middleware sees outputs.
@@ -57,7 +57,10 @@ export type RunEvent =
   | CallStartEvent
   | (OfCall & {
       readonly type: "call-progress";
-      /** A value of the tool's async iterable, as the tool gave it. */
+      /**
+       * A value of the tool's async iterable, as the tool gave it. Readers that come late or fall behind get the newest
+       * values, of 131,072 characters together.
+       */
       readonly output: unknown;
     })
   | (OfCall & {

@@ -90,15 +90,16 @@ export function isHostServed(settings: FeatureSettings, name: string): boolean {
   return behindCall(settings, name)?.endedBy === "host";
 }
 
-/** How a program writes a call that the host itself serves; undefined for any other call. */
-export function shownHostCall(name: string): string | undefined {
-  const call = BEHIND_CALLS.get(name);
-  return call?.endedBy === "host" ? call.shown : undefined;
+/** A call by its name, and the settings of its run. */
+export interface NamedCall {
+  readonly features: FeatureSettings;
+  readonly tool: string;
 }
 
 /** What a program called, in a message: a function that the host serves as the program writes it, or a tool by its name. */
-export function calledAs(name: string, noun: "tool" | "Tool" = "tool"): string {
-  return shownHostCall(name) ?? `${noun} "${name}"`;
+export function calledAs({ features, tool }: NamedCall, noun: "tool" | "Tool" = "tool"): string {
+  const call = behindCall(features, tool);
+  return call?.endedBy === "host" ? call.shown : `${noun} "${tool}"`;
 }
 
 /** Names that features take in a namespace, for a program that has all features. */

@@ -163,7 +163,7 @@ class Driven {
       pending: this.#pending,
       timers: [...this.#timers].map(([timer, delayMs]) => ({ timer, delayMs })),
       executing: new Map(isExecuting && executing !== undefined ? [[executing, "somebody else"]] : []),
-      abort: () => {},
+      abort: new AbortController(),
       resolutions: this.#resolutions,
       snapshot: this.#hasSnapshot(this.#suspensions++)
         ? { bytes: new Uint8Array(3), progress: this.#recorder.progress }

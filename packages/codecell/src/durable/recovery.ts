@@ -12,7 +12,13 @@
  *   and suspends the run again, because nobody was told of it.
  */
 import type { CellSnapshot } from "../protocol/messages.ts";
-import { BEHIND_CALLS, calledAs, isHostServed } from "../contract/features.ts";
+import {
+  behindCall,
+  calledAs,
+  type FeatureSettings,
+  isHostServed,
+  type NamedCall,
+} from "../contract/features.ts";
 import type { RepeatableInputs } from "../contract/feature-table.ts";
 import type {
   Asked,
@@ -91,7 +97,9 @@ export function* recover(
   }
   // Log lines after the state count as unseen: the process that died never showed them to its caller.
   const seen = { ...state.seen, timers: seenTimers, cpuTimeMs };
-  const recorder = yield* LedgerRecorder.after(state.ledger, { calls, deliveries, seen });
+  // A fork whose first report had news has written what it saw of its timers. Without news it had no timers left.
+  const isRepeated = state.isRepeated === true && !entries.some(({ kind }) => kind === "report");
+  const recorder = yield* LedgerRecorder.after(state.ledger, { calls, deliveries, seen, isRepeated });
   const open = new Map<number, KeptResolution | undefined>();
   const items: DeliveryItem[] = [];
   const elsewhere = new Map<number, Elsewhere>();
@@ -132,8 +140,9 @@ export function* recover(
       pending.set(...fromPendingAtRest([index, outcome.payload, outcome.before]));
     else if (outcome !== undefined) items.push(outcome);
     else if (executor !== undefined && isAwaited(index)) elsewhere.set(index, { executor, resolution });
-    else if (!mayHaveHappened || isRepeatable(tools, call)) open.set(index, resolution);
-    else items.push(unknownOutcome(index, tool));
+    else if (!mayHaveHappened || isRepeatable(tools, state.ledger.features, call))
+      open.set(index, resolution);
+    else items.push(unknownOutcome(index, { features: state.ledger.features, tool }));
   }
   // Outcomes that came while nobody held the run go before items that taking it up adds.
   const order = new Map([...outcomes.keys()].map((call, place) => [call, place]));
@@ -174,14 +183,18 @@ function isDenied(resolution: KeptResolution | undefined): boolean {
 }
 
 /** Whether a call that may have happened can be made again. */
-export function isRepeatable(tools: ToolSet, { tool: name, input }: LedgerCall): boolean {
+export function isRepeatable(
+  tools: ToolSet,
+  features: FeatureSettings,
+  { tool: name, input }: LedgerCall,
+): boolean {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
-  if (tool === undefined) return isRepeatableByHost(name, input);
+  if (tool === undefined) return isRepeatableByHost(features, name, input);
   return tool.readOnly === true || tool.idempotent === true;
 }
 
-function isRepeatableByHost(name: string, input: string): boolean {
-  const call = BEHIND_CALLS.get(name);
+function isRepeatableByHost(features: FeatureSettings, name: string, input: string): boolean {
+  const call = behindCall(features, name);
   if (call?.endedBy !== "host") return false;
   const { isRepeatable: repeatable } = call;
   return typeof repeatable === "boolean" ? repeatable : hasOneOf(input, repeatable);
@@ -200,14 +213,14 @@ function hasOneOf(input: string, inputs: RepeatableInputs): boolean {
   });
 }
 
-export function unknownOutcome(call: number, tool: string): SettledOutcome {
+export function unknownOutcome(call: number, named: NamedCall): SettledOutcome {
   return {
     kind: "failure",
     call,
     failure: {
       code: "outcome_unknown",
       name: "CallError",
-      message: `The outcome of calling ${calledAs(tool)} is unknown: its process ended before the call did; find out whether it took effect before calling it again`,
+      message: `The outcome of calling ${calledAs(named)} is unknown: its process ended before the call did; find out whether it took effect before calling it again`,
     },
   };
 }

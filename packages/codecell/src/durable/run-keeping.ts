@@ -68,6 +68,11 @@ export interface RunKeeper {
   discard(name: SuspendedName, scope: string): Promise<boolean>;
   /** The id of a stored run; empty if the run is in its token, or does not exist. */
   idOf(name: SuspendedName, scope: string): string;
+  /**
+   * Called when the host is closed and no run is live: gives up the calls of runs in tokens, whose outcomes nobody can
+   * get any more. Calls of stored runs go on for whoever resumes their runs.
+   */
+  close(): void;
 }
 
 /** What a suspended run is known by: its token, or its id in a store. */

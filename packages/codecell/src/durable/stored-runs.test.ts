@@ -18,7 +18,7 @@ const REST: RunAtRest = {
   pending: new Map(),
   timers: [{ timer: 1, delayMs: 5000 }],
   executing: new Map(),
-  abort: () => {},
+  abort: new AbortController(),
   resolutions: [],
   snapshot: undefined,
 };

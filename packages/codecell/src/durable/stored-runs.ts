@@ -85,6 +85,7 @@ export class StoredRuns {
       pending: [],
       executing: [],
       resolutions: [],
+      ...(recorder.isRepeated ? { isRepeated: true } : {}),
     };
     const facts = atOnce(factsSteps(ledger, ledger, [], namesTools));
     const put = (state: Uint8Array): Promise<Claim> =>

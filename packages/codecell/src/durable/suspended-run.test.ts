@@ -72,6 +72,7 @@ function withChange(path: readonly (string | number)[], value: unknown): Suspend
 describe("suspended run", () => {
   test("comes back as it was, without a snapshot and with one", () => {
     expect(roundTrip(run)).toEqual(run);
+    expect(roundTrip({ ...run, isRepeated: true })).toEqual({ ...run, isRepeated: true });
     fc.assert(
       fc.property(fc.uint8Array(), (snapshot) => {
         const back = roundTrip({ ...run, snapshot });
@@ -227,6 +228,7 @@ describe("suspended run", () => {
     [["seen"], null],
     [["timers", 0, "delayMs"], null],
     [["timers"], {}],
+    [["isRepeated"], false],
     [["pending", 0], [2]],
     [["pending", 0, 0], 3],
     [["pending", 0, 0], 1],

@@ -27,7 +27,7 @@ import type { Json } from "../contract/value.ts";
 import { isBefore, isKeptResolution, isLedger, isTimerChange, isWhole } from "../value/ledger-shape.ts";
 import { isArrayOf, isCount, isRecord, isText } from "../value/shape.ts";
 import { fromJsonBytes, fromJsonPieces, toJsonBytes, toJsonPieces } from "./json-bytes.ts";
-import { isSeen, type Seen } from "../ledger/ledger-recorder.ts";
+import { isSeen, type Past, type Seen } from "../ledger/ledger-recorder.ts";
 import type { Sealable } from "../seal/seal.ts";
 
 /**
@@ -60,7 +60,7 @@ export interface WaitState {
   readonly resolutions: readonly (readonly [number, KeptResolution])[];
 }
 
-export interface SuspendedRun extends WaitState {
+export interface SuspendedRun extends WaitState, Pick<Past, "isRepeated"> {
   /** Whose run it is; empty if it belongs to nobody in particular. */
   readonly scope: string;
   readonly ledger: Ledger;
@@ -78,8 +78,8 @@ export interface RunAtRest {
    * before.
    */
   readonly executing: ReadonlyMap<number, string | undefined>;
-  /** Tells the calls that this run made itself, and that still execute, to stop. */
-  readonly abort: () => void;
+  /** Stops the calls that this run made itself and that still execute. */
+  readonly abort: AbortController;
   /** Resolutions of calls that have no outcome yet. */
   readonly resolutions: readonly (readonly [number, KeptResolution])[];
   /** The memory of its cell, if going on from it is cheaper than repeating the ledger. */
@@ -112,7 +112,16 @@ export function* sealableSteps(run: SuspendedRun, mostBytes: number = Infinity):
     if (left < 0) throw new RangeError("The run is larger than it may be");
     yield;
   }
-  const state = { ledger: { ...ledger, deliveries }, seen, timers, pending, executing, resolutions };
+  const repeated = run.isRepeated === true ? { isRepeated: true } : {};
+  const state = {
+    ledger: { ...ledger, deliveries },
+    seen,
+    timers,
+    pending,
+    executing,
+    resolutions,
+    ...repeated,
+  };
   const json = yield* toJsonPieces(state, left);
   const sections: [string, number][] = [["run", lengthOf(json)]];
   if (outputs.length > 0) sections.push(["outputs", lengthOf(outputs)]);
@@ -197,7 +206,7 @@ export function* parseSuspendedRun(
   const isComplete = yield* putBackOutputs(state, parts.get("outputs") ?? NOTHING);
   yield;
   if (!isComplete || !isState(state)) return undefined;
-  const { ledger, seen, timers, pending, executing, resolutions } = state;
+  const { ledger, seen, timers, pending, executing, resolutions, isRepeated } = state;
   const snapshot = parts.get("snapshot");
   return {
     id,
@@ -209,6 +218,7 @@ export function* parseSuspendedRun(
     pending,
     executing,
     resolutions,
+    ...(isRepeated === undefined ? {} : { isRepeated }),
     ...(snapshot === undefined ? {} : { snapshot }),
   };
 }
@@ -239,7 +249,8 @@ function isSection(value: unknown): boolean {
 /** Section `run`: all that is not in the header and in no other section. */
 function isState(value: unknown): value is Omit<SuspendedRun, "id" | "scope" | "expiresAt" | "snapshot"> {
   if (!isRecord(value)) return false;
-  const { ledger } = value;
+  const { ledger, isRepeated } = value;
+  if (isRepeated !== undefined && isRepeated !== true) return false;
   return isLedger(ledger) && isWhole(ledger) && ledger.stopped === undefined && isWaiting(value, ledger);
 }
 

@@ -91,4 +91,8 @@ export class Suspender implements RunKeeper {
     const found = this.referred(name, scope);
     return found !== undefined && "id" in found ? found.id : "";
   }
+
+  close(): void {
+    this.#inTokens.close();
+  }
 }

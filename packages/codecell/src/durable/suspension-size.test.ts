@@ -17,7 +17,7 @@ const rest: RunAtRest = {
   pending: new Map([[0, { payload: "?" }]]),
   timers: [],
   executing: new Map(),
-  abort: () => {},
+  abort: new AbortController(),
   resolutions: [],
   snapshot: undefined,
 };

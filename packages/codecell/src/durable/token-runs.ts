@@ -59,6 +59,10 @@ export class TokenRuns {
     }
   }
 
+  close(): void {
+    this.#parts.late.giveUpAll();
+  }
+
   *#open(token: OpenToken, state: SuspendedRun | undefined, tools: ToolSet): Steps<OpenRun | Failure> {
     if (state === undefined) return versionFailure("token");
     const { late } = this.#parts;
@@ -152,7 +156,12 @@ class TokenKeeping implements RunKeeping {
     const { scope, token: style } = this.#terms;
     const issued = await tokens.issue(this.#recorder, scope, executor, rest, style);
     if ("code" in issued) return issued;
-    late.expect(this.#recorder.header.runId, [...rest.executing.keys()], issued.expiresAt, rest.abort);
+    const { runId } = this.#recorder.header;
+    late.expect(runId, rest.executing, issued.expiresAt, rest.abort);
+    late.giveUp(
+      runId,
+      [...this.#awaited.keys()].filter((call) => !rest.executing.has(call)),
+    );
     return toSuspension(this.#recorder, rest, issued);
   }
 

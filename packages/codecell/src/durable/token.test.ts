@@ -34,7 +34,7 @@ const waiting = {
   pending: new Map(),
   timers: [],
   executing: new Map(),
-  abort: () => {},
+  abort: new AbortController(),
   resolutions: [],
   snapshot: undefined,
 };

@@ -122,7 +122,6 @@ export class LedgerRecorder {
     this.#droppedBefore = this.#seen.logsDropped;
     if (past === undefined) return;
     atOnce(this.#begin(past));
-    if (past.isRepeated === true) this.#pastTimers = new PastTimers(past.deliveries);
   }
 
   /** Like the constructor, in steps: a past may have a million items. */
@@ -132,12 +131,13 @@ export class LedgerRecorder {
     return recorder;
   }
 
-  *#begin({ calls, deliveries }: Past): Steps<void> {
+  *#begin({ calls, deliveries, isRepeated }: Past): Steps<void> {
     for (const call of calls) this.#addCall(call);
     for (const [place, delivery] of deliveries.entries()) {
       if (place % PIECE === 0) yield;
       this.addDelivery(delivery);
     }
+    if (isRepeated === true) this.#pastTimers = yield* PastTimers.after(deliveries);
   }
 
   /**
@@ -150,6 +150,11 @@ export class LedgerRecorder {
 
   get seen(): Seen {
     return this.#seen;
+  }
+
+  /** Whether the program has yet to repeat the timers of another run. */
+  get isRepeated(): boolean {
+    return this.#pastTimers !== undefined;
   }
 
   /** Yields that have not ended, in the order they were made. */

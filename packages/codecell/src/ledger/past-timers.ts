@@ -7,6 +7,10 @@
  * - Changes come in pieces, and each is done with when it comes: no pass over all of them is needed.
  */
 import type { Delivery, TimerChange } from "../contract/ledger.ts";
+import type { Steps } from "../loop/turn.ts";
+
+/** How many deliveries are read between two steps. */
+const PIECE = 1000;
 
 export class PastTimers {
   /** The timers that fired, sorted. A timer is there as often as it fired. */
@@ -15,14 +19,20 @@ export class PastTimers {
   #matched: Uint32Array;
   readonly #left = new Map<number, TimerChange>();
 
-  constructor(deliveries: readonly Delivery[]) {
-    const fired: number[] = [];
-    for (const { items } of deliveries) {
-      for (const item of items) if (item.kind === "timer") fired.push(item.timer);
-    }
+  private constructor(fired: readonly number[]) {
     // Sorted numbers, not a map: a million timers would take it 50 MB, and tens of milliseconds whenever it grows.
     this.#fired = new Float64Array(fired).sort();
     this.#matched = new Uint32Array(fired.length);
+  }
+
+  static *after(deliveries: readonly Delivery[]): Steps<PastTimers> {
+    const fired: number[] = [];
+    for (const [place, { items }] of deliveries.entries()) {
+      if (place % PIECE === 0) yield;
+      for (const item of items) if (item.kind === "timer") fired.push(item.timer);
+    }
+    yield;
+    return new PastTimers(fired);
   }
 
   /** For a program that begins again. */

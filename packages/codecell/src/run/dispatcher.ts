@@ -57,14 +57,14 @@ export class Dispatcher {
   }
 
   async #await(index: number, call: LedgerCall, executor: string): Promise<CallOutcome | undefined> {
-    const { tools, keeping, isStopping } = this.#setup;
+    const { tools, keeping, past, isStopping } = this.#setup;
+    const { features } = past.recorder.header;
     const outcome = await keeping.awaitOutcome(index, executor, isStopping);
-    // Whoever takes the run up next finds the outcome in the store, or waits for the same executor. With a token only
-    // this process has the outcome.
-    if (isStopping()) return keeping.journal === undefined ? outcome : undefined;
-    if (outcome === undefined && isRepeatable(tools, call)) return this.#execute(index, call);
+    // Whoever takes the run up next finds the outcome, or waits for the same executor.
+    if (isStopping()) return undefined;
+    if (outcome === undefined && isRepeatable(tools, features, call)) return this.#execute(index, call);
     this.#elsewhere.delete(index);
-    return outcome ?? unknownOutcome(index, call.tool);
+    return outcome ?? unknownOutcome(index, { features, tool: call.tool });
   }
 
   async #execute(index: number, call: LedgerCall): Promise<CallOutcome | undefined> {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
 import { nastyJson } from "../../../../test/fuzz/nasty-values.ts";
 import { Random } from "../../../../test/fuzz/random.ts";
@@ -70,6 +70,82 @@ test("a waiting reader gets every cause, a late reader only the causes of the la
   const late = await Array.fromAsync(events);
   expect(late).toEqual([...causes, undefined].map((cause, index) => end(index, cause)));
   expect(late.map(causeOf)).toEqual([...causes.fill(undefined as never, 0, 88), undefined]);
+});
+
+describe("progress", () => {
+  const part = (index: number, output: unknown): RunEvent => ({
+    type: "call-progress",
+    runId: "r",
+    callId: `r:${index}`,
+    index,
+    tool: "t",
+    output,
+  });
+  const log = (line: string): RunEvent => ({ type: "log", runId: "r", level: "log", text: line });
+  const told = (event: RunEvent | undefined): unknown =>
+    event?.type === "call-progress" ? event.output : event?.type === "log" ? event.text : event?.type;
+  const read = async (events: AsyncIterable<RunEvent>): Promise<unknown[]> =>
+    (await Array.fromAsync(events)).map(told);
+
+  test("a late reader gets it in its place [events:story]", async () => {
+    const events = new EventStream();
+    for (const event of [part(0, 1), log("a"), part(1, 2), part(0, 3), log("b"), log("c"), part(1, 4)]) {
+      events.emit(event);
+    }
+    events.end();
+    for (const _ of [1, 2]) expect(await read(events)).toEqual([1, "a", 2, 3, "b", "c", 4]);
+  });
+
+  test("the listener and a reader that waits get all of it, a late reader the newest [host:memory]", async () => {
+    const heard: unknown[] = [];
+    const events = new EventStream((event) => {
+      if (event.type === "call-progress") heard.push(event.output);
+    });
+    const [waiting, slow] = [events[Symbol.asyncIterator](), events[Symbol.asyncIterator]()];
+    const first = slow.next();
+    const all = Array.from({ length: 100 }, () => ["x".repeat(9000)]);
+    const got: unknown[] = [];
+    const emit = async (event: RunEvent): Promise<void> => {
+      const next = waiting.next();
+      events.emit(event);
+      got.push(told((await next).value ?? undefined));
+    };
+    for (const [at, output] of all.entries()) {
+      await emit(part(0, output));
+      if (at === 50 || at === 90) await emit(log(`${at}`));
+    }
+    events.end();
+    const placeOf = (output: unknown): unknown =>
+      typeof output === "string" ? output : all.indexOf(output as never);
+    expect(heard.map(placeOf)).toEqual([...all.keys()]);
+    const places: unknown[] = [...all.keys()];
+    expect(got.map(placeOf)).toEqual(places.toSpliced(91, 0, "90").toSpliced(51, 0, "50"));
+    const late = ["50", 86, 87, 88, 89, 90, "90", 91, 92, 93, 94, 95, 96, 97, 98, 99];
+    expect((await read(events)).map(placeOf)).toEqual(late);
+    // A reader that falls behind gets what a late reader gets.
+    expect(placeOf(told((await first).value ?? undefined))).toBe(0);
+    expect((await read(slow)).map(placeOf)).toEqual(late);
+  });
+
+  test("the newest part is kept, however large it is, and of small ones thousands", async () => {
+    const events = new EventStream();
+    events.end();
+    const odd = {
+      get text(): string {
+        throw new Error("Nobody can tell how long it is");
+      },
+    };
+    for (const large of ["x".repeat(1_000_000), odd]) {
+      for (const output of [1, large]) events.emit(part(0, output));
+      const kept = await read(events);
+      expect(kept.map((one) => one === large)).toEqual([true]);
+    }
+    for (let n = 0; n < 10_000; n++) events.emit(part(0, n));
+    const kept = await read(events);
+    expect(kept.length).toBeGreaterThan(1000);
+    expect(kept.length).toBeLessThan(5000);
+    expect(kept).toEqual(Array.from(kept, (_, at) => 10_000 - kept.length + at));
+  });
 });
 
 test("[host:short-turns] a reader that comes late does not hold the thread", async () => {

@@ -5,6 +5,8 @@
  * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
  *   texts that the ledger has anyway, and built again for each late reader: a value takes up to twenty times as much as
  *   its text.
+ * - Of what tools yield while they work, the newest parts are kept (`calls/kept-newest.ts`), as values. A reader that
+ *   comes late, or falls behind, does not get the older ones.
  * - Of failed calls, the causes of the last ones are kept (`calls/kept-causes.ts`). A late reader gets the other events without
  *   their causes.
  * - A reader that waits gets an event as it was emitted.
@@ -12,12 +14,16 @@
  *   only the listener hears of it, after the run's end.
  */
 import { KeptCauses } from "../calls/kept-causes.ts";
+import { KeptNewest } from "../calls/kept-newest.ts";
 import { buildJson } from "../value/parse-json.ts";
+import { lengthUpTo } from "../value/print-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { CallStartEvent, CallStepEvent, OnEvent, RunEvent } from "../contract/events.ts";
 
 /** How many characters of inputs, all together, are kept as values. */
 const KEPT_LENGTH = 131_072;
+/** What a part counts for in addition to its value. */
+const PART_LENGTH = 64;
 
 /** The start of a call without its input. */
 interface Stripped {
@@ -25,9 +31,22 @@ interface Stripped {
   readonly inputText: string;
 }
 
+type Progress = Extract<RunEvent, { readonly type: "call-progress" }>;
+
+interface KeptPart {
+  readonly event: Progress;
+  /** How many other events came before. */
+  readonly after: number;
+}
+
 export class EventStream implements AsyncIterable<RunEvent> {
   readonly #hear: OnEvent | undefined;
-  readonly #kept: (RunEvent | Stripped)[] = [];
+  /** All events but progress. */
+  readonly #kept: (Exclude<RunEvent, Progress> | Stripped)[] = [];
+  /** By numbers that follow each other. */
+  readonly #parts = new KeptNewest<number, KeptPart>();
+  #oldestPart = 0;
+  #nextPart = 0;
   /** Readers that have seen everything so far. They get undefined when no more events will come. */
   #waiting: ((event: RunEvent | undefined) => void)[] = [];
   #isEnded = false;
@@ -55,14 +74,21 @@ export class EventStream implements AsyncIterable<RunEvent> {
   /** `inputText` is the text of the call's input, for the start and the end of a call. */
   emit(event: RunEvent, inputText = ""): void {
     if (this.#hear !== undefined) this.tell(event, inputText);
-    this.#kept.push(this.#toKept(event, inputText));
+    if (event.type === "call-progress") this.#keepPart(event);
+    else this.#kept.push(this.#toKept(event, inputText));
     if (event.type === "call-end" && event.outcome.status === "failed") {
       this.#keepCause(event.outcome.cause, inputText.length);
     }
     this.#wake(event);
   }
 
-  #toKept(event: RunEvent, inputText: string): RunEvent | Stripped {
+  #keepPart(event: Progress): void {
+    const length = PART_LENGTH + lengthUpTo(event.output, KEPT_LENGTH);
+    const part = { event, after: this.#kept.length };
+    this.#oldestPart += this.#parts.add(this.#nextPart++, part, length).length;
+  }
+
+  #toKept(event: Exclude<RunEvent, Progress>, inputText: string): Exclude<RunEvent, Progress> | Stripped {
     if (event.type !== "call-start") return event;
     const length = this.#keptLength + inputText.length;
     if (length > KEPT_LENGTH) return strip(event, inputText);
@@ -93,16 +119,22 @@ export class EventStream implements AsyncIterable<RunEvent> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, undefined> {
-    for (let index = 0; ; index++) {
-      const event = await this.#at(index);
+    let [index, part] = [0, 0];
+    for (;;) {
+      part = Math.max(part, this.#oldestPart);
+      const event = await this.#at(index, part);
       if (event === undefined) return;
+      if (event.type === "call-progress") part++;
+      else index++;
       yield event;
       if (event.type === "run-end") return;
     }
   }
 
-  /** Undefined if there will be no such event. */
-  #at(index: number): RunEvent | undefined | Promise<RunEvent | undefined> {
+  /** The event that comes next if so many other events and parts came before. Undefined if there will be none. */
+  #at(index: number, part: number): RunEvent | undefined | Promise<RunEvent | undefined> {
+    const next = this.#parts.get(part);
+    if (next !== undefined && next.after <= index) return next.event;
     const kept = this.#kept[index];
     if (kept !== undefined) return "inputText" in kept ? rebuild(kept) : kept;
     if (this.#isEnded) return undefined;

@@ -36,6 +36,7 @@ import {
 import { Inbox } from "./inbox.ts";
 import { platform } from "../platform/host-platform.ts";
 import type { Journal } from "../durable/journal.ts";
+import { stopCalls } from "../durable/late-outcomes.ts";
 import { resolutionsLeft } from "../durable/run-past.ts";
 import { toStoreFailure } from "../durable/store-failure.ts";
 import { type AfterEnd, isMoving, NEXT_PHASES, type Phase } from "./phase.ts";
@@ -88,7 +89,7 @@ export class Run {
     const { promise, resolve } = Promise.withResolvers<RunResult>();
     this.result = promise;
     this.#settle = resolve;
-    const { limits } = this.#recorder.header;
+    const { limits, features } = this.#recorder.header;
     this.#queue = new CallQueue(limits, inputLengthsOf(past), (index) => this.#execute(index));
     this.#timers = new RunTimers((timer) => this.#inbox.add({ kind: "timer", timer }));
     this.#inbox = new Inbox(
@@ -117,6 +118,7 @@ export class Run {
       const caller = { runId: this.runId, tools, context, ...around, hostTools, errors };
       const runner = new CallRunner({
         ...caller,
+        features,
         limits,
         signal: this.#abort.signal,
         judgeApart: setup.sandbox.judgeFor(this.runId, this.#abort.signal),
@@ -372,7 +374,7 @@ export class Run {
         // Stopped, because a timer that fired later would be written to a journal that is being closed.
         timers: this.#timers.stop(),
         executing: this.#dispatcher?.executing ?? new Map(),
-        abort: () => this.#abortCalls(),
+        abort: this.#abort,
         resolutions: resolutionsLeft(past, this.#suspended),
         snapshot: await this.#placedCell.snapshotThatPays(),
       });
@@ -460,7 +462,7 @@ export class Run {
 
   #abortCalls(): void {
     this.#dispatcher?.hurry();
-    if (this.#queue.executing > 0) this.#abort.abort(new DOMException("The run ended", "AbortError"));
+    if (this.#queue.executing > 0) stopCalls(this.#abort);
     this.#setup.keeping.giveUpCalls();
   }
 }

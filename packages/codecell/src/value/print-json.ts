@@ -99,12 +99,18 @@ export function printBeginning(value: unknown, length: number): string {
 
 /** Whether the value's text may be long. A value with `toJSON` counts as short, because its text is unknown. */
 export function isLarge(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return typeof value === "string" && value.length > SMALL;
+  return lengthUpTo(value, SMALL) > SMALL;
+}
+
+/** About how many characters the value's text has, if these are not more than `most`; otherwise any larger number. */
+export function lengthUpTo(value: unknown, most: number): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
   try {
-    return weigh(value, SMALL) < 0;
+    return most - weigh(value, most);
   } catch {
     // Printing meets the same error. A value nested so deeply that the stack overflows here may be of any size.
-    return true;
+    return most + 1;
   }
 }
 

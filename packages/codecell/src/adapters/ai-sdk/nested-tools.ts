@@ -163,14 +163,15 @@ async function validated(
     throw new CodeModeToolError(`Cannot call tool "${toolName}": ${why}`, { toolName });
   }
   // Schemas may be the host's own code.
-  const judge: ValidateInput = (given) => askHost(() => validate(given));
-  let checked = await judge(input);
+  const validateSafely: ValidateInput = (given) => askHost(() => validate(given));
+  let checked = await validateSafely(input);
   // The program called the tool without an input: the tool may accept an empty object.
   if (!checked.ok && input === null) {
-    const empty = await judge({});
+    const empty = await validateSafely({});
     if (empty.ok) checked = empty;
   }
-  if (checked.ok) return resolution === undefined ? checked : sameAs(resolution.input, checked, call, judge);
+  if (checked.ok)
+    return resolution === undefined ? checked : sameAs(resolution.input, checked, call, validateSafely);
   const problems = checked.words ?? checked.problems;
   call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
   return checked;

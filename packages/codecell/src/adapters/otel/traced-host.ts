@@ -22,10 +22,11 @@ import {
 } from "@opentelemetry/api";
 import type { CallMiddleware } from "../../calls/middleware.ts";
 import { assertNames, type OptionNames } from "../../contract/assert-names.ts";
-import { shownHostCall } from "../../contract/features.ts";
+import { BEHIND_CALLS } from "../../contract/features.ts";
 import type { LiveEvent } from "../../contract/events.ts";
 import type { CallOutcome, Ledger } from "../../contract/ledger.ts";
 import type { RunResult } from "../../contract/result.ts";
+import type { ToolSet } from "../../contract/tool.ts";
 import type {
   DiscardOptions,
   EndedRecord,
@@ -116,7 +117,7 @@ class TracedHost implements Host {
     // Read at every start: a provider may be registered after the host was made.
     const tracer = this.#tracer ?? quietly(() => trace.getTracer("codecell"));
     if (tracer === undefined) return begin(options);
-    const spans = new RunSpans(tracer, beginning);
+    const spans = new RunSpans(tracer, beginning, options.tools);
     try {
       const { middleware = [], onEvent } = options;
       const handle = spans.inside(() =>
@@ -147,6 +148,7 @@ interface ActiveSpan {
 
 class RunSpans {
   readonly #tracer: Tracer;
+  readonly #tools: ToolSet;
   readonly #run: ActiveSpan | undefined;
   /** Spans of calls that have not ended, by call id. */
   readonly #calls = new Map<string, ActiveSpan>();
@@ -159,9 +161,15 @@ class RunSpans {
     },
   };
 
-  constructor(tracer: Tracer, beginning: string) {
+  constructor(tracer: Tracer, beginning: string, tools: ToolSet = {}) {
     this.#tracer = tracer;
+    this.#tools = tools;
     this.#run = this.#open("codecell.run", context.active(), { "codecell.run.beginning": beginning });
+  }
+
+  /** A call that is decided on and has no tool is one that the host serves. It is shown as the program writes it. */
+  #shown(name: string): string {
+    return Object.hasOwn(this.#tools, name) ? name : (BEHIND_CALLS.get(name)?.shown ?? name);
   }
 
   inside<T>(begin: () => T): T {
@@ -171,7 +179,7 @@ class RunSpans {
   hear(event: LiveEvent): void {
     switch (event.type) {
       case "call-decide":
-        this.#start(event.callId, shownHostCall(event.tool) ?? event.tool);
+        this.#start(event.callId, this.#shown(event.tool));
         return;
       case "call-ask":
         this.#endCall(event.callId, "asked", undefined);

@@ -287,6 +287,7 @@ export class SandboxHost implements Host {
     const live = [...this.#runs];
     for (const each of live) each.leave();
     await Promise.allSettled([...live.map((each) => each.result), ...this.#resumed]);
+    this.#keeper.close();
     if (this.#options.sandbox === undefined) await this.#sandbox[Symbol.asyncDispose]();
   }
 
