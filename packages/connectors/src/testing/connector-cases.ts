@@ -17,6 +17,8 @@ export interface ConnectorUnderTest extends AsyncDisposable {
   readonly fails: KnownCall & { readonly words: string };
   /** A call that the backend never answers. */
   readonly hangs: KnownCall & {
+    /** Resolves when the backend has begun the call. */
+    readonly started: () => Promise<void>;
     /** Resolves when the backend has been told to stop, or has lost its caller. */
     readonly stopped: () => Promise<void>;
   };

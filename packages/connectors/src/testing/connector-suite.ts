@@ -149,6 +149,8 @@ export function testConnector(name: string, open: OpenConnector): void {
           const caller = new AbortController();
           const call = made(opened.connector, opened.hangs, caller.signal);
           const failed = failsWith(opened, call, "CALL_ABORTED");
+          // A backend that has not seen the call learns of nothing.
+          await opened.hangs.started();
           caller.abort(new Error("the run ended"));
           await failed;
           await opened.hangs.stopped();
