@@ -20,3 +20,10 @@ export type {
 } from "./contract/connector.ts";
 export { CONNECTOR_ERROR_CODES, ConnectorError } from "./contract/connector-error.ts";
 export type { ConnectorErrorCode, ConnectorErrorOptions } from "./contract/connector-error.ts";
+export { http } from "./http/http.ts";
+export type { HttpAction, HttpOptions } from "./http/http.ts";
+export { openapi } from "./openapi/openapi.ts";
+export type { OpenApiOptions } from "./openapi/openapi.ts";
+export type { SchemeCredential, SchemeCredentials } from "./openapi/credentials.ts";
+export type { Credential } from "./web/credentials.ts";
+export type { WebOptions } from "./web/web-options.ts";
