@@ -804,6 +804,7 @@ describe("a server", () => {
         document: documentOf({
           "/a": { get: { operationId: "beta", ...servers("/beta") } },
           "/b": { get: { operationId: "elsewhere" }, ...servers("https://uploads.example") },
+          "/c": { get: { operationId: "unknown", ...servers("https://{host}/") } },
         }),
       },
       async ({ connector, call, received }) => {
@@ -811,7 +812,7 @@ describe("a server", () => {
         await call("beta");
         expect(received[0]?.url).toBe("/beta/a");
         expect((await connector.check({ signal: nobody })).about).toMatchObject({
-          operationsAtOtherOrigins: 1,
+          operationsAtOtherOrigins: 2,
         });
       },
     );

@@ -223,8 +223,14 @@ class OpenApiConnector implements Connector {
     const [server] = servers ?? [];
     if (server === undefined) return base;
     const { serverVariables: variables = {} } = this.#given;
-    const own = baseUrlOf(this.id, server, { documentUrl: this.#documentUrl() ?? base, variables });
-    return own.origin === base.origin ? own : undefined;
+    const choice = { documentUrl: this.#documentUrl() ?? base, variables };
+    try {
+      const own = baseUrlOf(this.id, server, choice);
+      return own.origin === base.origin ? own : undefined;
+    } catch {
+      // Nobody knows where this one is. The others are there all the same.
+      return undefined;
+    }
   }
 
   #documentUrl(): URL | undefined {
