@@ -1,0 +1,295 @@
+/**
+ * Turns a document of OpenAPI 3.1 into operations that can be asked for one by one. Runs on a thread of its own.
+ *
+ * - An operation that cannot be used is left out, and a problem says why: the others are there all the same.
+ */
+import { isRecord } from "../../web/text.ts";
+import { readBody, type Property } from "./describe-body.ts";
+import { readOutput } from "./describe-output.ts";
+import { type Owned, readParameters, Unusable } from "./describe-parameters.ts";
+import type { LoadedDocument } from "./load-documents.ts";
+import type {
+  Described,
+  OperationPlan,
+  OperationText,
+  PartText,
+  Range,
+  Scheme,
+  SchemaText,
+  Security,
+  Server,
+} from "./messages.ts";
+import { type Node, Schemas, type SchemaWithParts } from "./schemas.ts";
+import { nameOperations } from "./tool-names.ts";
+
+/** Others cannot be sent with `fetch`. */
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch"] as const;
+const LONGEST_TEXT = 20_000;
+const LONGEST_PROBLEM = 300;
+const MOST_PROBLEMS = 100;
+
+interface Found {
+  readonly path: string;
+  readonly method: string;
+  readonly item: Node;
+  readonly operation: Node;
+}
+
+interface Read {
+  readonly found: Found;
+  readonly servers: readonly Server[] | undefined;
+  readonly plan: OperationPlan;
+  readonly input: SchemaWithParts;
+  readonly output: SchemaWithParts | undefined;
+}
+
+export function describe(
+  { document, problems, hash }: LoadedDocument,
+  ownedHeaders: readonly string[],
+): Described {
+  const schemas = new Schemas(document);
+  const { info, components, security, servers } = document;
+  const schemes = schemesOf(schemas, isRecord(components) ? components["securitySchemes"] : undefined);
+  const owned = ownedBy(schemes, ownedHeaders);
+  const text = new TextPieces();
+  const read: Read[] = [];
+  for (const found of operationsOf(document, schemas)) {
+    try {
+      read.push(readOperation(schemas, found, owned));
+    } catch (error) {
+      if (!(error instanceof Unusable)) throw error;
+      problems.push(`${found.method} ${found.path} is left out: ${error.message}`);
+    }
+  }
+  const names = nameOperations(
+    read.map(({ found: { method, path, operation } }) => ({
+      method,
+      path,
+      operationId: operation["operationId"],
+    })),
+  );
+  const operations = read.map((one, at) => operationText(one, names[at] as string, text));
+  const parts = [...schemas.parts()].map(({ name, schema, parts: others }): PartText => ({
+    name,
+    range: text.add(schema),
+    parts: others,
+  }));
+  const { title, version } = isRecord(info) ? info : {};
+  return {
+    title: typeof title === "string" ? title.slice(0, 200) : "",
+    version: typeof version === "string" || typeof version === "number" ? String(version).slice(0, 50) : "",
+    servers: serversOf(servers),
+    schemes,
+    security: securityOf(security) ?? [],
+    operations,
+    parts,
+    text: text.bytes(),
+    problems: problems
+      .slice(0, MOST_PROBLEMS)
+      .map((problem) => problem.slice(0, LONGEST_PROBLEM).toWellFormed()),
+    hash,
+  };
+}
+
+/** Whatever a credential may be in is not for arguments, whether it is configured or not. */
+function ownedBy(schemes: Described["schemes"], ownedHeaders: readonly string[]): Owned {
+  const keys = Object.values(schemes).filter((scheme) => scheme.type === "apiKey");
+  const namesIn = (place: string): string[] => keys.filter((key) => key.in === place).map(({ name }) => name);
+  return {
+    header: new Set([...ownedHeaders, ...namesIn("header").map((name) => name.toLowerCase())]),
+    query: new Set(namesIn("query")),
+    cookie: new Set(namesIn("cookie")),
+  };
+}
+
+function* operationsOf(document: Node, schemas: Schemas): Generator<Found> {
+  const { paths } = document;
+  if (!isRecord(paths)) return;
+  for (const [path, reference] of Object.entries(paths)) {
+    const target = path.startsWith("x-") ? undefined : schemas.resolve(reference);
+    if (target === undefined) continue;
+    // A path may refer to another one, and say more beside.
+    const item: Node = { ...target, ...(reference as Node) };
+    for (const method of METHODS) {
+      const operation = item[method];
+      if (isRecord(operation)) yield { path, method: method.toUpperCase(), item, operation };
+    }
+  }
+}
+
+function readOperation(schemas: Schemas, found: Found, owned: Owned): Read {
+  const { path, method, item, operation } = found;
+  const { parameters, idempotencyHeader } = readParameters(
+    schemas,
+    path,
+    [item["parameters"], operation["parameters"]],
+    owned,
+  );
+  const properties = new Map<string, Property>();
+  const add = (wanted: string, place: string, property: Property): string => {
+    const name = freeName(wanted, place, properties);
+    properties.set(name, property);
+    return name;
+  };
+  const planned = parameters.map(({ plan, schema, description, isRequired }) =>
+    Object.assign({ input: add(plan.name, plan.in, { schema, description, isRequired }) }, plan),
+  );
+  const hasBody = method !== "GET" && method !== "HEAD";
+  const body = hasBody ? readBody(schemas, operation["requestBody"], add) : undefined;
+  const output = readOutput(schemas, operation["responses"], method);
+  const security = securityOf(operation["security"]);
+  const servers = [operation["servers"], item["servers"]].find((one) => Array.isArray(one) && one.length > 0);
+  const plan: OperationPlan = {
+    path,
+    parameters: planned,
+    ...(body === undefined ? {} : { body }),
+    ...(output.accept === undefined ? {} : { accept: output.accept }),
+    ...(idempotencyHeader === undefined ? {} : { idempotencyHeader }),
+    ...(security === undefined ? {} : { security }),
+  };
+  return {
+    found,
+    servers: servers === undefined ? undefined : serversOf(servers),
+    plan,
+    input: inputOf(schemas, properties),
+    output: "schema" in output ? schemas.read(output.schema) : undefined,
+  };
+}
+
+/** `id`, or `query_id` if another parameter has the name, or `query_id_2`. */
+function freeName(wanted: string, place: string, taken: ReadonlyMap<string, unknown>): string {
+  if (!taken.has(wanted)) return wanted;
+  const placed = `${place}_${wanted}`;
+  let name = placed;
+  for (let count = 2; taken.has(name); count++) name = `${placed}_${count}`;
+  return name;
+}
+
+function inputOf(schemas: Schemas, properties: ReadonlyMap<string, Property>): SchemaWithParts {
+  const parts = new Set<number>();
+  const entries = [...properties].map(([name, { schema, description }]) => {
+    const read = schemas.read(schema);
+    for (const part of read.parts) parts.add(part);
+    return [name, withDescription(read.schema, description)] as const;
+  });
+  const required = [...properties].filter(([, { isRequired }]) => isRequired).map(([name]) => name);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(entries),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+  return { schema, parts: [...parts] };
+}
+
+function withDescription(schema: unknown, description: string | undefined): unknown {
+  if (description === undefined || !isRecord(schema) || schema["description"] !== undefined) return schema;
+  return { ...schema, description: description.slice(0, LONGEST_TEXT) };
+}
+
+function operationText(
+  { found, servers, plan, input, output }: Read,
+  name: string,
+  text: TextPieces,
+): OperationText {
+  const { method, operation } = found;
+  const [title, own] = [textOf(operation["summary"]), textOf(operation["description"])];
+  const description = own ?? title;
+  const { tags } = operation;
+  const named = Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === "string") : [];
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(named.length === 0 ? {} : { tags: named }),
+    isDeprecated: operation["deprecated"] === true,
+    method,
+    plan: text.add(plan),
+    input: schemaText(input, text),
+    ...(output === undefined ? {} : { output: schemaText(output, text) }),
+    ...(servers === undefined ? {} : { servers }),
+  };
+}
+
+function schemaText({ schema, parts }: SchemaWithParts, text: TextPieces): SchemaText {
+  return { range: text.add(schema), parts };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value.trim() !== ""
+    ? value.trim().slice(0, LONGEST_TEXT).toWellFormed()
+    : undefined;
+}
+
+function serversOf(servers: unknown): readonly Server[] {
+  if (!Array.isArray(servers)) return [];
+  return servers.filter(isRecord).flatMap(({ url, variables }) => {
+    if (typeof url !== "string") return [];
+    const entries = Object.entries(isRecord(variables) ? variables : {}).filter(([, node]) => isRecord(node));
+    return [
+      { url, variables: Object.fromEntries(entries.map(([name, node]) => [name, variableOf(node as Node)])) },
+    ];
+  });
+}
+
+function variableOf(node: Node): Server["variables"][string] {
+  const { enum: values } = node;
+  const named = Array.isArray(values) ? values.map(String) : [];
+  return { default: scalarOf(node["default"]), ...(named.length === 0 ? {} : { values: named }) };
+}
+
+/** YAML makes numbers of ports and versions. */
+function scalarOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+function securityOf(security: unknown): Security | undefined {
+  return Array.isArray(security) ? security.filter(isRecord).map((one) => Object.keys(one)) : undefined;
+}
+
+function schemesOf(schemas: Schemas, schemes: unknown): Readonly<Record<string, Scheme>> {
+  if (!isRecord(schemes)) return {};
+  const found = Object.entries(schemes).map(
+    ([name, node]) => [name, schemeOf(schemas.resolve(node) ?? {})] as const,
+  );
+  return Object.fromEntries(found.filter((one): one is [string, Scheme] => one[1] !== undefined));
+}
+
+function schemeOf({ type, in: place, name, scheme }: Node): Scheme | undefined {
+  if (
+    type === "apiKey" &&
+    typeof name === "string" &&
+    (place === "header" || place === "query" || place === "cookie")
+  ) {
+    return { type, in: place, name };
+  }
+  // Whoever has an access token can use it, wherever it came from.
+  if (type === "oauth2" || type === "openIdConnect") return { type: "bearer" };
+  const lower = type === "http" && typeof scheme === "string" ? scheme.toLowerCase() : "";
+  return lower === "basic" || lower === "bearer" ? { type: lower } : undefined;
+}
+
+/** Texts one after the other, to be read by their ranges. */
+class TextPieces {
+  readonly #pieces: Buffer[] = [];
+  #length = 0;
+
+  add(value: unknown): Range {
+    const piece = Buffer.from(JSON.stringify(value), "utf8");
+    this.#pieces.push(piece);
+    const from = this.#length;
+    this.#length += piece.length;
+    return [from, this.#length];
+  }
+
+  /** In memory of its own, so that it can move to another thread. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    const all = new Uint8Array(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+}

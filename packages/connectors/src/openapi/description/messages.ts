@@ -1,0 +1,142 @@
+/**
+ * What the thread that reads a description tells the host of it: an index, and the rest as text. Both sides.
+ *
+ * - The host parses the text of an operation when somebody asks for it, so that a description of any size costs its
+ *   thread nothing.
+ */
+
+/** From which byte to which byte of the text. */
+export type Range = readonly [from: number, to: number];
+
+/** Where the document of a description is, or the document. */
+export type DocumentSource =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "url"; readonly href: string }
+  | { readonly kind: "object"; readonly document: object };
+
+export interface ThreadSetup {
+  readonly source: DocumentSource;
+  /** All documents together. */
+  readonly documentBytes: number;
+  /** Headers that the operator sets, in lower case: no argument can. */
+  readonly ownedHeaders: readonly string[];
+}
+
+/** A schema that has others: their numbers are those of `Described.parts`. */
+export interface SchemaText {
+  readonly range: Range;
+  readonly parts: readonly number[];
+}
+
+export interface OperationText {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly isDeprecated: boolean;
+  readonly method: string;
+  readonly plan: Range;
+  readonly input: SchemaText;
+  readonly output?: SchemaText;
+  /** If it has others than the document. */
+  readonly servers?: readonly Server[];
+}
+
+/** A schema that others refer to, as `#/$defs/<name>`. */
+export interface PartText extends SchemaText {
+  readonly name: string;
+}
+
+export interface Server {
+  readonly url: string;
+  readonly variables: Readonly<
+    Record<string, { readonly default: string; readonly values?: readonly string[] }>
+  >;
+}
+
+export type Scheme =
+  | { readonly type: "apiKey"; readonly in: "header" | "query" | "cookie"; readonly name: string }
+  | { readonly type: "basic" }
+  | { readonly type: "bearer" };
+
+export interface Described {
+  readonly title: string;
+  readonly version: string;
+  readonly servers: readonly Server[];
+  readonly schemes: Readonly<Record<string, Scheme>>;
+  /** Any one of these, with all its schemes. */
+  readonly security: Security;
+  readonly operations: readonly OperationText[];
+  readonly parts: readonly PartText[];
+  readonly text: Uint8Array<ArrayBuffer>;
+  /** What of the description could not be used, and why. */
+  readonly problems: readonly string[];
+  readonly hash: string;
+}
+
+export type Security = readonly (readonly string[])[];
+
+export type Style =
+  | "simple"
+  | "label"
+  | "matrix"
+  | "form"
+  | "spaceDelimited"
+  | "pipeDelimited"
+  | "deepObject";
+
+/** How a value is written in a path, a query, a header, a cookie or a form. */
+export interface Writing {
+  readonly style: Style;
+  readonly explode: boolean;
+  readonly allowsReserved: boolean;
+  /** Whether the value is written as JSON, whatever it is. */
+  readonly isJson: boolean;
+}
+
+export interface ParameterPlan extends Writing {
+  /** The property of the tool's input. */
+  readonly input: string;
+  /** The name in the request. */
+  readonly name: string;
+  readonly in: "path" | "query" | "header" | "cookie";
+  readonly mayHaveSlashes: boolean;
+}
+
+export interface FieldPlan {
+  readonly input: string;
+  readonly name: string;
+  /** Of a field of a form: how it is written, unless it is what it is by its value. */
+  readonly writing?: Writing;
+  /** Of a part of a multipart body. */
+  readonly mediaType?: string;
+}
+
+export interface BodyPlan {
+  readonly format: "json" | "form" | "multipart" | "raw";
+  readonly mediaType: string;
+  readonly isRequired: boolean;
+  /** The properties of the input that are the body's own; else one property is the whole body. */
+  readonly fields?: readonly FieldPlan[];
+  readonly whole?: string;
+  /** Of the fields of a whole form. */
+  readonly writings?: Readonly<Record<string, Omit<FieldPlan, "input" | "name">>>;
+}
+
+/** All that is needed to make an operation's request. */
+export interface OperationPlan {
+  readonly path: string;
+  readonly parameters: readonly ParameterPlan[];
+  readonly body?: BodyPlan;
+  readonly accept?: string;
+  readonly idempotencyHeader?: string;
+  readonly security?: Security;
+}
+
+export type ThreadAnswer =
+  | { readonly kind: "described"; readonly described: Described }
+  | {
+      readonly kind: "failed";
+      readonly code: "CONFIG_INVALID" | "SERVER_UNAVAILABLE";
+      readonly message: string;
+    };
