@@ -22,7 +22,7 @@ const CALLS = {
   secret: SECRET,
 } as const;
 
-export function stdioServer(control: Control): {
+function stdioServer(control: Control): {
   command: string;
   args: string[];
   env: Record<string, string>;

@@ -12,7 +12,7 @@ import {
 export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts";
 
 /** More than any server offers to people or models. */
-export const MAX_LIST_ITEMS = 20_000;
+const MAX_LIST_ITEMS = 20_000;
 
 export class ListBounds {
   readonly #left = new Map<string, { items: number; readonly end: AbortController }>();

@@ -41,7 +41,7 @@ describe("the description of GitHub", () => {
     expect(tools.length).toBeGreaterThan(1200);
     expectSound(tools);
     const create = tools.find(({ name }) => name === "issues_create");
-    const { properties, required } = create?.inputSchema as { properties: object; required: unknown };
+    const { properties, required } = (create?.inputSchema ?? {}) as { properties: object; required: unknown };
     expect(Object.keys(properties)).toEqual(
       expect.arrayContaining(["owner", "repo", "title", "body", "labels"]),
     );

@@ -449,7 +449,7 @@ describe("a body", () => {
         note: "grün",
         meta: { a: 1 },
       });
-      const { headers, body } = received[0] as Received;
+      const { headers, body } = received[0];
       const boundary =
         /^multipart\/form-data; boundary=(.+)$/u.exec(headers["content-type"] ?? "")?.[1] ?? "";
       const raw = Buffer.from(bytes).toString("latin1");
@@ -947,7 +947,7 @@ definitions:
       "api/parts/p.json": { name: "q", in: "query", schema: { type: "string" } },
       "api/broken.yaml": "a: [",
     };
-    const api = files["api/api.json"] as Json;
+    const api = files["api/api.json"];
     api["components"] = { schemas: { C: { type: "integer" } } };
     await inDirectory(files, async (directory) => {
       await symlink(directory, path.join(directory, "api", "link"));
