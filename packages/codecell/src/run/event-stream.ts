@@ -31,10 +31,10 @@ interface Stripped {
   readonly inputText: string;
 }
 
-type Progress = Extract<RunEvent, { readonly type: "call-progress" }>;
+type ProgressEvent = Extract<RunEvent, { readonly type: "call-progress" }>;
 
 interface KeptPart {
-  readonly event: Progress;
+  readonly event: ProgressEvent;
   /** How many other events came before. */
   readonly after: number;
 }
@@ -42,7 +42,7 @@ interface KeptPart {
 export class EventStream implements AsyncIterable<RunEvent> {
   readonly #hear: OnEvent | undefined;
   /** All events but progress. */
-  readonly #kept: (Exclude<RunEvent, Progress> | Stripped)[] = [];
+  readonly #kept: (Exclude<RunEvent, ProgressEvent> | Stripped)[] = [];
   /** By numbers that follow each other. */
   readonly #parts = new KeptNewest<number, KeptPart>();
   #oldestPart = 0;
@@ -82,13 +82,16 @@ export class EventStream implements AsyncIterable<RunEvent> {
     this.#wake(event);
   }
 
-  #keepPart(event: Progress): void {
+  #keepPart(event: ProgressEvent): void {
     const length = PART_LENGTH + lengthUpTo(event.output, KEPT_LENGTH);
     const part = { event, after: this.#kept.length };
     this.#oldestPart += this.#parts.add(this.#nextPart++, part, length).length;
   }
 
-  #toKept(event: Exclude<RunEvent, Progress>, inputText: string): Exclude<RunEvent, Progress> | Stripped {
+  #toKept(
+    event: Exclude<RunEvent, ProgressEvent>,
+    inputText: string,
+  ): Exclude<RunEvent, ProgressEvent> | Stripped {
     if (event.type !== "call-start") return event;
     const length = this.#keptLength + inputText.length;
     if (length > KEPT_LENGTH) return strip(event, inputText);
