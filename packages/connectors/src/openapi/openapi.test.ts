@@ -449,7 +449,7 @@ describe("a body", () => {
         note: "grün",
         meta: { a: 1 },
       });
-      const { headers, body } = received[0];
+      const [{ headers, body }] = received as [Received];
       const boundary =
         /^multipart\/form-data; boundary=(.+)$/u.exec(headers["content-type"] ?? "")?.[1] ?? "";
       const raw = Buffer.from(bytes).toString("latin1");
