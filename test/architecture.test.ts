@@ -227,9 +227,26 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
     ],
     node: "all",
   },
+  cli: { runs: "host", imports: ["contract", "backend"], packages: ["codecell"], node: "all" },
+  // How all kinds that speak HTTP send a request, and read an answer.
+  web: { runs: "host", imports: ["contract", "backend"], packages: ["codecell"], node: "all" },
+  http: { runs: "host", imports: ["contract", "web"], packages: ["codecell"], node: "all" },
+  openapi: {
+    runs: "host",
+    imports: ["contract", "backend", "web"],
+    packages: ["codecell", "@scalar/openapi-upgrader", "yaml"],
+    node: "all",
+  },
+  // Bytes that backends gave, behind references.
+  artifacts: { runs: "host", imports: ["contract"], node: "all" },
+  // The tools of any connector, for a catalog.
+  tools: { runs: "host", imports: ["contract", "artifacts"], packages: ["codecell", "codecell/catalog"] },
   // Public: what every connector has to pass.
   testing: { runs: "host", imports: ["contract"], packages: ["vitest"] },
-  "index.ts": { runs: "host", imports: ["contract", "mcp"] },
+  "index.ts": {
+    runs: "host",
+    imports: ["contract", "mcp", "cli", "http", "openapi", "web", "artifacts", "tools"],
+  },
 };
 
 /** What runs in a worker or in the guest must never see these. */

@@ -88,7 +88,19 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
     "./testing": ["createInProcessSandbox", "testSandbox", "testStore"],
   },
   "@codecell/connectors": {
-    ".": ["Bytes", "CONNECTOR_ERROR_CODES", "CONNECTOR_KINDS", "ConnectorError", "mcp"],
+    ".": [
+      "Artifacts",
+      "Bytes",
+      "CONNECTOR_ERROR_CODES",
+      "CONNECTOR_KINDS",
+      "ConnectorError",
+      "cli",
+      "connectTools",
+      "http",
+      "mcp",
+      "openapi",
+      "toToolSource",
+    ],
     "./testing": ["testConnector"],
   },
 };
@@ -113,7 +125,12 @@ const EXTERNALS: Readonly<Record<string, Readonly<Record<string, readonly string
     "./testing": ["@babel/parser", "fast-check", "vitest"],
   },
   "@codecell/connectors": {
-    ".": ["@modelcontextprotocol/client", "@modelcontextprotocol/client/stdio", "cross-spawn"],
+    ".": [
+      "@modelcontextprotocol/client",
+      "@modelcontextprotocol/client/stdio",
+      "codecell/catalog",
+      "cross-spawn",
+    ],
     "./testing": ["vitest"],
   },
 };
