@@ -326,6 +326,11 @@ export class Run {
       const { cpuTimeMs } = this.#recorder.header.limits;
       this.#grace = setTimeout(() => this.#timeOut(), Math.min(cpuTimeMs + REST_MS, LONGEST_MS));
       this.#becomeDue();
+    } else if (name === "due") {
+      // If others held the thread, the run became due in this turn, and is yet to be suspended.
+      platform.afterTimers(() => {
+        if (this.#phase.name === "due") this.#timeOut();
+      });
     } else this.#timeOut();
   }
 

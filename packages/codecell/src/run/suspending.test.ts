@@ -125,6 +125,39 @@ describe.each(["a token", "a store"])("a call that went on since an earlier susp
   });
 });
 
+describe("a run whose call has asked for a second when its time is up", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** Settles when the run waits a second for its other calls. */
+  async function waiting(): Promise<void> {
+    using setTimer = vi.spyOn(globalThis, "setTimeout");
+    while (!setTimer.mock.calls.some(([, ms]) => ms === 1000)) await new Promise(setImmediate);
+  }
+
+  test("is suspended, also if others held the thread from before that second to after that time", async () => {
+    await using host = createHost({ workers: 1, limits: { wallTimeMs: 100_000 } });
+    const { tools } = desk();
+    const { result } = host.start({ source, tools });
+    await waiting();
+    // Both timers fire in one turn, in their order.
+    vi.advanceTimersByTime(200_000);
+    expect(await result).toMatchObject({ status: "suspended", suspension: { pending: [{ tool: "ask" }] } });
+  });
+
+  test("has timed out if its program still computes then", async () => {
+    await using host = createHost({ workers: 1, limits: { wallTimeMs: 100_000, cpuTimeMs: 60_000 } });
+    const { tools, finish } = desk();
+    const computing = `tools.ask({}); await tools.slow({}); for (;;);`;
+    const { result, ledger } = host.start({ source: computing, tools });
+    await waiting();
+    finish.resolve("done");
+    while (ledger().deliveries.length === 0) await new Promise(setImmediate);
+    vi.advanceTimersByTime(200_000);
+    expect(await result).toMatchObject({ status: "failed", failure: { code: "timeout" } });
+  });
+});
+
 describe("a run that cannot be put into bytes", () => {
   const fault = new Error("Invalid string length");
   const tools: ToolSet = { ask: { execute: (_input, { suspend, resolution }) => resolution ?? suspend(1) } };
