@@ -300,6 +300,40 @@ describe("hooks", () => {
     expect(told).toEqual(["interrupted", "k", "interrupted code-mode-interrupt"]);
   });
 
+  test("are told of a tool named like the call behind fetch as of any tool, where there is no fetch", async () => {
+    const told: unknown[] = [];
+    const traces: CodeModeTrace[] = [];
+    const lifecycle: CodeModeLifecycle = {
+      onNestedToolCall: ({ toolName }) => void told.push(toolName),
+      onNestedToolResult: ({ toolName, status }) => void told.push([toolName, status]),
+      onFetchRequest: ({ url }) => void told.push(url),
+      onFetchResult: ({ url, status }) => void told.push([url, status]),
+      onTrace: (trace) => void traces.push(trace),
+    };
+    const name = "globalThis.fetch";
+    const twice = tool({
+      inputSchema: z.object({ url: z.string() }),
+      execute: async ({ url }, execution): Promise<string> => {
+        const { codeModeInterrupt } = execution as { codeModeInterrupt?: object };
+        if (url === "ask" && codeModeInterrupt === undefined) requestCodeModeInterrupt({ kind: "k" });
+        return url;
+      },
+    });
+    const js = `return [await tools["${name}"]({ url: "a" }), await tools["${name}"]({ url: "ask" })]`;
+    const tools = { [name]: twice };
+    const options = { lifecycle };
+    const interrupt = (await runCodeMode({ js, tools, options })) as CodeModeInterrupt;
+    expect(told.splice(0)).toEqual([name, [name, "fulfilled"], name, [name, "interrupted"]]);
+    const resolution = "yes";
+    expect(await continueCodeModeInterrupt({ interrupt, resolution, tools, options })).toEqual(["a", "ask"]);
+    expect(told).toEqual([name, [name, "fulfilled"], name, [name, "fulfilled"]]);
+    for (const { bridgeRequests } of traces) {
+      expect(bridgeRequests).toMatchObject(
+        Array.from({ length: 2 }, () => ({ kind: "tool", toolName: name })),
+      );
+    }
+  });
+
   test("a call that was stopped with its program has its end in hooks and trace", async () => {
     const told: string[] = [];
     const traces: CodeModeTrace[] = [];

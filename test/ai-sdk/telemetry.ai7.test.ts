@@ -127,6 +127,16 @@ describe("telemetry", () => {
     expect(JSON.stringify(told)).not.toContain(SECRET);
   });
 
+  test("a tool that is named like the call behind fetch has a tool's span, where there is no fetch", async () => {
+    const name = "globalThis.fetch";
+    const js = `return await tools["${name}"]({ path: "a" })`;
+    await runCodeMode({ js, tools: { [name]: tools.read }, options: ON });
+    expect(named("ai.code_mode.nested_tool").attributes).toMatchObject({
+      "code_mode.tool.name": name,
+      "code_mode.tool.output.bytes": 29,
+    });
+  });
+
   test("failures are told with name, message and code, on the call and on the run", async () => {
     const failing = runCodeMode({ js: "await tools.fail({})", tools, options: ON });
     await expect(failing).rejects.toThrow("No disk");

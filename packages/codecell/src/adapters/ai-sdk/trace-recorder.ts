@@ -18,7 +18,8 @@ import {
   summarizeOutcome,
 } from "../../contract/events.ts";
 import type { CallFailure } from "../../contract/failure.ts";
-import { FETCH_TOOL } from "../../contract/features.ts";
+import { behindCall, type FeatureSettings, NO_FEATURES } from "../../contract/features.ts";
+import type { Ledger } from "../../contract/ledger.ts";
 import type { RunResult } from "../../contract/result.ts";
 import type { RunHandle } from "../../run/host/host.ts";
 import { buildJson, parseJson } from "../../value/parse-json.ts";
@@ -81,6 +82,7 @@ interface HeldUp {
 
 interface Started {
   readonly index: number;
+  readonly kind: CodeModeTraceEntry["kind"];
   readonly tool: string;
   readonly input: unknown;
   readonly inputBytes: number;
@@ -107,6 +109,8 @@ export class TraceRecorder {
   readonly #heldUp = new Map<number, HeldUp>();
   /** How many characters of stacks and details of errors may still be kept. */
   #errorRoom = MOST_OF_ERRORS;
+  /** What the program has beside its tools; known when the run has begun. */
+  #features: FeatureSettings = NO_FEATURES;
   /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
   #retold: Promise<void> | undefined;
   /** Set when the invocation starts. */
@@ -185,13 +189,17 @@ export class TraceRecorder {
     if (this.#retold !== undefined) await this.#retold;
     const { index, toolName: tool, input } = call;
     const { startedAtMs, inputBytes } = this.#notesOf(index);
-    await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
+    await this.#start({ index, kind: "tool", tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
   async follow(handle: RunHandle, isContinued: boolean): Promise<void> {
     try {
       for await (const event of handle.events) {
-        if (isContinued) await (this.#retold ??= this.#retell(handle));
+        if (event.type === "run-start") {
+          const ledger = handle.ledger();
+          this.#features = ledger.features;
+          if (isContinued) await (this.#retold = this.#retell(ledger));
+        }
         await this.#tell(event);
       }
     } finally {
@@ -215,14 +223,20 @@ export class TraceRecorder {
     }
   }
 
+  /** A tool may have the name under which fetches are recorded, in a run without fetch. */
+  #kindOf(tool: string): Started["kind"] {
+    return behindCall(this.#features, tool)?.feature === "fetch" ? "fetch" : "tool";
+  }
+
   async #startFetch({ index, tool, input }: CallStartEvent): Promise<void> {
-    if (tool !== FETCH_TOOL) {
+    const kind = this.#kindOf(tool);
+    if (kind === "tool") {
       // Whoever comes late reads a copy of the input, and the call has the input already.
       if (!this.#open.has(index)) this.#asked.set(index, input);
       return;
     }
     const { startedAtMs, inputBytes } = this.#notesOf(index);
-    await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
+    await this.#start({ index, kind, tool, input, inputBytes, startedAtMs, replayed: false });
   }
 
   async #endCall({ index, tool, outcome, callId }: CallEndEvent): Promise<void> {
@@ -234,7 +248,8 @@ export class TraceRecorder {
     this.#notes.delete(index);
     // A call of a tool that does not exist was never decided on, so it was not started.
     if (!this.#open.has(index)) {
-      await this.#start({ index, tool, input, inputBytes, startedAtMs, replayed: false });
+      const kind = this.#kindOf(tool);
+      await this.#start({ index, kind, tool, input, inputBytes, startedAtMs, replayed: false });
     }
     const end = toEnd(outcome, this.#ends.outputOf(callId), this.#ends.errorOf(callId));
     await this.#end(index, end, completedAtMs);
@@ -243,8 +258,7 @@ export class TraceRecorder {
   }
 
   /** Tells what happened before the invocation went on. */
-  async #retell(handle: RunHandle): Promise<void> {
-    const { calls, deliveries, hollow } = handle.ledger();
+  async #retell({ calls, deliveries, hollow }: Ledger): Promise<void> {
     for (const { clock, items } of deliveries) {
       for (const item of items) {
         if (item.kind === "timer") continue;
@@ -254,6 +268,7 @@ export class TraceRecorder {
         const parsed = await parseJson(made.input, Number.MAX_SAFE_INTEGER);
         await this.#start({
           index: item.call,
+          kind: this.#kindOf(made.tool),
           tool: made.tool,
           input: parsed.ok ? parsed.value : undefined,
           inputBytes: utf8Bytes(made.input),
@@ -270,11 +285,10 @@ export class TraceRecorder {
   }
 
   async #start(started: Started): Promise<void> {
-    const { index, tool, inputBytes, replayed } = started;
+    const { index, kind, inputBytes, replayed } = started;
     this.#open.set(index, started);
-    const kind = tool === FETCH_TOOL ? "fetch" : "tool";
     this.spans?.start({ index, kind, inputBytes, replayed, attributes: this.#attributesOf(started) });
-    if (started.tool === FETCH_TOOL) await this.#hooks.call("onFetchRequest", this.#fetchEvent(started));
+    if (kind === "fetch") await this.#hooks.call("onFetchRequest", this.#fetchEvent(started));
     else await this.#hooks.call("onNestedToolCall", this.#toolEvent(started));
   }
 
@@ -290,21 +304,21 @@ export class TraceRecorder {
     while (isTurnLong()) await nextTurn();
     this.#open.delete(index);
     const times = { completedAtMs, durationMs: Math.max(0, completedAtMs - started.startedAtMs) };
-    const { startedAtMs, replayed, inputBytes } = started;
+    const { kind, startedAtMs, replayed, inputBytes } = started;
     const facts = { bridgeIndex: index + 1, replayed, startedAtMs, ...times, inputBytes };
     const ended =
       end.status === "fulfilled"
         ? { status: end.status, outputBytes: end.outputBytes }
         : { status: end.status, error: this.#toKept(told ?? toTraceError(end.error)) };
-    this.spans?.endCall(index, started.tool === FETCH_TOOL ? "fetch" : "tool", ended);
-    if (started.tool === FETCH_TOOL) {
+    this.spans?.endCall(index, kind, ended);
+    if (kind === "fetch") {
       const event = this.#fetchEvent(started);
-      this.#entries.push({ kind: "fetch", url: event.url, method: event.method, ...facts, ...ended });
+      this.#entries.push({ kind, url: event.url, method: event.method, ...facts, ...ended });
       await this.#hooks.call("onFetchResult", { ...event, ...times, ...end });
     } else {
       const event = this.#toolEvent(started);
       const { toolName, toolCallId } = event;
-      this.#entries.push({ kind: "tool", toolName, toolCallId, ...facts, ...ended });
+      this.#entries.push({ kind, toolName, toolCallId, ...facts, ...ended });
       await this.#hooks.call("onNestedToolResult", { ...event, ...times, ...end });
     }
   }
@@ -346,7 +360,8 @@ export class TraceRecorder {
     const open = this.#open.get(index);
     if (open !== undefined) return open;
     const inputBytes = utf8Bytes((await printJson(input)) ?? "");
-    const started = { index, tool, input, inputBytes, startedAtMs: Date.now(), replayed: true };
+    const times = { startedAtMs: Date.now(), replayed: true };
+    const started: Started = { index, kind: "tool", tool, input, inputBytes, ...times };
     await this.#start(started);
     return started;
   }
@@ -383,7 +398,7 @@ export class TraceRecorder {
   }
 
   #attributesOf(started: Started): Record<string, string> {
-    if (started.tool !== FETCH_TOOL) {
+    if (started.kind === "tool") {
       const { toolName, toolCallId } = this.#toolEvent(started);
       return { "code_mode.tool.name": toolName, "code_mode.tool_call.id": toolCallId };
     }
