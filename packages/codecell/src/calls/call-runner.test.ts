@@ -1,19 +1,26 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { beginTurn, isTurnLong } from "../loop/turn.ts";
 import { resolveLimits } from "../contract/limits.ts";
 import { CallRunner } from "./call-runner.ts";
+import { type AdapterMiddleware, BEFORE_END } from "./middleware.ts";
 import { Deadline } from "../run/deadline.ts";
 import { RunErrors } from "../run/run-errors.ts";
 
-function createRunner(execute: (input: { path: string }) => null, deadline: Deadline): CallRunner {
+function createRunner(
+  execute: (input: { path: string }) => null,
+  deadline: Deadline,
+  middleware: readonly AdapterMiddleware[] = [],
+): CallRunner {
   return new CallRunner({
     runId: "r",
     features: {},
     tools: { remove: { execute } },
     limits: resolveLimits(),
     context: undefined,
-    middleware: [],
+    middleware,
     authorize: undefined,
     mapCallFailure: undefined,
     hostTools: {},
@@ -59,4 +66,27 @@ test("calls that wait behind another do not need a turn each", async () => {
   for (; !state.isDone; turns++) await nextTurn();
   await all;
   expect(turns).toBeLessThan(1000);
+});
+
+test("nothing is kept of how calls waited to end once they have ended", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const waited: WeakRef<object>[] = [];
+  const waiting: AdapterMiddleware = {
+    [BEFORE_END]: async () => {
+      const value = {};
+      waited.push(new WeakRef(value));
+      return value as unknown as void;
+    },
+  };
+  using deadline = new Deadline(60_000, () => {});
+  const runner = createRunner(() => null, deadline, [waiting]);
+  for (let index = 0; index < 100; index++) {
+    await runner.execute(index, { tool: "remove", input: "{}" }, undefined);
+  }
+  await nextTurn();
+  collectGarbage();
+  expect(waited).toHaveLength(100);
+  expect(waited.filter((one) => one.deref() !== undefined).length).toBeLessThan(10);
+  runner.hurry();
 });

@@ -68,8 +68,10 @@ export class CallRunner {
   readonly #middleware: readonly AdapterMiddleware[];
   /** Calls that wait for a turn, in their order. */
   readonly #line: (() => void)[] = [];
-  /** Settles when nothing may keep a call from ending any more. */
-  readonly #hurried = Promise.withResolvers<void>();
+  /** For each call that is kept from ending: lets it end. */
+  readonly #kept = new Set<() => void>();
+  /** Whether nothing may keep a call from ending any more. */
+  #isHurried = false;
 
   constructor(setup: CallRunnerSetup) {
     this.#setup = setup;
@@ -119,7 +121,8 @@ export class CallRunner {
 
   /** For a run that is about to be suspended, or has ended: a call that has ended must not be given away as executing. */
   hurry(): void {
-    this.#hurried.resolve();
+    this.#isHurried = true;
+    for (const letEnd of this.#kept) letEnd();
   }
 
   #inLine(): Promise<void> {
@@ -214,10 +217,22 @@ export class CallRunner {
         ? {}
         : {
             [BEFORE_END]: (call, outcome) =>
-              this.#freely(() => Promise.race([wait.call(middleware, call, outcome), this.#hurried.promise])),
+              this.#freely(() => this.#unlessHurried(wait.call(middleware, call, outcome))),
           }),
       ...(end === undefined ? {} : { end: end.bind(middleware) }),
     };
+  }
+
+  /** A promise for all calls would keep something of each call as long as the run. */
+  async #unlessHurried(waiting: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#isHurried) resolve();
+    this.#kept.add(resolve);
+    try {
+      await Promise.race([waiting, promise]);
+    } finally {
+      this.#kept.delete(resolve);
+    }
   }
 
   async #freely<T>(decide: () => T | Promise<T>): Promise<T> {
