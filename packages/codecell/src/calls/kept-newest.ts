@@ -4,7 +4,7 @@
  */
 
 /** Characters of all values that are kept. */
-const KEPT_LENGTH = 131_072;
+export const KEPT_LENGTH = 131_072;
 
 interface Kept<Value> {
   readonly value: Value;

@@ -2,9 +2,9 @@
  * Runs on the host. EventStream holds a run's events for any number of readers. Each reader begins with the first
  * event.
  *
- * - Events are kept for readers that come late. Only some inputs are kept as values. The other inputs are kept as the
- *   texts that the ledger has anyway, and built again for each late reader: a value takes up to twenty times as much as
- *   its text.
+ * - Events are kept for readers that come late. Only inputs of `KEPT_LENGTH` characters together are kept as values. The
+ *   others are kept as the texts that the ledger has anyway, and built again for each late reader: a value takes up to
+ *   twenty times as much as its text.
  * - Of what tools yield while they work, the newest parts are kept (`calls/kept-newest.ts`), as values. A reader that
  *   comes late, or falls behind, does not get the older ones.
  * - Of failed calls, the causes of the last ones are kept (`calls/kept-causes.ts`). A late reader gets the other events without
@@ -14,14 +14,12 @@
  *   only the listener hears of it, after the run's end.
  */
 import { KeptCauses } from "../calls/kept-causes.ts";
-import { KeptNewest } from "../calls/kept-newest.ts";
+import { KEPT_LENGTH, KeptNewest } from "../calls/kept-newest.ts";
 import { buildJson } from "../value/parse-json.ts";
 import { lengthUpTo } from "../value/print-json.ts";
 import { isTurnLong, nextTurn } from "../loop/turn.ts";
 import type { CallStartEvent, CallStepEvent, OnEvent, RunEvent } from "../contract/events.ts";
 
-/** How many characters of inputs, all together, are kept as values. */
-const KEPT_LENGTH = 131_072;
 /** What a part counts for in addition to its value. */
 const PART_LENGTH = 64;
 
