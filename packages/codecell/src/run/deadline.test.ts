@@ -34,6 +34,22 @@ describe("deadline", () => {
     expect(passed).toHaveBeenCalledOnce();
   });
 
+  test("time between many short pauses counts", () => {
+    const passed = vi.fn<() => void>();
+    using deadline = new Deadline(1000, passed);
+    for (let pause = 0; pause < 100; pause++) {
+      deadline.pause();
+      vi.advanceTimersByTime(15);
+      deadline.resume();
+      vi.advanceTimersByTime(5);
+    }
+    expect(passed).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(499);
+    expect(passed).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(passed).toHaveBeenCalledOnce();
+  });
+
   test("never passes after it was disposed, also if a pause ends afterwards", () => {
     const passed = vi.fn<() => void>();
     const deadline = new Deadline(1000, passed);

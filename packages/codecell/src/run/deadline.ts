@@ -1,25 +1,33 @@
-/** Runs on the host. Deadline: a run's wall time, which stands still while somebody is asked for a decision. */
+/**
+ * Runs on the host. Deadline: a run's wall time, which stands still while somebody is asked for a decision.
+ *
+ * - A call may ask for several decisions, and most of them take no time. So a pause leaves the timer alone: when the
+ *   timer is due, it is set again for the time that the pauses left.
+ */
 export class Deadline implements Disposable {
   readonly #onPassed: () => void;
-  #leftMs: number;
+  /** When the time is over if no more pauses come. */
+  #endsAt: number;
+  /** Undefined if the timer was due during a pause: the end of the pause sets it again. */
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #startedAt = 0;
+  #pausedAt = 0;
   #pauses = 0;
 
   constructor(wallTimeMs: number, onPassed: () => void) {
-    this.#leftMs = wallTimeMs;
+    this.#endsAt = performance.now() + wallTimeMs;
     this.#onPassed = onPassed;
-    this.#start();
+    this.#setTimer(wallTimeMs);
   }
 
   pause(): void {
-    if (this.#pauses++ > 0) return;
-    clearTimeout(this.#timer);
-    this.#leftMs -= performance.now() - this.#startedAt;
+    if (this.#pauses++ === 0) this.#pausedAt = performance.now();
   }
 
   resume(): void {
-    if (--this.#pauses === 0) this.#start();
+    if (--this.#pauses > 0) return;
+    const now = performance.now();
+    this.#endsAt += now - this.#pausedAt;
+    if (this.#timer === undefined) this.#setTimer(this.#endsAt - now);
   }
 
   [Symbol.dispose](): void {
@@ -27,8 +35,16 @@ export class Deadline implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #start(): void {
-    this.#startedAt = performance.now();
-    this.#timer = setTimeout(this.#onPassed, Math.max(0, this.#leftMs));
+  #setTimer(ms: number): void {
+    this.#timer = setTimeout(() => this.#onDue(), Math.max(0, ms));
+  }
+
+  #onDue(): void {
+    this.#timer = undefined;
+    if (this.#pauses > 0) return;
+    const leftMs = this.#endsAt - performance.now();
+    // Timers count whole milliseconds, so they may be due a fraction too early.
+    if (leftMs < 1) this.#onPassed();
+    else this.#setTimer(leftMs);
   }
 }
