@@ -55,11 +55,11 @@ describe("Patience", () => {
 
   test("says no for twice as long after each failure, up to a bound", () => {
     const patience = new Patience();
-    const pauses = Array.from({ length: 7 }, () => {
+    const pauses = Array.from({ length: 9 }, () => {
       patience.found(false);
       return pauseOf(patience);
     });
-    expect(pauses).toEqual([4, 8, 16, 32, 64, 64, 64]);
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 64, 64]);
   });
 
   test("starts afresh after a success", () => {
@@ -68,6 +68,6 @@ describe("Patience", () => {
     patience.found(true);
     expect(pauseOf(patience)).toBe(0);
     patience.found(false);
-    expect(pauseOf(patience)).toBe(4);
+    expect(pauseOf(patience)).toBe(1);
   });
 });

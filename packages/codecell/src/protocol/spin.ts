@@ -28,7 +28,8 @@ export function isRaisedSoon(counters: Int32Array, index: number, was: number, m
   return Atomics.load(counters, index) !== was;
 }
 
-const FIRST_PAUSE = 4;
+/** One failure says little: something else may have had the processor. */
+const FIRST_PAUSE = 1;
 const LONGEST_PAUSE = 64;
 
 /**

@@ -310,13 +310,12 @@ export class NodeWorker {
     const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, SPIN_MS);
     patience.found(isAnswered);
     if (!isAnswered) return;
-    for (
-      let next = receiveMessageOnPort(this.#port);
-      next !== undefined;
-      next = receiveMessageOnPort(this.#port)
-    ) {
+    // Asking for a message that is not there takes as long as receiving one.
+    do {
+      const next = receiveMessageOnPort(this.#port);
+      if (next === undefined) return;
       this.#receive(next.message);
-    }
+    } while (this.unanswered > 0);
   }
 
   #receive(message: unknown): void {
