@@ -24,6 +24,8 @@ export function toCallSetup({ context, ...changes }: Changes): CallSetup {
     },
     limits: resolveLimits({}),
     middleware: [],
+    deadline: { pause: nothing, resume: nothing },
+    unlessHurried: (waiting) => waiting,
     judgeApart: () => Promise.resolve({ kind: "unknown" }),
     onStart: nothing,
     onProgress: nothing,

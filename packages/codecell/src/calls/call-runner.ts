@@ -13,12 +13,9 @@ import { type CallSetup, invoke } from "./invoke.ts";
 import {
   type AdapterMiddleware,
   type Authorize,
-  BEFORE_END,
   type CallMiddleware,
   ownMiddlewareOf,
   parseDecision,
-  REMEMBERS,
-  VALIDATE,
 } from "./middleware.ts";
 import { type CallStep, type CallStepEvent, type RunEvent, summarizeOutcome } from "../contract/events.ts";
 import type { HostError, HostErrorSource } from "../contract/host-error.ts";
@@ -53,8 +50,7 @@ export interface CallRunnerSetup {
   readonly signal: AbortSignal;
   /** Judges values that may take long. */
   readonly judgeApart: JudgeApart;
-  /** Bounds the run's wall time. */
-  readonly deadline: { pause(): void; resume(): void };
+  readonly deadline: CallSetup["deadline"];
   /** `inputText` is the text of the call's input, for the start and the end of a call. */
   readonly emit: (event: RunEvent, inputText?: string) => void;
   /** Tells the steps of calls; undefined if nobody listens. */
@@ -78,8 +74,7 @@ export class CallRunner {
     const { middleware, authorize } = setup;
     const decide: CallMiddleware["decide"] = async (call) =>
       parseDecision(await authorize?.(call), "authorize");
-    const all = authorize === undefined ? middleware : [...middleware, { decide }];
-    this.#middleware = all.map((one) => this.#withFreeDecisions(one));
+    this.#middleware = [...middleware, ...(authorize === undefined ? [] : [{ decide }])];
   }
 
   async execute(
@@ -149,7 +144,8 @@ export class CallRunner {
     kept: KeptResolution | undefined,
     listener: Pick<CallSetup, "onError" | "onOutput">,
   ): Promise<CallOutcome> {
-    const { runId, features, limits, context, signal, judgeApart, emit, tellStep, hostTools } = this.#setup;
+    const { runId, features, limits, context, signal, judgeApart, emit, tellStep, hostTools, deadline } =
+      this.#setup;
     const isOfHost = Object.hasOwn(hostTools, tool);
     const denial = kept !== undefined && "deny" in kept ? (kept.deny ?? "it was denied") : undefined;
     const resolution = kept !== undefined && "resolution" in kept ? kept.resolution : undefined;
@@ -165,6 +161,8 @@ export class CallRunner {
       denial,
       before: kept?.before,
       judgeApart,
+      deadline,
+      unlessHurried: this.#unlessHurried,
       onStart: (value) => emit({ type: "call-start", runId, callId, index, tool, input: value }, input),
       onProgress: (output) => emit({ type: "call-progress", runId, callId, index, tool, output }),
       onStep: tellStep && ((step: CallStep) => tellStep({ runId, callId, index, tool, ...step })),
@@ -182,7 +180,7 @@ export class CallRunner {
   #middlewareFor(name: string): readonly AdapterMiddleware[] {
     const { tools } = this.#setup;
     const own = Object.hasOwn(tools, name) ? ownMiddlewareOf(tools[name]) : undefined;
-    return own === undefined ? this.#middleware : [...this.#middleware, this.#withFreeDecisions(own)];
+    return own === undefined ? this.#middleware : [...this.#middleware, own];
   }
 
   /** If `mapCallFailure` throws, the failure stays as it was. */
@@ -199,32 +197,8 @@ export class CallRunner {
     }
   }
 
-  /** The time that a decision takes, and what comes before it, does not count as the run's. */
-  #withFreeDecisions(middleware: AdapterMiddleware): AdapterMiddleware {
-    const { [VALIDATE]: validate, [BEFORE_END]: wait, [REMEMBERS]: remembers } = middleware;
-    const { decide, execute, end } = middleware;
-    // Bind each method to its middleware: the middleware may be an instance of a class, with state and methods.
-    return {
-      ...(remembers === undefined ? {} : { [REMEMBERS]: remembers }),
-      ...(validate === undefined
-        ? {}
-        : { [VALIDATE]: (call, next) => this.#freely(() => validate.call(middleware, call, next)) }),
-      ...(decide === undefined
-        ? {}
-        : { decide: (call) => this.#freely(() => decide.call(middleware, call)) }),
-      ...(execute === undefined ? {} : { execute: execute.bind(middleware) }),
-      ...(wait === undefined
-        ? {}
-        : {
-            [BEFORE_END]: (call, outcome) =>
-              this.#freely(() => this.#unlessHurried(wait.call(middleware, call, outcome))),
-          }),
-      ...(end === undefined ? {} : { end: end.bind(middleware) }),
-    };
-  }
-
   /** A promise for all calls would keep something of each call as long as the run. */
-  async #unlessHurried(waiting: Promise<void>): Promise<void> {
+  readonly #unlessHurried = async (waiting: Promise<void>): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     if (this.#isHurried) resolve();
     this.#kept.add(resolve);
@@ -233,14 +207,5 @@ export class CallRunner {
     } finally {
       this.#kept.delete(resolve);
     }
-  }
-
-  async #freely<T>(decide: () => T | Promise<T>): Promise<T> {
-    this.#setup.deadline.pause();
-    try {
-      return await decide();
-    } finally {
-      this.#setup.deadline.resume();
-    }
-  }
+  };
 }

@@ -29,6 +29,7 @@ import {
   type AdapterCall,
   type AdapterMiddleware,
   BEFORE_END,
+  type CallDecision,
   KeptInput,
   parseCallDecision,
   REMEMBERS,
@@ -52,6 +53,10 @@ export interface CallSetup extends NamedCall {
   /** How far the call had come when it asked, if that was remembered. */
   readonly before?: BeforeAsking | undefined;
   readonly judgeApart: JudgeApart;
+  /** Bounds the run's wall time. It is paused while middleware decides, and while it keeps a call from ending. */
+  readonly deadline: { pause(): void; resume(): void };
+  /** Settles with what it is given, or as soon as nothing may keep a call from ending any more. */
+  readonly unlessHurried: (waiting: Promise<void>) => Promise<void>;
   readonly onStart: (input: Json) => void;
   readonly onProgress: (output: unknown) => void;
   /** Told what happens between the start and the end; undefined where nobody listens. */
@@ -78,16 +83,25 @@ async function attend(setup: CallSetup): Promise<CallOutcome> {
   const call: Call = { runId, callId, tool: setup.tool, input: undefined, signal, context, resolution };
   if (setup.before !== undefined) call.before = setup.before;
   const outcome = await attempt(setup, call);
-  for (const { [BEFORE_END]: wait, end } of setup.middleware) {
+  for (const one of setup.middleware) {
     try {
-      if (wait !== undefined) await wait(call, outcome);
-      await end?.(call, outcome);
+      if (one[BEFORE_END] !== undefined) await waited(setup, one[BEFORE_END](call, outcome));
+      await one.end?.(call, outcome);
     } catch (error) {
       // An observer cannot make the call fail.
       setup.onError(error, "middleware");
     }
   }
   return outcome;
+}
+
+async function waited({ deadline, unlessHurried }: CallSetup, waiting: Promise<void>): Promise<void> {
+  deadline.pause();
+  try {
+    await unlessHurried(waiting);
+  } finally {
+    deadline.resume();
+  }
 }
 
 /** Awaits only where there is something to wait for, and all in one function. */
@@ -180,11 +194,12 @@ function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Questio
     abortedMessage: toDenial(setup, RUN_ENDED),
     onProgress: setup.onProgress,
   });
-  for (const { execute: around } of setup.middleware.toReversed()) {
+  for (const one of setup.middleware.toReversed()) {
+    const { execute: around } = one;
     if (around === undefined) continue;
     const inner = execute;
     // Changes made by outer middleware hold for inner middleware, unless that changes them again.
-    execute = (changes) => around({ ...call, suspend }, (more) => inner({ ...changes, ...more }));
+    execute = (changes) => around.call(one, { ...call, suspend }, (more) => inner({ ...changes, ...more }));
   }
   return execute();
 }
@@ -206,17 +221,21 @@ async function validatedAround(
     said.push(checked);
     return checked;
   };
-  for (const { [VALIDATE]: around } of setup.middleware.toReversed()) {
+  for (const one of setup.middleware.toReversed()) {
+    const { [VALIDATE]: around } = one;
     if (around === undefined) continue;
     const inner = validate;
-    validate = (input) => around({ ...call, input }, inner);
+    validate = (input) => around.call(one, { ...call, input }, inner);
   }
+  setup.deadline.pause();
   try {
     const checked = await validate(call.input);
     if (!said.includes(checked)) throw new TypeError("middleware gave what no schema said");
     return checked;
   } catch (error) {
     return undecidable(setup, error);
+  } finally {
+    setup.deadline.resume();
   }
 }
 
@@ -259,9 +278,9 @@ function hasEnded(setup: CallSetup): SettledOutcome | undefined {
  */
 async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<CallOutcome | undefined> {
   try {
-    for (const { decide } of setup.middleware) {
-      if (decide === undefined) continue;
-      const decision = parseCallDecision(await decide({ ...call }));
+    for (const one of setup.middleware) {
+      if (one.decide === undefined) continue;
+      const decision = await decided(setup, one, call);
       if (decision === "allow") continue;
       if (decision instanceof KeptInput) {
         call.input = decision.input;
@@ -287,6 +306,19 @@ async function undecided(setup: CallSetup, tool: AnyTool, call: Call): Promise<C
     return undecidable(setup, error);
   }
   return undefined;
+}
+
+async function decided(
+  { deadline }: CallSetup,
+  middleware: AdapterMiddleware,
+  call: Call,
+): Promise<CallDecision> {
+  deadline.pause();
+  try {
+    return parseCallDecision(await middleware.decide?.({ ...call }));
+  } finally {
+    deadline.resume();
+  }
 }
 
 /** The outcome of a call when middleware threw before the call was decided on. Only a refusal is told to the program. */
