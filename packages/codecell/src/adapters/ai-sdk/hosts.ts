@@ -18,7 +18,6 @@ import { Vault } from "../../seal/vault.ts";
 import { CodeModeConcurrencyError } from "./errors.ts";
 import type { CodeModeOptions } from "./options.ts";
 
-const HOUR_MS = 3_600_000;
 const LEAST_KEY_BYTES = 16;
 /** How many stores keep their host: a process has one or two stores, unless it makes a store for each request. */
 const MOST_STORES = 4;
@@ -135,9 +134,9 @@ function continuationVault(): Vault {
   return (vault ??= new Vault(sealKeys === undefined ? {} : { sealKeys }));
 }
 
-/** How long continuations can be continued. Undefined if nobody set a time: then the given host decides. */
-export function continuationTimeMs(host: Host | undefined): number | undefined {
-  return settings.maxAgeMs ?? (host === undefined ? HOUR_MS : undefined);
+/** How long continuations can be continued. Undefined if nobody set a time: then the host decides. */
+export function continuationTimeMs(): number | undefined {
+  return settings.maxAgeMs;
 }
 
 /**

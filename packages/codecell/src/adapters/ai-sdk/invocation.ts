@@ -111,11 +111,11 @@ export class Invocation implements CallKeeper {
     try {
       used = useHost(options);
       this.#trace.spans = await this.#openSpans();
-      const suspensionTimeMs = continuationTimeMs(options.host);
-      const handle = this.#begin(used.host, {
-        ...limits,
-        ...(suspensionTimeMs === undefined ? {} : { suspensionTimeMs }),
-      });
+      const suspensionTimeMs = continuationTimeMs();
+      const handle = this.#begin(
+        used.host,
+        suspensionTimeMs === undefined ? limits : { ...limits, suspensionTimeMs },
+      );
       const followed = this.#trace.isWanted
         ? this.#trace.follow(handle, this.#setup.continued !== undefined)
         : undefined;
@@ -267,13 +267,13 @@ export class Invocation implements CallKeeper {
 
   /** Only calls that were decided on are in `calls`. */
   #hear(event: LiveEvent): void {
-    this.#trace.hear(event);
+    if (this.#trace.isWanted) this.#trace.hear(event);
     if (event.type === "call-start") this.#inputLengths.set(event.callId, event.inputText.length);
     if (event.type === "call-end" && !this.#trace.isWanted) this.#forget(event.callId);
-    const call = "callId" in event ? this.calls.get(event.callId) : undefined;
     const state = callStateAfter(event);
-    if (call === undefined || state === undefined) return;
-    if (call.state === state) return;
+    if (state === undefined || !("callId" in event)) return;
+    const call = this.calls.get(event.callId);
+    if (call === undefined || call.state === state) return;
     call.state = state;
     // The interrupt itself tells of a waiting call, so `onProgress` is not called for it.
     if (state !== "waiting") this.#setup.onProgress?.();

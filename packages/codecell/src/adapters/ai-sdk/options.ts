@@ -251,6 +251,8 @@ const WITHIN: { readonly [Name in keyof Within]: OptionNames<Within[Name]> } = {
   continuation: { store: true, scope: true, onLost: true },
 };
 
+const NAMES_WITHIN = Object.keys(WITHIN) as (keyof Within)[];
+
 const OF_INPUT: OptionNames<RunCodeModeInput> = {
   js: true,
   tools: true,
@@ -269,12 +271,12 @@ export function assertInputNames(input: RunCodeModeInput): void {
 export function assertOptionNames(options: CodeModeOptions): void {
   assertOptions(options, "run code mode");
   assertNames(options, OF_CODE_MODE, "run code mode");
-  for (const [name, names] of Object.entries(WITHIN)) {
-    const inner: unknown = options[name as keyof Within];
+  for (const name of NAMES_WITHIN) {
+    const inner: unknown = options[name];
     if (inner === undefined) continue;
     if (!isRecord(inner) || Array.isArray(inner))
       throw new TypeError(`Cannot run code mode: ${name} must be an object of options`);
-    assertNames(inner, names, "run code mode", name);
+    assertNames(inner, WITHIN[name], "run code mode", name);
   }
   const { mode, onApprovalRequired } = options.approval ?? {};
   if (mode !== undefined && mode !== "callback" && mode !== "interrupt") {
@@ -310,7 +312,8 @@ export function assertHostChoice({ host, continuation }: CodeModeOptions): void 
  * With a given host, limits that the policy does not name are the host's. Limits that only follow from the policy never
  * widen the host's limits.
  */
-export function limitsFor({ executionPolicy: policy = {}, host }: CodeModeOptions): Partial<Limits> {
+export function limitsFor({ executionPolicy: policy, host }: CodeModeOptions): Partial<Limits> {
+  if (policy === undefined) return host === undefined ? DEFAULT_LIMITS : {};
   const limits = toLimits(policy);
   if (host === undefined) return limits;
   const named = POLICY.filter(([name]) => policy[name] !== undefined).map(([, limit]) => limit);
@@ -340,3 +343,6 @@ function toLimits(policy: CodeModeExecutionPolicy = {}): Partial<Limits> {
   limits.callsQueued = limits.calls ?? 0;
   return limits;
 }
+
+/** Frozen, so that a host resolves them once. */
+const DEFAULT_LIMITS: Partial<Limits> = Object.freeze(toLimits());

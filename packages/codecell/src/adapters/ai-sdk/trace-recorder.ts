@@ -113,6 +113,7 @@ export class TraceRecorder {
   #features: FeatureSettings = NO_FEATURES;
   /** Only in a continued invocation, once it goes on: settles when everything from before has been told. */
   #retold: Promise<void> | undefined;
+  readonly #isHooked: boolean;
   /** Set when the invocation starts. */
   spans: Spans | undefined;
 
@@ -120,13 +121,7 @@ export class TraceRecorder {
     this.#invocationId = invocationId;
     this.#outerToolCallId = outerToolCallId;
     this.#hooks = hooks;
-    this.#ends = ends;
-  }
-
-  /** Whether anybody listens. If nobody does, the recorder follows nothing. */
-  get isWanted(): boolean {
-    if (this.spans !== undefined) return true;
-    return this.#hooks.has(
+    this.#isHooked = hooks.has(
       "onNestedToolCall",
       "onNestedToolResult",
       "onFetchRequest",
@@ -135,11 +130,16 @@ export class TraceRecorder {
       "onInterrupt",
       "onTrace",
     );
+    this.#ends = ends;
+  }
+
+  /** Whether anybody listens. If nobody does, the recorder follows nothing, and need not hear of events. */
+  get isWanted(): boolean {
+    return this.#isHooked || this.spans !== undefined;
   }
 
   /** Hears every event as it happens. `follow` tells hooks later, when earlier hooks have settled. */
   hear(event: LiveEvent): void {
-    if (!this.isWanted) return;
     const { type, at } = event;
     if (type === "call-start") {
       // The input itself may be large, and would have to be printed to be measured.

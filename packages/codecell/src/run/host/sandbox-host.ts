@@ -71,6 +71,7 @@ export class SandboxHost implements Host {
   readonly #sandbox: Sandbox;
   readonly #keeper: RunKeeper;
   readonly #limits: Limits;
+  readonly #resolved = new WeakMap<Partial<Limits>, Limits>();
   readonly #runs = new Set<Run>();
   /** The results of resumed runs, from before the runs are opened until the results settle. */
   readonly #resumed = new Set<Promise<RunResult>>();
@@ -96,10 +97,18 @@ export class SandboxHost implements Host {
 
   start(options: StartOptions): RunHandle {
     assertStart(options);
-    const limits =
-      options.limits === undefined ? this.#limits : resolveLimits({ ...this.#limits, ...options.limits });
-    const header = toHeader(options, limits);
+    const header = toHeader(options, this.#limitsOf(options));
     return this.#new(newPast(new LedgerRecorder(header)), options, resolveServing(options));
+  }
+
+  /** Limits that cannot change any more are resolved once. */
+  #limitsOf({ limits: given }: StartOptions): Limits {
+    if (given === undefined) return this.#limits;
+    const known = this.#resolved.get(given);
+    if (known !== undefined) return known;
+    const limits = resolveLimits({ ...this.#limits, ...given });
+    if (Object.isFrozen(given)) this.#resolved.set(given, limits);
+    return limits;
   }
 
   fork(ledger: Ledger, options: ForkOptions): RunHandle {
