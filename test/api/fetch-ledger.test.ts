@@ -1,5 +1,5 @@
 /** Fetches in the ledger: replayed, suspended and resumed, forked, checked. */
-import { createHost, type FetchPolicy, type ToolSet } from "codecell";
+import { createHost, type FetchPolicy, type HostError, type ToolSet } from "codecell";
 import { createChecker } from "codecell/check";
 import { createMemoryStore } from "codecell/store";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -198,6 +198,44 @@ describe("misuse", () => {
     );
     expect(await host.resume({ token, tools: { ...asking, ...reserved } }).result).toMatchObject({
       failure: { code: "resume_invalid", message: expect.stringContaining("rename the tool") },
+    });
+  });
+});
+
+describe("a tool with the name under which fetches are recorded is told of as a tool, in a run without fetch,", () => {
+  const name = `"${FETCH_TOOL}"`;
+
+  test("when it fails", async () => {
+    const fault = new Error("No disk");
+    const broken: ToolSet = { [FETCH_TOOL]: { execute: () => Promise.reject(fault) } };
+    const told: HostError[] = [];
+    const onError = (report: HostError): void => void told.push(report);
+    const { result } = host.start({ source: `await tools[${name}]()`, tools: broken, onError });
+    const message = expect.stringMatching(`^Tool ${name} failed and the program did not catch it`) as string;
+    expect(await result).toMatchObject({ failure: { code: "tool_failed", message } });
+    expect(told).toMatchObject([{ error: fault, source: "tool", tool: FETCH_TOOL }]);
+  });
+
+  test("when its call was not waited for", async () => {
+    const tools: ToolSet = { [FETCH_TOOL]: { execute: () => 1 } };
+    const { result } = host.start({ source: `tools[${name}](); return 1`, tools, detachedCalls: "fail" });
+    expect(await result).toMatchObject({
+      failure: { message: expect.stringContaining(`its call of ${name}`) as string },
+    });
+  });
+
+  test("when its outcome is unknown", async () => {
+    await using store = createMemoryStore();
+    const called = Promise.withResolvers<void>();
+    const tools: ToolSet = { [FETCH_TOOL]: { execute: () => (called.resolve(), new Promise(() => {})) } };
+    const first = createHost({ workers: 1, store, sealKey });
+    const source = `return await tools[${name}]({ method: "GET" }).catch((error) => error.message)`;
+    const { runId: id } = first.start({ source, tools });
+    await called.promise;
+    await first[Symbol.asyncDispose]();
+    await using second = createHost({ workers: 1, store, sealKey });
+    expect(await second.resume({ id, tools }).result).toMatchObject({
+      value: expect.stringContaining(`The outcome of calling tool ${name} is unknown`) as string,
     });
   });
 });

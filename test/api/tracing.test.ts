@@ -150,6 +150,14 @@ describe("a host with tracing", () => {
     expect(parentOf(spanOf("execute_tool fetch"))).toBe("codecell.run");
   });
 
+  test("names a tool that has the name under which fetches are recorded, where there is no fetch [otel:spans]", async () => {
+    const name = "globalThis.fetch";
+    const named: ToolSet = { [name]: { execute: () => 1 } };
+    const { result } = host.start({ source: `return await tools["${name}"]()`, tools: named });
+    expect(await result).toMatchObject({ value: 1 });
+    expect(spanOf(`execute_tool ${name}`).attributes).toMatchObject({ "codecell.call.outcome": "output" });
+  });
+
   test("ends a span for a run that is refused at the start [otel:spans]", () => {
     expect(() => host.start({ source: 1 as never })).toThrow(TypeError);
     expect(spanOf("codecell.run").attributes).toMatchObject({ "codecell.run.status": "refused" });

@@ -150,6 +150,11 @@ test.each<[string, AnyTool["output"], unknown, object]>([
   await expect(call(tool)).rejects.toMatchObject(refusal);
 });
 
+test("a tool that has the name under which fetches are recorded is named as a tool", async () => {
+  const refused = call({ execute: () => 1n }, undefined, { name: "globalThis.fetch" });
+  await expect(refused).rejects.toThrow('Tool "globalThis.fetch" gave an output that is not JSON');
+});
+
 test("an output is given as its schema made it, and a schema that fails is told to the host alone", async () => {
   const made = z.string().transform(Number);
   expect(await call({ output: made, execute: () => "5" })).toBe(5);
