@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The longest first. All other files keep their order after these. */
 const LONGEST: readonly string[] = [
   "test/attacks/attacks.test.ts",
-  "test/fuzz/host-memory.test.ts",
+  "test/fuzz/host-memory-",
   "test/crash/crash.test.ts",
   "test/bundles.test.ts",
   "test/package.test.ts",

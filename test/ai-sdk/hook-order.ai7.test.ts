@@ -92,8 +92,8 @@ test("calls wait while hooks are yet to be told of much that others gave [host:m
       onNestedToolResult: async () => {
         if (told === 0) {
           await fourth.promise;
-          // While another program goes on a hundred times, this one would go on too, if it were let.
-          const beside = "for (let n = 0; n < 100; n++) await tools.read({}); return 2";
+          // While another program goes on twenty times, this one would go on too, if it were let.
+          const beside = "for (let n = 0; n < 20; n++) await tools.read({}); return 2";
           expect(await runCodeMode({ js: beside, tools })).toBe(2);
         }
         told++;

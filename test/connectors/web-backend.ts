@@ -5,6 +5,9 @@
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { BackendTool, Connector } from "@codecell/connectors";
+import type { ConnectorUnderTest } from "@codecell/connectors/testing";
+import { expect } from "vitest";
 
 export interface Received {
   readonly method: string;
@@ -61,6 +64,56 @@ export async function startWebBackend(answer: Answer): Promise<WebBackend> {
     arrived: () => arrived.promise,
     stop,
     [Symbol.asyncDispose]: async () => (server.listening ? stop() : undefined),
+  };
+}
+
+/** A connector, and the backend that it calls. */
+export interface OpenedWeb extends AsyncDisposable {
+  readonly backend: WebBackend;
+  readonly connector: Connector;
+  readonly tool: (name: string) => Promise<BackendTool>;
+  readonly call: (name: string, input?: Readonly<Record<string, unknown>>) => Promise<unknown>;
+}
+
+export async function openWeb(answer: Answer, connect: (baseUrl: string) => Connector): Promise<OpenedWeb> {
+  const backend = await startWebBackend(answer);
+  const connector = connect(backend.origin);
+  return {
+    backend,
+    connector,
+    tool: async (name) => {
+      const tools = await connector.tools({ signal: nobody });
+      return tools.find((tool) => tool.name === name) ?? expect.fail(`there is no ${name}`);
+    },
+    call: async (name, input = {}) => (await connector.callTool(name, input, requestOf())).data,
+    [Symbol.asyncDispose]: async () => {
+      await connector[Symbol.asyncDispose]();
+      await backend[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A shop, opened for `testConnector`. The tool `getItem` takes an `id`; `hang` and `large` take nothing. */
+export async function openShop(
+  { getItem, secret }: { readonly getItem: string; readonly secret: string },
+  connect: (baseUrl: string) => Connector,
+): Promise<ConnectorUnderTest> {
+  const opened = await openWeb(({ url }, response) => {
+    if (url === "/items/1") json(response, 200, { id: 1, tags: ["a"] });
+    else if (url === "/items/2") json(response, 404, { message: "There is no item 2" });
+    else if (url === "/large") json(response, 200, { text: "x".repeat(200_000) });
+    else if (url !== "/hang") json(response, 200, null);
+  }, connect);
+  const { arrived, left, stop } = opened.backend;
+  return {
+    connector: opened.connector,
+    succeeds: { tool: getItem, input: { id: "1" }, data: { id: 1, tags: ["a"] } },
+    fails: { tool: getItem, input: { id: "2" }, words: "There is no item 2" },
+    hangs: { tool: "hang", input: {}, started: async () => void (await arrived()), stopped: left },
+    large: { tool: "large", input: {} },
+    secret,
+    stop,
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
 

@@ -3,7 +3,7 @@
  *
  * - A case is defined by its fuzzer and its seed only, so that a finding can be repeated.
  * - The rule: under the default limits, nothing that a program chooses holds the host's thread for 50 ms at a time.
- *   host-memory.test.ts checks how much memory the host takes meanwhile.
+ *   The tests host-memory-* check how much memory the host takes meanwhile.
  */
 import { largestTurnMs, type Prepared } from "./thread-time.ts";
 

@@ -1,7 +1,7 @@
 /** Connectors to the server of fixture-server.ts, over every transport. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
-import { mcp } from "@codecell/connectors";
+import { type Connector, mcp } from "@codecell/connectors";
 import type { ConnectorUnderTest, OpenOptions } from "@codecell/connectors/testing";
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@modelcontextprotocol/node";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
@@ -21,6 +21,25 @@ const CALLS = {
   large: { tool: "large", input: { letters: 200_000 } },
   secret: SECRET,
 } as const;
+
+/** The server: what happens to a call that hangs, and how the server ends before its connector and after it. */
+interface Fixture extends Pick<ConnectorUnderTest["hangs"], "started" | "stopped"> {
+  readonly stop: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+function opened(connector: Connector, { started, stopped, stop, close }: Fixture): ConnectorUnderTest {
+  return {
+    ...CALLS,
+    connector,
+    hangs: { tool: "hang", input: {}, started, stopped },
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await connector[Symbol.asyncDispose]();
+      await close();
+    },
+  };
+}
 
 function stdioServer(control: Control): {
   command: string;
@@ -44,25 +63,16 @@ export async function openStdio(options: OpenOptions): Promise<ConnectorUnderTes
     restartDelayMs: 1,
     ...options,
   });
-  return {
-    ...CALLS,
-    connector,
-    hangs: {
-      tool: "hang",
-      input: {},
-      started: () => control.happened("hanging"),
-      stopped: () => control.happened("cancelled"),
-    },
+  return opened(connector, {
+    started: () => control.happened("hanging"),
+    stopped: () => control.happened("cancelled"),
     stop: () => {
       control.isOpen = false;
       for (const pid of control.pids) process.kill(pid, "SIGKILL");
       return Promise.resolve();
     },
-    [Symbol.asyncDispose]: async () => {
-      await connector[Symbol.asyncDispose]();
-      await control[Symbol.asyncDispose]();
-    },
-  };
+    close: () => control[Symbol.asyncDispose](),
+  });
 }
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -83,7 +93,7 @@ export async function openSessions(
   options: OpenOptions,
 ): Promise<ConnectorUnderTest & { readonly forget: () => void }> {
   const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
-  const opened = await openUrl(options, (hooks) => {
+  const underTest = await openUrl(options, (hooks) => {
     return async (request, response) => {
       const id = request.headers["mcp-session-id"];
       const known = typeof id === "string" ? sessions.get(id) : undefined;
@@ -101,7 +111,7 @@ export async function openSessions(
       await transport.handleRequest(request, response);
     };
   });
-  return { ...opened, forget: () => sessions.clear() };
+  return { ...underTest, forget: () => sessions.clear() };
 }
 
 /** Server-sent events, as they were before Streamable HTTP. */
@@ -142,19 +152,10 @@ async function openUrl(
     startTimeoutMs: START_TIMEOUT_MS,
     ...options,
   });
-  return {
-    ...CALLS,
-    connector,
-    hangs: {
-      tool: "hang",
-      input: {},
-      started: () => hanging.promise,
-      stopped: () => cancelled.promise,
-    },
+  return opened(connector, {
+    started: () => hanging.promise,
+    stopped: () => cancelled.promise,
     stop: () => closeServer(server),
-    [Symbol.asyncDispose]: async () => {
-      await connector[Symbol.asyncDispose]();
-      await closeServer(server);
-    },
-  };
+    close: () => closeServer(server),
+  });
 }

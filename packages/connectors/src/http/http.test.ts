@@ -5,9 +5,11 @@ import {
   type Answer,
   json,
   nobody,
+  type OpenedWeb,
+  openShop,
+  openWeb,
   requestOf,
   startWebBackend,
-  type WebBackend,
 } from "../../../../test/connectors/web-backend.ts";
 import { Bytes, type Connector } from "../contract/connector.ts";
 import { testConnector } from "../testing/index.ts";
@@ -21,73 +23,35 @@ function input(...names: readonly string[]): NonNullable<HttpAction["input"]> {
   return { type: "object", properties: Object.fromEntries(names.map((name) => [name, {}])) };
 }
 
-testConnector("http", async ({ timeoutMs, responseBytes }) => {
-  const backend = await startWebBackend(({ url }, response) => {
-    if (url === "/items/1") json(response, 200, { id: 1, tags: ["a"] });
-    else if (url === "/items/2") json(response, 404, { message: "There is no item 2" });
-    else if (url === "/large") json(response, 200, { text: "x".repeat(200_000) });
-    else if (url !== "/hang") json(response, 200, null);
-  });
-  const connector = http({
-    id: "shop",
-    card,
-    baseUrl: backend.origin,
-    timeoutMs,
-    responseBytes,
-    credentials: [{ type: "bearer", token: SECRET }],
-    actions: [
-      {
-        name: "get_item",
-        method: "GET",
-        path: "/items/{id}",
-        input: { type: "object", properties: { id: text } },
-      },
-      { name: "hang", method: "POST", path: "/hang" },
-      { name: "large", method: "GET", path: "/large" },
-    ],
-  });
-  return {
-    connector,
-    succeeds: { tool: "get_item", input: { id: "1" }, data: { id: 1, tags: ["a"] } },
-    fails: { tool: "get_item", input: { id: "2" }, words: "There is no item 2" },
-    hangs: {
-      tool: "hang",
-      input: {},
-      started: async () => void (await backend.arrived()),
-      stopped: backend.left,
-    },
-    large: { tool: "large", input: {} },
-    secret: SECRET,
-    stop: backend.stop,
-    [Symbol.asyncDispose]: async () => {
-      await connector[Symbol.asyncDispose]();
-      await backend[Symbol.asyncDispose]();
-    },
-  };
-});
+testConnector("http", ({ timeoutMs, responseBytes }) =>
+  openShop({ getItem: "get_item", secret: SECRET }, (baseUrl) =>
+    http({
+      id: "shop",
+      card,
+      baseUrl,
+      timeoutMs,
+      responseBytes,
+      credentials: [{ type: "bearer", token: SECRET }],
+      actions: [
+        {
+          name: "get_item",
+          method: "GET",
+          path: "/items/{id}",
+          input: { type: "object", properties: { id: text } },
+        },
+        { name: "hang", method: "POST", path: "/hang" },
+        { name: "large", method: "GET", path: "/large" },
+      ],
+    }),
+  ),
+);
 
-interface Opened extends AsyncDisposable {
-  readonly backend: WebBackend;
-  readonly connector: Connector;
-  readonly call: (name: string, input?: Record<string, unknown>) => Promise<unknown>;
-}
-
-async function open(
+function open(
   answer: Answer,
   actions: readonly HttpAction[],
   options: Partial<HttpOptions> = {},
-): Promise<Opened> {
-  const backend = await startWebBackend(answer);
-  const connector = http({ id: "shop", card, baseUrl: backend.origin, actions, ...options });
-  return {
-    backend,
-    connector,
-    call: async (name, given = {}) => (await connector.callTool(name, given, requestOf())).data,
-    [Symbol.asyncDispose]: async () => {
-      await connector[Symbol.asyncDispose]();
-      await backend[Symbol.asyncDispose]();
-    },
-  };
+): Promise<OpenedWeb> {
+  return openWeb(answer, (baseUrl) => http({ id: "shop", card, baseUrl, actions, ...options }));
 }
 
 const ok: Answer = (_, response) => json(response, 200, "done");

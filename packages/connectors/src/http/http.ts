@@ -36,19 +36,8 @@ import {
 } from "../web/web-options.ts";
 import { fillJson, fillText, type Input, ownOf, placeholdersOf } from "./template.ts";
 
-/** Where the inputs of an action go. */
-export interface HttpAction {
-  /** The name of the tool. */
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly useWhen?: string;
-  readonly avoidWhen?: string;
-  readonly tags?: readonly string[];
-  /** By default what HTTP says of the method. */
-  readonly readOnlyHint?: boolean;
-  readonly destructiveHint?: boolean;
-  readonly idempotentHint?: boolean;
+/** A tool, and where its inputs go. A hint that is absent is what HTTP says of the method. */
+export interface HttpAction extends Omit<BackendTool, "inputSchema" | "outputSchema"> {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   /** Below the base URL: `/repos/{owner}/contents/{+path}`. Only `{+name}` may have slashes. */
   readonly path: string;

@@ -7,11 +7,14 @@ import {
   type Answer,
   json,
   nobody,
+  type OpenedWeb,
+  openShop,
+  openWeb,
   type Received,
   requestOf,
   startWebBackend,
 } from "../../../../test/connectors/web-backend.ts";
-import { type BackendTool, Bytes, type Connector } from "../contract/connector.ts";
+import { Bytes, type Connector } from "../contract/connector.ts";
 import { testConnector } from "../testing/index.ts";
 import { openapi, type OpenApiOptions } from "./openapi.ts";
 
@@ -23,81 +26,33 @@ function documentOf(paths: Json, more: Json = {}): Json {
   return { openapi: "3.1.0", info: { title: "Shop", version: "1" }, paths, ...more };
 }
 
-testConnector("openapi", async ({ timeoutMs, responseBytes }) => {
-  const backend = await startWebBackend(({ url }, response) => {
-    if (url === "/items/1") json(response, 200, { id: 1 });
-    else if (url === "/items/2") json(response, 404, { message: "There is no item 2" });
-    else if (url === "/large") json(response, 200, { text: "x".repeat(200_000) });
-    else if (url !== "/hang") json(response, 200, null);
-  });
+testConnector("openapi", ({ timeoutMs, responseBytes }) => {
   const id = { name: "id", in: "path", required: true, schema: { type: "string" } };
-  const connector = openapi({
-    id: "shop",
-    card,
-    document: documentOf(
-      {
-        "/items/{id}": { get: { operationId: "getItem", parameters: [id] } },
-        "/hang": { post: { operationId: "hang" } },
-        "/large": { get: { operationId: "large" } },
-      },
-      {
-        security: [{ key: [] }],
-        components: { securitySchemes: { key: { type: "apiKey", in: "header", name: "X-Key" } } },
-      },
-    ),
-    baseUrl: backend.origin,
-    credentials: { key: SECRET },
-    timeoutMs,
-    responseBytes,
-  });
-  return {
-    connector,
-    succeeds: { tool: "getItem", input: { id: "1" }, data: { id: 1 } },
-    fails: { tool: "getItem", input: { id: "2" }, words: "There is no item 2" },
-    hangs: {
-      tool: "hang",
-      input: {},
-      started: async () => void (await backend.arrived()),
-      stopped: backend.left,
+  const document = documentOf(
+    {
+      "/items/{id}": { get: { operationId: "getItem", parameters: [id] } },
+      "/hang": { post: { operationId: "hang" } },
+      "/large": { get: { operationId: "large" } },
     },
-    large: { tool: "large", input: {} },
-    secret: SECRET,
-    stop: backend.stop,
-    [Symbol.asyncDispose]: async () => {
-      await connector[Symbol.asyncDispose]();
-      await backend[Symbol.asyncDispose]();
+    {
+      security: [{ key: [] }],
+      components: { securitySchemes: { key: { type: "apiKey", in: "header", name: "X-Key" } } },
     },
-  };
+  );
+  return openShop({ getItem: "getItem", secret: SECRET }, (baseUrl) =>
+    openapi({ id: "shop", card, document, baseUrl, credentials: { key: SECRET }, timeoutMs, responseBytes }),
+  );
 });
 
 const ok: Answer = (_, response) => json(response, 200, "done");
 
-interface OpenApi {
-  readonly connector: Connector;
+interface OpenApi extends OpenedWeb {
   readonly received: readonly Received[];
-  readonly tool: (name: string) => Promise<BackendTool>;
-  readonly call: (name: string, input?: Json) => Promise<unknown>;
-  readonly close: () => Promise<void>;
 }
 
-/** Opens a connector, with what is needed to call it and to see what its backend received. */
 async function openApi(options: Omit<OpenApiOptions, "id" | "card">, answer: Answer = ok): Promise<OpenApi> {
-  const backend = await startWebBackend(answer);
-  const connector = openapi({ id: "shop", card, baseUrl: backend.origin, ...options });
-  return {
-    connector,
-    received: backend.received,
-    tool: async (name) => {
-      const tools = await connector.tools({ signal: nobody });
-      const found = tools.find((tool) => tool.name === name);
-      return found ?? expect.fail(`there is no ${name}`);
-    },
-    call: async (name, input = {}) => (await connector.callTool(name, input, requestOf())).data,
-    close: async () => {
-      await connector[Symbol.asyncDispose]();
-      await backend[Symbol.asyncDispose]();
-    },
-  };
+  const opened = await openWeb(answer, (baseUrl) => openapi({ id: "shop", card, baseUrl, ...options }));
+  return { ...opened, received: opened.backend.received };
 }
 
 async function withApi(
@@ -105,12 +60,8 @@ async function withApi(
   work: (api: OpenApi) => Promise<void>,
   answer: Answer = ok,
 ): Promise<void> {
-  const api = await openApi(options, answer);
-  try {
-    await work(api);
-  } finally {
-    await api.close();
-  }
+  await using api = await openApi(options, answer);
+  await work(api);
 }
 
 /** One API for the rows of a table: each row has an operation of its own, at its own path. */
@@ -123,7 +74,7 @@ function sharedApi(operations: readonly Json[]): () => OpenApi {
     });
     api = await openApi({ document: documentOf(Object.fromEntries(paths)) });
   });
-  afterAll(() => api.close());
+  afterAll(() => api[Symbol.asyncDispose]());
   return () => api;
 }
 
