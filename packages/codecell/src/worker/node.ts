@@ -9,7 +9,7 @@ import { createNodePlatform } from "./node-platform.ts";
 import { createWorker } from "./worker.ts";
 
 /** After a message that came within this time, the worker spins for as long to get the next one. */
-const SOON_MS = 0.4;
+const SOON_MS = 0.2;
 const LINGER_MS = 10;
 
 type WorkerThreadSetup =

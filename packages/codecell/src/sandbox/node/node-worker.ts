@@ -51,8 +51,11 @@ export interface WorkerOwner {
 const STACK_MB = 8;
 const HEAP_MB = 1024;
 const YOUNG_HEAP_MB = 32;
-/** Enough for the start of a small program that makes many calls, after the rest of the run before it. */
-const SPIN_MS = 0.5;
+/**
+ * How long to spin for the answer to a command. A start has to do the rest of the run before it, and a small program that
+ * makes many calls; after a delivery, most programs make their next calls within some microseconds.
+ */
+const SPIN_MS = { start: 0.5, deliver: 0.2, snapshot: 0.5 };
 /** Far longer than the largest snapshot takes. A worker that is still inside has been taken over. */
 const MOST_FRAGILE_MS = 2000;
 /** How long to wait for a snapshot. A suspension without a snapshot is only slower to resume. */
@@ -307,7 +310,7 @@ export class NodeWorker {
     if (!this.ready || !this.#isOnlyCell() || isTurnLong()) return;
     const patience = this.#patience[type];
     if (!patience.isThere()) return;
-    const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, SPIN_MS);
+    const isAnswered = isRaisedSoon(this.#status, STATUS.reported, reported, SPIN_MS[type]);
     patience.found(isAnswered);
     if (!isAnswered) return;
     // Asking for a message that is not there takes as long as receiving one.
