@@ -7,10 +7,11 @@
  *   turns, after a garbage collection. Then the work is done again with less room, by as much as they took.
  * - What existed before the work is not counted: it is prepared, and alive, before the ballast.
  */
+import { everyTurn } from "./every-turn.ts";
+
 const MB = 1_000_000;
 /** For fewer bytes of buffers the work is not done again. */
 const FEW_BYTES = 2 * MB;
-const LONG_MS = 1_000_000_000;
 
 export interface RoomCase {
   readonly name: string;
@@ -52,21 +53,6 @@ async function attempt(prepare: RoomCase["prepare"], room: number): Promise<numb
   // What the work gave is alive up to here.
   await working;
   return most;
-}
-
-/** Acts in every turn of the event loop, and makes no turns of its own: the work may wait for long. */
-function everyTurn(act: () => void): () => void {
-  const again = (): void => {
-    act();
-    next = setImmediate(again).unref();
-  };
-  let next = setImmediate(again).unref();
-  // What the work waits for need not keep the process alive.
-  const alive = setInterval(() => {}, LONG_MS);
-  return () => {
-    clearImmediate(next);
-    clearInterval(alive);
-  };
 }
 
 /** Twice: the second collection frees buffers that the first found dead. */

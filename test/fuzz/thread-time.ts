@@ -6,6 +6,7 @@
  *   property of the work.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { everyTurn } from "./every-turn.ts";
 
 /** Processor time of this thread in milliseconds. */
 function threadTimeMs(): number {
@@ -42,16 +43,16 @@ async function attemptOnce(work: () => unknown): Promise<number> {
     largest = Math.max(largest, now - before);
     before = now;
   };
-  const state = { isDone: false };
-  const end = (): void => {
-    state.isDone = true;
-  };
-  // The outcome of the work does not matter here.
-  Promise.resolve(work()).then(end, end);
-  look();
-  while (!state.isDone) {
+  const end = everyTurn(look);
+  try {
+    // The outcome of the work does not matter here.
+    const settled = Promise.allSettled([work()]);
+    look();
+    await settled;
     await nextTurn();
     look();
+  } finally {
+    end();
   }
   return largest;
 }
