@@ -18,7 +18,7 @@ const inputSchema = z.object({});
 describe("needsApproval", () => {
   test("may take longer than the program: deciding is not the program's time", async () => {
     // The test's own clock: a busy machine may need long for the program itself.
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const needsApproval = (): boolean => {
       vi.advanceTimersByTime(90_000);

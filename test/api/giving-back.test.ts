@@ -49,7 +49,7 @@ test.each([
   ["its host closes", (host: Host) => void host[Symbol.asyncDispose]()],
   ["its time is up", () => void vi.advanceTimersByTime(12_000)],
 ])("a run is suspended, and its calls go on, when %s meanwhile [store:leave]", async (_what, end) => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   await using store = createMemoryStore();
   const { tools, made } = desk();
   const { store: taking, isAsked, go } = slow(store);

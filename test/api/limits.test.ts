@@ -80,4 +80,28 @@ describe("limits", () => {
     expect(run.ledger().limits).toMatchObject({ calls: 9, timers: 8, callsInFlight: 32 });
     await run.result;
   });
+
+  test("a run has its limits as they are when it starts, whatever other runs had [limits:resolved]", async () => {
+    let calls = 1;
+    const plain = { calls };
+    const limits = {
+      plain,
+      frozen: Object.freeze({ calls }),
+      live: Object.freeze({
+        get calls() {
+          return calls;
+        },
+      }),
+    };
+    const started = (given: Partial<Limits>): number =>
+      host.start({ source: "", limits: given }).ledger().limits.calls;
+    expect(Object.values(limits).map(started)).toEqual([1, 1, 1]);
+    calls = 2;
+    plain.calls = calls;
+    expect(Object.values(limits).map(started)).toEqual([2, 1, 2]);
+    await using other = createHost({ workers: 1, limits: { timers: 5 } });
+    const run = other.start({ source: "", limits: limits.frozen });
+    expect(run.ledger().limits).toMatchObject({ calls: 1, timers: 5 });
+    await run.result;
+  });
 });

@@ -1,5 +1,7 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { AsyncLocalStorage, createHook } from "node:async_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createNodeHostPlatform, createPageHostPlatform, platform } from "./host-platform.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -77,4 +79,28 @@ test("on Node.js a captured context keeps the async storage of its capturer", ()
   const storage = new AsyncLocalStorage<string>();
   const captured = storage.run("mine", () => platform.captureContext());
   expect(storage.run("other", () => captured(() => storage.getStore()))).toBe("mine");
+});
+
+test("observers of async resources hear of the end of each captured context", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const open = new Set<number>();
+  let captured = 0;
+  const observer = createHook({
+    init: (id, type) => {
+      if (type !== "codecell.run") return;
+      captured++;
+      open.add(id);
+    },
+    destroy: (id) => void open.delete(id),
+  }).enable();
+  onTestFinished(() => void observer.disable());
+  for (let count = 0; count < 100; count++) platform.captureContext()(() => count);
+  expect(captured).toBe(100);
+  await expect
+    .poll(() => {
+      collectGarbage();
+      return open.size;
+    })
+    .toBeLessThan(10);
 });

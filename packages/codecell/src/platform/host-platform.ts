@@ -37,7 +37,8 @@ export function createNodeHostPlatform(): HostPlatform {
     afterTimers: (act) => void setImmediate(act),
     captureContext: () => {
       // Each run captures a context: `AsyncLocalStorage.snapshot` takes twenty times as long.
-      const resource = new AsyncResource("codecell.run", { requireManualDestroy: true });
+      // Observers of async resources hear of its end when it is collected: nobody else knows when that is.
+      const resource = new AsyncResource("codecell.run");
       return resource.runInAsyncScope.bind(resource);
     },
     randomUUID: () => randomUUID(),

@@ -50,6 +50,21 @@ describe("deadline", () => {
     expect(passed).toHaveBeenCalledOnce();
   });
 
+  test("keeps the process alive, but not while it is paused", () => {
+    vi.useRealTimers();
+    const alive = (): number => process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
+    const before = alive();
+    using deadline = new Deadline(60_000, () => {});
+    expect(alive()).toBe(before + 1);
+    deadline.pause();
+    deadline.pause();
+    expect(alive()).toBe(before);
+    deadline.resume();
+    expect(alive()).toBe(before);
+    deadline.resume();
+    expect(alive()).toBe(before + 1);
+  });
+
   test("never passes after it was disposed, also if a pause ends afterwards", () => {
     const passed = vi.fn<() => void>();
     const deadline = new Deadline(1000, passed);

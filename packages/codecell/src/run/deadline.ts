@@ -3,6 +3,7 @@
  *
  * - A call may ask for several decisions, and most of them take no time. So a pause leaves the timer alone: when the
  *   timer is due, it is set again for the time that the pauses left.
+ * - Only time that counts keeps the process alive: a decision may never come.
  */
 export class Deadline implements Disposable {
   readonly #onPassed: () => void;
@@ -20,7 +21,10 @@ export class Deadline implements Disposable {
   }
 
   pause(): void {
-    if (this.#pauses++ === 0) this.#pausedAt = performance.now();
+    if (this.#pauses++ > 0) return;
+    this.#pausedAt = performance.now();
+    // In a page, timers are numbers and keep no process alive.
+    if (typeof this.#timer === "object") this.#timer.unref();
   }
 
   resume(): void {
@@ -28,6 +32,7 @@ export class Deadline implements Disposable {
     const now = performance.now();
     this.#endsAt += now - this.#pausedAt;
     if (this.#timer === undefined) this.#setTimer(this.#endsAt - now);
+    else if (typeof this.#timer === "object") this.#timer.ref();
   }
 
   [Symbol.dispose](): void {

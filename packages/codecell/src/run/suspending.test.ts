@@ -126,7 +126,7 @@ describe.each(["a token", "a store"])("a call that went on since an earlier susp
 });
 
 describe("a run whose call has asked for a second when its time is up", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
   afterEach(() => void vi.useRealTimers());
 
   /** Settles when the run waits a second for its other calls. */

@@ -107,7 +107,7 @@ export class SandboxHost implements Host {
     const known = this.#resolved.get(given);
     if (known !== undefined) return known;
     const limits = resolveLimits({ ...this.#limits, ...given });
-    if (Object.isFrozen(given)) this.#resolved.set(given, limits);
+    if (isConstant(given)) this.#resolved.set(given, limits);
     return limits;
   }
 
@@ -383,4 +383,10 @@ function misfitOf(past: RunPast, options: ResumeOptions): Failure | undefined {
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {
   return signal?.aborted === true ? abortedFailure(signal.reason) : undefined;
+}
+
+/** Whether no limit can change: a getter of a frozen object may give another value each time. */
+function isConstant(limits: Partial<Limits>): boolean {
+  if (!Object.isFrozen(limits)) return false;
+  return Object.values(Object.getOwnPropertyDescriptors(limits)).every((one) => "value" in one);
 }
