@@ -208,18 +208,21 @@ function executed(setup: CallSetup, tool: AnyTool, call: Call, question: Questio
  * Validation with all middleware around it, the first one outermost; or the outcome of a call that is refused before it
  * is decided on.
  */
-async function validatedAround(
+function validatedAround(
   setup: CallSetup,
   tool: AnyTool,
   call: Call,
-): Promise<Validated | SettledOutcome> {
+): Validated | SettledOutcome | Promise<Validated | SettledOutcome> {
   const said: Validated[] = [];
-  let validate: ValidateInput = async (input) => {
-    // The text spares printing the input, if it is judged on another thread.
-    const text = input === call.input ? setup.input : undefined;
-    const checked = await validatorOf(tool.input, "input")(input, "input", setup.judgeApart, text);
+  const remember = (checked: Validated): Validated => {
     said.push(checked);
     return checked;
+  };
+  let validate: ValidateInput = (input) => {
+    // The text spares printing the input, if it is judged on another thread.
+    const text = input === call.input ? setup.input : undefined;
+    const checked = validatorOf(tool.input, "input")(input, "input", setup.judgeApart, text);
+    return checked instanceof Promise ? checked.then(remember) : remember(checked);
   };
   for (const one of setup.middleware.toReversed()) {
     const { [VALIDATE]: around } = one;
@@ -227,16 +230,26 @@ async function validatedAround(
     const inner = validate;
     validate = (input) => around.call(one, { ...call, input }, inner);
   }
-  setup.deadline.pause();
-  try {
-    const checked = await validate(call.input);
+  const accept = (checked: Validated): Validated => {
     if (!said.includes(checked)) throw new TypeError("middleware gave what no schema said");
     return checked;
+  };
+  const refuse = (error: unknown): SettledOutcome => undecidable(setup, error);
+  let judging: Promise<Validated> | undefined;
+  setup.deadline.pause();
+  try {
+    const checked = validate(call.input);
+    if (!(checked instanceof Promise)) return accept(checked);
+    judging = checked;
   } catch (error) {
-    return undecidable(setup, error);
+    return refuse(error);
   } finally {
-    setup.deadline.resume();
+    if (judging === undefined) setup.deadline.resume();
   }
+  return judging
+    .then(accept)
+    .catch(refuse)
+    .finally(() => setup.deadline.resume());
 }
 
 /** If the schema itself fails, the error is for the host alone: the program does not see what the schema threw. */

@@ -89,7 +89,7 @@ export const REMEMBERS: unique symbol = Symbol.for("codecell.remembers-before-as
 const OF_TOOL: unique symbol = Symbol.for("codecell.tool-middleware");
 
 /** Validates an input by the schema of the call's tool. Throws what the schema throws. */
-export type ValidateInput = (input: unknown) => Promise<Validated>;
+export type ValidateInput = (input: unknown) => Validated | Promise<Validated>;
 
 /** A call as middleware of this package sees it. */
 export interface AdapterCall extends CallDetails {
@@ -103,7 +103,7 @@ export interface AdapterMiddleware extends CallMiddleware {
    * Wraps validation. It gets the call with the input as the program gave it, and gives what `validate` said of that
    * input or of another one. It may throw a `CallRefusal`: then the call is not made, whatever its schema would say.
    */
-  readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Promise<Validated>;
+  readonly [VALIDATE]?: (call: CallDetails, validate: ValidateInput) => Validated | Promise<Validated>;
   /**
    * Is waited for when the call has ended or asked, before anybody is told. Meanwhile the call counts as one that
    * executes, so that further calls wait with their inputs as texts. Nobody waits any more when the run is about to be

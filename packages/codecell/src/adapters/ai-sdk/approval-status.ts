@@ -7,6 +7,7 @@
  */
 import type { ModelMessage, Tool, ToolSet } from "ai";
 import { noSuchTool } from "../../calls/closest-names.ts";
+import { isThenable, whenKnown } from "../../loop/when-known.ts";
 import { isRecord } from "../../value/shape.ts";
 import { CodeModeProtocolError } from "./errors.ts";
 
@@ -82,13 +83,18 @@ export class HostFault {
   }
 }
 
-/** Asks the host's own code. Throws a HostFault for whatever that code throws. */
-export async function askHost<T>(ask: () => T | PromiseLike<T>): Promise<T> {
+/** Asks the host's own code, and waits only for a promise. Throws a HostFault for whatever that code throws. */
+export function askHost<T>(ask: () => T | PromiseLike<T>): T | Promise<T> {
   try {
-    return await ask();
+    const answer = ask();
+    return isThenable(answer) ? Promise.resolve(answer).catch(blame) : answer;
   } catch (error) {
-    throw new HostFault(error);
+    return blame(error);
   }
+}
+
+function blame(error: unknown): never {
+  throw new HostFault(error);
 }
 
 /** Throws for values that would apply to no tool, such as one status for all tools, or a Map. */
@@ -109,38 +115,39 @@ export function assertApprovalNames(toolApproval: unknown, tools: object): void 
   }
 }
 
-export async function approvalStatusOf(question: ApprovalQuestion): Promise<ApprovalStatus> {
+export function approvalStatusOf(question: ApprovalQuestion): ApprovalStatus | Promise<ApprovalStatus> {
   const { toolApproval, toolName, toolCallId, input, messages, runtimeContext, toolsContext } = question;
   if (typeof toolApproval === "function") {
     const toolCall = { type: "tool-call", toolCallId, toolName, input } as const;
     const { tools } = question;
     const call = { toolCall, tools, toolsContext, runtimeContext, messages };
-    return parse(await askHost(() => toolApproval(call)), toolName);
+    return whenKnown(
+      askHost(() => toolApproval(call)),
+      (status) => parse(status, toolName),
+    );
   }
   const own =
     toolApproval !== undefined && Object.hasOwn(toolApproval, toolName) ? toolApproval[toolName] : undefined;
   if (own !== undefined && own !== null) {
     const toolContext = toolsContext?.[toolName] ?? question.context;
-    const status =
-      typeof own === "function"
-        ? await askHost(() => own(input, { toolCallId, messages, toolContext, runtimeContext }))
-        : own;
-    return parse(status, toolName);
+    if (typeof own !== "function") return parse(own, toolName);
+    const status = askHost(() => own(input, { toolCallId, messages, toolContext, runtimeContext }));
+    return whenKnown(status, (given) => parse(given, toolName));
   }
   const { tool, context, experimentalContext: experimental_context } = question;
-  const isNeeded = await needsApproval(tool, input, { toolCallId, messages, context, experimental_context });
-  return { type: isNeeded ? "user-approval" : "not-applicable" };
+  const isNeeded = needsApproval(tool, input, { toolCallId, messages, context, experimental_context });
+  return whenKnown(isNeeded, (needed) => ({ type: needed ? "user-approval" : "not-applicable" }));
 }
 
 /** Whether the tool itself asks for approval. Throws a HostFault if the tool's code throws. */
-export async function needsApproval(tool: Tool, input: unknown, options: object): Promise<boolean> {
-  const needs = await askHost((): unknown => {
+export function needsApproval(tool: Tool, input: unknown, options: object): boolean | Promise<boolean> {
+  const needs = askHost((): unknown => {
     const own: unknown = tool.needsApproval;
     return typeof own === "function"
       ? (own as (input: unknown, options: object) => unknown)(input, options)
       : own;
   });
-  return Boolean(needs);
+  return whenKnown(needs, Boolean);
 }
 
 export interface Approval {

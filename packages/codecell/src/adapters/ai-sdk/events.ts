@@ -1,4 +1,5 @@
 /** Runs on the host. Events: what a host can watch of an invocation, as plain data, and the hooks that get it. */
+import { isThenable } from "../../loop/when-known.ts";
 import type { LogLevel } from "../../contract/result.ts";
 import type { CodeModeInterrupt } from "./interrupt.ts";
 
@@ -195,8 +196,3 @@ export class Hooks {
 
 /** For failures that nobody is left to hear of. */
 function forget(): void {}
-
-/** A promise of another realm is not an instance of our Promise, and must be waited for too. */
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
-}

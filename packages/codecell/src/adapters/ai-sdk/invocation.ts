@@ -229,12 +229,11 @@ export class Invocation implements CallKeeper {
     }
   }
 
-  async begin(callId: string, toolName: string, input: unknown): Promise<InvocationCall> {
+  begin(callId: string, toolName: string, input: unknown): InvocationCall | Promise<InvocationCall> {
     const call = new InvocationCall(callId, toolName, input, this.#setup.outerToolCallId);
     this.calls.set(callId, call);
     this.#setup.onProgress?.();
-    await this.#trace.started(call);
-    return call;
+    return this.#trace.isWanted ? this.#trace.started(call).then(() => call) : call;
   }
 
   callOf(callId: string): InvocationCall | undefined {

@@ -25,7 +25,15 @@ import { withCause } from "../../contract/host-error.ts";
 import type { SettledOutcome } from "../../contract/ledger.ts";
 import type { AnyTool, CallContext, ToolSet as RunTools } from "../../contract/tool.ts";
 import type { Json } from "../../contract/value.ts";
-import { type Approval, approvalStatusOf, askHost, HostFault, parseApproval } from "./approval-status.ts";
+import { whenKnown } from "../../loop/when-known.ts";
+import {
+  type Approval,
+  type ApprovalStatus,
+  approvalStatusOf,
+  askHost,
+  HostFault,
+  parseApproval,
+} from "./approval-status.ts";
 import { isSameJson } from "./continuation.ts";
 import {
   CodeModeError,
@@ -52,7 +60,7 @@ export interface CallKeeper {
   readonly execution: Partial<CodeModeToolExecutionOptions>;
   /** Resolutions as the host gave them, by call id. The store keeps them as JSON only. */
   readonly resolutions: ReadonlyMap<string, unknown>;
-  begin(callId: string, toolName: string, input: unknown): Promise<InvocationCall>;
+  begin(callId: string, toolName: string, input: unknown): InvocationCall | Promise<InvocationCall>;
   callOf(callId: string): InvocationCall | undefined;
   /** Calls the tool, and remembers the execution until its promise settles. */
   track<T>(call: InvocationCall, execute: () => Promise<T>): Promise<T>;
@@ -100,12 +108,13 @@ function isCallable(tool: Tool | undefined): tool is Tool {
 export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
   const { ending } = keeper;
   return {
-    [VALIDATE]: async ({ callId, tool, input, resolution }, validate) => {
-      const call = await keeper.begin(callId, tool, input);
+    [VALIDATE]: ({ callId, tool, input, resolution }, validate) => {
       const given = resolution as StoredResolution | undefined;
-      return attempt(call, () => validated(keeper, call, given, validate));
+      return whenKnown(keeper.begin(callId, tool, input), (call) =>
+        attempt(call, () => validated(keeper, call, given, validate)),
+      );
     },
-    decide: async ({ callId, input, resolution }) => {
+    decide: ({ callId, input, resolution }) => {
       const call = callOf(keeper, callId);
       return attempt(call, () => decide(keeper, call, input, resolution as StoredResolution | undefined));
     },
@@ -121,10 +130,8 @@ export function createMiddleware(keeper: CallKeeper): AdapterMiddleware {
 }
 
 /** Keeps why a call is refused: hooks and the program learn of it in the words of the AI SDK's contract. */
-async function attempt<T>(call: InvocationCall, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+function attempt<T>(call: InvocationCall, work: () => T | Promise<T>): T | Promise<T> {
+  const refuse = (error: unknown): never => {
     if (error instanceof CodeModeError) {
       call.error = error;
       throw new CallRefusal("denied", error.message);
@@ -133,6 +140,12 @@ async function attempt<T>(call: InvocationCall, work: () => Promise<T>): Promise
     const thrown: unknown = error instanceof HostFault ? error.error : error;
     call.error = toUndecided(call.toolName, thrown);
     throw thrown;
+  };
+  try {
+    const done = work();
+    return done instanceof Promise ? done.catch(refuse) : done;
+  } catch (error) {
+    return refuse(error);
   }
 }
 
@@ -147,12 +160,12 @@ function toUndecided(toolName: string, thrown: unknown): CodeModeError {
 }
 
 /** A call that was denied is refused whatever has become of its tool. So are calls that no input could save. */
-async function validated(
+function validated(
   keeper: CallKeeper,
   call: InvocationCall,
   resolution: StoredResolution | undefined,
   validate: ValidateInput,
-): Promise<Validated> {
+): Validated | Promise<Validated> {
   const { toolName, toolCallId, input } = call;
   if (resolution?.kind === "approval" && !resolution.approved) {
     throw new CodeModeToolApprovalDeniedError(toolName, resolution.input, toolCallId, resolution.reason);
@@ -164,14 +177,27 @@ async function validated(
   }
   // Schemas may be the host's own code.
   const validateSafely: ValidateInput = (given) => askHost(() => validate(given));
-  let checked = await validateSafely(input);
+  return whenKnown(validateSafely(input), (checked) =>
+    checked.ok && resolution === undefined ? checked : judged(checked, call, resolution, validateSafely),
+  );
+}
+
+/** For an input that does not fit, or a call that waited. */
+async function judged(
+  given: Validated,
+  call: InvocationCall,
+  resolution: StoredResolution | undefined,
+  validate: ValidateInput,
+): Promise<Validated> {
+  const { toolName, input } = call;
+  let checked = given;
   // The program called the tool without an input: the tool may accept an empty object.
   if (!checked.ok && input === null) {
-    const empty = await validateSafely({});
+    const empty = await validate({});
     if (empty.ok) checked = empty;
   }
   if (checked.ok)
-    return resolution === undefined ? checked : sameAs(resolution.input, checked, call, validateSafely);
+    return resolution === undefined ? checked : sameAs(resolution.input, checked, call, validate);
   const problems = checked.words ?? checked.problems;
   call.error = new CodeModeToolError(`Invalid input for tool "${toolName}": ${problems}`, { toolName });
   return checked;
@@ -205,32 +231,17 @@ function notShown({ toolName }: InvocationCall, who: string): CodeModeProtocolEr
 }
 
 /** Decides whether a call may be executed with its input. */
-async function decide(
+function decide(
   keeper: CallKeeper,
   call: InvocationCall,
   input: unknown,
   resolution: StoredResolution | undefined,
-): Promise<Decision> {
+): Decision | Promise<Decision> {
+  if (resolution !== undefined) return goOn(keeper, call, input, resolution);
   const { tools, approval, execution } = keeper;
   const { toolName, toolCallId } = call;
-  // Middleware of the host may have rewritten the input since it was compared.
-  if (resolution !== undefined && input !== call.compared) {
-    if (!(await isSameJson(await toShown(input), resolution.input))) throw notShown(call, "middleware makes");
-  }
-  if (resolution?.kind === "approval") return "allow";
-  if (resolution?.kind === "interrupt") {
-    const { interruptId, payload } = resolution;
-    call.interrupt = {
-      interruptId,
-      payload: payload as CodeModeInterruptPayload,
-      resolution: keeper.resolutions.has(call.callId)
-        ? keeper.resolutions.get(call.callId)
-        : resolution.resolution,
-    };
-    return "allow";
-  }
   const { messages = [], context, experimental_context: experimental } = execution;
-  const status = await approvalStatusOf({
+  const status = approvalStatusOf({
     tools,
     tool: tools[toolName] as Tool,
     toolName,
@@ -243,6 +254,38 @@ async function decide(
     runtimeContext: approval.runtimeContext,
     toolsContext: approval.toolsContext,
   });
+  return whenKnown(status, (known) => toDecision(known, approval, call, input));
+}
+
+/** Somebody decided on a call that waited. */
+async function goOn(
+  keeper: CallKeeper,
+  call: InvocationCall,
+  input: unknown,
+  given: StoredResolution,
+): Promise<Decision> {
+  // Middleware of the host may have rewritten the input since it was compared.
+  if (input !== call.compared && !(await isSameJson(await toShown(input), given.input))) {
+    throw notShown(call, "middleware makes");
+  }
+  if (given.kind === "interrupt") {
+    const { callId } = call;
+    call.interrupt = {
+      interruptId: given.interruptId,
+      payload: given.payload as CodeModeInterruptPayload,
+      resolution: keeper.resolutions.has(callId) ? keeper.resolutions.get(callId) : given.resolution,
+    };
+  }
+  return "allow";
+}
+
+function toDecision(
+  status: ApprovalStatus,
+  approval: CodeModeApprovalOptions,
+  call: InvocationCall,
+  input: unknown,
+): Decision | Promise<Decision> {
+  const { toolName, toolCallId } = call;
   switch (status.type) {
     case "not-applicable":
     case "approved":

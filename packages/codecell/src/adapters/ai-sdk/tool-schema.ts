@@ -14,6 +14,7 @@ import {
   type StandardSchema,
 } from "../../contract/standard-schema.ts";
 import { judgeOutsideRuns } from "../../run/host/default-host.ts";
+import { isThenable } from "../../loop/when-known.ts";
 import { isRecord } from "../../value/shape.ts";
 
 type Given = Tool["inputSchema"];
@@ -111,10 +112,6 @@ function isIssue(given: unknown): given is StandardIssue {
   if (!isRecord(given)) return false;
   const { message, path } = given;
   return typeof message === "string" && (path === undefined || Array.isArray(path));
-}
-
-function isThenable(given: unknown): given is PromiseLike<unknown> {
-  return isRecord(given) && typeof given["then"] === "function";
 }
 
 /** A schema that is made late may turn out to be no schema. That must not count as a schema that accepts everything. */

@@ -183,9 +183,8 @@ export class TraceRecorder {
     return this.#notes.get(index) ?? { startedAtMs: now, completedAtMs: now, inputBytes: 0 };
   }
 
-  /** Called before a call is decided on. The tool is not called before this promise settles. */
+  /** Called before a call is decided on, if a trace is wanted. The tool is not called before this promise settles. */
   async started(call: InvocationCall): Promise<void> {
-    if (!this.isWanted) return;
     if (this.#retold !== undefined) await this.#retold;
     const { index, toolName: tool, input } = call;
     const { startedAtMs, inputBytes } = this.#notesOf(index);
