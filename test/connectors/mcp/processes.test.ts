@@ -1,6 +1,7 @@
 /** MCP servers that are processes and do something wrong: each has a clear error, and no other connector notices. */
 import { mcp, type ConnectorError } from "@codecell/connectors";
 import type { Connector } from "@codecell/connectors";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { SOURCE_FLAGS } from "../../../scripts/source-flags.ts";
@@ -258,6 +259,17 @@ describe("a process", () => {
     const { connector, control } = await scripted("none");
     expect(await call(connector, "echo")).toBe("echo");
     process.kill(control.pids[0] ?? 0, "SIGKILL");
+    expect(await call(connector, "echo").catch(() => call(connector, "echo"))).toBe("echo");
+    expect(control.pids).toHaveLength(2);
+  });
+
+  test.runIf(process.platform === "linux")("whose end nobody has heard of is started again too", async () => {
+    const { connector, control } = await scripted("none");
+    expect(await call(connector, "echo")).toBe("echo");
+    const [pid = 0] = control.pids;
+    process.kill(pid, "SIGKILL");
+    // At once, so that the event loop hears of the end after the next call.
+    while (!/\) Z /u.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
     expect(await call(connector, "echo").catch(() => call(connector, "echo"))).toBe("echo");
     expect(control.pids).toHaveLength(2);
   });

@@ -64,9 +64,13 @@ export class Asking {
   }
 }
 
+const ENDED: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.ConnectionClosed]);
+
 /** The connection is gone, or the server has forgotten its session. */
 function isLost(connection: Connection, error: unknown): boolean {
   if (!connection.isOpen) return true;
+  // A write may fail before anybody hears that the process has ended.
+  if (error instanceof SdkError && ENDED.has(error.code)) return true;
   return (
     connection.hasSession && error instanceof SdkHttpError && (error.status === 404 || error.status === 400)
   );
