@@ -2,12 +2,14 @@
  * Runs on the host. Call failure: what a program is told about a call that failed.
  *
  * - Only an error's name, message and code reach the program, and all of them are bounded. Stacks, causes and other
- *   fields stay on the host.
+ *   fields stay on the host, unless somebody says with `withCallDetails` that they are for the program.
  * - A failure is kept as long as its run. It has copies of its texts: a tool that repeats a word of its input would keep
  *   all of the input otherwise.
  */
 import type { CallFailure, CallFailureCode } from "../contract/failure.ts";
 import { withCause } from "../contract/host-error.ts";
+import type { Json } from "../contract/value.ts";
+import { toJsonText } from "../value/json-text.ts";
 import { ownText } from "../value/own-text.ts";
 
 /**
@@ -21,6 +23,7 @@ export type MapCallFailure = (
 
 const MAX_MESSAGE = 4096;
 const MAX_NAME = 128;
+const MAX_DETAILS = 16_384;
 
 /** Thrown by a tool that stands for other tools, to refuse a call with a code and a message of the host itself. */
 export class CallRefusal {
@@ -29,11 +32,30 @@ export class CallRefusal {
   /** For the host alone. It is not enumerable, because whoever prints the refusal may show the text to a model. */
   declare readonly cause: unknown;
 
-  constructor(code: CallFailureCode, message: string, cause?: unknown) {
+  /** For the program, as the code of a tool's error is. */
+  readonly toolCode: string | undefined;
+
+  constructor(code: CallFailureCode, message: string, cause?: unknown, toolCode?: string) {
     this.code = code;
     this.message = message;
+    this.toolCode = toolCode;
     withCause(this, cause);
   }
+}
+
+/** Known by its name, so that a second copy of this package reads the details too. */
+const DETAILS = Symbol.for("codecell.call-details");
+
+/** Gives an error details for the program, as `error.details`. Details that are not JSON, or too large, are left out. */
+export function withCallDetails<E extends object>(error: E, details: Json): E {
+  return Object.defineProperty(error, DETAILS, { value: details });
+}
+
+function detailsOf(error: object): Pick<CallFailure, "details"> {
+  const details = (error as { readonly [DETAILS]?: Json })[DETAILS];
+  if (details === undefined) return {};
+  const text = toJsonText(details);
+  return text === undefined || text.length > MAX_DETAILS ? {} : { details: text };
 }
 
 /** The failure that the guest sees when the host itself refuses a call. */
@@ -43,7 +65,14 @@ export function toRefusal(code: CallFailureCode, message: string): CallFailure {
 
 /** The failure that the guest sees when a tool throws `error`. */
 export function toCallFailure(error: unknown): CallFailure {
-  if (error instanceof CallRefusal) return toRefusal(error.code, error.message);
+  if (error instanceof CallRefusal) {
+    const { code, message, toolCode } = error;
+    return {
+      ...toRefusal(code, message),
+      ...(toolCode === undefined ? {} : { toolCode }),
+      ...detailsOf(error),
+    };
+  }
   try {
     if (typeof error === "object" && error !== null && "message" in error) {
       const { name, message, code } = error as { name?: unknown; message: unknown; code?: unknown };
@@ -54,6 +83,7 @@ export function toCallFailure(error: unknown): CallFailure {
         ...(typeof code === "string" || typeof code === "number"
           ? { toolCode: bounded(String(code), MAX_NAME) }
           : {}),
+        ...detailsOf(error),
       };
     }
     return { code: "tool_failed", name: "Error", message: bounded(error, MAX_MESSAGE) || "The tool failed" };

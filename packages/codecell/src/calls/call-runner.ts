@@ -27,6 +27,7 @@ import {
   type SettledOutcome,
   toCallId,
 } from "../contract/ledger.ts";
+import { toolOf } from "../contract/late-tools.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { JudgeApart } from "../protocol/judges.ts";
@@ -179,7 +180,7 @@ export class CallRunner {
 
   #middlewareFor(name: string): readonly AdapterMiddleware[] {
     const { tools } = this.#setup;
-    const own = Object.hasOwn(tools, name) ? ownMiddlewareOf(tools[name]) : undefined;
+    const own = ownMiddlewareOf(toolOf(tools, name));
     return own === undefined ? this.#middleware : [...this.#middleware, own];
   }
 

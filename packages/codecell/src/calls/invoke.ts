@@ -10,6 +10,7 @@ import type { CallStep } from "../contract/events.ts";
 import type { CallFailureCode } from "../contract/failure.ts";
 import { calledAs, type NamedCall } from "../contract/features.ts";
 import type { HostErrorSource } from "../contract/host-error.ts";
+import { listedTools, toolOf } from "../contract/late-tools.ts";
 import type { BeforeAsking, CallOutcome, SettledOutcome } from "../contract/ledger.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Direction } from "../contract/standard-schema.ts";
@@ -120,9 +121,13 @@ async function attempt(setup: CallSetup, call: Call | undefined): Promise<CallOu
     );
   setup.onStart(parsed.value);
   if (call !== undefined) call.input = parsed.value;
-  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  const tool = toolOf(tools, name);
   if (tool === undefined) {
-    return refused(setup, "unknown_tool", `Cannot call tool "${name}": ${noSuchTool(name, tools)}`);
+    return refused(
+      setup,
+      "unknown_tool",
+      `Cannot call tool "${name}": ${noSuchTool(name, listedTools(tools))}`,
+    );
   }
   const question = new Question();
   let outcome: CallOutcome;
@@ -337,7 +342,9 @@ async function decided(
 /** The outcome of a call when middleware threw before the call was decided on. Only a refusal is told to the program. */
 function undecidable(setup: CallSetup, error: unknown): SettledOutcome {
   setup.onError(error, "authorize");
-  return error instanceof CallRefusal ? refused(setup, error.code, error.message) : denied(setup, UNDECIDED);
+  return error instanceof CallRefusal
+    ? { kind: "failure", call: setup.index, failure: toCallFailure(error) }
+    : denied(setup, UNDECIDED);
 }
 
 function denied(setup: CallSetup, reason: string): SettledOutcome {

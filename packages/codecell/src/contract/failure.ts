@@ -91,6 +91,8 @@ export interface CallFailure {
   readonly toolCode?: string;
   /** The `code` that the program sees instead of `code`, in the words of an adapter. */
   readonly shownCode?: string;
+  /** What a program needs to repair the call, or to tell what went wrong, as JSON text of bounded size. */
+  readonly details?: string;
 }
 
 const BRAND = "codecell.error";

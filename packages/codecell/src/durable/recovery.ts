@@ -29,6 +29,7 @@ import type {
   SettledOutcome,
   TimerChange,
 } from "../contract/ledger.ts";
+import { toolOf } from "../contract/late-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { DispatchEntry, JournalEntry } from "./journal-entry.ts";
 import { isYield, LedgerRecorder } from "../ledger/ledger-recorder.ts";
@@ -188,7 +189,7 @@ export function isRepeatable(
   features: FeatureSettings,
   { tool: name, input }: LedgerCall,
 ): boolean {
-  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  const tool = toolOf(tools, name);
   if (tool === undefined) return isRepeatableByHost(features, name, input);
   return tool.readOnly === true || tool.idempotent === true;
 }

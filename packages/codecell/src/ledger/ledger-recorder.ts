@@ -86,8 +86,8 @@ export function isYield({ features }: Pick<Ledger, "features">, { tool }: Ledger
 /** What an outcome counts for. */
 export function sizeOfOutcome(outcome: SettledOutcome): number {
   if (outcome.kind === "output") return ITEM_SIZE + outcome.output.length;
-  const { name, message, toolCode = "", shownCode = "" } = outcome.failure;
-  return ITEM_SIZE + name.length + message.length + toolCode.length + shownCode.length;
+  const { name, message, toolCode = "", shownCode = "", details = "" } = outcome.failure;
+  return ITEM_SIZE + name.length + message.length + toolCode.length + shownCode.length + details.length;
 }
 
 export class LedgerRecorder {

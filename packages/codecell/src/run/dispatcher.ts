@@ -7,6 +7,7 @@
  */
 import { isHostServed } from "../contract/features.ts";
 import type { CallOutcome, KeptResolution, LedgerCall } from "../contract/ledger.ts";
+import { toolOf } from "../contract/late-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
 import type { CallRunner } from "../calls/call-runner.ts";
 import { isRepeatable, unknownOutcome } from "../durable/recovery.ts";
@@ -91,6 +92,6 @@ export class Dispatcher {
 
   #isServed({ tool }: LedgerCall): boolean {
     const { tools, past } = this.#setup;
-    return isHostServed(past.recorder.header.features, tool) || Object.hasOwn(tools, tool);
+    return isHostServed(past.recorder.header.features, tool) || toolOf(tools, tool) !== undefined;
   }
 }

@@ -100,8 +100,7 @@ function isCallFailure(value: unknown): value is CallFailure {
   return (
     isRecord(value) &&
     ["code", "name", "message"].every((name) => isText(value[name])) &&
-    (value["toolCode"] === undefined || isText(value["toolCode"])) &&
-    (value["shownCode"] === undefined || isText(value["shownCode"]))
+    ["toolCode", "shownCode", "details"].every((name) => value[name] === undefined || isText(value[name]))
   );
 }
 

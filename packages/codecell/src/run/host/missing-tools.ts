@@ -6,6 +6,7 @@
  */
 import type { Failure } from "../../contract/failure.ts";
 import { behindCall, type FeatureName, type FeatureSettings } from "../../contract/features.ts";
+import { toolOf } from "../../contract/late-tools.ts";
 import { toCallId } from "../../contract/ledger.ts";
 import type { Resolutions } from "../../contract/result.ts";
 import type { ToolSet } from "../../contract/tool.ts";
@@ -31,7 +32,7 @@ export function missingTools({ recorder, served }: RunPast, resumedWith: Resumed
     const callId = toCallId(runId, index);
     const name = calls[index]?.tool ?? "";
     const call = behindCall(features, name);
-    const isThere = Object.hasOwn(tools, name) || (call?.endedBy === "host" && serves(call.feature));
+    const isThere = toolOf(tools, name) !== undefined || (call?.endedBy === "host" && serves(call.feature));
     const resolution = Object.hasOwn(resolutions, callId) ? resolutions[callId] : undefined;
     const isDenied = resolution !== undefined && "deny" in resolution;
     if (!isThere && !isDenied) missing.add(name);
